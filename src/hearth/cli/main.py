@@ -116,7 +116,7 @@ def lint(
             raise click.ClickException(str(problem)) from None
         return
     if not files:
-        raise click.UsageError("no FILE to look at")
+        raise click.UsageError("no FILE given")
     sys.exit(command.run(files, environments, form, strict=strict))
 
 

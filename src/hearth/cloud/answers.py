@@ -61,9 +61,9 @@ def _unpacked(unpack: Any, chunk: bytes, most: int) -> bytes:
     try:
         found: bytes = unpack.decompress(unpack.unconsumed_tail + chunk, most)
     except zlib.error:
-        raise BadAnswer("it is not compressed as it says") from None
+        raise BadAnswer("the answer is not compressed as its header says") from None
     if unpack.unconsumed_tail and len(found) < most:
-        raise BadAnswer("it is not compressed as it says")
+        raise BadAnswer("the answer is not compressed as its header says")
     return found
 
 
@@ -80,13 +80,13 @@ def parsed(raw: bytes, content_type: str) -> Any:
         except msgspec.DecodeError:
             pass
         except RecursionError:
-            raise BadAnswer("it is nested too deep") from None
+            raise BadAnswer("the answer is nested too deep") from None
         try:  # less strict: it accepts NaN and half a surrogate pair
             return json.loads(raw)
         except ValueError:
             pass
         except RecursionError:
-            raise BadAnswer("it is nested too deep") from None
+            raise BadAnswer("the answer is nested too deep") from None
     return raw.decode("utf-8", "replace")
 
 

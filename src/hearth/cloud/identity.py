@@ -179,7 +179,9 @@ class StackDomain:
             user.get("domain_id"), user.get("default_project_id"), user.get("description")
         )  # fmt: skip
         if not is_own:
-            raise CloudFault("identity", 403, "Forbidden", f"User {user_id} is not of this stack.")
+            raise CloudFault(
+                "identity", 403, "Forbidden", f"User {user_id} was not created for this resource."
+            )
         return True
 
     async def enable_user(self, user_id: str, *, enabled: bool) -> None:
@@ -287,7 +289,9 @@ def made_id(answer: Response, root: str) -> str:
     """Return the id of a created object. Raises NoAnswer if the answer does not contain it."""
     made = answer.part(root).get("id")
     if made is None:
-        raise NoAnswer("identity", f"The answer to the new {root} cannot be read.", again=False)
+        raise NoAnswer(
+            "identity", f"The answer to the create of the {root} has no id.", again=False
+        )
     return str(made)
 
 

@@ -17,7 +17,7 @@ def segment(value: object) -> str:
     """
     text = str(value)
     if not text or text in UPWARDS:
-        raise CloudFault("", 404, "NotFound", f'There is nothing with the id "{text}".')
+        raise CloudFault("", 404, "NotFound", f'Invalid id or name "{text}".')
     return quote(text, safe="")
 
 
@@ -35,5 +35,7 @@ def straight(service: str, path: str) -> str:
     """Return `path`. Raises CloudFault if it contains `.` or `..`."""
     place = path.partition("?")[0]
     if any(unquote(part) in UPWARDS for part in place.split("/")) or "\\" in place:
-        raise CloudFault(service, 400, "BadPath", f"{place[:200]} is no path of a call.")
+        raise CloudFault(
+            service, 400, "BadPath", f'invalid path "{place[:200]}": it contains ".", ".." or "\\".'
+        )
     return path

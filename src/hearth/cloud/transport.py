@@ -163,18 +163,18 @@ class HttpCloud(ListingCloud):
                 ) as answer:  # fmt: skip
                     raw = await read_bounded(answer, self._bytes_max)
             except BadAnswer as error:
-                raise Unreadable(service, f"{method} {url.path}: its answer: {error}") from None
+                raise Unreadable(service, f"{method} {url.path}: {error}") from None
             except aiohttp.ClientConnectorError as error:
                 why = "it does not answer" if self._foreign else str(error)
                 raise CloudFault(service, 0, "ConnectFailure", f"{service}: {why}") from error
             except (aiohttp.ClientError, TimeoutError) as error:
-                why = "" if self._foreign else str(error) or type(error).__name__
-                raise NoAnswer(service, f"{method} {url.path}: no answer: {why}") from error
+                why = "" if self._foreign else f": {str(error) or type(error).__name__}"
+                raise NoAnswer(service, f"{method} {url.path}: no answer{why}") from error
         got = {name.lower(): value for name, value in answer.headers.items()}
         try:
             body = parsed(raw, got.get("content-type", ""))
         except BadAnswer as error:
-            raise Unreadable(service, f"{method} {url.path}: its answer: {error}") from None
+            raise Unreadable(service, f"{method} {url.path}: {error}") from None
         if answer.status in {429, 503}:
             outer.lower()
             inner.lower()
@@ -185,8 +185,8 @@ class HttpCloud(ListingCloud):
             refusal = fault_of(service, answer.status, got, body, brief=self._foreign)
             raise refusal if method in READING else of_a_write(refusal)
         if isinstance(body, str) and service not in TEXT_SERVICES and _claims_more(got):
-            words = "" if self._foreign else " ".join(body.split())[:WORDS_MAX]
-            raise NoAnswer(service, f"{method} {url.path}: an answer that cannot be read: {words}")
+            words = "" if self._foreign else f": {' '.join(body.split())[:WORDS_MAX]}"
+            raise NoAnswer(service, f"{method} {url.path}: the answer is not valid JSON{words}")
         return Response(answer.status, got, body, raw)
 
 

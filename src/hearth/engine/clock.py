@@ -1,19 +1,19 @@
-"""Time as the engine and the use cases see it."""
+"""Time for the engine and the use cases."""
 
 from typing import Protocol
 
 
 class Clock(Protocol):
-    """The database's time, and this machine's own."""
+    """The database's time, and the clocks of this machine."""
 
     def now(self) -> float:
-        """Seconds since 1970, UTC, by the database's clock."""
+        """Return seconds since 1970, UTC, by the database's clock."""
 
     def monotonic(self) -> float:
-        """Seconds that never jump."""
+        """Return seconds that never jump."""
 
     def wall(self) -> float:
-        """Seconds since 1970 by this machine, which may be wrong and jump."""
+        """Return seconds since 1970 by this machine, which may be wrong and jump."""
 
     def tells(self, now: float, asked_at: float) -> None:
-        """Note the database's answer to a question that was sent at `asked_at`, monotonic."""
+        """Note the database's time; the question was sent at `asked_at` (monotonic clock)."""

@@ -1,4 +1,4 @@
-"""What resource types may know of a stack and of the addresses around it."""
+"""The facts that resource types may use about a stack and about Hearth's addresses."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from hearth.store.rows import StackRow
 
 @dataclass(frozen=True, slots=True)
 class Endpoints:
-    """Where servers in the cloud reach Hearth and identity, and what services learn of stacks.
+    """The addresses of Hearth and identity for servers in the cloud.
 
     `{project}` in `heat` stands for the project id.
     """
@@ -23,7 +23,7 @@ class Endpoints:
 
 
 def stack_facts(stack: StackRow, at: Endpoints) -> StackFacts:
-    """Return what types may know of a stack."""
+    """Return the facts about a stack that types may use."""
     return StackFacts(
         id=stack.id,
         name=stack.name,

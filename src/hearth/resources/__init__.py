@@ -1,8 +1,8 @@
-"""What can be made: one folder per service, one file per resource type or small family.
+"""Resource types: one folder per service, one file per type or small family.
 
-A type is a stateless declaration: properties, attributes, and per action a list of named steps. It
-never waits by itself, keeps nothing between calls, and knows no store, no engine and no API. What
-is exported here is what types of other packages are made with: docs/extending.md.
+A type is a stateless declaration: properties, attributes, and for each action a list of named
+steps. It never waits, keeps nothing between calls, and imports no store, no engine and no API.
+Packages that add types import the names from here: docs/extending.md.
 """
 
 from hearth.resources.base import (

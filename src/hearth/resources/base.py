@@ -1,4 +1,4 @@
-"""What every resource type is: the interface that the engine and the compiler see."""
+"""`ResourceType`: the interface of resource types for the engine and the compiler."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ SHOW = Attr(ValueKind.MAP, "All that the service shows of it.", cached=False)
 
 
 class IntentKey(StrEnum):
-    """How the result of a create call is known again, surest first. Source: rule R5."""
+    """How Hearth finds the result of a create call, most reliable first. Source: rule R5."""
 
     OWN_ID = "an id we choose"
     NATURAL_KEY = "a natural unique key"
@@ -64,10 +64,10 @@ class IntentKey(StrEnum):
 
 
 class Before(Protocol):
-    """Resources of a template that must come before one that does not refer to them."""
+    """Resources of a template that must come before a resource that does not refer to them."""
 
     def names(self, definition: Any, program: Any) -> Iterable[str]:
-        """Their names, for the resource of a definition."""
+        """Return the names of those resources, for the resource of a definition."""
 
 
 OF_USERS = frozenset({"user_id", "password", "access_key", "secret_key"})
@@ -127,7 +127,7 @@ class ResourceType:
 
     @property
     def name(self) -> str:
-        """The type's name, as the compiler calls it."""
+        """The name of the type in templates."""
         return self.type_name
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -136,7 +136,7 @@ class ResourceType:
     # what is done
 
     def steps(self, action: Action, ctx: ResourceContext) -> tuple[Step, ...]:
-        """The steps of an action; none where the type has nothing to do."""
+        """Return the steps of an action, empty if the type has nothing to do."""
         match action:
             case Action.CREATE:
                 return self.create_steps(ctx)
@@ -160,7 +160,7 @@ class ResourceType:
                 return ()
 
     def handles(self, action: Action) -> bool:
-        """Whether the type does anything of its own for an action."""
+        """Return whether the type implements steps for an action."""
         method = f"{action.value.lower()}_steps"
         return getattr(type(self), method, None) is not getattr(ResourceType, method, None)
 
@@ -171,7 +171,11 @@ class ResourceType:
         return ()
 
     def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        """Also asked when there is no physical id: an earlier step may have made something."""
+        """Return the steps of a delete.
+
+        The engine calls this even without a physical id: an earlier step may have created
+        something.
+        """
         return ()
 
     def check_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
@@ -187,71 +191,86 @@ class ResourceType:
         return ()
 
     def snapshot_delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        """Snapshot, then delete: deletion policy Snapshot."""
+        """Return the steps of a delete with the deletion policy Snapshot: snapshot, then delete."""
         return ()
 
     async def drop_snapshot(self, ctx: ResourceContext) -> None:
-        """Delete what a snapshot left; `ctx.data` is the private data of that time."""
+        """Delete what a snapshot created in the cloud.
+
+        `ctx.data` is the private data from the time of the snapshot.
+        """
 
     def restored(self, properties: Mapping[str, Any], data: Mapping[str, str]) -> Mapping[str, Any]:
-        """The properties that bring a snapshot back; `data` is the private data in it."""
+        """Return the properties that restore a snapshot; `data` is the private data in it."""
         return properties
 
     async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
-        """Properties as the real world has them, as far as they can be told; None: it is gone."""
+        """Return the properties as the object has them now, or None if the object is gone.
+
+        Properties that the service does not show are left out.
+        """
         return {}
 
     def adopt_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return ()
 
     def replaced_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        """On the old resource when a replacement is decided: give up what the new one needs."""
+        """Return the steps that free what the replacement needs, such as an address.
+
+        They run on the old resource, when the engine has decided to replace it.
+        """
         return ()
 
     def taken_back_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        """On the old resource when a rollback returns to it: take back what was given up."""
+        """Return the steps that undo `replaced_steps` when a rollback needs the old resource."""
         return ()
 
     def make(self, ctx: ResourceContext) -> Made:
-        """Immediate types: create at once, without I/O."""
+        """Create a resource of an immediate type, without I/O."""
         return Made(physical_id=ctx.physical_name)
 
     def amend(self, ctx: ResourceContext) -> Made:
-        """Immediate types: update at once, without I/O."""
+        """Update a resource of an immediate type, without I/O."""
         return Made()
 
     # what is decided
 
     def has_key(self, properties: Mapping[str, Any]) -> bool:
-        """Whether what a lost create call made is known again."""
+        """Return whether the engine can find the result of a create call whose answer was lost."""
         return not self.keyless_with or not all(map(properties.get, self.keyless_with))
 
     def must_replace(self, change: Change) -> str | None:
-        """The type's own reason to replace, beyond properties that cannot be updated."""
+        """Return the type's own reason to replace the resource, or None.
+
+        Properties that cannot be updated need no reason here.
+        """
         return next((why for n, why in self.replaced_for.items() if n in change.changed), None)
 
     async def busy(self, ctx: ResourceContext, fault: CloudFault) -> bool:
-        """Whether a refused call left nothing and only has to wait.
+        """Return whether the service refused a call only because the object is busy.
 
-        It is made again a little later, as often as the operation's time allows.
+        The engine then repeats the call after a pause, until the operation times out.
         """
         return False
 
     async def used_by(self, ctx: ResourceContext) -> Sequence[str]:
-        """What keeps it from being deleted, each in a few words; empty where that is not known.
+        """Return short texts that name what still uses the resource; empty if that is not known.
 
-        Asked when a delete met a conflict. May raise CloudFault.
+        The engine calls this after a delete with a conflict. May raise CloudFault.
         """
         return ()
 
     async def replace_failed(self, ctx: ResourceContext) -> bool:
-        """Whether a failed one is replaced by the next update (spec/engine.md, 6.4)."""
+        """Return whether the next update replaces a failed resource (spec/engine.md, 6.4)."""
         return True
 
     def conflicts(
         self, properties: Mapping[str, Any], still_open: Collection[str] = ()
     ) -> Iterable[str | Violation]:
-        """What is wrong with properties taken together; those that are open have no value yet."""
+        """Yield the problems of properties that depend on each other.
+
+        The properties in `still_open` have no value yet.
+        """
         checks = type(self).check_properties is not ResourceType.check_properties
         if not (checks or self.relations):
             return
@@ -265,32 +284,32 @@ class ResourceType:
             yield from self.check_properties(moved.properties)
 
     def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Violation]:
-        """What is wrong with properties taken together beyond `relations`; all are known."""
+        """Return problems that `relations` cannot express; all values are known."""
         return ()
 
     async def refused(self, properties: Mapping[str, Any], cloud: Cloud) -> Sequence[str]:
-        """What the cloud has against the properties, before anything is stored or made.
+        """Return the cloud's objections to the properties, before anything is stored or created.
 
-        What is not known yet is null. Raises CloudFault where it cannot be told.
+        A value that is not known yet is null. Raises CloudFault if the cloud gives no answer.
         """
         return ()
 
     # what is shown
 
     def key_in_words(self) -> str:
-        """What exactly the intent key is, or why there is none and what that may leave behind."""
+        """Return the intent key in words, or why there is none and what a crash may leave."""
         return self.known_by
 
     def reference(self, ctx: ResourceContext) -> str:
-        """What get_resource gives."""
+        """Return the value of `get_resource`."""
         return ctx.physical_id or ctx.name
 
     async def shown_attribute(self, ctx: ResourceContext, name: str) -> Any:
-        """The value of an attribute as templates see it: `attribute` without marks."""
+        """Return the value of an attribute for templates: that of `attribute`, without marks."""
         return unmarked(await self.attribute(ctx, name), self.undescribed)
 
     def known_attributes(self, ctx: ResourceContext) -> dict[str, Any]:
-        """The attributes of `recordable` as templates see them: without marks."""
+        """Return the attributes of `recordable` for templates, without marks."""
         known = self.recordable(ctx)
         if not self.marked:  # nothing of theirs carries a mark, and it may be much
             return known
@@ -298,7 +317,7 @@ class ResourceType:
         return found
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
-        """The value of an attribute, from the last body or by calls of its own."""
+        """Return the value of an attribute, from the last body or from a call to the service."""
         declared = self.attributes.get(name)
         body = ctx.body
         if body is None or name not in body or (declared is not None and not declared.cached):
@@ -308,28 +327,28 @@ class ResourceType:
         return (body or {}).get(name)
 
     def as_sent(self, name: str, value: Any) -> Any:
-        """The value of a property as the service takes it."""
+        """Return the value of a property in the form that the service expects."""
         return value
 
     def within(self, attribute: str, value: Any, path: Sequence[Any]) -> Any:
-        """What stands at the path in the value of an attribute; null where nothing does."""
+        """Return the part of an attribute's value at a path, or None if there is none."""
         return walk(value, path)
 
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
-        """What the service shows of it now."""
+        """Return the body that the service shows now."""
         return ctx.body
 
     def brought(self, data: Mapping[str, Any]) -> dict[str, Any]:
-        """What a record may keep of the private data that a document brings.
+        """Return the private data of an adopted or restored document that a record may keep.
 
-        Nothing of users: they belong to the record that made them.
+        Data about users is left out: users belong to the record that created them.
         """
         if self.needs_users:
             return {}
         return {name: value for name, value in data.items() if name not in OF_USERS}
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
-        """The attributes that the last body gives without a call."""
+        """Return the attributes that the last body contains, without a call."""
         body = ctx.body or {}
         return {
             name: body[name]
@@ -340,27 +359,26 @@ class ResourceType:
     # what the compiler asks
 
     def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
-        """Names of resources that must come first although nothing refers to them."""
+        """Return the names of resources that must come first although nothing refers to them."""
         for before in self.comes_after:
             yield from before.names(definition, program)
 
     def nested_definition(self, properties: Mapping[str, Any]) -> Any:
-        """The template of the child, for validation; None for types without one."""
+        """Return the template of the nested stack, for validation; None if the type has none."""
         return None
 
     def nested_copies(self, properties: Mapping[str, Any]) -> int:
-        """How many members the nested definition's members stand for, each."""
+        """Return how many real members each member of the nested definition stands for."""
         return 1
 
     def location(self, ctx: ResourceContext) -> tuple[str, str, str | None]:
-        """Service, path and microversion of the object's own URL."""
+        """Return the service, the path and the microversion of the object's URL."""
         raise NotImplementedError(self.type_name)
 
     async def orphans(self, ctx: ResourceContext) -> Sequence[str]:
-        """Physical ids under the record's key that are not the recorded one.
+        """Return physical ids of objects that have the record's key and are not recorded.
 
-        Types with a natural key can have none beside it: what their first step finds, when nothing
-        is recorded.
+        A type with a natural key has at most one object; it is an orphan if no id is recorded.
         """
         if ctx.physical_id is not None:
             return ()

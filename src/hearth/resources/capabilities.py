@@ -1,4 +1,4 @@
-"""What some resource types can do beyond the rest; `isinstance` is the question."""
+"""Optional capabilities of resource types; `isinstance` shows whether a type has one."""
 
 from collections.abc import Mapping, Sequence, Set
 from typing import Any, ClassVar
@@ -11,7 +11,7 @@ REFERENCE_OUTPUT = "OS::stack_id"
 
 
 class NestedType(ResourceType):
-    """A resource that is a stack of its own. A failed one is updated, never replaced."""
+    """A type whose resource is a nested stack. A failed one is updated, never replaced."""
 
     regroups: ClassVar[bool] = False  # what its child becomes depends on what the child is
     scalable: ClassVar[bool] = False  # a group that scaling policies may resize
@@ -41,34 +41,34 @@ class NestedType(ResourceType):
         raise NotImplementedError(self.type_name)
 
     async def prepare(self, ctx: ResourceContext) -> None:
-        """Read into `ctx.found` what `child` needs to know of the world. Raises CloudFault."""
+        """Read what `child` needs from the cloud into `ctx.found`. Raises CloudFault."""
 
     def addresses(self, properties: Mapping[str, Any]) -> Sequence[str]:
         """Return the addresses of templates that `prepare` fetches."""
         return ()
 
     def next_child(self, ctx: ResourceContext) -> Child | None:
-        """Return what follows when the child is as it was asked for; None: that was all."""
+        """Return the next desired state of the nested stack, or None if this one was the last."""
         return None
 
     def metadata_after(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
-        """Return the metadata of the resource after its create or update; None: as it is."""
+        """Return the metadata after a create or update, or None to leave it unchanged."""
         return None
 
     def after_scaling(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
-        """Return the metadata of a group after it was scaled; None: as it is."""
+        """Return the metadata of a group after scaling, or None to leave it unchanged."""
         return None
 
     def balancers(self, ctx: ResourceContext) -> Sequence[str]:
-        """Return references of the load balancers that are to know the members of a group."""
+        """Return references of the load balancers that distribute to the members of a group."""
         return ()
 
 
 class LoadBalancer(ResourceType):
-    """A load balancer that the groups of a stack may keep up to date."""
+    """A load balancer whose members the groups of a stack may change."""
 
     async def set_instances(self, ctx: ResourceContext, instances: Sequence[str]) -> None:
-        """Have exactly these servers behind it."""
+        """Make these servers the only members."""
         raise NotImplementedError(self.type_name)
 
 
@@ -76,11 +76,11 @@ class Signalled(ResourceType):
     """A type that takes signals."""
 
     def signal(self, ctx: ResourceContext, details: Any) -> SignalResult:
-        """Return what a signal does. Raises Rejected where this one is not taken."""
+        """Return what a signal does. Raises Rejected if the resource does not accept it."""
         raise Rejected([self.no_signal(ctx)])
 
     def no_signal(self, ctx: ResourceContext) -> Problem:
-        """Return the problem of a signal that is not taken."""
+        """Return the problem of a signal to a resource that accepts none."""
         return NotSupported(None, f"signal is not supported for {ctx.type_name}.")
 
 
@@ -88,31 +88,31 @@ class DeliversSignals(Signalled):
     """A type that calls the cloud for a signal."""
 
     async def deliver(self, ctx: ResourceContext, details: Any) -> Any:
-        """Call the cloud, once for each signal; return what `signal` gets in place of the details.
+        """Call the cloud, once for each signal; return the details that `signal` receives instead.
 
-        Raises Rejected or CloudFault where nothing came of it.
+        Raises Rejected, or CloudFault if the call fails.
         """
         raise NotImplementedError(self.type_name)
 
 
 class CollectsSignals(Signalled):
-    """A type some of whose signals wait elsewhere to be fetched."""
+    """A type whose signals may be stored in the cloud, from where Hearth fetches them."""
 
     async def collect(self, ctx: ResourceContext) -> SignalResult | None:
-        """Fetch them; None where there are none."""
+        """Return the signals from the cloud, or None if there are none."""
         raise NotImplementedError(self.type_name)
 
 
 def identifier(ctx: ResourceContext) -> str:
-    """The name of a child stack as clients know it."""
+    """Return the name of a nested stack as clients write it."""
     project = ctx.stack.project_id
     return f"arn:openstack:heat::{project}:stacks/{ctx.physical_name}/{ctx.physical_id}"
 
 
 def of_member(members: Mapping[str, Mapping[str, Any]], name: str) -> Any:
-    """`resource.MEMBER` is its reference id, `resource.MEMBER.ATTRIBUTE` an attribute.
+    """Return the reference id of `resource.MEMBER`, or the attribute `resource.MEMBER.ATTRIBUTE`.
 
-    Raises LookupError for a member that is not there.
+    Raises LookupError if there is no such member.
     """
     _, _, rest = name.partition(".")
     member, _, attribute = rest.partition(".")

@@ -1,6 +1,6 @@
 """Named constraints that need no cloud: addresses, domain names, times.
 
-Each answers None, or what is wrong with the value.
+Each function returns None, or what is wrong with the value.
 """
 
 import ipaddress
@@ -76,7 +76,7 @@ def iso_8601(value: Any) -> str | None:
 
 
 def expiration(value: Any) -> str | None:
-    """A moment that is well formed; whether it lies ahead is for the service to say."""
+    """A valid date; the service checks that it is in the future."""
     return iso_8601(value)
 
 
@@ -86,7 +86,7 @@ def json_string(value: Any) -> str | None:
 
 
 def cron_expression(value: Any) -> str | None:
-    """Five or six fields of a cron line."""
+    """A cron expression of five or six fields."""
     fields = str(value).split()
     if len(fields) in {5, 6} and all(CRON_FIELD.match(field) for field in fields):
         return None
@@ -101,7 +101,7 @@ def timezone(value: Any) -> str | None:
 
 
 def always(_value: Any) -> str | None:
-    """The constraint of the test resource: all is well."""
+    """The constraint of the test resource: every value is valid."""
     return None
 
 

@@ -1,9 +1,9 @@
-"""Resource types over a collection of a REST service: create, update, delete follow from data.
+"""Resource types over a REST collection: the declaration gives create, update and delete.
 
-A create call carries the record's key in a text field of the object (`key_field`). When the user
-wants something else in that field, a second step puts it there; the id is recorded by then. Where
-there is no such field, a type that says IntentKey.RENAME is made under the generated name and then
-gets the user's.
+The create call writes the record's key into a text field of the object (`key_field`). If the user
+wants another text in that field, a second step writes it after the id is recorded. If the object
+has no such field, a type with IntentKey.RENAME creates it under the generated name and then renames
+it.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ POLL_S = 2.0
 
 @dataclass(frozen=True)
 class Collection:
-    """Where objects of a type live: service, path, and the root key of one object ("": none).
+    """Where the objects of a type are: service, path, and root key of one object ("": none).
 
-    The path may have properties in it: /v2.0/qos/policies/{policy}/dscp_marking_rules.
+    The path may contain properties: /v2.0/qos/policies/{policy}/dscp_marking_rules.
 
-    `detail` is the path of the list with full bodies where it differs; `plural` the root key of
-    lists; `id_field` the field that becomes the physical id; `key_field` the field that takes the
-    intent key (None: no such field). `status` is the field that tells the state; where it is one of
-    `staying` after a delete, the delete has failed.
+    `detail` is the path of the list with full bodies, if it is another path; `plural` is the root
+    key of lists; `id_field` becomes the physical id; `key_field` receives the intent key (None:
+    there is no such field). `status` is the field with the state. A delete has failed if the state
+    is one of `staying` afterwards.
     """
 
     service: str
@@ -62,20 +62,21 @@ class Collection:
     staying: frozenset[str] = frozenset()
 
     def wrapped(self, fields: Body) -> Body:
-        """The fields of one object as a call has them."""
+        """Return the fields of one object as a request body."""
         return {self.body: fields} if self.body else fields
 
     def unwrapped(self, answer: Response) -> Body:
-        """The one object of an answer."""
+        """Return the object in an answer."""
         return answer.part(self.body) if self.body else dict(answer.body or {})
 
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """Where an attribute stands that the object's own body does not have.
+    """An attribute that is not in the object's own body.
 
-    `path` is a listing, with {id} in it. With `member`, a field of the body, it is the one of the
-    listing with that id; with `field` as well, that field of it.
+    `path` is a listing and may contain {id}. Without `member` the attribute is the whole listing.
+    With `member`, a field of the body, it is the entry of the listing with that id. With `field` it
+    is that field of the entry.
     """
 
     path: str
@@ -83,7 +84,7 @@ class Elsewhere:
     field: str | None = None
 
     async def read(self, service: str, ctx: ResourceContext, body: Mapping[str, Any]) -> Any:
-        """The attribute's value."""
+        """Return the value of the attribute."""
         path = filled_path(self.path, {"id": ctx.physical})
         if self.member is None:
             return list(await ctx.cloud.listing(service, path))
@@ -92,7 +93,7 @@ class Elsewhere:
 
 
 class CollectionResource(ResourceType):
-    """A resource that is a member of a collection."""
+    """A resource type whose objects are members of a REST collection."""
 
     collection: ClassVar[Collection]
     not_sent: ClassVar[frozenset[str]] = frozenset()  # properties that are no fields of the object
@@ -110,7 +111,7 @@ class CollectionResource(ResourceType):
     # what the object looks like
 
     def fields(self, ctx: ResourceContext) -> Body:
-        """The fields of the create call, without the key."""
+        """Return the fields of the create call, without the key."""
         later = {part.property for part in self.parts if not part.in_create}
         fields = self.fields_of(ctx, ctx.properties, frozenset(self.properties) - later)
         return {self.created_as.get(name, name): value for name, value in fields.items()}
@@ -118,7 +119,7 @@ class CollectionResource(ResourceType):
     def fields_of(
         self, ctx: ResourceContext, values: Mapping[str, Any], names: frozenset[str]
     ) -> Body:
-        """The given properties as fields; null ones are left out, at every depth."""
+        """Return the given properties as fields, without null values at any depth."""
         fields: Body = {}
         for name in self.properties:
             if name in names and name not in self.not_sent and name != "value_specs":
@@ -152,7 +153,7 @@ class CollectionResource(ResourceType):
         return value
 
     def changed_fields(self, ctx: ResourceContext) -> Body:
-        """The fields of an update call: changed properties; those taken away become null."""
+        """Return the fields of an update call; a property that was removed becomes null."""
         changed = ctx.changed - {part.property for part in self.parts}
         along = self.together if changed & self.together else frozenset()
         fields = self.fields_of(ctx, ctx.properties, changed | along)
@@ -178,7 +179,7 @@ class CollectionResource(ResourceType):
         return (*steps, *self.after_create(ctx))
 
     def after_create(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        """Further steps of a create, beyond the one call."""
+        """Return the steps of a create that follow the create call."""
         return tuple(parts.steps(self, (part for part in self.parts if part.at_create(ctx))))
 
     def update_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
@@ -188,7 +189,7 @@ class CollectionResource(ResourceType):
         return (*steps, *self.after_update(ctx))
 
     def after_update(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        """Further steps of an update, beyond the one call."""
+        """Return the steps of an update that follow the update call."""
         return tuple(parts.steps(self, (part for part in self.parts if part.at_update(ctx))))
 
     def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
@@ -203,7 +204,7 @@ class CollectionResource(ResourceType):
     # calls
 
     async def create(self, ctx: ResourceContext) -> Made:
-        """The create call."""
+        """Send the create call."""
         collection = self.collection
         fields = self.fields(ctx)
         field = collection.key_field
@@ -222,20 +223,20 @@ class CollectionResource(ResourceType):
         return Made(physical_id=str(made[collection.id_field]), body=made)
 
     async def find(self, ctx: ResourceContext) -> Made | None:
-        """What an earlier create call of this record made."""
+        """Return the object that an earlier create call of this record made, or None."""
         for member in await self.ours(ctx):
             return Made(physical_id=str(member[self.collection.id_field]), body=member)
         return None
 
     async def ours(self, ctx: ResourceContext) -> list[Body]:
-        """All objects under the record's key, oldest first as the service lists them."""
+        """Return all objects with the record's key, in the order of the service."""
         key_field, members = self.collection.key_field, await self.members(ctx)
         if key_field is not None:
             return [member for member in members if member.get(key_field) == mark(ctx)]
         return [member for member in members if member.get("name") == ctx.physical_name]
 
     async def members(self, ctx: ResourceContext) -> Sequence[Body]:
-        """All objects of the collection; none when what it is part of is gone."""
+        """Return all objects of the collection; none if the object that contains them is gone."""
         try:
             return await ctx.cloud.listing(
                 self.collection.service,
@@ -248,21 +249,21 @@ class CollectionResource(ResourceType):
             raise
 
     async def describe(self, ctx: ResourceContext) -> Made | None:
-        """Put what the user wants into the field that carried the key."""
+        """Replace the key in its field by the text that the user wants."""
         field = self.collection.key_field
         assert field is not None
         return await self.change(ctx, {field: self.wanted_key_field(ctx)})
 
     async def rename(self, ctx: ResourceContext) -> Made | None:
-        """Give it the user's name, now that its id is recorded."""
+        """Give the object the user's name, after its id is recorded."""
         return await self.change(ctx, {"name": ctx.wanted_name})
 
     async def update(self, ctx: ResourceContext) -> Made | None:
-        """The update call, with what changed only."""
+        """Send the update call, with the changed fields only."""
         return await self.change(ctx, self.changed_fields(ctx))
 
     async def change(self, ctx: ResourceContext, fields: Body) -> Made | None:
-        """An update call with the given fields."""
+        """Send an update call with the given fields."""
         collection = self.collection
         answer = await ctx.cloud.request(
             collection.service,
@@ -275,7 +276,7 @@ class CollectionResource(ResourceType):
         return Made(body=collection.unwrapped(answer) or None)
 
     async def delete(self, ctx: ResourceContext) -> Made | None:
-        """The delete call; what is gone already is done."""
+        """Send the delete call; "not found" is success."""
         await forgiving(self.drop(ctx, ctx.physical))
         return None
 
@@ -290,13 +291,13 @@ class CollectionResource(ResourceType):
         )
 
     async def nothing(self, ctx: ResourceContext) -> Made | None:
-        """No write call."""
+        """Send no write call."""
         return None
 
     # looking
 
     async def poll(self, ctx: ResourceContext) -> Progress:
-        """Whether the object is ready, by the last body if that tells it already."""
+        """Return whether the object is ready, from the last body if there is one."""
         if ctx.body is not None:
             now = self.progress(ctx, ctx.body)
             if not isinstance(now, Later):
@@ -305,11 +306,11 @@ class CollectionResource(ResourceType):
         return self.progress(ctx, body or {})
 
     async def checked(self, ctx: ResourceContext) -> Progress:
-        """Whether the object is there and well, as the service says now."""
+        """Return whether the object exists and is healthy, from a new read."""
         return self.progress(ctx, await self.show(ctx) or {})
 
     def progress(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Progress:
-        """What a body says of the object's state."""
+        """Return the progress that a body shows."""
         status = body.get(self.collection.status)
         if status is None or str(status).upper() in self.collection.ready:
             return Ready(body)
@@ -318,11 +319,11 @@ class CollectionResource(ResourceType):
         return Later(POLL_S, body)
 
     def why(self, body: Mapping[str, Any]) -> str:
-        """Why an object is in an error state, as far as the body says."""
+        """Return why an object is in an error state, as far as the body shows it."""
         return "Unknown"
 
     async def gone(self, ctx: ResourceContext) -> Progress:
-        """Whether the object has gone."""
+        """Return whether the object is deleted."""
         try:
             body = await self.show(ctx)
         except CloudFault as fault:
@@ -348,7 +349,7 @@ class CollectionResource(ResourceType):
     # where
 
     def path(self, ctx: ResourceContext) -> str:
-        """The path of the collection; properties stand in it as {name}."""
+        """Return the path of the collection, with {name} replaced by properties."""
         return filled_path(self.collection.path, ctx.properties)
 
     def location(self, ctx: ResourceContext) -> tuple[str, str, str | None]:
@@ -356,19 +357,19 @@ class CollectionResource(ResourceType):
         return collection.service, self.url(ctx, ctx.physical), collection.microversion
 
     def url(self, ctx: ResourceContext, physical_id: str) -> str:
-        """The path of one object."""
+        """Return the path of one object."""
         return f"{self.path(ctx)}/{segment(self.in_url(ctx, physical_id))}"
 
     def in_url(self, ctx: ResourceContext, physical_id: str) -> str:
-        """What stands for an object in its path, not quoted."""
+        """Return the last part of the object's path, not quoted."""
         return physical_id
 
     async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
-        """The simple properties that can be changed, as the object has them now."""
+        """Return the simple properties that can be updated, as the object has them now."""
         return self.observed(ctx, unmarked(await self.show(ctx) or {}))
 
     def observed(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The same, as a body shows them."""
+        """Return the simple properties that can be updated, from a body."""
         found = {}
         for name, prop in self.properties.items():
             field = self.renamed.get(name, name)
@@ -398,7 +399,7 @@ class CollectionResource(ResourceType):
         return f"the {field}, which stays"
 
     def wanted_key_field(self, ctx: ResourceContext) -> Any:
-        """What the user wants in the field that carries the key; None when nothing."""
+        """Return the text that the user wants in the key's field, or None."""
         field = self.collection.key_field
         if field is None or self.key_stays:
             return None
@@ -419,7 +420,7 @@ class CollectionResource(ResourceType):
 
 
 def went_to(status: object, why: str) -> str:
-    """The reason of an error state. Source: spec/engine.md, section 31."""
+    """Return the reason for an error state. Source: spec/engine.md, section 31."""
     return f'Went to status {status} due to "{why}"'
 
 
@@ -433,7 +434,9 @@ async def forgiving(call: Any) -> None:
 
 
 def _alike(shown: Any, stored: Any) -> Any:
-    """What the service shows in the type that is stored: some write numbers as text, or read it."""
+    """Return a value of the service in the type of the stored one: some services mix numbers and
+    text.
+    """
     if isinstance(shown, int) and isinstance(stored, str):
         return str(shown)
     digits = isinstance(shown, str) and shown.lstrip("-").isdecimal()

@@ -1,4 +1,4 @@
-"""One resource being worked on, and what a type answers about it."""
+"""The context of a resource that an action works on, and the results of a type's steps."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Ready:
-    """The step is done; `body` is what the API showed last."""
+    """The step is done; `body` is the last body from the service."""
 
     body: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
 class Later:
-    """Not yet: look again after so many seconds."""
+    """The step is not done yet: poll again after so many seconds."""
 
     after_s: float = 2.0
     body: Mapping[str, Any] | None = None
@@ -48,10 +48,10 @@ Progress = Ready | Later | Failed
 
 @dataclass(frozen=True)
 class Made:
-    """What a write call, or looking for its result, gave; None and empty mean "as before".
+    """The result of a write call or of a search for it; None and empty mean "unchanged".
 
-    A key of `data` whose value is None is removed from the record's private data. `metadata` takes
-    the place of the record's metadata.
+    A key of `data` whose value is None is removed from the record's private data. `metadata`
+    replaces the record's metadata.
     """
 
     physical_id: str | None = None
@@ -62,10 +62,10 @@ class Made:
 
 @dataclass(frozen=True)
 class Step:
-    """One write call that can be run again: find (is it done?), do, poll (is it ready?).
+    """One write call that can be repeated: find (is it done?), do, poll (is it ready?).
 
-    `find` answers None when the call certainly left nothing that can be seen; a step without it may
-    simply be done again. `do` answers None when it learnt nothing worth keeping.
+    `find` returns None if the call certainly left nothing that can be seen. A step without `find`
+    may simply be repeated. `do` returns None if the call gave nothing to record.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Step:
 
 @dataclass(frozen=True)
 class StackFacts:
-    """What a type may know of the stack that its resource belongs to."""
+    """The facts about a stack that the types of its resources may use."""
 
     id: str
     name: str
@@ -117,9 +117,9 @@ class SignalResult:
 
 @dataclass(frozen=True)
 class Scaling:
-    """The wish to change the size of a group, which it knows by its reference or name.
+    """A request to change the size of a group, given by its reference or name.
 
-    `cooldown_s` None: as the group has it.
+    `cooldown_s` None: use the cooldown of the group.
     """
 
     group: str
@@ -135,7 +135,7 @@ class Scaling:
 
 @dataclass(frozen=True)
 class Child:
-    """The stack that a nested type wants as its child."""
+    """The stack that a nested type requests as its nested stack."""
 
     template: Mapping[str, Any] | str
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -147,36 +147,36 @@ class Child:
 
 
 class Users:
-    """Users of the stack's own project, for what runs inside servers. Source: engine.md, 32.
+    """Users of the stack's own project, for software in servers. Source: engine.md, 32.
 
-    The engine hands a type one that is bound to the stack's domain; without a stack domain there is
-    none, and types that need a user say so. An id may have come with a request: with the rights of
-    the domain nothing is done to a user but the one that was made under the record's key. Raises
-    CloudFault 403 for any other.
+    The engine passes an object that is bound to the stack's domain, or none without a domain; then
+    types that need a user fail with a message. An id may come from a request, so the rights of the
+    domain serve only for the user that was created under the record's key. Raises CloudFault 403
+    for any other user.
     """
 
     async def make(self, name: str, password: str, *, key: str) -> str:
-        """The id of the user `name`, made if need be."""
+        """Return the id of the user `name`; create the user if necessary."""
         raise NotImplementedError
 
     async def find(self, name: str, *, key: str) -> str | None:
-        """The id of the user `name` that an earlier `make` with this key made."""
+        """Return the id of the user `name` that an earlier `make` with this key created."""
         raise NotImplementedError
 
     async def named(self, name: str) -> str | None:
-        """The id of the user `name` that some resource of the stack made."""
+        """Return the id of the user `name` that a resource of the stack created, or None."""
         raise NotImplementedError
 
     async def key_pair(self, user_id: str, *, key: str) -> tuple[str, str]:
-        """Access key and secret of the user that was made under `key`, made if need be."""
+        """Return access key and secret of the user under `key`; create them if necessary."""
         raise NotImplementedError
 
     async def keep_key_pair(self, user_id: str, access: str, secret: str) -> None:
-        """Give a user a key pair that is known before, unless it has it."""
+        """Give a user a key pair that already exists elsewhere, unless the user has it."""
         raise NotImplementedError
 
     async def key_pairs(self, user_id: str) -> list[str]:
-        """The access keys of a user."""
+        """Return the access keys of a user."""
         raise NotImplementedError
 
     async def drop_key_pair(self, user_id: str, access: str) -> None:
@@ -184,15 +184,15 @@ class Users:
         raise NotImplementedError
 
     async def enable(self, user_id: str, *, key: str, enabled: bool) -> None:
-        """Let the user that was made under `key` in, or keep it out."""
+        """Enable or disable the user that was created under `key`."""
         raise NotImplementedError
 
     async def drop(self, user_id: str, *, key: str) -> None:
-        """Delete the user that was made under `key`, with all it has."""
+        """Delete the user that was created under `key`, with all its keys."""
         raise NotImplementedError
 
     async def token(self, user_id: str, password: str) -> str:
-        """A token of a user, for the stack's project."""
+        """Return a token of a user, for the stack's project."""
         raise NotImplementedError
 
 
@@ -201,7 +201,7 @@ def _no_ids() -> str:
 
 
 class Located(Protocol):
-    """A type whose objects have a URL of their own."""
+    """A type whose objects have their own URL."""
 
     def location(self, ctx: ResourceContext) -> tuple[str, str, str | None]:
         """Return service, path and microversion of the object's own URL."""
@@ -209,9 +209,9 @@ class Located(Protocol):
 
 @dataclass
 class ResourceContext:
-    """One resource being worked on: made by the engine for each node.
+    """The context of one resource; the engine creates one for each node.
 
-    The engine puts the `physical_id`, `data` and `body` of each answer here before it calls on.
+    The engine stores `physical_id`, `data` and `body` of each answer here before the next call.
     """
 
     record_id: str
@@ -248,32 +248,32 @@ class ResourceContext:
     read_path: Callable[[], Awaitable[Sequence[tuple[str | None, str]]]] | None = None
 
     async def fetched(self, url: str) -> str:
-        """The text of a file of the request, or at an address. Raises CloudFault."""
+        """Return the text of a file of the request, or of an address. Raises CloudFault."""
         assert self.fetch is not None, "the engine fetches nothing here"
         return await self.fetch(url)
 
     async def metadata_of(self, reference: str) -> Mapping[str, Any]:
-        """The metadata of the resource of this stack whose reference id is `reference`."""
+        """Return the metadata of the resource of this stack with the reference id `reference`."""
         assert self.read_metadata is not None, "the engine gives no metadata here"
         return await self.read_metadata(reference)
 
     async def path(self) -> Sequence[tuple[str | None, str]]:
-        """The stacks from the root to this one: (name in the stack before, name).
+        """Return the stacks from the root to this one: (name in the parent stack, name).
 
-        The root is nobody's resource: (None, name).
+        The root stack has no parent: (None, name).
         """
         assert self.read_path is not None, "the engine gives no path here"
         return await self.read_path()
 
     def properties_of(self, reference: str) -> Mapping[str, Any] | None:
-        """The stored properties of the resource of this stack whose reference id is `reference`."""
+        """Return the stored properties of the resource with the reference id `reference`."""
         assert self.read_properties is not None, "the engine gives no properties here"
         return self.read_properties(reference)
 
     async def request(
         self, method: str, path_suffix: str = "", json: Any = None, **more: Any
     ) -> Response:
-        """A call to this object's own URL, with `path_suffix` behind it."""
+        """Send a call to the object's own URL, followed by `path_suffix`."""
         assert self.kind is not None
         service, path, microversion = self.kind.location(self)
         if path_suffix:
@@ -282,17 +282,17 @@ class ResourceContext:
         return await self.cloud.request(service, method, path, json=json, **more)
 
     def given(self, name: str) -> Any:
-        """The value of a property; None when it has none."""
+        """Return the value of a property, or None if it has none."""
         return self.properties.get(name)
 
     @property
     def wanted_name(self) -> str:
-        """The name the user gave, else the generated one."""
+        """The name from the template, else the generated one."""
         return str(self.properties.get("name") or self.physical_name)
 
     @property
     def physical(self) -> str:
-        """The physical id of something that exists."""
+        """The physical id of an object that exists."""
         assert self.physical_id is not None, f"{self.name} has no physical id"
         return self.physical_id
 

@@ -1,4 +1,4 @@
-"""Resource types described: the table of how each is found again (rule R5), their examples."""
+"""Tables of resource types: how Hearth finds each object again (rule R5), and their examples."""
 
 import json
 from collections.abc import Iterable
@@ -43,7 +43,7 @@ class Row:
 
 
 def rows(types: Iterable[ResourceType]) -> list[Row]:
-    """A row per type, by name."""
+    """Return a row per type, by name."""
     return [_row(kind) for kind in sorted(types, key=lambda kind: kind.name)]
 
 
@@ -73,7 +73,7 @@ def key_in_full(rtype: ResourceType) -> str:
 
 
 def as_markdown(table: Iterable[Row]) -> str:
-    """The table as a page."""
+    """Return the table as a page."""
     lines = ["| type | service | identified by | key | delay | support |",
              "| --- | --- | --- | --- | --- | --- |"]  # fmt: skip
     lines += [
@@ -85,12 +85,12 @@ def as_markdown(table: Iterable[Row]) -> str:
 
 
 def as_json(table: Iterable[Row]) -> str:
-    """The table for programs."""
+    """Return the table as JSON."""
     return json.dumps([asdict(row) for row in table], indent=2) + "\n"
 
 
 def example(rtype: ResourceType) -> str | None:
-    """A template that shows the use of a type, from `examples/` beside its module, if there is one.
+    """Return the example template of a type from `examples/` beside its module, or None.
 
     The file has the type's name without the first two words: `Net.yaml`, `TaaS.TapFlow.yaml`.
     """

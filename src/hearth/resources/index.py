@@ -1,4 +1,4 @@
-"""Which module declares which resource types: a type is imported when a template asks for it."""
+"""The modules of the resource types: a type is imported when a template uses it."""
 
 from collections.abc import Mapping
 

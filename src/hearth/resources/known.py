@@ -1,4 +1,4 @@
-"""The resource types that templates written for Heat may name, whether or not they exist here."""
+"""All resource types of Heat's templates, whether or not Hearth has them."""
 
 from collections.abc import Mapping
 
@@ -135,7 +135,7 @@ GONE: Mapping[str, str] = {
 
 
 def advice(name: str) -> str:
-    """What the author of a template can do about a type that is not available."""
+    """Return what a template's author can do about a type that is not available."""
     if name in INSTEAD:
         return f"use {INSTEAD[name]}"
     return GONE.get(name) or GONE.get("::".join(name.split("::")[:2])) or ""

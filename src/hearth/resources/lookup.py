@@ -1,4 +1,4 @@
-"""Names to ids, and constraints that only the cloud can check: one list call per kind."""
+"""Find ids of names, and check constraints that only the cloud can: one list call per kind."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CLIENT = {"Client-ID": "f0a0c9a4-9a0c-5b57-8a0e-3f1f5a4f6b1d"}  # Zaqar wants to
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of thing that templates name: where to list it and what to match."""
+    """A kind of object that templates refer to by name: its list, and the fields to compare."""
 
     label: str
     service: str
@@ -124,7 +124,7 @@ EMPTY_ALLOWED = frozenset(
 
 
 class Names:
-    """What a cloud's names stand for, for all that is asked together: each kind is listed once."""
+    """The names in a cloud, for all questions of a request: each kind is listed once."""
 
     def __init__(self, cloud: Cloud) -> None:
         self._cloud = cloud
@@ -132,13 +132,13 @@ class Names:
         self._found: dict[tuple[str, str], str] = {}
 
     def begin(self, kinds: Iterable[str]) -> None:
-        """Ask for the lists of these kinds now, all at once; `id_of` waits for what it needs."""
+        """Start the list calls of these kinds now; `id_of` waits for the list that it needs."""
         for kind in kinds:
             if kind in KINDS and not KINDS[kind].alone:
                 self._asked(kind, KINDS[kind])
 
     async def id_of(self, kind: str, value: str, at: Span | None = None) -> str | Problem:
-        """The id of the thing of that name or id; a Problem when there is none, or several."""
+        """Return the id of the object with that name or id, or a Problem."""
         known = KINDS.get(kind)
         if known is None:
             return value
@@ -206,7 +206,7 @@ def _missing(known: Kind, value: str, at: Span | None, like: str = "") -> Proble
 
 
 def _seen(task: asyncio.Task[Any]) -> None:
-    """A fault is told to whoever waits for the list, and to nobody else."""
+    """Mark the exception of a list call as read: asyncio logs no warning if nobody waits for it."""
     if not task.cancelled():
         task.exception()
 
@@ -214,7 +214,7 @@ def _seen(task: asyncio.Task[Any]) -> None:
 async def check_constraints(
     wanted: Iterable[tuple[str, Any, Span | None]], cloud: Cloud, names: Names | None = None
 ) -> list[Problem]:
-    """What is wrong with values under named constraints, given as (constraint, value, place)."""
+    """Return what is wrong with values under named constraints: (constraint, value, place)."""
     names = names or Names(cloud)
     problems: list[Problem] = []
     wanted = [one for one in wanted if one[1] is not None]

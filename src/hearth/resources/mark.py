@@ -1,7 +1,7 @@
-"""The mark: the record's key as it stands in an object that Hearth made.
+"""The mark: the record's key inside an object that Hearth created.
 
-It lets a create be found again whose answer was lost, and is nothing that a template asked for:
-what a service shows is read without it.
+The mark finds the object again if the answer to the create call was lost. Templates never see it:
+bodies from a service are read without marks.
 """
 
 import re
@@ -19,14 +19,14 @@ MARKED = re.compile(
 
 
 def mark(ctx: ResourceContext) -> str:
-    """The record's key as it stands in an object."""
+    """Return the record's key in the form that an object contains."""
     return f"{MARK}{ctx.key}"
 
 
 def unmarked(value: Any, nothing: str | None = "") -> Any:
-    """What a service shows, without marks at any depth, whichever record they are of.
+    """Return a value from a service without marks of any record, at any depth.
 
-    A text that is a mark becomes `nothing`; a tag, or an entry made for the mark, goes.
+    A text that is a mark becomes `nothing`; a tag or an entry that holds a mark is removed.
     """
     match value:
         case str():

@@ -1,7 +1,7 @@
-"""What an object is tied to by calls of its own, as data: members, and entries of free maps.
+"""Parts of an object that need calls of their own, as data: members, and entries of free maps.
 
-A part follows one property. It is settled by a step after the create or update call; doing it again
-changes nothing.
+A part follows one property. A step after the create or update call settles it, and repeating the
+step changes nothing.
 """
 
 from __future__ import annotations
@@ -17,22 +17,23 @@ from hearth.resources.context import Made, ResourceContext, Step
 
 
 class Whole(Protocol):
-    """The type that a part belongs to."""
+    """The type that has the part."""
 
     service: str | None
 
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
-        """What the service shows of the object now."""
+        """Return the body that the service shows now."""
 
     def as_sent(self, name: str, value: Any) -> Any:
-        """The value of a property as the service takes it."""
+        """Return the value of a property in the form that the service expects."""
 
 
 @dataclass(frozen=True)
 class Call:
-    """A call of the type's service. Path and body have {id}, {property} and what the part adds.
+    """A call of the type's service.
 
-    A text in the body that is nothing but such a name stands for the value as it is.
+    Path and body may contain {id}, {property} and the names that the part adds. If a text in the
+    body is only such a name, the value keeps its type.
     """
 
     method: str
@@ -42,7 +43,7 @@ class Call:
     undoes: bool = False  # "not found" is success
 
     async def make(self, kind: Whole, ctx: ResourceContext, **more: Any) -> None:
-        """Make the call."""
+        """Send the call."""
         names = {**ctx.properties, "id": ctx.physical_id, **more}
         assert kind.service is not None
         try:
@@ -60,7 +61,7 @@ class Call:
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A part of an object, by the property that it follows."""
+    """A part of an object; it follows the property `property`."""
 
     property: str
     in_create: bool = False  # the create call has it already
@@ -68,23 +69,23 @@ class Part:
     emptied: bool = False  # before the object is deleted
 
     def at_create(self, ctx: ResourceContext) -> bool:
-        """Whether a new object needs the step."""
+        """Return whether a new object needs the step."""
         return not self.in_create and bool(self.wanted(ctx)) and not self._pointless(ctx)
 
     def at_update(self, ctx: ResourceContext) -> bool:
-        """Whether an update needs the step."""
+        """Return whether an update needs the step."""
         return self.property in ctx.changed and not self._pointless(ctx)
 
     def wanted(self, ctx: ResourceContext) -> Any:
-        """What is to be there."""
+        """Return the desired value."""
         return ctx.given(self.property)
 
     async def settle(self, kind: Whole, ctx: ResourceContext) -> None:
-        """Make it what the property says."""
+        """Change the part until it matches the property."""
         raise NotImplementedError
 
     async def leave(self, kind: Whole, ctx: ResourceContext) -> None:
-        """Undo it."""
+        """Undo the part before the object is deleted."""
         raise NotImplementedError
 
     def _pointless(self, ctx: ResourceContext) -> bool:
@@ -93,10 +94,11 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Members(Part):
-    """Exactly the members that a list property names: {member} in the calls.
+    """The members of an object, exactly those in a list property; {member} in the calls.
 
-    Those that are there now stand in a `listing`, at `field` of its rows, or in the list `shown` of
-    the object's body; where neither can be had, they are those of before, and all are added again.
+    The current members are in a `listing` (`field` of its rows), or in the list `shown` of the
+    object's body. If there is neither, the part compares with the former property and adds all
+    members again.
     """
 
     add: Call
@@ -150,10 +152,11 @@ class Members(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class Rows(Part):
-    """Members that are maps, told apart by `key`: {member} in the calls.
+    """Members that are maps with a unique `key`; {member} in the calls.
 
-    Those that are there now stand in the list `shown` of the object's body, or in a `listing` that
-    knows their keys only. With `at_once` one call is for all: {members}, or {keys}, maps too.
+    The current members are in the list `shown` of the object's body, or in a `listing` that
+    contains their keys only. With `at_once` one call changes all: {members} or {keys}, which may be
+    maps.
     """
 
     key: str
@@ -188,7 +191,7 @@ class Rows(Part):
     async def _now(
         self, kind: Whole, ctx: ResourceContext, before: Mapping[str, Body]
     ) -> dict[str, Body]:
-        """What is there, as far as it is for the template to say."""
+        """Return the current members that the template may change."""
         if self.shown is not None:
             rows = (await kind.show(ctx) or {}).get(self.shown) or []
             return {str(row[self.key]): row for row in rows}
@@ -202,7 +205,7 @@ class Rows(Part):
         return {str(row[self.key]) for row in await ctx.cloud.listing(kind.service, path)}
 
     def _says(self, row: Body | None, wanted: Body) -> bool:
-        """Whether a row is the wanted one; the service may show more of it."""
+        """Return whether a row has the desired fields; extra fields do not count."""
         if row is None or self.shown is None:
             return row == wanted
         return wanted.items() <= row.items()
@@ -218,10 +221,9 @@ class Rows(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class Entries(Part):
-    """The entries of a free map: {entries} in `put`, which adds to what is there.
+    """The entries of a free map: {entries} in `put`, which adds to the existing ones.
 
-    Those that are gone are removed one by one, as {entry}; where there is no call for that, they
-    are put as null.
+    A call per removed entry deletes it ({entry}). If there is no such call, `put` sets it to null.
     """
 
     put: Call
@@ -241,26 +243,26 @@ class Entries(Part):
 
 
 def steps(kind: Whole, parts: Iterable[Part]) -> Iterator[Step]:
-    """The steps that settle parts."""
+    """Return the steps that settle parts."""
     for part in parts:
         yield Step(part.property.replace("_", "-"), _bound(part.settle, kind))
 
 
 def leaving(kind: Whole, parts: Iterable[Part]) -> Iterator[Step]:
-    """The steps that undo what keeps an object from being deleted."""
+    """Return the steps that undo parts which would prevent the delete of the object."""
     for part in parts:
         if part.emptied:
             yield Step(f"leave-{part.property.replace('_', '-')}", _bound(part.leave, kind))
 
 
 def calling(kind: Whole, calls: Iterable[Call]) -> Iterator[Step]:
-    """A step for each of some calls, which can be made again."""
+    """Return a step for each call; the calls must be repeatable."""
     for number, call in enumerate(calls, 1):
         yield Step(f"prepare-{number}", _bound(call.make, kind))
 
 
 def filled(value: Any, names: Mapping[str, Any]) -> Any:
-    """A body with its names replaced."""
+    """Return a body with its names replaced by values."""
     match value:
         case str():
             whole = value[1:-1] if value.startswith("{") and value.endswith("}") else ""

@@ -1,4 +1,4 @@
-"""What a project may have of a service: one set of limits, that is set and put back."""
+"""Quotas of a project in a service: one set of limits, which is set and reset."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,10 +24,10 @@ PROJECT = Prop(STRING, "The project, by name or id.", required=True, constraint=
 
 @dataclass(frozen=True)
 class Limits:
-    """Where the limits of projects stand, the root key of a set, and where the usual ones are.
+    """The path of a project's limits, the root key of the set, and the path of the defaults.
 
-    Without `usual` the service takes null for the usual limit. With `usage` what is below the usage
-    is refused here, because the service does not.
+    Without `usual` the service takes null for the default limit. With `usage` Hearth refuses a
+    limit below the usage, because the service does not.
     """
 
     path: str
@@ -37,7 +37,7 @@ class Limits:
 
 
 class QuotaSet(ResourceType):
-    """Limits of a project; those that are not named stay as they are. -1 stands for no limit."""
+    """Limits of a project. A limit that the template omits stays unchanged; -1 is no limit."""
 
     limits: ClassVar[Limits] = Limits("/os-quota-sets", "quota_set", usual="defaults")
     translation: Sequence[Rule] = (Resolve(("project",), "keystone.project"),)
@@ -62,7 +62,7 @@ class QuotaSet(ResourceType):
         return (Step("check", self.nothing, poll=self.checked),)
 
     async def limit(self, ctx: ResourceContext) -> Made:
-        """Set the limits; those taken away from the template get the usual ones again."""
+        """Set the limits; a limit that was removed from the template returns to its default."""
         wanted = named(ctx.properties)
         if lost := named(ctx.before).keys() - wanted.keys():
             usual: Body = dict.fromkeys(lost)
@@ -75,7 +75,7 @@ class QuotaSet(ResourceType):
         return Made(physical_id=ctx.physical_id or ctx.physical_name, body=shown)
 
     async def compare(self, ctx: ResourceContext, wanted: Body, query: str) -> None:
-        """Refuse limits below what there is already."""
+        """Refuse limits below the current usage."""
         used = await self.call(ctx, "GET", query)
         for name, limit in sorted(wanted.items()):
             there = used.get(name, {}).get("in_use", 0)
@@ -84,7 +84,7 @@ class QuotaSet(ResourceType):
                 raise CloudFault(str(self.service), 400, "badRequest", words)
 
     async def reset(self, ctx: ResourceContext) -> Made | None:
-        """Give the project the usual limits again, for all."""
+        """Reset all limits of the project to the defaults."""
         await forgiving(self.call(ctx, "DELETE"))
         return None
 
@@ -104,7 +104,7 @@ class QuotaSet(ResourceType):
     async def call(
         self, ctx: ResourceContext, method: str, suffix: str = "", json: Any = None
     ) -> Body:
-        """A call to the project's set of limits."""
+        """Send a call to the project's set of limits."""
         assert self.service is not None
         path = f"{self.limits.path}/{segment(ctx.properties['project'])}{suffix}"
         answer = await ctx.cloud.request(self.service, method, path, json=json, idempotent=True)
@@ -112,12 +112,12 @@ class QuotaSet(ResourceType):
 
 
 def named(properties: Mapping[str, Any]) -> Body:
-    """The limits among the properties."""
+    """Return the limits that the properties name."""
     return {k: v for k, v in properties.items() if k != "project" and v is not None}
 
 
 def limit(words: str, *, since: str | None = None, support: Support | None = None) -> Prop:
-    """A property that is a limit."""
+    """Return the declaration of a property that is a limit."""
     bounds = (Range(min=-1),)
     return Prop(
         INTEGER, words, update_allowed=True, constraints=bounds, since=since, support=support

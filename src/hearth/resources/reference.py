@@ -1,4 +1,4 @@
-"""The reference of resource types as pages: made from the declarations and the examples."""
+"""The reference pages of resource types, made from the declarations and the examples."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -39,14 +39,14 @@ identification](../resource-types.md) how Hearth finds each object again after a
 
 
 def page_of(name: str) -> str:
-    """The page that a type stands on: `OS::Neutron::Net` gives `neutron`, AWS types `aws-ec2`."""
+    """Return the page of a type: `OS::Neutron::Net` gives `neutron`, AWS types `aws-ec2`."""
     vendor, _, rest = name.partition("::")
     service = rest.partition("::")[0].lower()
     return service if vendor == "OS" else f"{vendor.lower()}-{service}"
 
 
 def pages(types: Iterable[ResourceType]) -> dict[str, str]:
-    """All pages by file name, with `README.md` as their index."""
+    """Return all pages by file name, with `README.md` as their index."""
     by_page: dict[str, list[ResourceType]] = {}
     for kind in sorted(types, key=lambda kind: kind.name):
         if not kind.name.startswith("<"):
@@ -63,7 +63,7 @@ def pages(types: Iterable[ResourceType]) -> dict[str, str]:
 
 
 def as_markdown(rtype: ResourceType) -> str:
-    """A type as a section of a page."""
+    """Return a type as a section of a page."""
     lines = [f"## {rtype.name}", "", _first_line(rtype), *_notes(rtype)]
     if rtype.relations:
         lines += ["", f"Rules: {'; '.join(map(str, rtype.relations))}."]

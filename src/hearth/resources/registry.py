@@ -1,7 +1,8 @@
 """The catalogue of resource types: built in, and from installed packages.
 
-A package adds types with entry points of the group `hearth.types`: the entry's name is the type's,
-its value a ResourceType class. A type is loaded when it is asked for. Source: rule R8.
+A package adds types with entry points of the group `hearth.types`: the entry's name is the type's
+name, its value a ResourceType class. Hearth imports a type when something asks for it. Source: rule
+R8.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ GROUP = "hearth.types"
 
 
 class BadPackage(Exception):
-    """What an installed package adds cannot be used; the message says which and why."""
+    """An installed package has a type that cannot be used; the message names it and the reason."""
 
 
 class Catalog:
-    """Resource types by name. `retired` are found, too, but neither listed nor suggested."""
+    """Resource types by name. `find` also returns `retired` types; `names` leaves them out."""
 
     def __init__(
         self,
@@ -42,15 +43,15 @@ class Catalog:
         return shared_catalog, ()
 
     def find(self, name: str) -> ResourceType | None:
-        """The type of this exact name."""
+        """Return the type of this exact name, or None."""
         return self._types.get(name) or self._retired.get(name)
 
     def names(self) -> Iterable[str]:
-        """The names of all types but retired ones, sorted."""
+        """Return the names of all types but retired ones, sorted."""
         return sorted(self._types)
 
     def missing(self, name: str) -> str | None:
-        """Why a type that Heat has is not here, and what to use; None for any other name."""
+        """Return why Hearth lacks a type of Heat and what to use; None for any other name."""
         if self.find(name) is not None or name not in KNOWN:
             return None
         told = advice(name)
@@ -58,11 +59,11 @@ class Catalog:
         return f"{words}; {told}" if told else words
 
     def with_type(self, rtype: ResourceType) -> Catalog:
-        """The same catalogue with one more type, or another one under a known name."""
+        """Return a copy of the catalogue with a type added, or replaced if the name is known."""
         return Catalog(_over({rtype.name: rtype}, self._types), self._retired)
 
     async def unavailable(self, names: Iterable[str], cloud: Cloud) -> list[Problem]:
-        """Problems for types whose service, or extension of it, the cloud does not have."""
+        """Return problems for types whose service, or its extension, the cloud does not have."""
         wanted: dict[str, list[str]] = {}
         for name in names:
             rtype = self.find(name)
@@ -84,7 +85,7 @@ class Catalog:
         return problems
 
     async def _unextended(self, names: Iterable[str], cloud: Cloud) -> list[Problem]:
-        """Problems for types that need an extension which the network service does not have."""
+        """Return problems for types that need a missing extension of the network service."""
         needed = {n: e for n in names if (e := self._types[n].extension) is not None}
         if not needed:
             return []
@@ -99,7 +100,7 @@ class Catalog:
 
 
 class _Lazy(Mapping[str, ResourceType]):
-    """Types by name, each loaded when it is asked for; one instance each."""
+    """Types by name; each is imported at its first use and has one instance."""
 
     def __init__(self, names: Iterable[str], load: Callable[[str], ResourceType]) -> None:
         self._loaded: dict[str, ResourceType | None] = dict.fromkeys(names)
@@ -123,13 +124,13 @@ class _Lazy(Mapping[str, ResourceType]):
 
 @cache
 def builtin_types() -> Mapping[str, ResourceType]:
-    """The types that come with Hearth, by name."""
+    """Return the types that come with Hearth, by name."""
     return _Lazy(INDEX, _builtin)
 
 
 @cache
 def retired_types() -> Mapping[str, ResourceType]:
-    """The placeholders for Heat's retired types, by name."""
+    """Return the placeholders for Heat's retired types, by name."""
 
     def placeholder(name: str) -> ResourceType:
         from hearth.resources.heat.retired import Retired
@@ -152,13 +153,13 @@ def _builtin(name: str) -> ResourceType:
 
 @cache
 def installed_types() -> Mapping[str, ResourceType]:
-    """The types of installed packages, by name."""
+    """Return the types of installed packages, by name."""
     entries = {entry.name: entry for entry in entry_points(group=GROUP)}
     return _Lazy(entries, lambda name: _installed(entries[name]))
 
 
 def _installed(entry: EntryPoint) -> ResourceType:
-    """Raises BadPackage, so that whoever installed it knows what to mend or remove."""
+    """Return a type of an installed package. Raises BadPackage, which names the package."""
     where = f"the resource type {entry.name} of {entry.dist.name if entry.dist else entry.value}"
     try:
         kind = entry.load()()
@@ -170,7 +171,7 @@ def _installed(entry: EntryPoint) -> ResourceType:
 
 
 def default_catalog() -> Catalog:
-    """All types there are; an installed package may stand in for a built-in one."""
+    """Return all types; a type of an installed package replaces the built-in one of its name."""
     return Catalog(_over(installed_types(), builtin_types()), retired_types())
 
 
@@ -178,25 +179,25 @@ _shared: list[Catalog] = []
 
 
 def share(catalog: Catalog) -> Catalog:
-    """Make this the catalogue of the process."""
+    """Make a catalogue the shared one of this process."""
     _shared[:] = [catalog]
     return catalog
 
 
 def shared_catalog() -> Catalog:
-    """The types of this process: what a catalogue from another one becomes here."""
+    """Return the shared catalogue; unpickling a catalogue of another process gives this one."""
     return _shared[0] if _shared else share(default_catalog())
 
 
 def type_named(name: str) -> ResourceType:
-    """The type of this process that has a name: what one from another process becomes here."""
+    """Return this process's type of a name; unpickling a type of another process gives this one."""
     found = shared_catalog().find(name)
     assert found is not None, name
     return found
 
 
 def _over(first: Mapping[str, ResourceType], then: Mapping[str, ResourceType]) -> _Lazy:
-    """Both; the first one's where both have a name."""
+    """Return the entries of both maps; the first map wins."""
     return _Lazy(
         {**dict.fromkeys(then), **dict.fromkeys(first)},
         lambda name: (first if name in first else then)[name],

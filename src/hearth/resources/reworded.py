@@ -1,4 +1,4 @@
-"""Types that are another type in other words: properties told anew, the work is that one's."""
+"""Types that translate their properties and leave the work to another type."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ TAKEN_OVER = (
 
 
 class Reworded(ResourceType):
-    """A type whose resources are those of `other`, with properties and attributes of its own.
+    """A type that wraps the type `other` and has its own properties and attributes.
 
-    What a subclass adds to the steps sees its own properties.
+    Steps that a subclass adds see the properties of the subclass.
     """
 
     other: ClassVar[ResourceType]
@@ -36,15 +36,15 @@ class Reworded(ResourceType):
         super().__init_subclass__(**more)
 
     def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The properties of the other type; null ones count as not given."""
+        """Return the properties for the other type; null ones count as not given."""
         raise NotImplementedError(self.type_name)
 
     def shown(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The attributes that a body gives."""
+        """Return the attributes that a body contains."""
         return {}
 
     def told(self, ctx: ResourceContext) -> ResourceContext:
-        """The resource as the other type sees it."""
+        """Return the context of the resource for the other type."""
         after = self._complete(ctx, ctx.properties)
         before = self._complete(ctx, ctx.before) if ctx.before else {}
         names = {*after, *before} if ctx.before else ()
@@ -57,11 +57,11 @@ class Reworded(ResourceType):
         return {**usual, **{name: value for name, value in given.items() if value is not None}}
 
     async def seen(self, ctx: ResourceContext) -> ResourceContext:
-        """The same for a call, with what only the cloud can tell."""
+        """Return the context for a call, with properties that need the cloud."""
         return self.told(ctx)
 
     def through(self, steps: Sequence[Step]) -> tuple[Step, ...]:
-        """Steps of the other type as steps of this one."""
+        """Return steps of the other type as steps of this one."""
         return tuple(
             Step(
                 step.name,
@@ -112,7 +112,7 @@ class Reworded(ResourceType):
         return await self.other.replace_failed(self.told(ctx))
 
     async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
-        """Only whether it is still there: the world does not speak in these words."""
+        """Return an empty map, or None if the object is gone."""
         return None if await self.other.observe(await self.seen(ctx)) is None else {}
 
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:

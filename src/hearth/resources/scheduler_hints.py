@@ -1,4 +1,4 @@
-"""What schedulers are told of a server or volume: wishes of the template, and where it belongs."""
+"""Scheduler hints of servers and volumes: those of the template, and the place in the stack."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from hearth.resources.base import ResourceContext
 
 
 async def scheduler_hints(ctx: ResourceContext, given: Mapping[str, Any] | None) -> Body:
-    """The hints of a create call; those of the stack only where the operator wants them told.
+    """Return the hints of a create call; hints about the stack only if the operator allows them.
 
     `heat_path_in_stack` is a list of texts from the root on: the name of the root stack, then
     "resource,stack" for each nested one. A hint of the same name in the template does not count.

@@ -1,4 +1,4 @@
-"""Types that make nothing of their own: they tie together what is there already."""
+"""Types that create no object: they connect existing objects."""
 
 from typing import ClassVar
 
@@ -7,7 +7,7 @@ from hearth.resources.parts import Part
 
 
 class Tie(ResourceType):
-    """A part without an object around it, that can be settled again without harm."""
+    """A part without an object around it; settling it again changes nothing."""
 
     part: ClassVar[Part]
     yields: ClassVar[bool] = False  # what is tied can be so once: a replacement needs it
@@ -29,11 +29,11 @@ class Tie(ResourceType):
         return self.create_steps(ctx) if self.yields else ()
 
     async def tie(self, ctx: ResourceContext) -> Made:
-        """Tie what is wanted, untie what was before and is not."""
+        """Connect the desired objects, and disconnect former ones that are no longer desired."""
         await self.part.settle(self, ctx)
         return Made(physical_id=ctx.physical_id or ctx.physical_name)
 
     async def untie(self, ctx: ResourceContext) -> Made | None:
-        """Untie it all."""
+        """Disconnect all."""
         await self.part.leave(self, ctx)
         return None

@@ -1,4 +1,4 @@
-"""A type's translation rules, applied: properties renamed, moved and merged, names made ids.
+"""Translation rules of a type: rename, move and merge properties; replace names by ids.
 
 Values that are not known yet stay as they are. Source: spec/hot.md, section 6.2.
 """
@@ -24,7 +24,7 @@ ID = re.compile(r"^[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$")
 
 @dataclass(frozen=True)
 class Resolved:
-    """Properties after translation, and what was wrong with them."""
+    """Properties after translation, with the problems found."""
 
     properties: Mapping[str, Any]
     problems: tuple[Problem, ...] = ()
@@ -33,7 +33,7 @@ class Resolved:
 async def resolve(
     properties: Mapping[str, Any], rules: Sequence[Rule], names: Names, at: Span | None = None
 ) -> Resolved:
-    """The properties after all rules. `names` serves one operation: it lists each kind once."""
+    """Return the properties after all rules. `names` is for one operation: it caches lists."""
     if not rules:
         return Resolved(properties)
     moved = move(properties, rules, at)
@@ -65,7 +65,7 @@ async def resolve(
 async def translated(
     properties: Mapping[str, Any], rules: Sequence[Rule], names: Names
 ) -> Mapping[str, Any]:
-    """The properties after all rules. Raises Rejected where a name stands for nothing."""
+    """Return the properties after all rules. Raises Rejected if a name is not found."""
     found = await resolve(properties, rules, names)
     if found.problems:
         raise Rejected(found.problems)
@@ -81,7 +81,7 @@ def _has_name(value: Any) -> bool:
 
 
 def move(properties: Mapping[str, Any], rules: Sequence[Rule], at: Span | None = None) -> Resolved:
-    """The properties after the rules that need no cloud."""
+    """Return the properties after the rules that need no cloud."""
     values: dict[str, Any] = _copied(dict(properties))
     problems: list[Problem] = []
     for rule in ordered(rule for rule in rules if not isinstance(rule, Resolve)):
@@ -101,7 +101,7 @@ def move(properties: Mapping[str, Any], rules: Sequence[Rule], at: Span | None =
 
 
 def renamed_among(rules: Sequence[Rule], names: Collection[str]) -> set[str]:
-    """What properties of these names become by the rules."""
+    """Return the names that these properties have after the rules."""
     found = set()
     for rule in rules:
         if isinstance(rule, Replace | Add):
@@ -113,14 +113,14 @@ def renamed_among(rules: Sequence[Rule], names: Collection[str]) -> set[str]:
 
 
 def _copied(value: Any) -> Any:
-    """Maps and lists anew, all the way down: rules write into them."""
+    """Return deep copies of maps and lists, because rules change them."""
     if isinstance(value, dict):
         return {key: _copied(one) for key, one in value.items()}
     return [_copied(one) for one in value] if isinstance(value, list) else value
 
 
 def places(values: dict[str, Any], path: Sequence[str]) -> Iterator[tuple[dict[str, Any], str]]:
-    """Where a path leads to: every map that has its last key, through all items of lists."""
+    """Return each map that contains the last key of a path, through all items of lists."""
     first, *rest = path
     holders: list[Any] = [values]
     while rest:

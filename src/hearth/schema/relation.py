@@ -23,7 +23,7 @@ class Violation:
 
 
 class Relation(Protocol):
-    """A rule on properties taken together; `str()` gives it in words."""
+    """A rule about several properties; `str()` returns it in words."""
 
     def holds(self, properties: Properties, still_open: Collection[str] = ()) -> bool:
         """Return whether the relation holds, as far as the values are known."""
@@ -197,7 +197,7 @@ class Each(_Named):
 
 @dataclass(frozen=True)
 class Where:
-    """A relation that applies only if a property has one of some values."""
+    """A relation that applies only if a property has one of the given values."""
 
     name: str
     values: tuple[Any, ...]
@@ -213,7 +213,7 @@ class Where:
 
 @dataclass(frozen=True)
 class Unless:
-    """A relation that applies only if a property has none of some values."""
+    """A relation that applies only if a property has none of the given values."""
 
     name: str
     values: tuple[Any, ...]

@@ -14,7 +14,7 @@ from hearth.template.child import inside
 
 
 def lost_references(program: Program, world: World) -> list[Problem]:
-    """Return a problem for each property that gives a name where it needs a reference."""
+    """Return a problem for each property that names a resource instead of referring to it."""
     problems: list[Problem] = []
     for definition in program.resources.values():
         rtype = definition.type_info

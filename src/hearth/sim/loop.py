@@ -16,7 +16,7 @@ ROUNDS_MAX = 2_000_000
 
 
 class VirtualLoop(asyncio.BaseEventLoop):
-    """Time starts at 0 and moves to the next timer when nothing can run. There is no I/O."""
+    """An event loop without I/O: time starts at 0 and jumps to the next timer."""
 
     _ready: deque[asyncio.Handle]
     _scheduled: list[asyncio.TimerHandle]

@@ -1,5 +1,5 @@
-"""What is true: the tables, and transactions over them.
+"""The tables, and transactions over them.
 
-Invariant: everything Hearth knows is in these rows; a transaction is a plain function that may run
-more than once. The package knows nothing of templates, clouds or HTTP.
+Invariant: these rows hold all state of Hearth; a transaction is a plain function that may run more
+than once. The package imports no templates, clouds or HTTP.
 """

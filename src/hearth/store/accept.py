@@ -1,7 +1,7 @@
-"""Accepting requests: one transaction that checks the state and makes the operation certain.
+"""Accept requests: one transaction checks the state of a stack and stores the operation.
 
-The stack row says what is going on, the revision what is wanted, a message informs the owner. The
-API uses it for root stacks, the commit of an engine for nested ones.
+The stack row holds the current state, the revision holds the desired state, and a message informs
+the owner. The API uses this for root stacks, the commit of an engine for nested stacks.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -67,8 +67,10 @@ _LOCK = Listed(
 
 @dataclass(frozen=True, slots=True)
 class NewStack:
-    """A stack to be made. `credential` is (id, kind, body) of a new one, or None where the root's
-    is shared. A nested stack names its parent."""
+    """A stack to create. A nested stack has a `parent`.
+
+    `credential` is (id, kind, body) of a new one, or None if the stack shares that of its root.
+    """
 
     id: str
     project_id: str
@@ -88,7 +90,7 @@ class NewStack:
 
 @dataclass(frozen=True, slots=True)
 class OperationRequest:
-    """What is asked of a stack that exists. None keeps what the stack has.
+    """A request for an existing stack. None keeps the value that the stack has.
 
     An update without `options` keeps `converge`.
     """
@@ -107,7 +109,7 @@ class OperationRequest:
 
 
 def demand_free(tx: Tx, project_id: str, name: str) -> None:
-    """Raises `Rejected` with StackExists where a live stack of the project has the name."""
+    """Raise `Rejected` with StackExists if the project has a live stack of that name."""
     mine = sa.and_(stack.c.project_id == project_id, stack.c.live_name == name)
     if tx.first(sa.select(stack.c.id).where(mine)) is not None:
         raise _taken(name)
@@ -119,7 +121,7 @@ def _taken(name: str) -> Rejected:
 
 @dataclass(slots=True)
 class Writes:
-    """What many requests of one transaction leave to be written at its end, together."""
+    """The rows that several requests of one transaction write together at its end."""
 
     stacks: list[StackRow] = field(default_factory=list)
     changed: list[StackRow] = field(default_factory=list)
@@ -128,11 +130,11 @@ class Writes:
     inbox: list[dict[str, Any]] = field(default_factory=list)
 
     def send(self, tx: Tx, stack_id: str, content: Content, now: float) -> None:
-        """Put a message for a stack."""
+        """Add a message for a stack."""
         self.inbox.append(_message_values(tx, stack_id, content, now))
 
     def write(self, tx: Tx) -> None:
-        """Write all of it."""
+        """Write all rows."""
         if self.stacks:
             tx.many(_STACK, [_new_values(tx, row) for row in self.stacks])
         if self.changed:
@@ -145,9 +147,11 @@ class Writes:
 
 @dataclass(slots=True)
 class Asked:
-    """The stacks that are asked for something in one transaction, locked: by id, as they are after
-    what was asked so far. `newest` are the numbers of their last revisions and `contents` the
-    hashes of those they are in, as far as that will be wanted."""
+    """The locked stacks of a transaction's requests, each as the requests so far have changed it.
+
+    `newest` holds the numbers of their last revisions and `contents` the hashes of their current
+    ones, both only for the stacks that need them.
+    """
 
     rows: dict[str, StackRow]
     newest: dict[str, int]
@@ -156,7 +160,7 @@ class Asked:
 
 
 def asked(tx: Tx, wanted: Sequence[tuple[str, OperationRequest]]) -> Asked:
-    """Lock the stacks that requests are about, and read what deciding on them needs."""
+    """Lock the stacks of the requests, and read the rows that the decisions need."""
     ids = sorted({stack_id for stack_id, _ in wanted})
     rows = {row.id: stack_row(tx, row) for row in tx.listed(_LOCK, ids)}
     moved = sorted({i for i, one in wanted if one.revision is not None and i in rows})
@@ -193,7 +197,7 @@ def create(tx: Tx, new: NewStack, now: float, new_id: NewId) -> StackRow:
 
 
 def create_nested(tx: Tx, new: NewStack, now: float, new_id: NewId, writes: Writes) -> StackRow:
-    """As `create`, for a nested stack, which is left in the pile."""
+    """As `create`, for a nested stack; add its rows to `writes`."""
     row = _new_row(tx, new, now, new_id())
     writes.stacks.append(row)
     writes.revisions.append(revision_values(tx, new.id, 1, new.revision, now, new.creator))
@@ -240,7 +244,7 @@ def _new_row(tx: Tx, new: NewStack, now: float, traversal: str) -> StackRow:
 
 
 def operate(tx: Tx, stack_id: str, wanted: OperationRequest, now: float, new_id: NewId) -> StackRow:
-    """Begin an operation, taking over one that is running. Raises `Rejected`."""
+    """Begin an operation, also in place of a running one. Return the new row. Raises `Rejected`."""
     writes = Writes()
     row = ask(tx, asked(tx, [(stack_id, wanted)]), stack_id, wanted, now, new_id, writes)
     writes.write(tx)
@@ -256,8 +260,7 @@ def ask(
     new_id: NewId,
     writes: Writes,
 ) -> StackRow:
-    """As `operate`, what is to be written is left in the pile. Raises `Rejected`, with nothing
-    done."""
+    """As `operate`, but add the rows to `writes`. Raises `Rejected` before it changes anything."""
     row = among.rows.get(stack_id)
     if row is None:
         raise _no_such(stack_id)
@@ -288,7 +291,7 @@ def _begun(
     new_id: NewId,
     writes: Writes,
 ) -> StackRow:
-    """The stack with the operation begun."""
+    """Return the stack with the new operation."""
     traversal, event_id = new_id(), new_id()
     if wanted.action is Action.DELETE and row.status is Status.IN_PROGRESS:
         why = f"Stack {row.action} cancelled"
@@ -335,7 +338,7 @@ def _begun(
 
 
 def _is_so(tx: Tx, among: Asked, row: StackRow, wanted: OperationRequest) -> bool:
-    """Whether an idle stack is already what it shall be, with all that is in it."""
+    """Return whether an idle stack, with all its resources, has the desired state already."""
     made = row.status is Status.COMPLETE and row.action in (Action.CREATE, Action.UPDATE)
     if not made or row.owner is not None or wanted.revision is None:
         return False
@@ -347,7 +350,7 @@ def _is_so(tx: Tx, among: Asked, row: StackRow, wanted: OperationRequest) -> boo
 def _stood(
     tx: Tx, row: StackRow, wanted: OperationRequest, now: float, new_id: NewId, writes: Writes
 ) -> StackRow:
-    """An update of a nested stack that changes nothing: nobody has to load it for that."""
+    """Return a nested stack after an update without changes; no engine has to load it."""
     row = row.having(
         action=wanted.action,
         reason=f"Stack {wanted.action} completed successfully",
@@ -367,7 +370,7 @@ def _stood(
 
 
 def begin_snapshot(tx: Tx, stack_id: str, snapshot_id: str, name: str | None, now: float) -> None:
-    """Note a snapshot that is being made."""
+    """Store a snapshot in CREATE_IN_PROGRESS."""
     row = {
         "id": snapshot_id,
         "stack_id": stack_id,
@@ -384,7 +387,7 @@ def begin_snapshot(tx: Tx, stack_id: str, snapshot_id: str, name: str | None, no
 def _requested(
     tx: Tx, row: StackRow, wanted: OperationRequest, now: float, new_id: NewId
 ) -> str | None:
-    """The stack's credential, which holds the token of whoever asked last."""
+    """Return the id of the stack's credential, after storing the last requester's token in it."""
     if wanted.requester is None:
         return row.credential_id
     if row.credential_id and credentials.change(tx, row.credential_id, wanted.requester):
@@ -402,7 +405,7 @@ def _options(row: StackRow, wanted: OperationRequest) -> Options:
 
 
 def _joined(row: StackRow, wanted: OperationRequest) -> StackRow:
-    """The delete that runs goes on; its end is told to whoever asked last."""
+    """Return the row of a running delete; its end is reported to the last requester."""
     if wanted.parent_traversal is None:
         return row
     return row.having(parent_traversal=wanted.parent_traversal)
@@ -411,7 +414,7 @@ def _joined(row: StackRow, wanted: OperationRequest) -> StackRow:
 def _tell_parent(
     tx: Tx, row: StackRow, wanted: OperationRequest, now: float, writes: Writes
 ) -> None:
-    """A nested stack has nothing to do: its parent need not wait."""
+    """Report to the parent that the nested stack has nothing to do."""
     if row.parent_id is None or wanted.parent_traversal is None:
         return
     ended = child_ended(row.having(parent_traversal=wanted.parent_traversal))
@@ -419,7 +422,7 @@ def _tell_parent(
 
 
 def cancel(tx: Tx, stack_id: str, rollback: bool, now: float) -> None:
-    """Ask the owner to stop what runs. Raises `Rejected` where nothing can be cancelled."""
+    """Ask the owner to cancel the operation. Raises `Rejected` if nothing can be cancelled."""
     row = lock(tx, stack_id)
     request = Request.CANCEL if rollback else Request.CANCEL_WITHOUT_ROLLBACK
     if problem := refusal(request, row.name, row.action, row.status):
@@ -428,14 +431,14 @@ def cancel(tx: Tx, stack_id: str, rollback: bool, now: float) -> None:
 
 
 def cancel_quietly(tx: Tx, stack_id: str, rollback: bool, now: float) -> None:
-    """As `cancel`, for a nested stack: what cannot be cancelled is left alone."""
+    """As `cancel`, for a nested stack; do nothing if nothing can be cancelled."""
     row = tx.first(_RUNNING, {"id": stack_id})
     if row is not None:
         send(tx, stack_id, Cancel(rollback, row.traversal), now)
 
 
 def lock(tx: Tx, stack_id: str) -> StackRow:
-    """The live stack, locked for this transaction. Raises `Rejected` with EntityNotFound."""
+    """Return the stack, locked for this transaction. Raises `Rejected` with EntityNotFound."""
     found = tx.first(*_LOCK.of([stack_id]))
     if found is None:
         raise _no_such(stack_id)
@@ -447,7 +450,7 @@ def _no_such(stack_id: str) -> Rejected:
 
 
 def send(tx: Tx, stack_id: str, content: Content, now: float) -> None:
-    """Put a message for a stack."""
+    """Store a message for a stack."""
     tx.do(_MESSAGE, _message_values(tx, stack_id, content, now))
 
 
@@ -462,7 +465,7 @@ def _message_values(tx: Tx, stack_id: str, content: Content, now: float) -> dict
 
 
 def _new_values(tx: Tx, row: StackRow) -> dict[str, Any]:
-    """The columns of a new stack, which is due at once."""
+    """Return the columns of a new stack, which is due at once."""
     values = stack_values(tx, row)
     del values["due_at"]
     return values
@@ -473,12 +476,12 @@ def _timeout_s(tx: Tx, timeout_mins: int | None) -> float:
 
 
 def bound(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values of columns as parameters of a statement that `written` made."""
+    """Return values of columns as the parameters of a statement from `written`."""
     return {f"b_{name}": value for name, value in values.items()}
 
 
 def written(*owned: str) -> Prepared:
-    """The update of one stack: of all columns but those somebody else owns."""
+    """Return the update of a stack: all columns except those that others write."""
     names = [name for name in COLUMNS if name not in {"id", *owned}]
     values: dict[str, Any] = {name: sa.bindparam(f"b_{name}") for name in names}
     return Prepared(stack.update().where(stack.c.id == sa.bindparam("b_id")).values(values))

@@ -1,4 +1,4 @@
-"""Who works on which stack: leases of engines, claims of stacks, and their release.
+"""Ownership of stacks: leases of engines, claims of stacks, and their release.
 
 All times compared here are the database's own.
 """
@@ -56,7 +56,7 @@ _EXPIRE_ALL = Prepared(engine.update().values(beat_at=0.0))
 
 
 def announce(tx: Tx, engine_id: str, host: str, pid: int) -> None:
-    """Enter an engine with a fresh lease; once more where the answer was lost."""
+    """Store an engine with a new lease; may run again if the first answer was lost."""
     if heartbeat(tx, engine_id) is not None:
         return
     row = {"id": engine_id, "host": host, "pid": pid, "started_at": 0.0, "beat_at": 0.0}
@@ -66,16 +66,19 @@ def announce(tx: Tx, engine_id: str, host: str, pid: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """A lease was renewed at `now`, after so many seconds without, both by the database's clock."""
+    """The time when a lease was renewed, and the seconds since the heartbeat before it.
+
+    Both are by the database's clock.
+    """
 
     now: float
     silent_s: float
 
 
 def heartbeat(tx: Tx, engine_id: str) -> Heartbeat | None:
-    """Renew the lease, and end what stands still, whoever's it is.
+    """Renew the lease, and end all transactions that stand still, also those of other engines.
 
-    None if others have declared the engine dead.
+    Return None if others have declared the engine dead.
     """
     end_all(tx)
     last = tx.first(_LAST_HEARTBEAT, {"me": engine_id})
@@ -86,23 +89,23 @@ def heartbeat(tx: Tx, engine_id: str) -> Heartbeat | None:
 
 
 def silences(tx: Tx, ids: Sequence[str]) -> dict[str, float]:
-    """Seconds since the last heartbeat of those of the engines that have a lease."""
+    """Return the seconds since the last heartbeat, for those of the engines that have a lease."""
     return {row.id: row.silent_s for row in tx.listed(_SILENCES, ids)}
 
 
 def resign(tx: Tx, engine_id: str) -> None:
-    """End the lease at once: its stacks may be claimed by the next who looks."""
+    """End the lease at once: another engine may claim the stacks."""
     tx.do(_RESIGN, {"me": engine_id})
 
 
 def expire_all(tx: Tx) -> None:
-    """End every lease (the caller knows that no other engine can be alive)."""
+    """End every lease. The caller must know that no other engine is alive."""
     tx.do(_EXPIRE_ALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A stack that is now ours."""
+    """A stack that this engine now owns."""
 
     stack_id: str
     epoch: int
@@ -120,8 +123,9 @@ _STALE = sa.and_(engine.c.beat_at < NOW - LEASE_S, engine.c.id != _ME)
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What a look shows: whether a claim may find anything, whether a stack that is ours already
-    has messages, and how many stacks are ours, with the sum of their epochs."""
+    """The result of a look: whether a claim may find a stack, whether a stack of the engine has
+    messages, and how many stacks the engine owns, with the sum of their epochs.
+    """
 
     claimable: bool
     inbox: bool
@@ -147,7 +151,7 @@ _LOOK = Prepared(
 
 
 def look(tx: Tx, engine_id: str) -> Sight:
-    """Whether there is anything to do for an engine: one statement that locks nothing."""
+    """Return what there is to do for an engine; one statement, which locks nothing."""
     found = tx.first(_LOOK, {"me": engine_id})
     owned = found.owned, int(found.epochs or 0)
     return Sight(bool(found.claimable), bool(found.inbox), owned)
@@ -185,9 +189,10 @@ _FORGET = Listed(
 
 
 def claim(tx: Tx, engine_id: str, limit: int) -> list[Claim]:
-    """Take up to `limit` stacks that need an owner: due, with messages, or of a dead engine.
+    """Claim up to `limit` stacks that need an owner: due, with messages, or of a dead engine.
 
-    None while our own lease is not valid: after a jump of the clock all look dead to each other.
+    Claim nothing while the engine's own lease is invalid: after a jump of the clock all engines
+    look dead to each other.
     """
     engines = {row.id for row in tx.rows(_ENGINES, {"me": engine_id})}
     if engine_id not in engines:
@@ -220,7 +225,7 @@ def claim(tx: Tx, engine_id: str, limit: int) -> list[Claim]:
 
 @dataclass(frozen=True, slots=True)
 class Orphan:
-    """An attempt whose answer never came."""
+    """An attempt whose answer was lost."""
 
     id: str
     resource_id: str
@@ -258,12 +263,12 @@ _MESSAGES_OF = Listed(
 
 
 def load(tx: Tx, stack_id: str) -> Loaded | None:
-    """The stack as it is now; None if it is gone."""
+    """Return the rows of the stack, or None if it no longer exists."""
     return load_all(tx, [stack_id]).get(stack_id)
 
 
 def load_all(tx: Tx, ids: Sequence[str]) -> dict[str, Loaded]:
-    """Those of the stacks that are there, as they are now."""
+    """Return the rows of those of the stacks that still exist."""
     mine = {row.id: stack_row(tx, row) for row in tx.listed(_STACKS, ids)}
     if not mine:
         return {}
@@ -350,43 +355,43 @@ def messages(tx: Tx, ids: Sequence[int]) -> list[tuple[str, Message]]:
 
 
 def traversal(tx: Tx, stack_id: str) -> str | None:
-    """The traversal a stack is in now."""
+    """Return the current traversal of a stack."""
     found: str | None = tx.value(_TRAVERSAL, {"id": stack_id})
     return found
 
 
 def metadata(tx: Tx, resource_id: str) -> Any:
-    """A resource's metadata as it is now."""
+    """Return the current metadata of a resource."""
     row = tx.first(_METADATA, {"id": resource_id})
     return tx.unseal(row.metadata, METADATA, resource_id) if row else {}
 
 
 def alive(tx: Tx, ids: Sequence[str]) -> dict[str, bool]:
-    """Those of the stacks that exist and are not deleted."""
+    """Return those of the stacks that exist and are not deleted."""
     return {row.id: True for row in tx.listed(_LIVE, ids)}
 
 
 def row(tx: Tx, stack_id: str) -> StackRow | None:
-    """A stack, deleted or not."""
+    """Return a stack, also a deleted one; None if it does not exist."""
     found = tx.first(_STACK, {"id": stack_id})
     return stack_row(tx, found) if found is not None else None
 
 
 def state(tx: Tx, stack_id: str) -> tuple[str, str] | None:
-    """Action and status of a stack that is not deleted."""
+    """Return action and status of a stack, or None if it is deleted."""
     alive = sa.and_(stack.c.id == stack_id, stack.c.deleted_at.is_(None))
     row = tx.first(sa.select(stack.c.action, stack.c.status).where(alive))
     return (row.action, row.status) if row is not None else None
 
 
 def members(tx: Tx, stack_id: str) -> dict[str, Any]:
-    """The resources of a nested stack as its parent's type sees them, by name."""
+    """Return the resources of a nested stack by name, as its parent's type sees them."""
     found = reads.records(tx, stack_id)
     return {record.name: member(record) for record in found if record.until is None}
 
 
 def definitions(tx: Tx, stack_id: str) -> dict[str, Any]:
-    """What the members of a group's stack shall be by now, by name."""
+    """Return the desired definitions of the members of a group's nested stack, by name."""
     row = tx.first(_STACK, {"id": stack_id})
     if row is None:
         return {}
@@ -395,7 +400,7 @@ def definitions(tx: Tx, stack_id: str) -> dict[str, Any]:
 
 
 def member(record: Record) -> dict[str, Any]:
-    """A resource of a nested stack as its parent's type sees it."""
+    """Return a resource of a nested stack as its parent's type sees it."""
     return {
         "reference": record.held.reference,
         "attributes": record.held.attributes,

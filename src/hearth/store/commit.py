@@ -1,8 +1,8 @@
-"""What an engine writes: many stacks' changes in one transaction, each under its owner and epoch.
+"""What an engine writes: changes of many stacks in one transaction, each with owner and epoch.
 
-A part whose stack is owned by another, or whose epoch moved on, is left out whole and reported as
-lost. The advance of a part (nodes that start, the stack's state) counts only while the stack is
-still in the traversal the owner knows; what has ended is recorded in any case.
+If another engine owns the stack of a part, or the epoch is newer, the whole part is left out and
+reported as lost. `advance` (nodes that start, the stack's state) is written only if the stack is
+still in the traversal that the owner knows; `sure` (results) is written in any case.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -52,7 +52,7 @@ class Outgoing:
 
 @dataclass(slots=True)
 class Changes:
-    """Rows to write for one stack; of each record one version only, whichever came last."""
+    """Rows to write for one stack; of each record only the last version."""
 
     insert: dict[str, Record] = field(default_factory=dict)
     state: dict[str, Record] = field(default_factory=dict)
@@ -85,7 +85,7 @@ class Changes:
     snapshots: list[tuple[str, Status | None, str]] = field(default_factory=list)  # None: gone
 
     def put(self, record: Record, *, full: bool) -> None:
-        """Write a record, its state alone or all of it."""
+        """Write a record: all of it if `full`, else its state alone."""
         if record.id in self.insert:
             self.insert[record.id] = record
         elif full or record.id in self.full:
@@ -95,18 +95,18 @@ class Changes:
             self.state[record.id] = record
 
     def versions(self) -> Iterator[tuple[str, Record]]:
-        """The records to be written again, by id."""
+        """Yield (record id, record) for each existing record that changes."""
         yield from self.state.items()
         yield from self.full.items()
 
     def take(self, record_id: str) -> bool | None:
-        """Leave a record out again; whether all of it was to be written, None if nothing was."""
+        """Leave a record out again; return whether it was `full`, or None if it was not there."""
         if self.full.pop(record_id, None) is not None:
             return True
         return False if self.state.pop(record_id, None) is not None else None
 
     def rows(self) -> int:
-        """About how many rows it writes."""
+        """Return roughly how many rows the changes write."""
         piles = (self.insert, self.state, self.full, self.delete, self.data, self.metadata,
                  self.nodes, self.moved, self.ended, self.events, self.messages)  # fmt: skip
         return 1 + sum(map(len, piles))
@@ -120,7 +120,7 @@ _PILES = attrgetter(*Changes.__slots__)
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The changes of one stack, under the owner, epoch and traversal its worker knows."""
+    """The changes of one stack, with the owner, epoch and traversal that its worker knows."""
 
     stack_id: str
     owner: str
@@ -132,7 +132,7 @@ class Part:
 
 
 class Fate(StrEnum):
-    """What became of a part."""
+    """The result of a part."""
 
     DONE = "done"
     SUPERSEDED = "superseded"
@@ -150,7 +150,7 @@ _LOCK = Listed(
 
 
 def commit(tx: Tx, parts: Sequence[Part], new_id: Callable[[], str]) -> dict[str, Fate]:
-    """Write the parts; gives the fate of each by stack id."""
+    """Write the parts; return the fate of each by stack id."""
     ids = sorted({part.stack_id for part in parts})
     there = {row.id: row for row in tx.listed(_LOCK, ids)}
     fates: dict[str, Fate] = {}
@@ -219,7 +219,7 @@ def _write(tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], s
 def _ask_children(
     tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], str], writes: accept.Writes
 ) -> None:
-    """Begin operations of nested stacks; a refusal reaches the parent as the end of it."""
+    """Begin operations of nested stacks; report a refusal to the parent as a failed operation."""
     wanted = [(part, *one) for part, changes in valid for one in changes.operate]
     if not wanted:
         return
@@ -325,7 +325,7 @@ def _records(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
 
 
 def _data(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
-    """Merge private data and set metadata; their rows are written by others too."""
+    """Merge private data and replace metadata; others write these rows, too."""
     owners = {i: part.stack_id for part, c in valid for i in (*c.data, *c.metadata)}
     if not owners:
         return

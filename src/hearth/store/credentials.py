@@ -1,7 +1,7 @@
-"""Credentials of stacks, sealed. A root stack and those below it share one row.
+"""Credentials of stacks, encrypted. A root stack and its nested stacks share one row.
 
-The row has two writers: requests put the token of whoever asked last, the owner of the root what
-it knows of the trust. Each changes its own facts and leaves those of the other alone.
+The row has two writers: requests store the token of the last requester, and the owner of the root
+stores the facts about the trust. Each changes only its own facts.
 """
 
 from collections.abc import Mapping
@@ -27,12 +27,12 @@ def put(tx: Tx, new: tuple[str, str, Any], now: float) -> None:
 
 
 def opened(tx: Tx, body: bytes | None, credential_id: str | None) -> Any:
-    """The facts in a row's body; None where there is no row."""
+    """Return the facts in a row's body, or None if there is no row."""
     return tx.unseal(body, _BODY, credential_id)
 
 
 def change(tx: Tx, credential_id: str, changed: Mapping[str, Any]) -> bool:
-    """Lay facts over those of a credential, None takes one away; False if there is no such row."""
+    """Merge facts into a credential, where None removes one; return False if it has no row."""
     row = tx.first(_LOCK, {"b_id": credential_id})
     if row is None:
         return False
@@ -42,7 +42,7 @@ def change(tx: Tx, credential_id: str, changed: Mapping[str, Any]) -> bool:
 
 
 def next_key(tx: Tx, credential_id: str, wanted: str) -> str:
-    """The key under which the next trust is made: the one that is stored, else `wanted`."""
+    """Return the key for the next trust; store `wanted` if none is stored."""
     row = tx.first(_LOCK, {"b_id": credential_id})
     known: str | None = None if row is None else opened(tx, row.body, credential_id).get("next_key")
     if known is None:
@@ -51,5 +51,5 @@ def next_key(tx: Tx, credential_id: str, wanted: str) -> str:
 
 
 def changed_facts(facts: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
-    """The facts with others laid over them; None takes one away."""
+    """Return the facts merged with others, where None removes one."""
     return {name: fact for name, fact in {**facts, **changed}.items() if fact is not None}

@@ -1,12 +1,11 @@
 """The database: `await store.run(fn)` carries out one transaction.
 
-`fn(tx) → result` is a plain function. It may be run more than once (serialisation failures,
-deadlocks, a locked file), so it has no effect but on the rows, and ids and times are its arguments.
-It runs in threads of the store's own: one writer and a few readers on SQLite, a small pool on
-PostgreSQL and MariaDB.
+`fn(tx) → result` is a plain function. It may run more than once (serialisation failures, deadlocks,
+a locked file), so it changes nothing but rows, and ids and times are its arguments. It runs in the
+store's own threads: one writer and a few readers on SQLite, a small pool on PostgreSQL and MariaDB.
 
-A COMMIT that was sent and not answered may have been carried out. `run` then raises `Unanswered`,
-and its caller reads what is true. `run_once` finds out itself, by a receipt that the transaction
+If the answer to a COMMIT is lost, the transaction may or may not be committed. `run` then raises
+`Unanswered`, and the caller reads the rows. `run_once` finds out by a receipt that the transaction
 writes beside its rows.
 """
 
@@ -47,7 +46,7 @@ _NONE: Mapping[str, Any] = {}
 
 
 class Tx:
-    """One transaction: a connection, the sealer, and how many statements it took."""
+    """One transaction: a connection, the sealer, and the number of statements so far."""
 
     def __init__(
         self,
@@ -73,21 +72,21 @@ class Tx:
         self._whole: sa.Connection | None = None
 
     def rows(self, statement: Statement, values: Mapping[str, Any] = _NONE) -> list[Any]:
-        """All rows of a select."""
+        """Return all rows of a select."""
         if not isinstance(statement, Prepared):
             return list(self.execute(statement, values or None))
         text = self._execute(statement, values)
         return list(map(text.row, self._cursor.fetchall()))
 
     def listed(self, statement: Listed, ids: Sequence[Any]) -> list[Any]:
-        """All rows of a select over a list of ids, asked for a part of them at a time."""
+        """Return all rows of a select over a list of ids; a long list takes several statements."""
         found: list[Any] = []
         for some in range(0, len(ids), LISTED_MAX):
             found += self.rows(*statement.of(ids[some : some + LISTED_MAX]))
         return found
 
     def first(self, statement: Statement, values: Mapping[str, Any] = _NONE) -> Any:
-        """The first row, or None."""
+        """Return the first row, or None."""
         if not isinstance(statement, Prepared):
             return self.execute(statement, values or None).first()
         text = self._execute(statement, values)
@@ -95,17 +94,17 @@ class Tx:
         return text.row(found[0]) if found else None
 
     def value(self, statement: Statement, values: Mapping[str, Any] = _NONE) -> Any:
-        """The first column of the first row, or None."""
+        """Return the first column of the first row, or None."""
         found = self.first(statement, values)
         return found[0] if found is not None else None
 
     def do(self, statement: Prepared, values: Mapping[str, Any] = _NONE) -> int:
-        """Carry out a change; gives how many rows it met."""
+        """Execute a change; return the number of rows that it matched."""
         self._execute(statement, values)
         return self._cursor.rowcount
 
     def many(self, statement: Prepared, rows: Sequence[Mapping[str, Any]]) -> None:
-        """One statement for many rows, which all have the same keys."""
+        """Execute one statement for many rows, which all have the same keys."""
         self.statements += 1
         text = statement.text(self._dialect, tuple(rows[0]))
         try:
@@ -114,7 +113,7 @@ class Tx:
             raise fault(self._dialect, self._link, problem, text.sql) from problem
 
     def execute(self, statement: sa.Executable, rows: Any = None) -> sa.CursorResult[Any]:
-        """A statement that was composed for this one time, through SQLAlchemy."""
+        """Execute a statement that was composed for one use, through SQLAlchemy."""
         self.statements += 1
         if self._whole is None:
             self._whole = sa.Connection(self._engine, self._link)
@@ -130,14 +129,14 @@ class Tx:
         return text
 
     def hash_of(self, text: str) -> str:
-        """The keyed hash of a text, made once."""
+        """Return the keyed hash of a text, from a cache if possible."""
         known = self._hashes.get(text)
         if known is None:
             known = self._hashes[text] = self.sealer.fingerprint(text)
         return known
 
     def seal(self, value: Any, column: str, *key: object) -> bytes:
-        """A value for `table.column` of the row with that key (tables.py, `key_of`)."""
+        """Encrypt a value for `table.column` of the row with that key (tables.py, `key_of`)."""
         return self.sealer.seal(value, column, *key)
 
     def unseal(self, sealed: bytes | None, column: str, *key: object) -> Any:
@@ -163,7 +162,7 @@ class Tx:
 def fault(
     dialect: sa.Dialect, link: PoolProxiedConnection | None, problem: Exception, sql: str | None
 ) -> DBAPIError:
-    """What a driver raised, as SQLAlchemy says it. A lost connection leaves the pool."""
+    """Return a driver's exception as SQLAlchemy's; a lost connection leaves the pool."""
     error = dialect.loaded_dbapi.Error
     raw: Any = link.dbapi_connection if link is not None else None
     lost = dialect.is_disconnect(problem, raw, None)  # type: ignore[arg-type]
@@ -177,29 +176,29 @@ def fault(
 
 
 class Unanswered(OperationalError):
-    """A COMMIT was sent and its answer never came: nobody knows yet whether it was carried out."""
+    """The answer to a COMMIT was lost: the transaction may or may not be committed."""
 
     def __init__(self, orig: BaseException) -> None:
         super().__init__("COMMIT", None, orig, connection_invalidated=True)
 
 
 class _CarriedOut(Exception):
-    """The receipt of the transaction is there: an earlier attempt was committed."""
+    """The receipt of the transaction exists: an earlier attempt was committed."""
 
 
 def is_outage(problem: BaseException) -> bool:
-    """Whether the database itself is away, full or locked; no single transaction is to blame."""
+    """Return whether the database is unreachable, full or locked: no transaction caused that."""
     return isinstance(problem, OperationalError | InterfaceError)
 
 
 class Store:
-    """A database and the threads that talk to it.
+    """A database and the threads that use it.
 
-    `url` as SQLAlchemy writes it: `sqlite:///path`, `sqlite://` (in memory, inline), or a
-    `postgresql+psycopg://` or `mariadb+pymysql://` address. `clock` is what SQLite has instead of a
-    server's clock. With `notifies` what stacks come to is put into the outbox. `retention` and
-    `action_timeout_s` may be changed at any time. With `inline` the function runs on the calling
-    thread at once (simulation). With `receipts` (by default where a server may lose an answer)
+    `url` is in SQLAlchemy's format: `sqlite:///path`, `sqlite://` (in memory, inline), or a
+    `postgresql+psycopg://` or `mariadb+pymysql://` address. `clock` replaces a server's clock on
+    SQLite. With `notifies` each new state of a stack is added to the outbox. `retention` and
+    `action_timeout_s` may change at any time. With `inline` the function runs at once on the
+    calling thread (simulation). With `receipts` (the default if a server may lose an answer)
     `run_once` writes receipts.
     """
 
@@ -285,8 +284,11 @@ class Store:
         return engine
 
     async def run(self, fn: Callable[[Tx], T]) -> T:
-        """Carry out one transaction that may write. Raises `Unanswered` if it may be committed or
-        not: the caller reads what is true before it does anything again."""
+        """Carry out one transaction that may write.
+
+        Raises `Unanswered` if it may or may not be committed: the caller must read the rows before
+        it does anything again.
+        """
         return await self._in(self._writers, lambda: self.transact(fn))
 
     async def run_once(self, fn: Callable[[Tx], T]) -> T:
@@ -307,7 +309,7 @@ class Store:
         return await asyncio.get_running_loop().run_in_executor(pool, transaction)
 
     def transact(self, fn: Callable[[Tx], T], *, write: bool = True, once: bool = False) -> T:
-        """The transaction itself, on this thread. Tried again where the database asks for it."""
+        """Run a transaction on this thread; repeat it if the database asks for that."""
         unknown: list[tuple[Unanswered, T]] = []  # the attempt whose COMMIT was not answered
         note = secrets.token_hex(16) if once and self.receipts else None
         for attempt in range(1, ATTEMPTS_MAX + 1):
@@ -330,8 +332,9 @@ class Store:
         note: str | None,
         unknown: list[tuple[Unanswered, T]],
     ) -> T:
-        """One attempt. `note` is the key of its receipt: if that is there already, an attempt
-        before was committed."""
+        """Make one attempt. `note` is the key of its receipt: if it exists, an earlier one was
+        committed.
+        """
         dialect, link = self._engine.dialect, None
         try:
             link = self._kept or self._engine.raw_connection()
@@ -364,7 +367,7 @@ class Store:
         return result
 
     def _commit(self, link: PoolProxiedConnection, *, write: bool) -> None:
-        """Raises `Unanswered` where the connection was lost before the answer of a write came."""
+        """Commit. Raises `Unanswered` if the connection breaks before the answer to a write."""
         raw: Any = link.dbapi_connection
         try:
             raw.commit()
@@ -375,7 +378,7 @@ class Store:
             raise found from problem
 
     def _passing(self, problem: DBAPIError) -> bool:
-        """Whether the database says: try that again."""
+        """Return whether the database asks to repeat the transaction."""
         if problem.connection_invalidated:
             return True
         code = getattr(problem.orig, "sqlstate", None)
@@ -386,7 +389,7 @@ class Store:
         return isinstance(problem, OperationalError) and "locked" in str(problem.orig)
 
     def create_tables(self) -> None:
-        """Make the tables as they are now (fresh databases of tests; others migrate)."""
+        """Create the tables of this release, in a fresh database of a test; others migrate."""
         with self._engine.begin() as connection:
             metadata.create_all(connection)
 
@@ -405,13 +408,15 @@ class Store:
 
 
 def drop_receipts(tx: Tx) -> None:
-    """Remove the receipts that nobody can ask for any more."""
+    """Remove the receipts that no `run_once` needs any more."""
     tx.do(_OLD_RECEIPTS)
 
 
 def _leave(tx: Tx, note: str, *, again: bool) -> None:
-    """Write the receipt first: where an attempt before is still being committed, this waits for
-    it. Raises `_CarriedOut` if it was."""
+    """Write the receipt first: this waits while an earlier attempt is still being committed.
+
+    Raises `_CarriedOut` if that attempt was committed.
+    """
     try:
         tx.do(_RECEIPT, {"id": note})
     except IntegrityError:
@@ -421,12 +426,12 @@ def _leave(tx: Tx, note: str, *, again: bool) -> None:
 
 
 def shown_url(url: str) -> str:
-    """An address without its password. Raises `sqlalchemy.exc.ArgumentError`."""
+    """Return an address without its password. Raises `sqlalchemy.exc.ArgumentError`."""
     return _with_driver(url).render_as_string(hide_password=True)
 
 
 def _with_driver(url: str) -> sa.URL:
-    """`url` with the drivers we ship."""
+    """Return `url` with the drivers that Hearth installs."""
     parsed = sa.make_url(url)
     drivers = {
         "postgresql": "postgresql+psycopg",

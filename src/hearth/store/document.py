@@ -1,6 +1,6 @@
-"""The document of a stack: all it takes to make it again around the things that exist.
+"""The document of a stack: everything needed to create it again around the existing objects.
 
-What a snapshot keeps and what abandon and export answer. Source: spec/engine.md, section 17.
+Snapshots store it, and abandon and export return it. Source: spec/engine.md, section 17.
 """
 
 from typing import Any
@@ -17,9 +17,11 @@ from hearth.store.texts import get_revision
 
 
 def document(tx: Tx, row: StackRow, *, taken: bool = False) -> dict[str, Any]:
-    """The stack as a document; `template` is its text. Nested stacks are documents in place of
-    their resource. With `taken` only what a
-    snapshot that is given up has taken so far."""
+    """Return the stack as a document; `template` is its text.
+
+    The document of a nested stack stands in place of its resource. With `taken` the document
+    contains only what an abandoned snapshot has created so far.
+    """
     revision = get_revision(tx, row.id, row.revision)
     return {
         "name": row.name,

@@ -1,4 +1,4 @@
-"""Which engines there are, for those who ask."""
+"""The list of engines."""
 
 from dataclasses import dataclass
 
@@ -33,7 +33,7 @@ _ENGINES = Prepared(
 
 
 def engines(tx: Tx) -> list[EngineRow]:
-    """All engines that have not taken their leave, oldest first."""
+    """Return all engines that have not resigned, oldest first."""
     return [
         EngineRow(one.id, one.host, one.pid, one.started_at, one.beat_at, bool(one.up))
         for one in tx.rows(_ENGINES)
@@ -41,8 +41,10 @@ def engines(tx: Tx) -> list[EngineRow]:
 
 
 def clean(tx: Tx) -> tuple[int, int]:
-    """Forget engines that are gone; how many went, and how many stay until others have taken
-    their stacks over."""
+    """Remove dead and resigned engines.
+
+    Return how many were removed, and how many remain because they still own stacks.
+    """
     gone = sa.or_(engine.c.beat_at < NOW - LEASE_S, engine.c.beat_at == 0)
     owners = sa.select(stack.c.owner).where(stack.c.owner.is_not(None))
     went = tx.execute(engine.delete().where(gone, engine.c.id.not_in(owners))).rowcount

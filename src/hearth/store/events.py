@@ -1,7 +1,7 @@
 """Events: numbered per tree without gaps, in the transaction that causes them.
 
-The oldest of a stack that has too many go in the same transaction, once for every batch of new
-ones in its tree. Numbers are never given twice, so a cursor stays good when what it stood on went.
+If a stack has too many events, the same transaction deletes the oldest, once for every batch of new
+ones in the tree. No number is used twice, so a cursor stays valid when its event is deleted.
 """
 
 from collections.abc import Iterable
@@ -58,7 +58,7 @@ _PURGE = Prepared(
 
 
 def append(tx: Tx, events: Iterable[Event]) -> None:
-    """Append events to their trees; whoever commits first comes first."""
+    """Append events to their trees; transactions of one tree wait for each other."""
     events = list(events)
     by_root: dict[str, list[Event]] = {}
     for one in events:
@@ -87,12 +87,12 @@ def append(tx: Tx, events: Iterable[Event]) -> None:
 
 
 def have_sinks(tx: Tx, root_id: str) -> None:
-    """From now on the events of this tree may have sinks to go to."""
+    """Note that the events of this tree may have sinks."""
     tx.do(_SINKS, {"b_root": root_id})
 
 
 def _purge(tx: Tx, root_id: str, after: int) -> None:
-    """Drop what is too many of each stack in the tree that had events after that number."""
+    """Delete surplus events of each stack of the tree that had events after that number."""
     keep = {"b_keep": tx.retention.events}
     for full in tx.rows(_FULL, {"b_root": root_id, "b_after": after, **keep}):
         mine = {"b_stack": full.stack_id}
@@ -102,7 +102,7 @@ def _purge(tx: Tx, root_id: str, after: int) -> None:
 
 
 def first(tx: Tx, one: Event, *, sinks: bool) -> None:
-    """The first event of a new tree, whose sequence was stored as 1."""
+    """Store the first event of a new tree, whose sequence was stored as 1."""
     tx.many(_INSERT, [_row(tx, one, 1)])
     if tx.notifies:
         outbox.put_states(tx, [one])
@@ -111,7 +111,7 @@ def first(tx: Tx, one: Event, *, sinks: bool) -> None:
 
 
 def _advanced(tx: Tx, root_id: str, count: int) -> tuple[int, bool]:
-    """The tree's sequence after `count` more events, and whether they may have sinks to go to."""
+    """Return the tree's sequence after `count` more events, and whether they may have sinks."""
     mine = {"b_root": root_id}
     moved = {**mine, "b_count": count}
     if tx.returning:
@@ -123,7 +123,7 @@ def _advanced(tx: Tx, root_id: str, count: int) -> tuple[int, bool]:
 
 
 def _row(tx: Tx, one: Event, seq: int) -> dict[str, Any]:
-    """The properties are stored with the beginning of an action: those that follow share them."""
+    """Return the row of an event; only the first event of an action stores the properties."""
     kept = one.properties if one.status == Status.IN_PROGRESS else None
     return {
         "root_id": one.root_id,
@@ -144,7 +144,7 @@ def _row(tx: Tx, one: Event, seq: int) -> dict[str, Any]:
 def of_stack(
     stack: StackRow, event_id: str, time: float, action: str, status: str, reason: str
 ) -> Event:
-    """The event of a stack itself."""
+    """Return an event of the stack itself."""
     return Event(
         event_id,
         stack.id,

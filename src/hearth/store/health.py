@@ -1,7 +1,7 @@
-"""Marks of health: what a user says of a resource without anything being looked at.
+"""Health marks: a user declares a resource healthy or unhealthy, without a check in the cloud.
 
-Of a stack that nobody owns the record is written at once; an owner gets a message, for it alone
-writes the records of its stack.
+If no engine owns the stack, the record is written at once. Else the owner receives a message,
+because only the owner writes the records of a stack.
 """
 
 import sqlalchemy as sa
@@ -18,7 +18,7 @@ from hearth.store.tables import inbox, node, resource
 
 
 def marked(record: Record, *, healthy: bool, reason: str, now: float) -> Record | None:
-    """The record with the mark, None where it makes no difference. Source: engine.md, 23."""
+    """Return the record with the mark, or None if it changes nothing. Source: engine.md, 23."""
     if record.action is Action.DELETE:
         return None
     bad = record.action is Action.CHECK and record.status is Status.FAILED
@@ -38,8 +38,9 @@ def mark(
     now: float,
     event_id: str,
 ) -> bool:
-    """Mark a resource; return whether that is done, else its owner has a message. Raises
-    `Rejected` with ActionInProgress while it is worked on.
+    """Mark a resource; return False if the owner has to do it, from a message.
+
+    Raises `Rejected` with ActionInProgress while a node works on the resource.
     """
     row = accept.lock(tx, stack_id)
     if tx.first(sa.select(node.c.resource_id).where(node.c.resource_id == record_id)):
@@ -59,14 +60,14 @@ def mark(
 
 
 def unread(tx: Tx, stack_id: str) -> bool:
-    """Whether the owner has messages about marks that it has not acted upon."""
+    """Return whether the owner has health marks that it has not written yet."""
     marks = inbox.c.kind == kind_of(HealthMarked)
     mine = sa.select(inbox.c.id).where(inbox.c.stack_id == stack_id, marks).limit(1)
     return tx.first(mine) is not None
 
 
 def event(row: StackRow, record: Record, event_id: str, now: float) -> Event:
-    """The event of a mark."""
+    """Return the event of a mark."""
     return Event(
         event_id, row.id, row.root_id, now, record.name, record.type, record.physical_id,
         record.action.value, record.status.value, record.reason,

@@ -1,4 +1,4 @@
-"""What an engine still holds, after it may have been taken for dead."""
+"""The stacks that an engine still owns after others may have declared it dead."""
 
 import sqlalchemy as sa
 
@@ -14,5 +14,5 @@ _HELD = Prepared(
 
 
 def held(tx: Tx, engine_id: str) -> dict[str, int]:
-    """The stacks an engine owns, with the epoch of each."""
+    """Return the stacks that an engine owns, with the epoch of each."""
     return {row.id: row.epoch for row in tx.rows(_HELD, {"me": engine_id})}

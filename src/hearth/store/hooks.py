@@ -1,6 +1,6 @@
-"""Hooks: marks in a resource's private data that say it waits for a user.
+"""Hooks: marks in a resource's private data which show that it waits for a user.
 
-A mark counts for the traversal in which it was set. Whoever clears it tells the owner by messages.
+A mark is valid for the traversal that set it. Clearing it sends a message to the owner.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ _DATA = Listed(
 
 
 def mark(state: str, traversal: str) -> str:
-    """The mark of a hook, as it stands in the data under the hook's name."""
+    """Return the mark of a hook, the value in the private data under the hook's name."""
     return f"{state}:{traversal}"
 
 
@@ -41,13 +41,15 @@ def is_cleared(data: Mapping[str, str], hook: Hook, traversal: str) -> bool:
 
 
 def paused(action: Action, hook: Hook) -> str:
-    """The reason of the event when a resource begins to wait."""
+    """Return the reason of the event when a resource begins to wait."""
     return f"{action} paused until Hook {hook} is cleared"
 
 
 def waited_at(tx: Tx, record_ids: Sequence[str], traversal: str) -> dict[str, Hook]:
-    """By record id the hook at which it waits in a traversal, of at least one record; those that
-    wait at none are left out."""
+    """Return, by record id, the hook at which the record waits in a traversal.
+
+    Records that do not wait are left out. `record_ids` must not be empty.
+    """
     data = {
         r.resource_id: tx.unseal(r.data, DATA, r.resource_id) for r in tx.listed(_DATA, record_ids)
     }
@@ -55,7 +57,7 @@ def waited_at(tx: Tx, record_ids: Sequence[str], traversal: str) -> dict[str, Ho
 
 
 def clear(tx: Tx, stack_id: str, record: Record, name: str, event_id: str, now: float) -> None:
-    """Let a resource that waits go on. Raises `Rejected` where it does not wait at that hook."""
+    """Clear a hook. Raises `Rejected` if the resource does not wait at that hook."""
     row = accept.lock(tx, stack_id)
     version, data, metadata = reads.data_of(tx, record.id)
     known = [hook for hook in Hook if hook.value == name]

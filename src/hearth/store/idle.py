@@ -7,7 +7,7 @@ SESSION_NAME = "hearth"
 
 
 def bound(raw: Any, dialect: str) -> None:
-    """Limit, for a new connection, how long a transaction of it may be idle."""
+    """Limit how long a transaction of a new connection may be idle."""
     if dialect == "mysql":
         settings = [f"SESSION idle_transaction_timeout = {IDLE_S}"]
     else:

@@ -1,9 +1,9 @@
-"""The keys of a database: whether a process has the right ones, and going over to a new one.
+"""The keys of a database: check that a process has the right ones, and change to a new one.
 
-The row `pepper` of the table `keyring` holds the key of all fingerprints, sealed like what users
-wrote. So a process without the right key finds out before it writes anything, and fingerprints
-stay the same when keys change. `rekey` seals that row last: as long as a value still needs an old
-key, a process without it does not start.
+The row `pepper` of the table `keyring` holds the key of all fingerprints, encrypted like user data.
+So a process without the right key notices before it writes anything, and fingerprints stay the same
+when keys change. `rekey` encrypts that row last: while a value still needs an old key, a process
+without that key does not start.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,10 +35,10 @@ class WrongKey(Exception):
 
 
 def unlock(store: Store, secrets: Sequence[str]) -> None:
-    """Check the keys against the database, and take the key of fingerprints from it.
+    """Check the keys against the database, and read the key of fingerprints from it.
 
-    A database without one gets it: an empty one, or one of an earlier release, whose fingerprints
-    follow from the key that sealed its values. Raises WrongKey.
+    If the database has none, store one. A database of an earlier release keeps its fingerprints:
+    they follow from the key that encrypted its values. Raises WrongKey.
     """
     try:
         pepper = store.transact(_pepper, write=False)
@@ -72,7 +72,7 @@ def _first_pepper(store: Store, secrets: Sequence[str]) -> bytes:
 
 
 def _sample(tx: Tx) -> tuple[bytes, tuple[str, ...]] | None:
-    """Any sealed value and its place; None where there is none."""
+    """Return any encrypted value and its place, or None if there is none."""
     for table, column in sealed_columns():
         if table is keyring or column.type is not SEALED:
             continue
@@ -85,12 +85,12 @@ def _sample(tx: Tx) -> tuple[bytes, tuple[str, ...]] | None:
 
 
 def _place(table: sa.Table, column: sa.Column[Any], row: Any) -> tuple[str, ...]:
-    """What a value of the row is bound to, as the sealer takes it."""
+    """Return the column and row to which a value is bound, as the sealer expects it."""
     return f"{table.name}.{column.name}", *(str(getattr(row, name)) for name in key_of(table))
 
 
 def sealed_columns() -> Iterator[tuple[sa.Table, sa.Column[Any]]]:
-    """Every column that holds sealed values, that of the pepper last."""
+    """Yield every column with encrypted values; the column of the pepper is the last."""
     for table in sorted(metadata.sorted_tables, key=lambda table: table is keyring):
         for column in table.columns:
             if column.type is SEALED or column.type is SEALED_TEXT:
@@ -98,10 +98,10 @@ def sealed_columns() -> Iterator[tuple[sa.Table, sa.Column[Any]]]:
 
 
 def rekey(store: Store) -> Iterator[tuple[str, int]]:
-    """Seal everything with the newest key; gives (table.column, values sealed anew) for each.
+    """Encrypt everything with the newest key; yield (table.column, number of values) for each.
 
-    Works beside the service: a value that changes meanwhile is left to whoever changed it. Broken
-    off, it goes on where values with an old key are left. Raises Unsealable.
+    The service may run meanwhile: a value that changes is left to its writer. After an
+    interruption, a second run continues where values with an old key remain. Raises Unsealable.
     """
     for table, column in sealed_columns():
         total, after = 0, None
@@ -116,7 +116,7 @@ def rekey(store: Store) -> Iterator[tuple[str, int]]:
 def _batch(
     table: sa.Table, column: sa.Column[Any], after: tuple[object, ...] | None, tx: Tx
 ) -> tuple[int, tuple[object, ...] | None]:
-    """Seal the next rows anew; gives how many, and the key of the last, None at the end."""
+    """Encrypt the next rows again; return how many, and the last row's key (None at the end)."""
     keys = list(table.primary_key.columns)
     of = dict.fromkeys([*keys, *(table.c[name] for name in key_of(table))])
     query = sa.select(*of, column.label("sealed_body")).order_by(*keys).limit(BATCH)
@@ -136,7 +136,7 @@ def _batch(
 
 
 def _anew(sealer: Sealer, stored: Any, place: tuple[str, ...]) -> bytes | str | None:
-    """The value sealed with the newest key, for its place; None where nothing is to be done."""
+    """Return the value encrypted with the newest key for its place, or None if it already is."""
     if isinstance(stored, str):
         if sealer.is_newest_text(stored):
             return None
@@ -147,7 +147,7 @@ def _anew(sealer: Sealer, stored: Any, place: tuple[str, ...]) -> bytes | str | 
 
 
 def _behind(keys: Sequence[sa.Column[object]], after: tuple[object, ...]) -> sa.ColumnElement[bool]:
-    """Rows behind a primary key, in its order."""
+    """Return the condition for rows after a primary key, in its order."""
     first, *rest = keys
     further = first > after[0]
     if not rest:

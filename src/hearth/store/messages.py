@@ -1,7 +1,7 @@
 """Messages to the owner of a stack. Each kind is a struct; the table `mail` holds them.
 
-A message says "look at this", and its owner reads what is true now. Only the end of a nested
-stack's operation carries what its parent needs.
+A message says "look at this", and its owner reads the current rows. Only the end of a nested
+stack's operation carries the data that its parent needs.
 """
 
 from collections.abc import Mapping
@@ -26,14 +26,14 @@ class Cancel(msgspec.Struct, frozen=True):
 
 
 class HookCleared(msgspec.Struct, frozen=True):
-    """A user lets a resource go on that waits at a hook."""
+    """A user cleared the hook at which a resource waits."""
 
     record: str
     hook: str
 
 
 class DataChanged(msgspec.Struct, frozen=True):
-    """Somebody else wrote a resource's private data or metadata."""
+    """Someone other than the owner wrote a resource's private data or metadata."""
 
     record: str
 
@@ -47,13 +47,13 @@ class HealthMarked(msgspec.Struct, frozen=True):
 
 
 class Signalled(msgspec.Struct, frozen=True):
-    """A resource received a signal; its row has it."""
+    """A resource received a signal, which is in its row."""
 
     record: str
 
 
 class SnapshotDeleted(msgspec.Struct, frozen=True):
-    """A snapshot is to be deleted with what its resources left in the cloud."""
+    """A user requested the delete of a snapshot and of its objects in the cloud."""
 
     id: str
 
@@ -61,8 +61,9 @@ class SnapshotDeleted(msgspec.Struct, frozen=True):
 class ChildEnded(msgspec.Struct, frozen=True):
     """The operation of a nested stack has ended.
 
-    `record` is the parent's, `asked_by` the traversal under which it asked. `outputs` and `members`
-    are None where nothing was done: what the parent has recorded of them holds.
+    `record` is the parent's, `asked_by` the traversal that requested the operation. `outputs` and
+    `members` are None if the operation did nothing: the values that the parent has recorded stay
+    valid.
     """
 
     record: str | None
@@ -108,31 +109,33 @@ _NAMES = {kind: name for name, kind in _KINDS.items()}
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message that has a row."""
+    """A message with the id of its row."""
 
     id: int
     content: Content
 
 
 def kind_of(content: type[Content]) -> str:
-    """Return the kind in the rows of such messages."""
+    """Return the value of the column `kind` for a type of message."""
     return _NAMES[content]
 
 
 def packed(content: Content) -> tuple[str, Any]:
-    """Return the kind and the body of a message, as its row has them."""
+    """Return the kind and the body of a message for its row."""
     return _NAMES[type(content)], msgspec.to_builtins(content)
 
 
 def unpacked(kind: str, body: Any) -> Content:
-    """Return what a row holds. Raises msgspec.ValidationError for a body of another shape."""
+    """Return the message of a row. Raises msgspec.ValidationError if the body does not fit."""
     known = _KINDS.get(kind)
     return UnknownKind(kind) if known is None else msgspec.convert(body, known)
 
 
 def child_ended(row: StackRow, **more: Any) -> ChildEnded:
-    """Return what a parent is sent at the end of a nested stack's operation; `more` are the
-    outputs and the members."""
+    """Return the message to a parent at the end of a nested stack's operation.
+
+    `more` are the outputs and the members.
+    """
     return ChildEnded(
         record=row.parent_record,
         child=row.id,

@@ -1,8 +1,8 @@
-"""Bringing a database to the schema of this release.
+"""Bring a database to the schema of this release.
 
-Alembic carries out what is missing. Where nothing is missing it is not even imported, which spares
-every start a quarter of a second; a new SQLite file gets its tables directly (a test holds both
-ways against each other).
+Alembic runs the missing migrations. If none is missing, Alembic is not even imported, which saves a
+quarter of a second at every start. A new SQLite file gets its tables directly (a test compares both
+ways).
 """
 
 from pathlib import Path
@@ -18,12 +18,12 @@ SCRIPTS = Path(__file__).parent / "migrations"
 
 
 def head() -> str:
-    """The newest migration: each file's name begins with its number."""
+    """Return the newest migration: each file's name begins with its number."""
     return max(path.name.partition("_")[0] for path in (SCRIPTS / "versions").glob("[0-9]*.py"))
 
 
 def upgrade(store: Store) -> None:
-    """Carry out the migrations that are missing."""
+    """Run the missing migrations."""
     if is_current(store) or (store.dialect == "sqlite" and _made_anew(store)):
         return
     from alembic import command
@@ -35,7 +35,7 @@ def upgrade(store: Store) -> None:
 
 
 def is_current(store: Store) -> bool:
-    """Whether the database is at this release's schema."""
+    """Return whether the database has this release's schema."""
     try:
         return version(store) == head()
     except DBAPIError:
@@ -43,14 +43,14 @@ def is_current(store: Store) -> bool:
 
 
 def version(store: Store) -> str | None:
-    """The newest migration that the database has seen. Raises DBAPIError where it has no tables."""
+    """Return the newest migration in the database. Raises DBAPIError if it has no tables."""
     with store.sync_engine.connect() as connection:
         found = connection.execute(sa.text("SELECT version_num FROM alembic_version"))
         return found.scalar()
 
 
 def config() -> Any:
-    """Alembic's configuration; nothing of it is in a file."""
+    """Return Alembic's configuration; there is no file."""
     from alembic.config import Config
 
     configured = Config()
@@ -60,7 +60,7 @@ def config() -> Any:
 
 
 def _made_anew(store: Store) -> bool:
-    """Make all tables in an empty SQLite file; False if it is not empty."""
+    """Create all tables in an empty SQLite file; return False if it is not empty."""
     with store.sync_engine.connect() as connection:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
         if sa.inspect(connection).get_table_names():

@@ -1,8 +1,8 @@
-"""What leaves for others, put in the transaction that makes it true.
+"""Messages that leave Hearth, stored in the transaction that makes them true.
 
-One process at a time sends, the living engine of the smallest id, and in the order of the rows: so
-the notifications of a stack leave in the order of its states, each at least once. Events that go to
-sinks leave in lanes, one for each tree of stacks and sink: what waits holds up its own lane only.
+One process at a time sends: the living engine with the smallest id. It sends in the order of the
+rows, so the notifications of a stack leave in the order of its states, each at least once. Events
+for sinks leave in lanes, one for each tree of stacks and sink: a failure delays only its own lane.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -90,7 +90,7 @@ class Leaving:
 
 @dataclass(frozen=True, slots=True)
 class ScalingNotice:
-    """That a group is resized, or was, or could not be. `facts` go into the message."""
+    """The start, end or failure of a scaling of a group. `facts` become part of the message."""
 
     id: str
     time: float
@@ -100,7 +100,7 @@ class ScalingNotice:
 
 
 def put_scalings(tx: Tx, notices: Sequence[ScalingNotice]) -> None:
-    """Put what is told of groups, where anything is told at all."""
+    """Store messages about scalings, if notifications are enabled."""
     if not notices or not tx.notifies:
         return
     ids = sorted({one.stack_id for one in notices})
@@ -113,7 +113,7 @@ def put_scalings(tx: Tx, notices: Sequence[ScalingNotice]) -> None:
 
 
 def put_states(tx: Tx, events: Iterable[Event]) -> None:
-    """Put the states that stacks came to, told by their own events."""
+    """Store messages about new states of stacks, from the stacks' own events."""
     own = [one for one in events if one.physical_id == one.stack_id]
     if not own:
         return
@@ -128,9 +128,10 @@ def put_states(tx: Tx, events: Iterable[Event]) -> None:
 
 
 def put_events(tx: Tx, root_id: str, events: Iterable[Event]) -> None:
-    """Put events of a tree for each sink that its root names now.
+    """Store events of a tree for each sink that its root names now.
 
-    With them goes whom they are posted as, in case the stack and its credential are gone by then.
+    Each row includes the credential, in case the stack and its credential are deleted before the
+    event is posted.
     """
     its = tx.first(_ROOT, {"b_root": root_id})
     asked = tx.unseal(its.asked, "revision.body", its.stack_id, its.number)
@@ -157,7 +158,7 @@ def _row(tx: Tx, kind: str, now: float, body: Any) -> dict[str, Any]:
 
 
 def _state(tx: Tx, ident: str, time: float, one: Any, its: Any) -> dict[str, Any]:
-    """What a message tells: the state that `one` has, of the stack in the row `its`."""
+    """Return the message about the state in `one`, of the stack in the row `its`."""
     facts = credentials.opened(tx, its.facts, its.credential_id) or {}
     return {
         "id": ident,
@@ -178,22 +179,22 @@ def _state(tx: Tx, ident: str, time: float, one: Any, its: Any) -> dict[str, Any
 
 
 def pending(tx: Tx, engine_id: str, most: int) -> list[Leaving]:
-    """The oldest states, for whoever is to send now; nothing for the others."""
+    """Return the oldest states; none unless this engine is the one that sends."""
     return _leaving(tx, tx.rows(_PENDING, {"me": engine_id, "most": most}))
 
 
 def due_lanes(tx: Tx, engine_id: str, most: int) -> list[str]:
-    """The lanes whose first row may be sent, for whoever is to send now."""
+    """Return the lanes whose first row is due; none unless this engine is the one that sends."""
     return [row.lane for row in tx.rows(_DUE, {"me": engine_id, "most": most})]
 
 
 def of_lane(tx: Tx, lane: str, most: int) -> list[Leaving]:
-    """The first rows of a lane."""
+    """Return the first rows of a lane."""
     return _leaving(tx, tx.rows(_LANE, {"b_lane": lane, "most": most}))
 
 
 def later(tx: Tx, row_id: int, pause_s: float) -> None:
-    """The first row of a lane could not be sent: the lane waits."""
+    """Delay a lane, because its first row could not be sent."""
     tx.do(_LATER, {"b_id": row_id, "b_pause": pause_s})
 
 
@@ -205,6 +206,6 @@ def _leaving(tx: Tx, rows: Iterable[Any]) -> list[Leaving]:
 
 
 def sent(tx: Tx, ids: Sequence[int]) -> None:
-    """These have left."""
+    """Delete rows that were sent."""
     if ids:
         tx.many(_DELETE, [{"b_id": i} for i in ids])

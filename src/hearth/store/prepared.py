@@ -1,7 +1,7 @@
-"""Statements that a module owns: built once, their text kept for each kind of database.
+"""Statements of a module: built once, with their text cached for each kind of database.
 
-Building and hashing a statement anew takes many times what the database needs for it. What a
-request composes itself (lists with filters) has no such text and goes through SQLAlchemy whole.
+Building and hashing a statement takes many times longer than the database needs for it. A query
+that a request composes (lists with filters) has no cached text and goes through SQLAlchemy.
 """
 
 from collections import namedtuple
@@ -42,8 +42,10 @@ NOW: sa.ColumnElement[float] = _Now()
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A statement as the driver takes it. `values` puts parameters in its order, `row` makes a row
-    of what comes back."""
+    """A statement as the driver takes it.
+
+    `values` puts parameters in the driver's order; `row` builds a row from the result.
+    """
 
     sql: str
     values: Callable[[Mapping[str, Any]], Any]
@@ -51,10 +53,10 @@ class Text:
 
 
 class Prepared:
-    """A statement that is the same each time but for the values of its parameters.
+    """A statement that changes only in the values of its parameters.
 
-    Values go to the driver and come from it as they are, so the types are plain ones; rows are
-    named tuples. Keep it in a constant: its texts are kept with it.
+    Values pass to and from the driver unchanged, so columns need plain types; rows are named
+    tuples. Keep the statement in a constant: it caches its texts.
     """
 
     def __init__(self, statement: sa.Executable) -> None:
@@ -62,7 +64,7 @@ class Prepared:
         self._texts: dict[tuple[str, tuple[str, ...]], Text] = {}
 
     def text(self, dialect: sa.Dialect, names: tuple[str, ...]) -> Text:
-        """The text for a database and the names of the parameters that will be given."""
+        """Return the text for a database and these names of parameters."""
         key = (dialect.name, names)
         known = self._texts.get(key)
         if known is None:
@@ -71,8 +73,11 @@ class Prepared:
 
 
 class Listed:
-    """A statement over a list of ids. `build` makes it of their parameters, once for each power of
-    two; a list of another length repeats its last id."""
+    """A statement over a list of ids.
+
+    `build` makes it from their parameters, once for each power of two; a list of another length
+    repeats its last id.
+    """
 
     def __init__(
         self,
@@ -84,7 +89,7 @@ class Listed:
         self._known: dict[int, Prepared] = {}
 
     def of(self, ids: Sequence[Any]) -> tuple[Prepared, dict[str, Any]]:
-        """The statement for these ids, at least one, and its parameters."""
+        """Return the statement for these ids, at least one, and its parameters."""
         size = 1 << (len(ids) - 1).bit_length()
         known = self._known.get(size)
         if known is None:
@@ -113,7 +118,7 @@ def _text(statement: Any, dialect: sa.Dialect, names: tuple[str, ...]) -> Text:
 def _arranged(
     order: Sequence[str] | None, own: Mapping[str, Any]
 ) -> Callable[[Mapping[str, Any]], Any]:
-    """Puts parameters in order (None: by name), together with those the statement brings itself."""
+    """Return a function that orders parameters (None: by name) and adds the statement's own."""
     match order:
         case None:
             pick: Callable[[Mapping[str, Any]], Any] = dict

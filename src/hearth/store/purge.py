@@ -1,7 +1,7 @@
-"""Deleted stacks, forgotten for good: their rows, events and revisions.
+"""Remove deleted stacks for good: their rows, events and revisions.
 
-Texts of templates and files stay: they are stored once by content, and a stack that is being made
-may count on one that is there.
+Texts of templates and files stay: they are stored once by content, and a stack that is being
+created may rely on an existing one.
 """
 
 import sqlalchemy as sa
@@ -29,8 +29,11 @@ _ALIVE = sa.select(engine.c.id).where(engine.c.beat_at >= NOW - LEASE_S)
 
 
 def purge(tx: Tx, *, age_s: float, project_id: str | None, most: int) -> int:
-    """Forget at most `most` stacks, nested ones too, that were deleted longer ago than `age_s`
-    seconds by the database's clock; how many it were. One that an engine still holds stays."""
+    """Remove at most `most` stacks, nested ones included, deleted more than `age_s` seconds ago.
+
+    Return how many were removed. The age is by the database's clock. A stack that a living engine
+    still owns stays.
+    """
     left = sa.or_(stack.c.owner.is_(None), stack.c.owner.not_in(_ALIVE))
     wanted = (
         sa.select(stack.c.id, stack.c.root_id, stack.c.credential_id)

@@ -1,4 +1,4 @@
-"""What requests read. Every query is scoped: a stack is found within a project only."""
+"""Queries of requests. Every query has a scope: it finds a stack only within a project."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,10 +28,10 @@ SORT_KEYS = {
 def find_stack(
     tx: Tx, project_id: str | None, identity: str, *, deleted: bool = False
 ) -> StackRow | None:
-    """The stack of that id or name; None as project is any project.
+    """Return the stack with that id or name, or None; with `project_id` None in any project.
 
-    A stack is its project's, and for the users of the stack's own project theirs too. By id deleted
-    stacks are found as well where that is asked for, by name only live ones.
+    A stack belongs to its project, and also to the project of its own users. With `deleted`, an id
+    also finds a deleted stack; a name never does.
     """
     mine: sa.ColumnElement[bool] = sa.true()
     if project_id is not None:
@@ -46,13 +46,13 @@ def find_stack(
 
 
 def user_project(tx: Tx, stack_id: str) -> str | None:
-    """The project of a stack's own users, None as long as it has none."""
+    """Return the project of a stack's own users, or None if it has none."""
     found: str | None = tx.value(sa.select(stack.c.user_project_id).where(stack.c.id == stack_id))
     return found
 
 
 def _by_name(tx: Tx, project_id: str | None, name: str) -> Any:
-    """The live stack nearest to the top; each way of being somebody's has an index of its own."""
+    """Return the stack of that name nearest to the root. Both projects of a stack have an index."""
     named = sa.select(stack).where(stack.c.name == name, stack.c.deleted_at.is_(None))
     named = named.order_by(stack.c.depth).limit(1)
     if project_id is None:
@@ -63,7 +63,7 @@ def _by_name(tx: Tx, project_id: str | None, name: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class StackFilter:
-    """Which stacks to list, in which order."""
+    """The filters and the order of a list of stacks."""
 
     project_id: str | None
     limit: int | None = None
@@ -80,7 +80,7 @@ class StackFilter:
 
 
 def list_stacks(tx: Tx, wanted: StackFilter) -> list[StackRow]:
-    """Stacks after the marker, at most `limit`."""
+    """Return the stacks after the marker, at most `limit`."""
     query = _filtered(wanted)
     keys = [SORT_KEYS[name] for name in wanted.sort_keys if name in SORT_KEYS]
     down = wanted.descending
@@ -96,7 +96,7 @@ def list_stacks(tx: Tx, wanted: StackFilter) -> list[StackRow]:
 
 
 def count_stacks(tx: Tx, wanted: StackFilter) -> int:
-    """How many there are, whatever the limit."""
+    """Return the number of matching stacks, without the limit."""
     inner = _filtered(wanted).subquery()
     found: int = tx.execute(sa.select(sa.func.count()).select_from(inner)).scalar_one()
     return found
@@ -145,7 +145,7 @@ def _after(
 
 
 def children(tx: Tx, root: StackRow, depth: int) -> list[StackRow]:
-    """The live nested stacks below a stack, down to `depth` levels."""
+    """Return the nested stacks of a stack, down to `depth` levels, without deleted ones."""
     rows = tx.rows(
         sa.select(stack)
         .where(
@@ -164,7 +164,7 @@ def children(tx: Tx, root: StackRow, depth: int) -> list[StackRow]:
 
 
 def path(tx: Tx, row: StackRow) -> list[tuple[str | None, str]]:
-    """The stacks from the root to this one: (name of the resource that it is, its own name)."""
+    """Return the stacks from the root to this one: (name of its resource, own name)."""
     found: list[tuple[str | None, str]] = []
     parent_id, record, name = row.parent_id, row.parent_record, row.name
     while parent_id is not None:
@@ -188,7 +188,7 @@ _RECORDS = Prepared(
 
 
 def records(tx: Tx, stack_id: str) -> list[Record]:
-    """All records of a stack, oldest first."""
+    """Return all records of a stack, oldest first."""
     return [record_of(tx, row) for row in tx.rows(_RECORDS, {"stack_id": stack_id})]
 
 
@@ -202,7 +202,7 @@ _RECORDS_OF = Listed(
 
 
 def record_rows(tx: Tx, ids: Sequence[str]) -> list[Any]:
-    """The rows of all records of these stacks, oldest first."""
+    """Return the rows of all records of these stacks, oldest first."""
     return tx.listed(_RECORDS_OF, ids)
 
 
@@ -217,18 +217,18 @@ _NAMED = Prepared(
 
 
 def records_named(tx: Tx, stack_id: str, name: str) -> list[Record]:
-    """The records of one name in a stack, oldest first."""
+    """Return the records of one name in a stack, oldest first."""
     return [record_of(tx, row) for row in tx.rows(_NAMED, {"stack_id": stack_id, "name": name})]
 
 
 def name_of(tx: Tx, record_id: str) -> str | None:
-    """The resource's name of a record; None if there is no such record."""
+    """Return the name of a record's resource, or None if there is no such record."""
     found: str | None = tx.value(sa.select(resource.c.name).where(resource.c.id == record_id))
     return found
 
 
 def stacks_with_physical_id(tx: Tx, project_id: str, physical_id: str) -> list[StackRow]:
-    """The live stacks of a project, two at most, of which something has that physical id."""
+    """Return at most two stacks of a project that have a resource with that physical id."""
     query = (
         sa.select(stack)
         .join(resource, resource.c.stack_id == stack.c.id)
@@ -263,9 +263,9 @@ _BESIDE = Prepared(
 
 
 def resources_beside(tx: Tx, row: StackRow, most: int) -> int:
-    """How many names of resources the other stacks of its tree hold; counted up to `most`.
+    """Return how many resource names the other stacks of the tree have, at most `most`.
 
-    None while the root rolls back: what once was there is not refused.
+    Return None while the root rolls back: a rollback may exceed the limit.
     """
     found: int = tx.value(_BESIDE, {"root_id": row.root_id, "stack_id": row.id, "most": most})
     return found
@@ -273,7 +273,7 @@ def resources_beside(tx: Tx, row: StackRow, most: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class FlightRow:
-    """What is under way for a resource, as its node row tells it."""
+    """The attempt in progress at a resource, from its node row."""
 
     resource_id: str
     stack_id: str
@@ -285,7 +285,7 @@ class FlightRow:
 
 
 def flights(tx: Tx, stack_ids: Sequence[str]) -> dict[str, FlightRow]:
-    """By record id what is under way in these stacks."""
+    """Return the attempts in progress in these stacks, by record id."""
     if not stack_ids:
         return {}
     names = ("resource_id", "stack_id", "action", "phase", "step", "attempt", "started_at")
@@ -294,7 +294,7 @@ def flights(tx: Tx, stack_ids: Sequence[str]) -> dict[str, FlightRow]:
 
 
 def in_charge(found: Sequence[Record]) -> dict[str, Record]:
-    """By name the record that stands for it: one that nothing took the place of, the newest."""
+    """Return the record in charge of each name: the newest that no other has replaced."""
     chosen: dict[str, Record] = {}
     for record in found:
         before = chosen.get(record.name)
@@ -307,7 +307,7 @@ def in_charge(found: Sequence[Record]) -> dict[str, Record]:
 
 
 def data_of(tx: Tx, resource_id: str) -> tuple[int, dict[str, str], Any]:
-    """Version (0: no row yet), private data and metadata of a resource."""
+    """Return version (0: no row yet), private data and metadata of a resource."""
     row = tx.first(sa.select(resource_data).where(resource_data.c.resource_id == resource_id))
     if row is None:
         return 0, {}, {}
@@ -324,7 +324,7 @@ METADATA_BYTES_MAX = 1024 * 1024
 
 
 def demand_metadata(metadata: Any) -> None:
-    """Raises Rejected for metadata that is too large."""
+    """Raise Rejected if the metadata is too large."""
     size = len(msgspec.json.encode(metadata, enc_hook=str))
     if size > METADATA_BYTES_MAX:
         words = (
@@ -337,9 +337,9 @@ def demand_metadata(metadata: Any) -> None:
 def set_data(
     tx: Tx, stack_id: str, resource_id: str, version: int, data: Mapping[str, Any], metadata: Any
 ) -> bool:
-    """Write data and metadata if they are still at `version`; False if somebody was faster.
+    """Write data and metadata if they are still at `version`, else return False.
 
-    Raises Rejected for metadata that is too large.
+    Raises Rejected if the metadata is too large.
     """
     demand_metadata(metadata)
     values = {
@@ -385,11 +385,11 @@ _LISTED = [column for column in event.c if column is not event.c.properties]
 
 
 def list_events(tx: Tx, wanted: EventFilter) -> list[NumberedEvent]:
-    """Events without properties, newest first unless asked otherwise. The sequence breaks ties and
-    is the cursor.
+    """Return events without properties, newest first by default.
 
-    A marker that is not there is no marker: whoever follows a stack upwards from an event that was
-    purged meanwhile goes on with the oldest that is left, and sees none twice.
+    The sequence breaks ties and is the cursor. An unknown marker is ignored: a client that follows
+    a stack from an event that has been purged continues with the oldest one left and sees no event
+    twice.
     """
     query = sa.select(*_LISTED).where(event.c.stack_id.in_(wanted.stack_ids))
     for name, values in wanted.equal.items():
@@ -409,7 +409,7 @@ def list_events(tx: Tx, wanted: EventFilter) -> list[NumberedEvent]:
 
 
 def get_event(tx: Tx, stack_id: str, event_id: str) -> NumberedEvent | None:
-    """One event with the properties that the resource had, or was to get."""
+    """Return an event with the properties that the resource had or was about to get, or None."""
     row = tx.first(sa.select(*_LISTED).where(event.c.id == event_id, event.c.stack_id == stack_id))
     if row is None:
         return None
@@ -430,7 +430,7 @@ def get_event(tx: Tx, stack_id: str, event_id: str) -> NumberedEvent | None:
 
 
 def event_of(tx: Tx, row: Any, properties: Any = None) -> NumberedEvent:
-    """An event from a row that has all columns of the table but the properties, or them too."""
+    """Return an event from a row of the table; the row needs no column `properties`."""
     one = Event(
         row.id,
         row.stack_id,
@@ -448,12 +448,12 @@ def event_of(tx: Tx, row: Any, properties: Any = None) -> NumberedEvent:
 
 
 def revision_of(tx: Tx, row: StackRow) -> Revision:
-    """What the stack is aimed at."""
+    """Return the target revision of a stack."""
     return get_revision(tx, row.id, row.revision)
 
 
 def credential_of(tx: Tx, row: StackRow) -> tuple[str, Any] | None:
-    """The stored credential of a stack: (kind, body)."""
+    """Return the stored credential of a stack: (kind, body)."""
     if row.credential_id is None:
         return None
     found = tx.first(sa.select(credential).where(credential.c.id == row.credential_id))
@@ -461,6 +461,6 @@ def credential_of(tx: Tx, row: StackRow) -> tuple[str, Any] | None:
 
 
 def stack_by_physical_id(tx: Tx, physical_id: str) -> StackRow | None:
-    """A nested stack by its id, whoever's it is (callers have checked the parent)."""
+    """Return a nested stack by its id, in any project; callers have checked the parent."""
     row = tx.first(sa.select(stack).where(stack.c.id == physical_id))
     return stack_row(tx, row) if row is not None else None

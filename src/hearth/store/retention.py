@@ -1,14 +1,14 @@
-"""How much history is kept. What is purged goes in the transaction that adds to it."""
+"""How much history is kept. The transaction that adds history also purges it."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """Bounds, all rough upwards; 0 or less keeps everything.
+    """Approximate limits of history; 0 or less keeps everything.
 
-    Events of a stack beyond `events` go, oldest first, whenever its tree has had `events_batch`
-    more. Of the revisions of a stack the last `revisions` stay, and those that are still needed.
+    A stack's oldest events beyond `events` are deleted after each `events_batch` new events of its
+    tree. The last `revisions` revisions of a stack stay, and those that are still in use.
     """
 
     events: int = 1000

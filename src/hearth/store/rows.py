@@ -1,4 +1,4 @@
-"""Records, stacks and events as rows, and back."""
+"""Conversion of records, stacks and events to rows and back."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ REASON_MAX = 4096
 
 
 def cut(reason: str) -> str:
-    """A reason as it is stored."""
+    """Return a reason, shortened to the stored length."""
     return reason if len(reason) <= REASON_MAX else f"{reason[: REASON_MAX - 1]}…"
 
 
@@ -49,7 +49,7 @@ def options_of(words: str | None) -> Options:
 
 
 class StackRow(msgspec.Struct, frozen=True):
-    """A row of the table `stack`, column by column, with its words as enums."""
+    """A row of the table `stack`, column by column, with enums for its words."""
 
     id: str
     project_id: str
@@ -86,7 +86,7 @@ class StackRow(msgspec.Struct, frozen=True):
 
     @property
     def state(self) -> str:
-        """ACTION_STATUS."""
+        """Return the state as `ACTION_STATUS`."""
         return f"{self.action}_{self.status}"
 
     def having(self, **changes: Any) -> "StackRow":
@@ -94,7 +94,7 @@ class StackRow(msgspec.Struct, frozen=True):
 
 
 def stack_row(tx: Tx, row: Any) -> StackRow:
-    """A row of a select over all columns of `stack`."""
+    """Return the stack of a row with all columns of `stack`."""
     values = list(row)
     for place, column in _TEXTS:
         values[place] = tx.unseal_text(values[place], column, values[0])
@@ -117,7 +117,7 @@ _TEXTS = [(COLUMNS.index(name), f"stack.{name}") for name in ("reason", "first_f
 
 
 def stack_values(tx: Tx, row: StackRow) -> dict[str, Any]:
-    """All columns of a stack."""
+    """Return all columns of a stack."""
     values = msgspec.structs.asdict(row)
     values["action"], values["status"] = row.action.value, row.status.value
     values["options"] = row.options.words
@@ -129,7 +129,7 @@ def stack_values(tx: Tx, row: StackRow) -> dict[str, Any]:
 
 
 class Event(msgspec.Struct, frozen=True):
-    """Something that happened to a resource, or to a stack itself."""
+    """An event of a resource or of a stack."""
 
     id: str
     stack_id: str
@@ -147,8 +147,8 @@ class Event(msgspec.Struct, frozen=True):
 class AttemptRow(msgspec.Struct, frozen=True):
     """An attempt at an action on a resource: its intent is committed, its end is not.
 
-    `step` and `phase` ("intent" or "accepted") say how far it is, `attempt` counts from 0. `wanted`
-    is what the record holds in the end; it goes to the row as JSON.
+    `step` and `phase` ("intent" or "accepted") show its progress; `attempt` counts from 0. `wanted`
+    is the state that the record has after a success; the row stores it as JSON.
     """
 
     resource_id: str
@@ -174,7 +174,7 @@ class Document(msgspec.Struct, frozen=True, omit_defaults=True, rename={"purpose
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """What a stack was asked to be: texts by content, values as given.
+    """The desired state of a stack: template and files as texts, and the given values.
 
     `files` maps names to texts. A nested stack's `exports` are the attributes of its resources that
     the parent reads, its `facade` the parent's resource as seen from inside. `document` is
@@ -191,17 +191,17 @@ class Revision:
 
     @property
     def characters(self) -> int:
-        """How much text it is, its values aside."""
+        """Return the number of characters in the template and the files."""
         return characters_of(self.template, self.files)
 
 
 def characters_of(template: str, files: Mapping[str, str]) -> int:
-    """How much text a template and its files are."""
+    """Return the number of characters in a template and its files."""
     return len(template) + sum(len(text) for text in files.values() if isinstance(text, str))
 
 
 def record_values(tx: Tx, record: Record) -> dict[str, Any]:
-    """All columns of a record."""
+    """Return all columns of a record."""
     return {
         **record_state(tx, record),
         "stack_id": "",
@@ -216,13 +216,13 @@ def record_values(tx: Tx, record: Record) -> dict[str, Any]:
 
 
 def json_list(ids: Iterable[str]) -> str:
-    """Ids as a JSON list, sorted."""
+    """Return ids as a sorted JSON list."""
     listed = sorted(ids)
     return '["' + '","'.join(listed) + '"]' if listed else "[]"
 
 
 def record_state(tx: Tx, record: Record) -> dict[str, Any]:
-    """The columns that move while a record is worked on."""
+    """Return the columns of a record that change while a node works on it."""
     return {
         "id": record.id,
         "action": record.action.value,
@@ -237,7 +237,7 @@ def record_state(tx: Tx, record: Record) -> dict[str, Any]:
 
 
 def seal_held(tx: Tx, record: Record) -> bytes:
-    """What the record holds, for the column `state`."""
+    """Return a record's held values, encrypted for the column `state`."""
     held = msgspec.json.encode(record.held, enc_hook=str)
     return tx.sealer.seal_bytes(held, "resource.state", record.id)
 
@@ -249,7 +249,7 @@ _STATUSES = {status.value: status for status in Status}
 
 
 def record_of(tx: Tx, row: Any) -> Record:
-    """A record from a row of a select over all columns of `resource`."""
+    """Return the record of a row with all columns of `resource`."""
     return Record(
         id=row.id,
         name=row.name,

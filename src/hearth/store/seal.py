@@ -1,14 +1,14 @@
-"""Sealing: values of users are encrypted before they reach a row.
+"""Encryption of user data before it reaches a row.
 
 A sealed value is `format byte, length of the key id, key id, nonce (12 bytes), AES-GCM text`. The
-key id tells which key opens it, so keys rotate while old rows stay readable. It opens at the place
-alone for which it was sealed, a column and the key of a row: who may write to the database cannot
-give a stack the credential of another. Format 1, of earlier releases, knows no places; it still
-opens, and `rekey` (keyring.py) brings it up to date. Equality of what is sealed goes through
+key id names the key, so keys can rotate while old rows stay readable. A value opens only at the
+place for which it was sealed, a column and the key of a row: a writer with access to the database
+cannot give a stack the credential of another one. Format 1, of earlier releases, has no place; it
+still opens, and `rekey` (keyring.py) converts it. To compare sealed values, compare their
 `fingerprint`, a keyed hash.
 
-In a column of texts a sealed value stands as base64 behind a mark; a text without the mark is an
-older release's, or says what every stack says (`PLAIN_TEXTS`).
+In a text column a sealed value is base64 with a prefix. A text without the prefix is from an older
+release, or a text that every stack has (`PLAIN_TEXTS`).
 """
 
 import binascii
@@ -35,14 +35,14 @@ _decode = msgspec.json.Decoder().decode
 
 
 class Unsealable(Exception):
-    """A sealed value that none of our keys opens, or that was tampered with."""
+    """No configured key opens a sealed value, or the value was changed."""
 
 
 class Sealer:
-    """Seals with the newest key, opens with any.
+    """Seals with the newest key; opens with any.
 
-    `keys` maps a key id to 32 bytes; the last one given seals. `pepper` keys the fingerprints and
-    must never change.
+    `keys` maps a key id to 32 bytes; the last one seals. `pepper` keys the fingerprints and must
+    never change.
     """
 
     def __init__(self, keys: Mapping[str, bytes], pepper: bytes) -> None:
@@ -55,43 +55,43 @@ class Sealer:
         self._pepper = pepper
 
     def with_pepper(self, pepper: bytes) -> "Sealer":
-        """The same with another key of fingerprints."""
+        """Return a sealer with the same keys and another key of fingerprints."""
         other = copy.copy(self)
         other._pepper = pepper
         return other
 
     @staticmethod
     def key_id(sealed: bytes) -> str:
-        """The id of the key that sealed a value."""
+        """Return the id of the key that sealed a value."""
         return sealed[2 : 2 + sealed[1]].decode()
 
     def is_newest(self, sealed: bytes) -> bool:
-        """Whether the newest key sealed a value, for its place."""
+        """Return whether the newest key sealed a value, in the current format."""
         return sealed.startswith(self._prefix)
 
     def seal(self, value: Any, column: str, *key: object) -> bytes:
-        """A JSON value, sealed for a column (`table.column`) of the row with that key."""
+        """Seal a JSON value for a column (`table.column`) of the row with that key."""
         return self.seal_bytes(_encode(value), column, *key)
 
     def unseal(self, sealed: bytes, column: str, *key: object) -> Any:
-        """The JSON value. Raises `Unsealable`, also where it was sealed for another place."""
+        """Return the JSON value. Raises `Unsealable`, also if it was sealed for another place."""
         return _decode(self.unseal_bytes(sealed, column, *key))
 
     def seal_text(self, text: str, column: str, *key: object) -> str:
-        """A text, sealed for a column of texts."""
+        """Return a text as a text column stores it: sealed, or plain if it is in `PLAIN_TEXTS`."""
         if text in PLAIN_TEXTS:
             return text
         sealed = self.seal_bytes(text.encode(), column, *key)
         return TEXT_MARK + binascii.b2a_base64(sealed, newline=False).decode()
 
     def unseal_text(self, stored: str, column: str, *key: object) -> str:
-        """The text, which an older release may have stored as it is. Raises `Unsealable`."""
+        """Return the text; an older release may have stored it unsealed. Raises `Unsealable`."""
         if not stored.startswith(TEXT_MARK):
             return stored
         return self.unseal_bytes(_of_text(stored), column, *key).decode()
 
     def is_newest_text(self, stored: str) -> bool:
-        """Whether nothing is to be done about a text when keys change."""
+        """Return whether a stored text needs no change when keys change."""
         if not stored.startswith(TEXT_MARK):
             return stored in PLAIN_TEXTS
         return self.is_newest(_of_text(stored))
@@ -115,39 +115,41 @@ class Sealer:
             ) from None
 
     def fingerprint(self, value: Any) -> str:
-        """Equal for equal values, and tells nothing without the pepper (64 hex digits)."""
+        """Return a hash that is equal for equal values, and useless without the pepper (64 hex
+        digits).
+        """
         return hmac.digest(self._pepper, _encode(value), "sha256").hex()
 
 
 def sealer_of(secrets: Sequence[str]) -> Sealer:
-    """A sealer from configured keys: the first seals, all open.
+    """Return a sealer from configured keys: the first seals, all open.
 
-    Fingerprints follow from the first until the database tells their key (keyring.py).
+    Fingerprints use the first key until the database provides theirs (keyring.py).
     """
     keys = {key_id_of(one): _derive(one, "seal") for one in reversed(secrets)}
     return Sealer(keys, pepper_of(secrets[0]))
 
 
 def sealer_from_secret(secret: str) -> Sealer:
-    """A sealer from one key."""
+    """Return a sealer from one key."""
     return sealer_of([secret])
 
 
 def key_id_of(secret: str) -> str:
-    """The id that stands before what the key sealed."""
+    """Return the id of a key, which stands before each value that the key sealed."""
     return hashlib.sha256(secret.encode()).hexdigest()[:8]
 
 
 def pepper_of(secret: str) -> bytes:
-    """The key of fingerprints that follows from a configured key."""
+    """Return the key of fingerprints that follows from a configured key."""
     return _derive(secret, "fingerprint")
 
 
 def keys_in(setting: str) -> tuple[str, ...]:
-    """The keys of the setting, separated by commas: the first seals, all open.
+    """Return the keys of the setting, separated by commas: the first seals, all open.
 
-    Heat has one key, which may hold a comma: so the whole text is a key as well, and the only one
-    where what stands before the comma is too short for one.
+    Heat has one key, which may contain a comma. So the whole text also counts as a key, and it is
+    the only one if the part before the first comma is too short for a key.
     """
     parts = [part.strip() for part in setting.split(",") if part.strip()]
     several = len(parts) > 1 and len(parts[0]) >= KEY_CHARACTERS_MIN

@@ -1,7 +1,7 @@
-"""The list of deployments in a server's metadata, which guests read and agents key on.
+"""The list of deployments in a server's metadata, which agents in the server read.
 
-Only what changes deployments writes the list; it holds the stack's lock meanwhile, so that of two
-at once the second sees what the first has put there. Source: spec/software-config.md, 4 and 9.
+Only changes of deployments write the list, and they lock the stack: the second of two concurrent
+changes sees the result of the first. Source: spec/software-config.md, 4 and 9.
 """
 
 from dataclasses import dataclass
@@ -20,15 +20,17 @@ DEPLOYMENTS = "deployments"
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A resource of a stack that stands for a server."""
+    """A resource of a stack that represents a server."""
 
     stack_id: str
     resource_id: str
 
 
 def push(tx: Tx, project_id: str, server_id: str) -> list[Server]:
-    """Write the project's deployments of a server into the metadata of the resources that stand for
-    it; gives those. None does where the server is unknown, or on its way out."""
+    """Write the project's deployments of a server into the metadata of its resources.
+
+    Return these resources; none if the server is unknown or is being deleted.
+    """
     found = _standing_for(tx, project_id, server_id)
     if not found:
         return []
@@ -66,7 +68,7 @@ def _write(tx: Tx, one: Server, listed: list[dict[str, Any]]) -> None:
 
 
 def kept(before: Any, after: Any) -> Any:
-    """Metadata that an engine writes, with the deployments that are in the row by now."""
+    """Return metadata from an engine, with the list of deployments that the row has now."""
     if isinstance(before, dict) and isinstance(after, dict) and DEPLOYMENTS in before:
         return {**after, DEPLOYMENTS: before[DEPLOYMENTS]}
     return after

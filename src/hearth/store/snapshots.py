@@ -1,7 +1,7 @@
-"""Snapshots of stacks: asked for, listed, and given up.
+"""Snapshots of stacks: request, list and delete.
 
-A snapshot is filled by the engine at the end of the stack's SNAPSHOT operation. One that shall go
-is marked and the owner told; it goes once nothing of it is left in the cloud.
+An engine fills a snapshot at the end of the stack's SNAPSHOT operation. A delete marks the snapshot
+and informs the owner; the row is removed after its objects in the cloud.
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,7 +50,7 @@ def take(
     new_id: accept.NewId,
     requester: Mapping[str, Any] | None = None,
 ) -> Snapshot:
-    """Begin a snapshot of a stack. Raises `Rejected`; `limit` -1 is none."""
+    """Begin a snapshot of a stack. Raises `Rejected`; `limit` -1 means no limit."""
     accept.lock(tx, stack_id)
     if 0 <= limit <= len(of_stack(tx, stack_id)):
         words = f"Request limit exceeded: a stack may have {limit} snapshots at most."
@@ -62,12 +62,12 @@ def take(
 
 
 def of_stack(tx: Tx, stack_id: str) -> list[Snapshot]:
-    """The snapshots of a stack, oldest first."""
+    """Return the snapshots of a stack, oldest first."""
     return of_stacks(tx, [stack_id]).get(stack_id, [])
 
 
 def of_stacks(tx: Tx, ids: Sequence[str]) -> dict[str, list[Snapshot]]:
-    """The snapshots of those of the stacks that have any, oldest first."""
+    """Return the snapshots, oldest first, of those of the stacks that have any."""
     found: dict[str, list[Snapshot]] = {}
     for row in tx.listed(_OF_STACKS, ids):
         found.setdefault(row.stack_id, []).append(_snapshot(tx, row))
@@ -75,7 +75,7 @@ def of_stacks(tx: Tx, ids: Sequence[str]) -> dict[str, list[Snapshot]]:
 
 
 def get(tx: Tx, stack_id: str, snapshot_id: str) -> Snapshot:
-    """One snapshot. Raises `Rejected` with NotFound."""
+    """Return a snapshot. Raises `Rejected` with NotFound."""
     mine = sa.and_(snapshot.c.id == snapshot_id, snapshot.c.stack_id == stack_id)
     row = tx.first(sa.select(snapshot).where(mine))
     if row is None:
@@ -84,7 +84,7 @@ def get(tx: Tx, stack_id: str, snapshot_id: str) -> Snapshot:
 
 
 def drop(tx: Tx, stack_id: str, snapshot_id: str, now: float) -> None:
-    """Have a snapshot deleted. Raises `Rejected` while it is still being made."""
+    """Request the delete of a snapshot. Raises `Rejected` while its create is in progress."""
     accept.lock(tx, stack_id)
     found = get(tx, stack_id, snapshot_id)
     if found.action is Action.CREATE and found.status is Status.IN_PROGRESS:
@@ -96,7 +96,7 @@ def drop(tx: Tx, stack_id: str, snapshot_id: str, now: float) -> None:
 def set_state(
     tx: Tx, snapshot_id: str, action: Action, status: Status, reason: str, body: Any = None
 ) -> None:
-    """Write a snapshot's state, and its document where there is one."""
+    """Write a snapshot's state, and its document if `body` is given."""
     values: dict[str, Any] = {
         "action": action.value,
         "status": status.value,
@@ -108,7 +108,7 @@ def set_state(
 
 
 def take_over(tx: Tx, root_id: str, since: float) -> None:
-    """What nested stacks have made since then is part of the root's snapshot from now on."""
+    """Delete the snapshots of nested stacks since a time: the root's snapshot contains them."""
     below = sa.select(stack.c.id).where(stack.c.root_id == root_id, stack.c.id != root_id)
     tx.execute(
         snapshot.delete().where(snapshot.c.stack_id.in_(below), snapshot.c.created_at >= since)
@@ -116,7 +116,7 @@ def take_over(tx: Tx, root_id: str, since: float) -> None:
 
 
 def end_making(tx: Tx, stack_id: str, status: Status, reason: str, body: Any) -> None:
-    """The snapshot that a stack's operation was making is made, or has failed."""
+    """Write the end of the snapshot in progress: complete or failed."""
     making = sa.and_(
         snapshot.c.stack_id == stack_id,
         snapshot.c.action == Action.CREATE.value,
@@ -127,7 +127,7 @@ def end_making(tx: Tx, stack_id: str, status: Status, reason: str, body: Any) ->
 
 
 def forget(tx: Tx, snapshot_id: str) -> None:
-    """The snapshot is gone."""
+    """Delete the row of a snapshot."""
     tx.execute(snapshot.delete().where(snapshot.c.id == snapshot_id))
 
 

@@ -1,6 +1,6 @@
-"""Software configurations: what is to be done in a server, kept as it was given.
+"""Software configurations: scripts and settings for servers, stored as given.
 
-A configuration never changes. One that a deployment names stays.
+A configuration never changes. While a deployment uses it, it cannot be deleted.
 """
 
 from dataclasses import dataclass, field
@@ -15,8 +15,11 @@ from hearth.store.tables import software_config, software_deployment
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """A row of the table `software_config`. `config` is any JSON value; the items of `inputs` and
-    `outputs` are as `resources/heat/software_io.py` makes them."""
+    """A row of the table `software_config`.
+
+    `config` is any JSON value; the items of `inputs` and `outputs` are in the format of
+    `resources/heat/software_io.py`.
+    """
 
     id: str
     project_id: str
@@ -29,7 +32,7 @@ class Config:
     options: dict[str, Any] = field(default_factory=dict)
 
     def document(self) -> dict[str, Any]:
-        """The configuration as agents and clients read it."""
+        """Return the configuration in the format of agents and clients."""
         made = datetime.fromtimestamp(self.created_at, UTC)
         return {
             "id": self.id,
@@ -43,7 +46,7 @@ class Config:
         }
 
     def input(self, name: str) -> Any:
-        """The value of one of its inputs; None where it has no such input, or no value."""
+        """Return the value of an input, or None if there is no such input or value."""
         found = (one.get("value") for one in self.inputs if one["name"] == name)
         return next(found, None)
 
@@ -68,16 +71,16 @@ def put(tx: Tx, new: Config) -> None:
 
 
 def count(tx: Tx, project_id: str) -> int:
-    """How many a project has."""
+    """Return how many configurations a project has."""
     mine = sa.select(sa.func.count()).where(software_config.c.project_id == project_id)
     found: int = tx.execute(mine).scalar_one()
     return found
 
 
 def find(tx: Tx, project_id: str | None, config_id: str, *, lock: bool = False) -> Config | None:
-    """A configuration of the project; with `lock` nobody deletes it before this transaction ends.
+    """Return a configuration of the project, or None; with `project_id` None of any project.
 
-    None where the project has none of that id; None as project is any project.
+    With `lock` no other transaction can delete it before this one ends.
     """
     query = sa.select(software_config).where(software_config.c.id == config_id)
     if project_id is not None:
@@ -89,9 +92,9 @@ def find(tx: Tx, project_id: str | None, config_id: str, *, lock: bool = False) 
 def of_project(
     tx: Tx, project_id: str | None, *, limit: int | None = None, marker: str | None = None
 ) -> list[Config]:
-    """The configurations of a project, or of all, newest first, after the marker.
+    """Return the configurations of a project, or of all, newest first, after the marker.
 
-    A marker that is not there is none.
+    An unknown marker is ignored.
     """
     table = software_config.c
     query = sa.select(software_config)
@@ -107,7 +110,7 @@ def of_project(
 
 
 def user_of(tx: Tx, config_id: str) -> str | None:
-    """The id of a deployment that names the configuration, whosever it is; the oldest one."""
+    """Return the id of the oldest deployment with the configuration, in any project, or None."""
     table = software_deployment.c
     query = sa.select(table.id).where(table.config_id == config_id).order_by(table.created_at)
     found: str | None = tx.value(query.limit(1))
@@ -115,12 +118,12 @@ def user_of(tx: Tx, config_id: str) -> str | None:
 
 
 def forget(tx: Tx, config_id: str) -> None:
-    """The configuration is gone."""
+    """Delete the row of a configuration."""
     tx.execute(software_config.delete().where(software_config.c.id == config_id))
 
 
 def config_of(tx: Tx, row: Any) -> Config:
-    """A configuration from a row that has all columns of the table."""
+    """Return the configuration of a row with all columns of the table."""
     return Config(
         id=row.id,
         project_id=row.project_id,

@@ -1,6 +1,6 @@
-"""Software deployments: which configuration a server shall have, and what came of it.
+"""Software deployments: the configuration for a server, and its result.
 
-A deployment is seen by its project, and by the project of its stack's users where it names one.
+Two projects see a deployment: its own, and that of its stack's users if it names one.
 """
 
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ IN_PROGRESS = "IN_PROGRESS"
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """A row of the table `software_deployment`. `output_values` is None until there are some."""
+    """A row of the table `software_deployment`; `output_values` is None before a report."""
 
     id: str
     project_id: str
@@ -39,21 +39,24 @@ def put(tx: Tx, new: Deployment) -> None:
 
 
 def change(tx: Tx, changed: Deployment) -> None:
-    """Write a deployment that is there."""
+    """Update the row of a deployment."""
     values = _values(tx, changed)
     table = software_deployment
     tx.execute(table.update().where(table.c.id == changed.id).values(values))
 
 
 def forget(tx: Tx, deployment_id: str) -> None:
-    """The deployment is gone."""
+    """Delete the row of a deployment."""
     tx.execute(software_deployment.delete().where(software_deployment.c.id == deployment_id))
 
 
 def find(
     tx: Tx, project_id: str | None, deployment_id: str, *, lock: bool = False
 ) -> Deployment | None:
-    """A deployment that the project sees, None sees all; with `lock` for this transaction alone."""
+    """Return a deployment that the project sees, or None; project None sees all.
+
+    With `lock` no other transaction can change it before this one ends.
+    """
     query = sa.select(software_deployment).where(software_deployment.c.id == deployment_id)
     if project_id is not None:
         query = query.where(_seen_by(project_id))
@@ -62,7 +65,7 @@ def find(
 
 
 def of_project(tx: Tx, project_id: str, server_id: str | None = None) -> list[Deployment]:
-    """The deployments that a project sees, those of one server or all, oldest first."""
+    """Return the deployments that a project sees, of one server or all, oldest first."""
     table = software_deployment.c
     query = sa.select(software_deployment).where(_seen_by(project_id))
     if server_id is not None:
@@ -71,7 +74,7 @@ def of_project(tx: Tx, project_id: str, server_id: str | None = None) -> list[De
 
 
 def count(tx: Tx, project_id: str) -> int:
-    """How many a project has."""
+    """Return how many deployments a project has."""
     mine = sa.select(sa.func.count()).where(software_deployment.c.project_id == project_id)
     found: int = tx.execute(mine).scalar_one()
     return found
@@ -80,10 +83,10 @@ def count(tx: Tx, project_id: str) -> int:
 def configs_of(
     tx: Tx, project_id: str, server_id: str, *, users_only: bool = False
 ) -> list[Config]:
-    """The configurations of a server, as far as the project sees its deployments, by name.
+    """Return the configurations of a server whose deployments the project sees, by name.
 
-    Names sort by code points, as agents expect it, whatever the database thinks of them. With
-    `users_only` those count whose stack has its users in the project.
+    Names are sorted by code points, as agents expect, whatever the database's collation is. With
+    `users_only` only deployments count whose stack has its users in the project.
     """
     table = software_deployment.c
     seen = _shared_with(project_id) if users_only else _seen_by(project_id)
@@ -98,7 +101,10 @@ def configs_of(
 
 
 def has_users(tx: Tx, project_id: str, user_project_id: str) -> bool:
-    """Whether a stack of the project has its users in the other project, or in this one."""
+    """Return whether a stack of `project_id` has its users in `user_project_id`.
+
+    True if both are the same project.
+    """
     its = sa.and_(stack.c.project_id == project_id, stack.c.user_project_id == user_project_id)
     own = user_project_id == project_id
     return own or tx.first(sa.select(stack.c.id).where(its).limit(1)) is not None
@@ -109,9 +115,9 @@ def _seen_by(project_id: str) -> sa.ColumnElement[bool]:
 
 
 def _shared_with(project_id: str) -> sa.ColumnElement[bool]:
-    """Made for the users in the project, by the owner of a stack that has its users there.
+    """Return the condition for deployments that were made for the users in the project.
 
-    Anyone may write any project into a deployment: the stack tells whose users they are.
+    The maker must own a stack with its users there: any request may name any project.
     """
     table = software_deployment.c
     owns = sa.select(stack.c.id).where(

@@ -1,8 +1,9 @@
-"""What a process had locked when it was stopped, or its machine was, keeps nobody out for long.
+"""Transactions of a stopped process or machine must not keep their locks for long.
 
-Others must be able to take its stacks over once its lease has run out, so a server is told to end a
-transaction that is idle for as long as a lease. PostgreSQL forgets that while a batch comes in and,
-as psycopg sends batches, after one: with each heartbeat an engine ends what stands still there.
+Other engines must be able to take over the stacks when the lease has expired. So a server ends a
+transaction that is idle for as long as a lease. PostgreSQL does not do so during a batch of
+statements, nor after one, as psycopg sends it: there each heartbeat of an engine ends idle
+transactions.
 """
 
 import sqlalchemy as sa
@@ -19,6 +20,6 @@ _END = sa.text("""
 
 
 def end_all(tx: Tx) -> None:
-    """End the transactions that stand still. A process that wakes up carries its own out anew."""
+    """End idle transactions. A process that wakes up runs its own transaction again."""
     if tx.dialect == "postgresql":
         tx.execute(_END, {"name": idle.SESSION_NAME, "idle_s": idle.IDLE_S})

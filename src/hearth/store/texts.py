@@ -1,4 +1,4 @@
-"""Templates and files, stored once by content, and the revisions made of them."""
+"""Templates and files, stored once by content, and the revisions that use them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -71,7 +71,7 @@ _OLD = Prepared(
 
 @dataclass(frozen=True, slots=True)
 class RevisionRow:
-    """Who made a revision, when, and of which other."""
+    """The number, creator and time of a revision, and the revision from which it was copied."""
 
     number: int
     created_at: float
@@ -80,12 +80,12 @@ class RevisionRow:
 
 
 def list_revisions(tx: Tx, stack_id: str) -> list[RevisionRow]:
-    """The revisions of a stack that are kept, newest first."""
+    """Return the stored revisions of a stack, newest first."""
     return [RevisionRow(**row._asdict()) for row in tx.rows(_LIST, {"stack_id": stack_id})]
 
 
 def put_rows(tx: Tx, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Store revisions whose texts are there. Old ones that nobody needs go."""
+    """Store revisions whose texts are stored. Delete old revisions that nothing needs."""
     if rows:
         tx.many(_INSERT, rows)
         _forget(tx, {row["stack_id"]: row["number"] for row in rows})
@@ -100,7 +100,7 @@ def revision_values(
     created_by: str | None,
     copy_of: int | None = None,
 ) -> dict[str, Any]:
-    """All columns of a revision, whose texts are stored by then."""
+    """Store the texts of a revision; return its columns."""
     texts, template, body = _body(tx, wanted)
     put_texts(tx, texts)
     return {
@@ -116,13 +116,13 @@ def revision_values(
 
 
 def content_of(tx: Tx, wanted: Revision) -> str:
-    """What `revision_contents` gives once it is stored."""
+    """Return the hash that `revision_contents` returns when the revision is stored."""
     _, template, body = _body(tx, wanted)
     return tx.sealer.fingerprint([template, body])
 
 
 def _body(tx: Tx, wanted: Revision) -> tuple[dict[str, str], str, dict[str, Any]]:
-    """The texts by their hashes, the template's hash, and all else."""
+    """Return the texts by hash, the hash of the template, and the rest of the revision."""
     by_text = {text: tx.hash_of(text) for text in (wanted.template, *wanted.files.values())}
     texts = {key: text for text, key in by_text.items()}
     body = {
@@ -137,7 +137,7 @@ def _body(tx: Tx, wanted: Revision) -> tuple[dict[str, str], str, dict[str, Any]
 
 
 def _forget(tx: Tx, newest: Mapping[str, int]) -> None:
-    """Drop revisions that are too old, unless the stack or a record of it is in one."""
+    """Delete revisions that are too old, unless the stack or one of its records uses them."""
     lasts = {i: number - tx.retention.revisions for i, number in newest.items()}
     old = [{"stack_id": i, "last": last} for i, last in lasts.items() if 0 < last < newest[i]]
     if old:
@@ -145,7 +145,7 @@ def _forget(tx: Tx, newest: Mapping[str, int]) -> None:
 
 
 def copy_revision(tx: Tx, stack_id: str, number: int, as_number: int, now: float) -> None:
-    """The same content again under a new number (a rollback's revision)."""
+    """Store a revision again under a new number, for a rollback."""
     row = tx.first(_REVISION, {"stack_id": stack_id, "number": number})
     body = tx.seal(_opened(tx, row), "revision.body", stack_id, as_number)
     new = {"number": as_number, "body": body, "created_at": now, "copy_of": number}
@@ -157,12 +157,12 @@ def _opened(tx: Tx, row: Any) -> Any:
 
 
 def get_revision(tx: Tx, stack_id: str, number: int) -> Revision:
-    """A revision with its texts."""
+    """Return a revision with its texts."""
     return _revisions(tx, [tx.first(_REVISION, {"stack_id": stack_id, "number": number})])[stack_id]
 
 
 def get_revisions(tx: Tx, ids: Sequence[str]) -> dict[str, Revision]:
-    """The revisions that these stacks are in, with their texts, by stack."""
+    """Return the current revisions of these stacks, with their texts, by stack."""
     return _revisions(tx, tx.listed(_PRESENT_OF, ids))
 
 
@@ -186,18 +186,18 @@ def _revision(row: Any, body: Mapping[str, Any], texts: Mapping[str, str]) -> Re
 
 
 def get_template(tx: Tx, stack_id: str, number: int) -> str:
-    """The template of a revision alone."""
+    """Return the template of a revision alone."""
     row = tx.first(_REVISION, {"stack_id": stack_id, "number": number})
     return get_texts(tx, {row.template})[row.template]
 
 
 def revision_contents(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
-    """The keyed hashes of the revisions that these stacks are in; equal means equal."""
+    """Return keyed hashes of the current revisions of these stacks; equal means equal content."""
     return {r.stack_id: r.content for r in tx.listed(_CONTENTS, ids)}
 
 
 def newest_revisions(tx: Tx, ids: Sequence[str]) -> dict[str, int]:
-    """The highest number of a revision of each of the stacks."""
+    """Return the highest revision number of each of the stacks."""
     return {r.stack_id: r.number for r in tx.listed(_NEWEST, ids)}
 
 

@@ -291,7 +291,7 @@ def test_a_linter_process_that_has_ended_is_reported_and_replaced(tmp_path):
         process = LinterProcess()
         assert await process.ask(question) == []
         process._process.kill()
-        with pytest.raises(NoAnswer, match="process that checks"):
+        with pytest.raises(NoAnswer, match="linter process"):
             await process.ask(question)
         assert await process.ask(question) == []
         await process.close()

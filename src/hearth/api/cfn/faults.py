@@ -62,7 +62,7 @@ class CfnError(Exception):
 
 
 def answer(request: Request, tree: Any, root: str, status: int = 200) -> Response:
-    """Return a tree below its root, as XML or, on request, as JSON."""
+    """Return a response with a tree in its root element, as XML or, on request, as JSON."""
     if getattr(request.state, "as_json", False):
         body = json.dumps({root: tree}, default=str)
         return Response(body, status_code=status, media_type="application/json")

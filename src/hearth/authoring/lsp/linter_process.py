@@ -40,13 +40,13 @@ class LinterProcess:
             answer = await asyncio.wait_for(process.stdout.readline(), ANSWER_S_MAX)
         except TimeoutError:
             await self.close()
-            raise NoAnswer(f"a check took more than {ANSWER_S_MAX:g} s") from None
+            raise NoAnswer(f"the linter took more than {ANSWER_S_MAX:g} s") from None
         except (OSError, ValueError) as error:
             await self.close()
-            raise NoAnswer(f"the process that checks: {error}") from None
+            raise NoAnswer(f"the linter process failed: {error}") from None
         if not answer:
             await self.close()
-            raise NoAnswer("the process that checks has ended")
+            raise NoAnswer("the linter process has ended")
         result = json.loads(answer)
         if result["failed"]:
             raise NoAnswer(result["failed"])

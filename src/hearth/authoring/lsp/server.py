@@ -121,7 +121,7 @@ class HearthServer(LanguageServer):
     # -- what is at a position ---------------------------------------------------------------------
 
     def document(self, uri: str) -> Document | None:
-        """Return the document of a URI, open or on the disk; None if it is neither genre."""
+        """Return the template or environment of a URI, open or on disk, or None."""
         known = self.files.opened(uri)
         document = known.document if known else self.files.at(self.files.path(uri))
         return document if document and document.genre is not Genre.NOTHING else None

@@ -1,4 +1,4 @@
-"""Decisions: what a stack needs and what may start next.
+"""Decisions: the plan of an operation, and the nodes that may start.
 
 Invariant: values in, values out. No I/O, no clock, no random source: times, ids and random numbers
 are arguments.

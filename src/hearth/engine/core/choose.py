@@ -1,8 +1,8 @@
-"""Which record stands for a name at the start of an operation.
+"""Choose the record that is in charge of a name at the start of an operation.
 
-Several records may share a name: the one in charge, older ones that wait for removal, failed or
-half-made replacements. The best score wins, ties go to the one changed last. Source:
-spec/engine.md, section 7.
+Several records may have the same name: the one in charge, older ones that wait for clean-up, and
+failed or unfinished replacements. The record with the best score wins; of equal ones, the record
+that changed last. Source: spec/engine.md, section 7.
 """
 
 from collections.abc import Sequence
@@ -25,11 +25,12 @@ def choose(
     before: int,
     now: int | None = None,
 ) -> Record | None:
-    """Return the record to continue with, or None where a new one must be created.
+    """Return the record to continue with, or None if a new one must be created.
 
-    `fingerprint` is the fingerprint of the definition aimed at, `back_to` the revision a rollback
-    returns to, `before` the revision the operation starts from, `now` its own: what this very
-    operation has begun goes on after a take-over. A record whose delete has begun never comes back.
+    `fingerprint` is the fingerprint of the desired definition, `back_to` the target revision of a
+    rollback, `before` the revision at the start of the operation, `now` the revision of the
+    operation itself: a record that this operation began continues after a takeover. A record whose
+    delete has begun is never chosen.
     """
     able = [record for record in candidates if record.action is not Action.DELETE]
     if not able:

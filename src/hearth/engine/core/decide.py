@@ -1,8 +1,8 @@
-"""What to do with a record whose definition and values are known.
+"""Decide what happens to a record whose definition and values are known.
 
 The decision compares the values of the last success with the desired values, never with the real
-object. After a failed update it also compares the values that the update tried to write.
-Source: spec/engine.md, section 6.
+object. After a failed update it also compares the values that the update tried to write. Source:
+spec/engine.md, section 6.
 """
 
 from collections.abc import Callable, Mapping
@@ -48,7 +48,7 @@ class Desired(Struct, frozen=True):
 
     @property
     def update_policy(self) -> Mapping[str, Any]:
-        """The update policy, empty where there is none."""
+        """The update policy, empty if there is none."""
         found: Mapping[str, Any] = self.parts.get("update_policy", {})
         return found
 
@@ -81,8 +81,9 @@ def decide(
 ) -> Decision:
     """Return the decision for a record at its update node.
 
-    `always` is a type replaced by any update, `check_failed` whether a failed check is a reason,
-    `substitute` whether the wanted type may take over what one of the old type made.
+    `always`: every update replaces resources of the type. `check_failed`: a failed check is a
+    reason to replace.
+    `substitute`: the desired type may take over an object of the former type.
     """
     if record.new:
         return Decision(Verdict.CREATE)
@@ -148,7 +149,7 @@ def differing(before: Values, after: Values) -> frozenset[str]:
 
 
 def provably_kept(record: Record, definition: str) -> bool:
-    """Return whether the record stays as it is if everything that it requires stays."""
+    """Return whether the record stays unchanged if every record that it requires does."""
     return (
         record.status is Status.COMPLETE
         and record.action not in (Action.INIT, Action.DELETE, Action.SUSPEND)

@@ -1,12 +1,12 @@
-"""The graph of an operation: what waits for what.
+"""The graph of an operation: which node waits for which.
 
-A node is (kind, record id). Update nodes follow the template aimed at, clean-up nodes the
-requirements the old things were built upon, reversed; the only edges between the two kinds lead
-from a clean-up to an update. So users are moved before their former provider goes. Source:
-spec/engine.md, section 3.
+A node is (kind, record id). Update nodes follow the target template. Clean-up nodes follow the
+requirements with which the old objects were created, in reverse. Between the two kinds, only a
+clean-up waits for an update, so users of an object move to the new one before the old one goes.
+Source: spec/engine.md, section 3.
 
-Left out are records that provably stay as they are: all they require stays too, so no clean-up
-order leads through them.
+Records that provably stay unchanged have no node: all that they require stays, too, so no clean-up
+depends on them.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -34,8 +34,11 @@ Key = tuple[NodeKind, str]
 
 @dataclass(slots=True)
 class Node:
-    """One piece of an operation. `waiting` counts what it still requires; it is derived from
-    `requires` when the graph is built and stored nowhere."""
+    """One piece of an operation.
+
+    `waiting` counts the open requirements; it is derived from `requires` when the graph is built
+    and stored nowhere.
+    """
 
     key: Key
     requires: set[Key] = field(default_factory=set)
@@ -64,9 +67,9 @@ def build(
 ) -> Graph:
     """Return the graph.
 
-    `in_charge` maps each name of the template to the id of its record, `requires` names to the
-    names they need, `existing` are the records from before the operation, `kept` the ids of records
-    that provably stay as they are.
+    `in_charge` maps each name of the template to the id of its record, and `requires` maps names to
+    the names that they need. `existing` are the records from before the operation, `kept` the ids
+    of records that provably stay unchanged.
     """
     keys: list[Key] = [(NodeKind.UPDATE, i) for i in in_charge.values() if i not in kept]
     keys += [(NodeKind.CLEANUP, record.id) for record in existing if record.id not in kept]
@@ -101,7 +104,7 @@ def _cleanups(graph: Graph, existing: Iterable[Record]) -> None:
 
 
 def _taken_back(graph: Graph, existing: Iterable[Record]) -> None:
-    """Clean up a replacement only after the record that it had replaced is in charge again."""
+    """Clean up a replacement only after the record that it replaced is in charge again."""
     for record in existing:
         cleanup = graph.get((NodeKind.CLEANUP, record.replaced_by or ""))
         if cleanup is not None and (NodeKind.UPDATE, record.replaced_by) not in graph:
@@ -124,9 +127,9 @@ def ready(graph: Graph) -> list[Node]:
 
 
 def end(graph: Graph, key: Key, state: State = State.DONE) -> list[Node]:
-    """Mark a node as ended and return the nodes that this makes ready.
+    """Mark a node as ended and return the nodes that are ready now.
 
-    Only DONE makes others ready. A node that had ended before makes no node ready.
+    Only DONE makes others ready. A node that has ended before makes no node ready.
     """
     node = graph[key]
     if node.state in (State.DONE, State.FAILED):

@@ -1,6 +1,6 @@
-"""The plan of an operation: a pure function of the records and the program aimed at.
+"""The plan of an operation: a pure function of the records and the target program.
 
-It contains the record of each name, the records that provably stay as they are, the deletions, and
+It contains the record of each name, the records that provably stay unchanged, the deletions, and
 the order. A preview shows the plan, and the engine carries out the same object.
 """
 
@@ -32,7 +32,7 @@ from hearth.template import Evaluated, ResourceDefinition, World
 
 
 class Aim(Protocol):
-    """What the planner reads of a program."""
+    """The part of a program that the planner reads."""
 
     @property
     def resources(self) -> Mapping[str, Any]: ...
@@ -44,7 +44,7 @@ class Aim(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The revision that an operation leads to, the one before it, and the target of a rollback."""
+    """The target revision of an operation, the revision before it, and the target of a rollback."""
 
     revision: int
     before: int
@@ -90,9 +90,9 @@ class Entry:
 class Plan:
     """What an operation will do.
 
-    `in_charge` maps names to record ids, `kept` are records that provably stay, `new` are records
-    to be stored, `touched` records whose place in time changed. `world` are the predicted values,
-    where that was asked for.
+    `in_charge` maps names to record ids. `kept` are records that provably stay unchanged, `new` are
+    records to store, `touched` are records whose range of revisions changed. `world` holds the
+    predicted values if the caller requested them.
     """
 
     target: Target
@@ -107,14 +107,14 @@ class Plan:
 
     @property
     def still(self) -> bool:
-        """Whether nothing will change, including nested stacks."""
+        """Return whether nothing will change, including nested stacks."""
         return all(
             entry.planned is PlannedAction.KEEP or (entry.inner is not None and entry.inner.still)
             for entry in self.entries
         )
 
     def graph(self) -> graphs.Graph:
-        """The graph of the operation."""
+        """Return the graph of the operation."""
         return graphs.build(
             in_charge=self.in_charge, requires=self.requires, existing=self.existing, kept=self.kept
         )
@@ -136,12 +136,12 @@ def plan(
     examine: Callable[[Record, Any, Mapping[str, str]], bool] | None = None,
     preview: PreviewContext | None = None,
 ) -> Plan:
-    """Return the plan of an operation; `program` is None where everything is deleted.
+    """Return the plan of an operation; `program` is None if everything is deleted.
 
-    `examine` returns whether the engine must look at a record although neither its definition nor
-    anything it requires changes: its values are not those of its last success, or it is a nested
-    stack. Its arguments are the record, its definition and the records chosen so far. A `preview`
-    answers that too; then each entry has the predicted action of its resource, and the reasons.
+    `examine` returns whether the engine must examine a record although its definition and all that
+    it requires stay unchanged: its values are not those of its last success, or it is a nested
+    stack. Its arguments are the record, its definition and the records chosen so far. With
+    `preview` each entry also has the predicted action of its resource, and the reasons.
     """
     predictor = _Predictor(preview, PredictedWorld(preview.facade)) if preview is not None else None
     planner = _Planner(program, target, examine, predictor)
@@ -175,10 +175,11 @@ def must_look(
     reads: Collection[str],
     world: World,
 ) -> bool:
-    """Return whether a record of the same definition may hold values other than the desired ones.
+    """Return whether a record with an unchanged definition may have values other than the desired
+    ones.
 
     `required` are the ids of the records that it needs now, `reads` its attributes that other
-    values use. The engine and a preview both ask this about each record that would otherwise be
+    values use. The engine and a preview both call this for each record that would otherwise be
     kept.
     """
     if traits.always or traits.nested or any(n not in record.held.attributes for n in reads):
@@ -192,7 +193,7 @@ def must_look(
 
 
 class _Planner:
-    """A plan that is being made, name by name in the order of the program."""
+    """A plan under construction, name by name in the order of the program."""
 
     def __init__(
         self,
@@ -220,7 +221,7 @@ class _Planner:
         self._entries.append(_created(fresh, definition, self._predictor))
 
     def go_on(self, record: Record, definition: ResourceDefinition) -> None:
-        """Go on with a record: it stays, or the engine looks at it."""
+        """Continue with a record: it stays unchanged, or the engine examines it."""
         if record.until is not None:
             self._touched.append(record.having(until=None))
         if self._stays(record, definition):
@@ -244,7 +245,7 @@ class _Planner:
         )
 
     def leave(self, records: Collection[Record]) -> None:
-        """Take the rest out of charge; their cleanup nodes delete them."""
+        """Take the remaining records out of charge; their clean-up nodes delete them."""
         chosen = set(self._in_charge.values())
         for one in records:
             if one.id in chosen:
@@ -324,7 +325,7 @@ def _kept(record: Record, definition: ResourceDefinition, predictor: _Predictor 
 
 
 def _open(record: Record, definition: ResourceDefinition, predictor: _Predictor | None) -> Entry:
-    """Return the entry of a record whose values must be compared, as far as they are known."""
+    """Return the entry of a record whose values the engine must compare."""
     if predictor is None:
         return _entry(record, Prediction(PlannedAction.EXAMINE), None)
     preview, world = predictor.preview, predictor.world
@@ -344,7 +345,7 @@ def _open(record: Record, definition: ResourceDefinition, predictor: _Predictor 
 
 
 def parts_of(definition: ResourceDefinition, evaluated: Evaluated, world: World) -> dict[str, Any]:
-    """Return the parts of a definition that an update compares besides the properties."""
+    """Return the parts of a definition, beside the properties, that an update compares."""
     outside = {} if definition.external_id is None else {EXTERNAL: definition.external_id}
     return {
         "metadata": evaluated.metadata,

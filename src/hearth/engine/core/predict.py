@@ -1,7 +1,7 @@
 """Predictions: what an operation will do to a resource, as far as that is known before it runs.
 
-The rules are those of `decide`. A value that is not known yet may or may not differ, so the
-prediction that depends on it is a "may".
+The rules are those of `decide`. A value that is not known yet may or may not differ, so a
+prediction that depends on it contains "may".
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -36,7 +36,7 @@ class PlannedAction(StrEnum):
 
     @property
     def certain(self) -> bool:
-        """Whether the engine will do exactly this, if nothing fails before."""
+        """Return whether the engine will do exactly this unless something fails before."""
         return self not in (
             PlannedAction.MAY_UPDATE,
             PlannedAction.MAY_REPLACE,
@@ -46,9 +46,9 @@ class PlannedAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A reason.
+    """A reason of a prediction.
 
-    `of` is the property it is about; `values` are (before, after) where both are known.
+    `of` is its property; `values` are (before, after) if both are known.
     """
 
     text: str
@@ -105,7 +105,7 @@ class Prediction:
 
     @property
     def awaits(self) -> frozenset[str]:
-        """The resources whose values are not known yet."""
+        """Return the resources whose values are not known yet."""
         return frozenset().union(*(reason.awaits for reason in self.reasons))
 
 
@@ -129,11 +129,11 @@ class Inner:
 
 @dataclass(frozen=True)
 class PreviewContext:
-    """What a prediction needs from outside the engine core.
+    """The input of a prediction from outside the engine core.
 
     `reads` returns the attributes of a resource that other values use. `resolve` returns the
     properties with names replaced by ids. `inner` returns the plan of the nested stack of a
-    definition, or None where there is none or it is not known. `restricted` returns the actions
+    definition, or None if it has none or the plan is not known. `restricted` returns the actions
     that the environment forbids for a name. With `observe` the engine will examine the real state
     first. With `masked` no value of a property is shown.
     """
@@ -173,11 +173,11 @@ class PredictedWorld:
             self._secret.add(name)
 
     def secret(self, name: str, attribute: str) -> bool:
-        """Return whether a hidden value went into the resource: its attributes may reveal it."""
+        """Return whether a hidden value is in the resource: its attributes may reveal it."""
         return name in self._secret
 
     def reference(self, name: str) -> Any:
-        """Return the reference; an update in place keeps one that contains the physical id."""
+        """Return the reference; an update in place keeps one with the physical id."""
         unknown = Unknown(frozenset({name}))
         record, planned, inner = self._known.get(name, (None, PlannedAction.CREATE, None))
         if record is None or record.held.reference is None:
@@ -300,7 +300,9 @@ def _verdict(
     *,
     moved: bool,
 ) -> tuple[PlannedAction, str | None]:
-    """Return the action for changed and awaited properties, with the type's own reason."""
+    """Return the action for properties that changed or are not known yet, and the type's own
+    reason.
+    """
     before = record.held.properties
     schema = traits.schema
     fixed = any(name in schema and not schema[name].update_allowed for name in changed)
@@ -318,7 +320,7 @@ def _verdict(
 
 
 def _parts(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Reason, ...]:
-    """Return the parts of the definition that differ, or may, besides the properties."""
+    """Return the parts of the definition, beside the properties, that differ or may differ."""
     reasons = []
     for name in sorted(before.keys() | after.keys()):
         unknown = unknown_in(after.get(name))

@@ -1,6 +1,6 @@
-"""A resource record: what is known of one physical resource, existing or planned.
+"""A record: what Hearth knows of one physical resource, existing or planned.
 
-Each change makes a new record, and thousands of them are read at once: frozen structs cost a tenth
+Each change makes a new record, and an engine reads thousands at once: frozen structs cost a tenth
 of frozen dataclasses.
 """
 
@@ -16,10 +16,10 @@ from hearth.model.state import Action, Status
 class Held(Struct, frozen=True, omit_defaults=True):
     """The definition of a record's last success and its results.
 
-    `definition` is the fingerprint of the definition, `parts` its frozen parts beside the
-    properties, `written` the properties as evaluated, `properties` the same with names resolved to
-    ids, `attributes` the recorded values, `reference` what get_resource gives. `attempted` are the
-    properties of an update that failed: the real thing may have some of them already.
+    `definition` is the fingerprint of the definition, and `parts` its frozen parts beside the
+    properties. `written` are the evaluated properties, `properties` the same with names replaced by
+    ids. `attributes` are the recorded values, and `reference` is the value of get_resource.
+    `attempted` are the properties of a failed update: the object may have some of them already.
     """
 
     definition: str = ""
@@ -40,8 +40,8 @@ class Held(Struct, frozen=True, omit_defaults=True):
 class Record(Struct, frozen=True):
     """One row of the table `resource`.
 
-    A record is in charge of its name from revision `since` until revision `until` (exclusive;
-    None: still). `requires` are the ids of the records it was built upon.
+    A record is in charge of its name from revision `since` until revision `until` (exclusive; None:
+    it still is). `requires` are the ids of the records that it needed when it was created.
     """
 
     id: str
@@ -63,7 +63,7 @@ class Record(Struct, frozen=True):
 
     @property
     def state(self) -> str:
-        """The state as `ACTION_STATUS`."""
+        """Return the state as `ACTION_STATUS`."""
         return f"{self.action}_{self.status}"
 
     @property
@@ -72,12 +72,12 @@ class Record(Struct, frozen=True):
 
     @property
     def new(self) -> bool:
-        """Whether no call for it was ever made."""
+        """Return whether no call was ever sent for the record."""
         return self.action is Action.INIT
 
     @property
     def leaving(self) -> bool:
-        """Whether its delete is in progress or has failed."""
+        """Return whether its delete is in progress or has failed."""
         return self.action is Action.DELETE
 
     def in_charge_at(self, revision: int) -> bool:

@@ -1,4 +1,4 @@
-"""The requests that are possible in each state of a stack. Source: spec/engine.md, section 26."""
+"""Which requests each state of a stack allows. Source: spec/engine.md, section 26."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -23,18 +23,18 @@ class Request(StrEnum):
 
 @dataclass(frozen=True)
 class ActionInProgress(Worded):
-    """The stack is busy with an operation that the request would displace."""
+    """The stack is busy with an operation that the request may not interrupt."""
 
 
 @dataclass(frozen=True)
 class StackExists(Worded):
-    """A live stack of the project has that name."""
+    """The project has a stack of that name that is not deleted."""
 
 
 def refusal(
     request: Request, name: str, action: Action, status: Status
 ) -> NotSupported | ActionInProgress | None:
-    """Return the reason why a request is refused in this state, or None."""
+    """Return the reason to refuse a request in this state, or None."""
     busy = status is Status.IN_PROGRESS
     state = f"{action}_{status}"
     match request:
@@ -62,7 +62,7 @@ def refusal(
 
 
 def idle(request: Request, action: Action, status: Status) -> bool:
-    """Return whether an accepted request has no effect: the stack is in that state already."""
+    """Return whether an accepted request has no effect in this state of the stack."""
     return status is Status.COMPLETE and (request, action) in (
         (Request.SUSPEND, Action.SUSPEND),
         (Request.RESUME, Action.RESUME),

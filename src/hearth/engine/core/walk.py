@@ -1,8 +1,7 @@
-"""Lifecycle actions: operations that visit each resource and change no desired state.
+"""Lifecycle actions: operations that visit each resource and keep its desired state.
 
-Check, resume and snapshot follow the requirements. Suspend goes in the reverse order of the
-requirements that were in force when the resources were created. Source: spec/engine.md, sections 5,
-18 to 20.
+Check, resume and snapshot follow the requirements. Suspend follows, in reverse, the requirements
+with which the resources were created. Source: spec/engine.md, sections 5, 18 to 20.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -56,7 +55,7 @@ def build(
 
 
 def asleep(record: Record) -> bool:
-    """Return whether the resource must be resumed before anything else is done to it."""
+    """Return whether the resource must be resumed before any other action."""
     return record.action is Action.SUSPEND or (record.action is Action.RESUME and record.failed)
 
 
@@ -95,7 +94,7 @@ def ended(record: Record, action: Action, traversal: str) -> State:
 
 
 def skip(graph: Graph, key: Key) -> int:
-    """Mark a node as failed and all that wait for it as skipped; return the number of nodes."""
+    """Mark a node as failed, and all that wait for it as skipped; return the number of nodes."""
     count, left = 0, [key]
     while left:
         node = graph[left.pop()]

@@ -1,4 +1,5 @@
-"""Programs of stacks: templates compiled, cached, and computed where they keep nobody waiting.
+"""Programs of stacks: compile templates, cache them, and compute without blocking the event loop.
 
-The engine's workers and the use cases share it. It knows no rows but revisions, and no cloud.
+The engine's workers and the use cases share this package. Of the store it knows revisions only, and
+it knows no cloud.
 """

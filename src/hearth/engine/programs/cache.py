@@ -1,4 +1,4 @@
-"""What is kept because it may be wanted again: the newest, in so many items and so much text."""
+"""A cache with limits on the number of items and on the text that they were made of."""
 
 from collections import OrderedDict
 from collections.abc import Hashable
@@ -13,7 +13,9 @@ bytes for each."""
 
 
 class Cache(Generic[K, V]):
-    """Keeps `most` things, made of no more than so many characters of text; the oldest go."""
+    """Keeps the last used items: at most `most`, made of at most `characters_max` characters of
+    text.
+    """
 
     def __init__(self, most: int, characters_max: int = CHARACTERS_MAX) -> None:
         self.most = most
@@ -25,7 +27,7 @@ class Cache(Generic[K, V]):
         return len(self._things)
 
     def get(self, key: K) -> V | None:
-        """The thing, which is the newest now."""
+        """Return the item of a key, or None; the item becomes the newest."""
         found = self._things.get(key)
         if found is None:
             return None
@@ -33,7 +35,7 @@ class Cache(Generic[K, V]):
         return found[0]
 
     def keep(self, key: K, value: V, characters: int) -> None:
-        """Keep a thing; one that is larger than all the shelf stays until the next one comes."""
+        """Add an item. One that is larger than the whole cache stays until the next item comes."""
         old = self._things.pop(key, None)
         self.characters += characters - (old[1] if old is not None else 0)
         self._things[key] = value, characters

@@ -1,6 +1,6 @@
-"""Programs of stacks: compiled where it keeps nobody waiting, modules kept by content.
+"""Programs of stacks: compiled without blocking the event loop; modules cached by content.
 
-A module depends on content only, so equal children and repeated operations share one.
+A module depends on content only, so equal nested stacks and repeated operations share one.
 """
 
 import json
@@ -44,7 +44,7 @@ _Content = tuple[str, frozenset[tuple[str, str]], str]
 def read_of(
     program: Program | None, revision: Revision, name: str, rtype: ResourceType
 ) -> set[str]:
-    """The attributes of a resource that somebody reads: others, outputs, a parent stack."""
+    """Return the attributes of a resource that others read: resources, outputs, a parent stack."""
     wanted = {n for n in revision.exports if n in rtype.attributes}
     if isinstance(rtype, NestedType):
         wanted.update(n for n in revision.exports if n.startswith(MEMBER))
@@ -60,7 +60,7 @@ def compiled(
     catalog: TypeCatalog,
     limits: Limits,
 ) -> Module:
-    """The module of a template text. Raises Rejected."""
+    """Return the module of a template text. Raises Rejected."""
     return compile_template(
         template, files=files, environment=environment, catalog=catalog, limits=limits
     )
@@ -73,7 +73,10 @@ def drafted(
     catalog: TypeCatalog,
     limits: Limits,
 ) -> Module:
-    """The module of a template text with its problems. Raises Rejected if it is none at all."""
+    """Return the module of a template text together with its problems.
+
+    Raises Rejected if the text cannot be read as a template.
+    """
     return draft_template(
         load(template, limits=limits),
         files=files,
@@ -87,7 +90,7 @@ def drafted(
 def specialised(
     module: Module, parameters: Mapping[str, Any], own: Stack, facade: Mapping[str, Any] | None
 ) -> Program:
-    """The program of a stack. Raises Rejected."""
+    """Return the program of a stack. Raises Rejected."""
     return module.specialise(
         parameters,
         stack_name=own.name,
@@ -103,7 +106,7 @@ def _content_key(revision: Revision) -> _Content:
 
 
 class NestedTypes(Protocol):
-    """Makes the resource type that a child template stands for."""
+    """Returns the resource type of a nested template."""
 
     def __call__(self, module: Module | None) -> ResourceType: ...
 
@@ -111,9 +114,9 @@ class NestedTypes(Protocol):
 class Programs:
     """Compiles revisions, and finds the types of records.
 
-    `template_type` gives the type of a resource whose type is a template; without a module it is
-    good enough to delete one. `base` is the operator's environment: what it maps counts below what
-    a stack's own environment says, and nobody's files stand in for the templates it names.
+    `template_type` returns the type of a resource whose type is a template; without a module that
+    type can only delete. `base` is the operator's environment: the stack's own environment
+    overrides it, and no file of a user replaces the templates that it names.
     """
 
     def __init__(
@@ -135,10 +138,10 @@ class Programs:
         self._programs = Cache[bytes, tuple[Module, Program]](PROGRAMS_MAX)
 
     async def of(self, stack: StackRow, revision: Revision) -> Program:
-        """The program of a stack's revision. Raises Rejected.
+        """Return the program of a stack's revision. Raises Rejected.
 
-        The last few are kept: who accepts an operation and who carries it out want the same, and
-        so do equal children, unless their template reads their names.
+        The last few are cached: the request and the engine need the same program. Equal nested
+        stacks share one, unless their template reads their names.
         """
         environment, module = await self._content(stack.project_id, revision)
         own = Stack(stack.name, stack.id, stack.project_id)
@@ -159,7 +162,7 @@ class Programs:
         return program
 
     async def _content(self, project: str, revision: Revision) -> tuple[Environment, Module]:
-        """The environment of a revision and its module. Raises Rejected."""
+        """Return the environment of a revision and its module. Raises Rejected."""
         known = self._contents.get(_content_key(revision))
         if known is None:
             of_child = bool(revision.facade)
@@ -179,7 +182,7 @@ class Programs:
         environment: Environment,
         project: str = "",
     ) -> Module:
-        """The module of a template text. Raises Rejected."""
+        """Return the module of a template text. Raises Rejected."""
         environment, files = self.under_base(environment, files)
         key = module_key(template, files=files, environment=environment, limits=self.limits)
         known = self._modules.get(key)
@@ -196,8 +199,7 @@ class Programs:
         return module
 
     def sources(self, revision: Revision) -> Sources:
-        """What the module of a revision is made of, for `compiled` and `drafted`. Raises
-        Rejected."""
+        """Return the arguments of `compiled` and `drafted` for a revision. Raises Rejected."""
         environment = Environment.parse(revision.environment)
         environment, files = self.under_base(environment, revision.files)
         return revision.template, files, environment, self.catalog, self.limits
@@ -205,19 +207,19 @@ class Programs:
     def under_base(
         self, environment: Environment, files: Mapping[str, str]
     ) -> tuple[Environment, Mapping[str, str]]:
-        """An environment and files above those of the operator."""
+        """Return an environment and files, merged over those of the operator."""
         files = {**files, **self.base.texts} if self.base.texts else files
         return replace(environment, base=self.base), files
 
     def rtype_of(self, definition: ResourceDefinition) -> ResourceType:
-        """The resource type that carries out a definition."""
+        """Return the resource type of a definition."""
         if definition.child is not None:
             return self._template_type(definition.child)
         assert isinstance(definition.type_info, ResourceType)
         return definition.type_info
 
     def traits_of(self, definition: ResourceDefinition, *, updating: bool = True) -> Traits:
-        """What deciding on a definition needs of its type; `updating` unless it is a rollback."""
+        """Return the traits of a definition's type; `updating` is false in a rollback."""
         rtype = self.rtype_of(definition)
         asks = type(rtype).replace_failed is not ResourceType.replace_failed
 
@@ -239,8 +241,11 @@ class Programs:
         )
 
     def leaves_alone(self, module: Module) -> bool:
-        """Whether an update to what is there already has nothing to look at: nothing nested, no
-        hook, no type that is replaced at every update."""
+        """Return whether an update with unchanged values needs no engine.
+
+        That is so if the template has no nested stacks, no hooks and no types that every update
+        replaces.
+        """
         for name, binding in module.bindings.items():
             rtype = binding.type_info
             if (
@@ -254,7 +259,7 @@ class Programs:
         return True
 
     def rtype_named(self, name: str) -> ResourceType | None:
-        """The resource type of a record, by the name its type gave itself."""
+        """Return the resource type with that recorded name, or None."""
         template = self._template_type(None)
         if name == template.name:
             return template
@@ -262,11 +267,11 @@ class Programs:
         return found if isinstance(found, ResourceType) else None
 
     def type_of(self, record: Record) -> ResourceType | None:
-        """The type of a record as it is now in the cloud."""
+        """Return the type of a record's last success, or None."""
         return self.rtype_named(record.held.kind or record.type)
 
     def types_of(self, records: Mapping[str, Record]) -> dict[str, ResourceType]:
-        """The types of records by the same keys, as far as they are known."""
+        """Return the types of records by the same keys, without those that are not known."""
         found = {key: self.type_of(record) for key, record in records.items()}
         return {key: kind for key, kind in found.items() if kind is not None}
 
@@ -278,9 +283,10 @@ class Programs:
         child: Child,
         exports: Iterable[str],
     ) -> Revision:
-        """What a nested stack shall be: the parent's files and registry, its own parameters.
+        """Return the desired revision of a nested stack: its own parameters, the parent's files and
+        types.
 
-        `exports` are those of the parent: what is read from above may lead through it.
+        `exports` are those of the parent: a read from above may pass through it.
         """
         module = program.module
         entry = module.bindings[definition.name].entry

@@ -1,8 +1,9 @@
-"""Commits of many stacks together, without a timer: while one runs the next batch gathers.
+"""Commits of many stacks together, without a timer: while one runs, the next batch gathers.
 
-Fair by deficit round robin over the trees of stacks, in rows: a tree earns a quantum each round and
-commits once its changes are paid for, so that small changes never wait for many large ones. A batch
-that fails is halved until the guilty stack is alone; that stack alone gets the exception.
+Trees of stacks share the commits by deficit round robin, counted in rows: a tree earns a quantum in
+each round and commits when it has earned the rows of its changes, so small changes never wait for
+many large ones. A batch that fails is halved until the stack that causes the failure is alone; only
+that stack gets the exception.
 """
 
 import asyncio
@@ -39,8 +40,10 @@ class Committer:
         self.commits = 0
 
     async def submit(self, part: Part, tree: str) -> Fate:
-        """Write a part of a stack of that tree. Raises what the database said if this stack is to
-        blame."""
+        """Write a part of a stack of that tree.
+
+        Raises the database's exception if this stack caused it.
+        """
         answer: asyncio.Future[Fate] = asyncio.get_running_loop().create_future()
         rows = part.sure.rows() + part.advance.rows()
         self._queues.setdefault(tree, deque()).append(_Waiting(part, tree, rows, answer))
@@ -59,7 +62,7 @@ class Committer:
             self._busy = False
 
     def _next(self) -> list[_Waiting]:
-        """The next transaction: rounds over the trees until somebody has paid."""
+        """Return the next batch: rounds over the trees until one has earned its rows."""
         batch: list[_Waiting] = []
         rows = 0
         while not batch:

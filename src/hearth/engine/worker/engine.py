@@ -1,4 +1,4 @@
-"""One engine process: a lease, claims, and a worker for each stack that is ours."""
+"""One engine process: a lease, claims, and a worker for each stack that it owns."""
 
 import asyncio
 import logging
@@ -72,7 +72,7 @@ class Engine:
                 self._lease_task.cancel()
 
     def wake(self) -> None:
-        """Look now: something was accepted or a message was sent."""
+        """Look for work now, because a request was accepted or a message was sent."""
         self._woken.set()
 
     def may_write(self) -> bool:
@@ -83,18 +83,16 @@ class Engine:
         return self.tools.clock.monotonic(), self.tools.clock.wall()
 
     def _silent_s(self) -> float:
-        """Return the seconds since the last heartbeat, by the clock that shows more: one may have
-        stood."""
+        """Return the seconds since the last heartbeat, by the clock that shows more."""
         return max(
             now - then for now, then in zip(self._clocks(), self._last_heartbeat, strict=True)
         )
 
     async def confirmed(self) -> bool:
-        """Whether a write call may go out now, by what the database says of the lease.
+        """Return whether a write call may be sent now, by the database's record of the lease.
 
-        All clocks of a machine may have stood while it was stopped. Where the lease has run out, or
-        the database does not answer, nothing goes out until the engine knows which stacks are still
-        its own.
+        All clocks of a machine stop while it is suspended. If the lease has expired, or the
+        database does not answer, nothing is sent until the engine knows which stacks it still owns.
         """
         while True:
             # a heartbeat may have renewed the lease, and not looked around yet
@@ -113,7 +111,7 @@ class Engine:
         return self.may_write()
 
     async def stop(self) -> None:
-        """Hand everything over: no new step starts, stacks are released, the lease ends."""
+        """Hand all stacks over: start no new step, release the stacks, end the lease."""
         self._stopping = True
         self._woken.set()
         ends = self.tools.clock.monotonic() + HAND_OVER_S
@@ -143,7 +141,7 @@ class Engine:
             task.cancel()
 
     async def _arrive(self) -> None:
-        """Announce the engine, as soon as the database can be reached."""
+        """Store the engine's lease, as soon as the database can be reached."""
         while True:
             try:
                 await self._announce()
@@ -171,8 +169,11 @@ class Engine:
                 log.exception("the lease could not be renewed")
 
     async def _renew(self) -> None:
-        """Send one heartbeat. After a silence, by our clocks or the database's, others may have
-        taken stacks over: those are forgotten before any write call."""
+        """Send one heartbeat.
+
+        After a long pause, by this machine's clocks or the database's, other engines may own the
+        stacks: the engine forgets those before any write call.
+        """
         async with self._heartbeat_under_way:
             sent = self._clocks()
             silent = self._silent_s() >= SILENT_MAX_S
@@ -193,10 +194,10 @@ class Engine:
                 worker.kill()
 
     async def _look(self, *, compare: bool = False) -> None:
-        """Claim stacks that need an owner, and fetch messages. Read only, if there is nothing.
+        """Claim stacks that need an owner, and fetch messages; only read if there is nothing to do.
 
-        What the rows say is ours and what is worked on here must be the same. Whenever their
-        numbers differ, and with `compare` in any case, they are compared one by one.
+        The stacks that this engine owns by the rows and the stacks that it works on must be the
+        same. If their numbers differ, or with `compare`, the engine compares them one by one.
         """
         sight = await self.tools.store.read(lambda tx: claim.look(tx, self.id))
         known = len(self.workers), sum(worker.epoch for worker in self.workers.values())
@@ -217,9 +218,9 @@ class Engine:
             await self._fetch_messages()
 
     async def _reconcile(self) -> None:
-        """Work on every stack that the rows say is ours, and on no other.
+        """Work on every stack that this engine owns by the rows, and on no other.
 
-        A difference counts when two looks in a row show it: commits are under way all the time.
+        A difference counts if two looks in a row show it, because commits run all the time.
         """
         before = dict(self.workers)
         mine = await self.tools.store.read(lambda tx: held(tx, self.id))
@@ -273,7 +274,7 @@ class Engine:
         self._forget(worker)
 
     async def _begin_again(self, before: StackWorker) -> None:
-        """Once the database is there again, go on from the rows with what is still ours."""
+        """After an outage of the database, load the stacks again that this engine still owns."""
         mine: dict[str, int] | None = None
         while mine is None and not self._stopping:
             await asyncio.sleep(OUTAGE_PAUSE_S)

@@ -1,4 +1,4 @@
-"""What goes wrong with a resource, in the words that users read."""
+"""Failures of resources, in the words that users read."""
 
 from hearth.cloud.fault import CloudFault
 from hearth.model.problem import Rejected
@@ -10,8 +10,11 @@ LASTING_WORDS = ("Multiple possible networks found",)
 
 
 class ResourceFailure(Exception):
-    """A resource action failed. `error` is the class name in the reason, `retry` says that a
-    create may be tried again after removing what was made."""
+    """A resource action failed.
+
+    `error` is the class name in the reason. With `retry` the engine may delete the object and
+    create it again.
+    """
 
     def __init__(self, error: str, text: str, *, retry: bool = False, nested: bool = False) -> None:
         super().__init__(f"{error}: {text}")
@@ -21,25 +24,24 @@ class ResourceFailure(Exception):
         self.nested = nested
 
     def reason(self, name: str, section: str = "resources") -> str:
-        """`ERRORCLASS: resources.NAME: MESSAGE`. Source: spec/engine.md, section 31.
+        """Return `ERRORCLASS: resources.NAME: MESSAGE`. Source: spec/engine.md, section 31.
 
-        A nested failure brings its own path, which this one leads; a name of digits only is
-        written in brackets.
+        The path of a nested failure follows the name; a name of digits is written in brackets.
         """
         place = f"{section}[{name}]" if name.isdecimal() else f"{section}.{name}"
         return f"{self.error}: {place}{'.' if self.nested else ': '}{self.text}"
 
 
 class Stopped(Exception):
-    """The work was broken off: the deadline, or a delete."""
+    """The node was stopped, by the deadline or a delete."""
 
 
 class Superseded(Exception):
-    """A newer operation began before this one's first step was recorded."""
+    """A newer operation began before the intent of this one was committed."""
 
 
 def failure_of(problem: Exception) -> ResourceFailure:
-    """Any failure of a resource action as failure."""
+    """Return any exception of a resource action as a ResourceFailure."""
     match problem:
         case ResourceFailure():
             return problem
@@ -56,7 +58,10 @@ def failure_of(problem: Exception) -> ResourceFailure:
 
 
 def next_attempt(attempt: int, retries: int, delay_s: float, why: str) -> str:
-    """What a record says between two attempts; `attempt`, from 1, is the one that failed."""
+    """Return the reason of a record between two attempts.
+
+    `attempt` is the failed attempt, counted from 1.
+    """
     return f"attempt {attempt} of {retries + 1} failed, the next in {delay_s:.0f} s: {why}"
 
 

@@ -6,8 +6,10 @@ from hearth.store.messages import Message
 
 
 class Inbox:
-    """What has come and is not read yet. Numbers of messages may be given again once their rows
-    are gone."""
+    """Messages that have arrived and are not read yet.
+
+    The id of a message may be used again after its row is deleted.
+    """
 
     def __init__(self) -> None:
         self._waiting: deque[tuple[Message, bool]] = deque()
@@ -18,8 +20,11 @@ class Inbox:
         return bool(self._waiting)
 
     def deliver(self, message: Message, *, loaded: bool = False) -> bool:
-        """Queue a message; return whether it is new. `loaded`: it was read with the stack's row, so
-        no operation of which it speaks is newer than the row."""
+        """Queue a message; return whether it is new.
+
+        `loaded`: it was read in the same transaction as the stack's row, so no operation in it is
+        newer than the row.
+        """
         if message.id in self._seen:
             return False
         self._seen.add(message.id)
@@ -27,14 +32,14 @@ class Inbox:
         return True
 
     def wants(self, message_id: int) -> bool:
-        """Whether the message is to be read: it is new, and not about to be read with the stack."""
+        """Return whether to read the message: it is new, and will not be read with the stack."""
         if self._early is not None:
             self._early.add(message_id)
             return False
         return message_id not in self._seen
 
     def opened(self) -> bool:
-        """The stack and its messages were read; return whether others came meanwhile."""
+        """Note that the stack was read with its messages; return whether others arrived."""
         early, self._early = self._early, None
         return bool(early) and not (early or set()) <= self._seen
 
@@ -43,5 +48,5 @@ class Inbox:
         return self._waiting.popleft() if self._waiting else None
 
     def forget(self, message_ids: list[int]) -> None:
-        """The rows of these are gone."""
+        """Forget messages whose rows are deleted."""
         self._seen.difference_update(message_ids)

@@ -1,7 +1,7 @@
-"""What the log tells of the lives of stacks: a line for each state, once it is committed.
+"""The log of stacks: a line for each state, after it is committed.
 
-A stack's states are told at INFO, failures of stacks and resources at WARNING, with the reason that
-was stored: hidden values are masked in it.
+States of a stack are logged at INFO, failures of stacks and resources at WARNING with the stored
+reason, in which hidden values are masked.
 """
 
 import logging
@@ -15,7 +15,10 @@ log = logging.getLogger(__name__)
 
 
 def begun(stack: StackRow, credential: tuple[str, Any] | None, *, further: bool) -> None:
-    """An engine has an operation in hand; `further`: another one had begun with it."""
+    """Log that this engine works on an operation.
+
+    `further`: the operation has run before and continues here.
+    """
     if stack.takeovers:
         what = "taken over from an engine that died"
     else:
@@ -24,7 +27,7 @@ def begun(stack: StackRow, credential: tuple[str, Any] | None, *, further: bool)
 
 
 def happened(stack: StackRow, credential: tuple[str, Any] | None, events: Iterable[Event]) -> None:
-    """Events of a stack were committed: those that end something for the stack are told."""
+    """Log the committed events of a stack that are failures or ends of an operation."""
     for one in events:
         if one.physical_id == stack.id:
             if one.status == Status.COMPLETE:
@@ -47,5 +50,5 @@ def _name(stack: StackRow, credential: tuple[str, Any] | None) -> str:
 
 
 def _line(text: str) -> str:
-    """The text in one line, whatever a service has put into it."""
+    """Return the text in one line, whatever white space a service has put into it."""
     return " ".join(text.split())

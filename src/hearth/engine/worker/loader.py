@@ -1,4 +1,4 @@
-"""Readings of stacks: what is wanted of many at the same time is read together."""
+"""Load stacks: requests that arrive at the same time share one read."""
 
 import asyncio
 from collections import deque
@@ -13,8 +13,10 @@ LOADS_MAX = 50  # stacks in one reading: what it gives is worked on while the ne
 
 
 class Loader(Generic[T]):
-    """Takes the wishes of stack workers. `read` gives what there is of some stacks by their ids,
-    `spawn` runs what carries it out."""
+    """Collects the requests of stack workers.
+
+    `read` returns the rows of stacks by their ids; `spawn` runs a coroutine as a task.
+    """
 
     def __init__(
         self,
@@ -29,7 +31,7 @@ class Loader(Generic[T]):
         self._busy = False
 
     async def load(self, stack_id: str) -> T | None:
-        """What there is of the stack, not read before now; None if it is gone."""
+        """Return the rows of the stack, read after this call; None if it is gone."""
         answer: asyncio.Future[T | None] = asyncio.get_running_loop().create_future()
         self._wanted.append((stack_id, answer))
         if not self._busy:

@@ -1,4 +1,4 @@
-"""What an engine works with, and what its rooms may ask of the loop around them."""
+"""The services that an engine uses, and the interface between the loop and its parts."""
 
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from dataclasses import dataclass
@@ -24,29 +24,33 @@ class Clouds(Protocol):
     """Clouds by stack; see service/stack_clouds.py for the real ones."""
 
     def of(self, row: StackRow, credential: tuple[str, Any] | None) -> Cloud:
-        """Return the cloud under the stack's credential."""
+        """Return the cloud with the stack's credential."""
 
     def users(self, row: StackRow, noted: Callable[[str], None]) -> Users | None:
-        """Return the users of the stack's own project. `noted` is called with the id of the
-        project when it is made."""
+        """Return the users of the stack's own project.
+
+        `noted` is called with the id of the project when it is created.
+        """
 
     async def trusted(self, credential: tuple[str, Any]) -> bool:
-        """Whether the credential has a trust of its requester that works."""
+        """Return whether the credential has a working trust of its requester."""
 
     async def entrust(self, row: StackRow, credential: tuple[str, Any]) -> tuple[str, str | None]:
-        """Make a trust of the last requester, or an application credential; return its id, and the
-        secret of an application credential."""
+        """Create a trust of the last requester, or an application credential.
+
+        Return its id, and the secret of an application credential.
+        """
 
     async def drop_former(self, row: StackRow, credential: tuple[str, Any]) -> None:
-        """Delete the trusts that a newer one has replaced."""
+        """Delete the replaced trusts."""
 
     async def teardown(self, row: StackRow, credential: tuple[str, Any] | None) -> None:
-        """Delete what was made for a root stack: its trust and its project."""
+        """Delete what Hearth created for a root stack: its trust and its project."""
 
 
 @dataclass(frozen=True, slots=True)
 class Occasion:
-    """The operation that begins or has ended; `action` as in CREATE."""
+    """An operation that begins or has ended; `action` as in CREATE."""
 
     action: str
     stack_id: str
@@ -59,26 +63,28 @@ ORDINAL = 100  # of a plug-in that names none
 
 
 class Plugin(Protocol):
-    """Called on the event loop, so without blocking, in the order of their `ordinal`."""
+    """A plug-in. Calls are on the event loop, in the order of `ordinal`, so they must not block."""
 
     async def pre(self, occasion: Occasion) -> None:
-        """Called before anything is done; an exception fails the stack."""
+        """Called before the operation does anything; an exception fails the stack."""
 
     async def post(self, occasion: Occasion, *, failed: bool) -> None:
         """Called after the end, if its own `pre` succeeded; an exception is only logged."""
 
 
 def allow_all_types(credential: tuple[str, Any], names: Collection[str]) -> None:
-    """No policy: every type is allowed."""
+    """Allow every type: there is no policy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What an engine works with. `clouds` gives a cloud for a credential; `new_id` and `jitter` are
-    chance, given from outside. Every `look_s` seconds an engine looks for work, unless it is woken
-    before; every `beat_s` it renews its lease. Making or removing a resource is tried `retries`
-    times more. `refused_types` returns why the requester of a credential may not have resources of
-    some types, or None."""
+    """The services that an engine uses.
+
+    `clouds` returns a cloud for a credential; `new_id` and `jitter` are random sources. Every
+    `look_s` seconds an engine looks for work, unless it is woken before; every `beat_s` it renews
+    its lease. A failed create or delete is retried `retries` times. `refused_types` returns why the
+    requester of a credential may not have resources of some types, or None.
+    """
 
     store: Store
     clouds: Clouds
@@ -97,29 +103,29 @@ class Tools:
 
 
 class Host(Protocol):
-    """What the worker of a stack lends to the nodes and to the operation."""
+    """The part of a stack's worker that the nodes and the operation use."""
 
     @property
     def handing_over(self) -> bool:
-        """Whether nothing may start any more: another engine goes on with the stack."""
+        """Return whether nothing may start any more, because another engine will continue."""
 
     def wake(self) -> None:
-        """Have the loop look at what has changed."""
+        """Make the loop look for changes."""
 
     def spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        """Run something beside the nodes; the stack is not released before it ends."""
+        """Run a coroutine beside the nodes; the stack is not released before it ends."""
 
     def break_off(self, problem: BaseException) -> None:
-        """Stop working on the stack: the database is away, or the engine is at fault."""
+        """Stop working on the stack, after an outage of the database or an error of the engine."""
 
     def replan(self) -> None:
-        """Plan anew once the commit under way is through."""
+        """Plan again after the running commit."""
 
     def may_write(self) -> bool:
-        """Whether the lease is fresh enough to send a write call."""
+        """Return whether the lease is new enough to send a write call."""
 
     async def is_alive(self, stack_id: str) -> bool:
-        """Whether there is such a stack."""
+        """Return whether the stack exists and is not deleted."""
 
     async def snapshots_of(self, stack_id: str) -> Sequence[Snapshot]:
         """Return the snapshots of a stack."""

@@ -52,7 +52,7 @@ PARKED_S = 60.0  # waits from this length on hold no memory
 
 
 class EngineOfStacks(Protocol):
-    """What the worker of a stack needs of its engine."""
+    """The interface of an engine for the workers of its stacks."""
 
     id: str
     tools: Tools
@@ -65,7 +65,7 @@ class EngineOfStacks(Protocol):
         """Look for work now."""
 
     def may_write(self) -> bool:
-        """Whether the lease is fresh enough to send a write call."""
+        """Return whether the lease is new enough to send a write call."""
 
 
 class StackWorker:
@@ -100,7 +100,7 @@ class StackWorker:
             self.wake()
 
     def wants(self, message_id: int) -> bool:
-        """Whether the message is to be read and delivered."""
+        """Return whether the message must be read and delivered."""
         return self._inbox.wants(message_id)
 
     def hand_over(self) -> None:
@@ -109,7 +109,7 @@ class StackWorker:
         self.wake()
 
     def kill(self) -> None:
-        """Forget everything; nothing is written any more."""
+        """Stop and write nothing any more."""
         self._killed = True
         self._kill_tasks()
         for task in self._own:
@@ -119,16 +119,16 @@ class StackWorker:
     # -- what the nodes and the operation call (Host) --------------------------------------
 
     def wake(self) -> None:
-        """Have the loop look at what has changed."""
+        """Make the loop look for changes."""
         self._wake.set()
 
     @property
     def handing_over(self) -> bool:
-        """Whether nothing may start any more."""
+        """Return whether nothing may start any more."""
         return self._handing_over
 
     def spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        """Run something beside the nodes; the stack is not released before it ends."""
+        """Run a coroutine beside the nodes; the stack is not released before it ends."""
         task = asyncio.get_running_loop().create_task(coroutine)
         self._own[task] = None
         task.add_done_callback(self._own_done)
@@ -140,20 +140,20 @@ class StackWorker:
         self.wake()
 
     def break_off(self, problem: BaseException) -> None:
-        """Stop working on the stack, with the first problem that is reported."""
+        """Stop working on the stack because of the first reported problem."""
         self._broken = self._broken or problem
         self.wake()
 
     def replan(self) -> None:
-        """Plan anew once the commit under way is through."""
+        """Plan again after the running commit."""
         self._replan = True
 
     def may_write(self) -> bool:
-        """Whether the lease is fresh enough to send a write call."""
+        """Return whether the lease is new enough to send a write call."""
         return self._engine.may_write()
 
     async def is_alive(self, stack_id: str) -> bool:
-        """Whether there is such a stack."""
+        """Return whether the stack exists and is not deleted."""
         return await self._engine.alive.load(stack_id) is not None
 
     async def snapshots_of(self, stack_id: str) -> Sequence[Snapshot]:
@@ -215,15 +215,16 @@ class StackWorker:
                 return
 
     async def _write(self) -> bool:
-        """Write both change sets, and with the last of all the release; return whether the stack is
-        still ours."""
+        """Write both change sets, and the release with the last; return whether the stack is still
+        owned.
+        """
         if self._at_rest():
             await self._release()
             return False
         return await self._commit()
 
     def _at_rest(self) -> bool:
-        """Whether nothing can come any more but messages, which wait for the next owner."""
+        """Return whether only messages can still arrive, and those wait for the next owner."""
         busy = self._tasks or self._own or self._commits.held_up or self._inbox or self._replan
         if busy or self._broken is not None or self._operation.traversal.ready:
             return False
@@ -231,8 +232,11 @@ class StackWorker:
         return ended and not self._access.has_former()
 
     async def _park(self, *, quiet: bool) -> bool:
-        """Give the stack back with tasks that only wait: to hand it over, or when it was quiet and
-        the next look is far away. They go on from their rows. True if it was done."""
+        """Release the stack if all its tasks only wait; return whether it was released.
+
+        That happens when the stack is handed over, or when it was quiet and the next poll is far
+        away. The tasks continue from their rows.
+        """
         rests = [task.rests_until for task in self._tasks.values()]
         now = self._engine.tools.clock.now()
         if self._own or not rests or any(until is None for until in rests):
@@ -246,7 +250,7 @@ class StackWorker:
         return True
 
     async def _wait(self) -> bool:
-        """Wait until something happens or the deadline is there; False if it was quiet for long."""
+        """Wait until something happens or the deadline passes; return False after a quiet time."""
         limit: float | None = QUIET_S
         late = False
         deadline, traversal = self._memory.stack.deadline, self._operation.traversal
@@ -266,7 +270,7 @@ class StackWorker:
         return True
 
     def _ended(self, task: NodeTask, outcome: Outcome | None) -> None:
-        """A task has ended: report it to the operation that the stack is in now."""
+        """Report a task that has ended to the current operation."""
         self._operation.traversal.ended(task, outcome)
 
     def _kill_tasks(self) -> None:
@@ -306,7 +310,7 @@ class StackWorker:
         self._operation = Operation(self._owned, loaded.revision, self._tasks, self._ended)
 
     async def _reload(self) -> None:
-        """Another operation began: plan anew with what is under way."""
+        """Plan another operation that has begun, with the running tasks."""
         self._replan = False
         loaded = await self._engine.loader.load(self.stack_id)
         assert loaded is not None
@@ -368,14 +372,14 @@ class StackWorker:
         self.wake()
 
     async def _read_data(self, record_id: str) -> None:
-        """Somebody else wrote a resource's private data or its metadata."""
+        """Read a resource's private data and metadata again, because someone else wrote them."""
         memory, read = self._memory, partial(reads.data_of, resource_id=record_id)
         found = await self._engine.tools.store.read(read)
         _, memory.data[record_id], memory.metadata[record_id] = found
         memory.stay_ahead()
 
     def _mark(self, mark: HealthMarked) -> None:
-        """A user marks a resource as healthy or not."""
+        """Write a user's health mark into the record."""
         record = self._memory.records.get(mark.record)
         if record is None or record.id in self._tasks:
             log.info("the mark of resource %s came while it is worked on", mark.record)
@@ -387,15 +391,17 @@ class StackWorker:
             self._memory.event(after, after.status, after.reason)
 
     async def _is_current(self) -> bool:
-        """Whether the row has no newer operation than we know; what memory has begun since the
-        last commit, a rollback say, is not in the row yet."""
+        """Return whether the row has no newer operation than memory.
+
+        What memory has begun since the last commit, such as a rollback, is not in the row yet.
+        """
         read = partial(claim.traversal, stack_id=self.stack_id)
         return await self._engine.tools.store.read(read) == self._memory.traversal_in_row
 
     # -- writing ---------------------------------------------------------------------------
 
     async def _commit(self) -> bool:
-        """Write both change sets; False if the stack is no longer ours."""
+        """Write both change sets; return False if another engine owns the stack."""
         memory, engine = self._memory, self._engine
         traversal, always, if_current = memory.take()
         tickets = self._commits.take()
@@ -431,8 +437,10 @@ class StackWorker:
         return fate is not Fate.LOST
 
     async def _release(self, *, due_at: float | None = None) -> None:
-        """Give the stack back; it is due again at `due_at`, and at its deadline in any case. A
-        stack that is handed over is due at once."""
+        """Release the stack; it is due again at `due_at`, and at its deadline in any case.
+
+        A stack that is handed over is due at once.
+        """
         stack = self._memory.stack
         busy = stack.status is Status.IN_PROGRESS
         due = stack.deadline if busy else None
@@ -444,7 +452,7 @@ class StackWorker:
         self._engine.wake()
 
     async def _fail_whole(self, problem: Exception) -> None:
-        """The engine itself is at fault: the stack fails with that, and is released."""
+        """Fail and release the stack because of an error of the engine."""
         stack, tools = self._memory.stack, self._engine.tools
         reason = f"Engine fault: {type(problem).__name__}: {problem}"[:2000]
         reason = self._memory.mask(reason)

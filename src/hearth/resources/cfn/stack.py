@@ -14,7 +14,7 @@ OUTPUTS = "Outputs."
 
 
 class Stack(NestedType):
-    """A stack of its own. The template is fetched at each create and update."""
+    """A nested stack. Its template is fetched at each create and update."""
 
     type_name = "AWS::CloudFormation::Stack"
     support = Support()

@@ -156,7 +156,7 @@ class Subnet(Reworded):
         return None
 
     async def leave(self, ctx: ResourceContext) -> Made | None:
-        """Take it from its router."""
+        """Detach the subnet from its router."""
         router = await router_of_subnet(ctx, ctx.properties["VpcId"], ctx.physical)
         if router is not None:
             await part(ctx, router, ctx.physical)
@@ -204,7 +204,7 @@ class VPCGatewayAttachment(ResourceType):
     known_by = "the VPC; setting the gateways of its routers again has no effect"
 
     def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
-        """The route tables of the same VPC: what is attached are routers."""
+        """Yield the route tables of the same VPC: the gateway is attached to their routers."""
         own = set(_vpcs(definition))
         for other, there in program.resources.items():
             same = there.type == ROUTE_TABLE and own & set(_vpcs(there))

@@ -173,11 +173,11 @@ class LoadBalancer(capabilities.LoadBalancer, OctaviaResource):
         return (Step("switch-on", self.switch_on, poll=self.checked),)
 
     async def switch_off(self, ctx: ResourceContext) -> Made | None:
-        """Take no connections."""
+        """Set the load balancer down: it accepts no connections."""
         return await self.change(ctx, {"admin_state_up": False})
 
     async def switch_on(self, ctx: ResourceContext) -> Made | None:
-        """Take connections again."""
+        """Set the load balancer up: it accepts connections again."""
         return await self.change(ctx, {"admin_state_up": True})
 
     # shown

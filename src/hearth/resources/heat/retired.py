@@ -1,4 +1,4 @@
-"""Types of Heat whose services are gone: stacks may have them, and nothing is made for them."""
+"""Types of Heat whose services no longer exist: a stack may name them; they create nothing."""
 
 from typing import Any
 
@@ -9,9 +9,9 @@ from hearth.schema import Support, SupportStatus
 
 
 class Retired(NoneResource):
-    """Stands where a retired type of Heat stood.
+    """A placeholder for a type that Heat has retired.
 
-    It takes any property, makes nothing, and has every attribute, with the value null.
+    It accepts any property, creates nothing, and has every attribute, with the value null.
     """
 
     support = Support(SupportStatus.HIDDEN)

@@ -88,7 +88,7 @@ class AccessKey(ResourceType):
         return (Step("drop", self.drop),) if ctx.physical_id else ()
 
     async def make_keys(self, ctx: ResourceContext) -> Made:
-        """Give the user the pair; it is the same at every attempt."""
+        """Add the key pair to the user; every attempt uses the same pair."""
         access, secret = pair_of(ctx)
         user = await owner(ctx)
         if user is None:

@@ -171,7 +171,7 @@ class ExternalResource(ResourceType):
 
 
 def output_of(execution: Mapping[str, Any]) -> Body:
-    """What an execution gave; the service shows it as JSON text."""
+    """Return the output of an execution; the service sends it as JSON text."""
     given = execution.get("output") or {}
     found = json.loads(given) if isinstance(given, str) else given
     return found if isinstance(found, dict) else {}

@@ -11,4 +11,4 @@ async def outside(ctx: ResourceContext) -> str:
     networks = await ctx.cloud.listing("network", OUTER_NETWORKS)
     for network in sorted(networks, key=lambda one: not one.get("is_default")):
         return str(network["id"])
-    raise CloudFault("network", 400, "BadRequest", "this cloud has no outer network")
+    raise CloudFault("network", 400, "BadRequest", "this cloud has no external network")

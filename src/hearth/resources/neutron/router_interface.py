@@ -143,7 +143,12 @@ class RouterInterface(ResourceType):
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         port = await port_of(ctx, *parted(ctx.physical))
         if port is None:
-            raise CloudFault("network", 404, "RouterInterfaceNotFound", "It is not there.")
+            raise CloudFault(
+                "network",
+                404,
+                "RouterInterfaceNotFound",
+                f"The router interface {ctx.physical} does not exist.",
+            )
         return port
 
 

@@ -51,13 +51,13 @@ def kept_ports(ctx: ResourceContext) -> dict[str, str]:
 
 
 def entry_key(one: Mapping[str, Any]) -> str:
-    """What makes a network entry the same as before."""
+    """Return a key that is equal for entries with the same network, address and tag."""
     names = ("network", "subnet", "fixed_ip", "port_extra_properties", "tag")
     return json.dumps({name: one.get(name) for name in names}, sort_keys=True)
 
 
 def keyed(networks: list[Mapping[str, Any]]) -> list[tuple[str, Mapping[str, Any]]]:
-    """Entries with their keys; equal entries are numbered."""
+    """Return entries with their keys; equal entries are numbered."""
     seen: dict[str, int] = {}
     rows = []
     for one in networks:
@@ -193,7 +193,7 @@ async def point_floating(ctx: ResourceContext) -> Made | None:
 
 
 async def attached(ctx: ResourceContext) -> list[Body]:
-    """The server's interfaces: {port_id, net_id, fixed_ips, …}."""
+    """Return the server's interfaces: {port_id, net_id, fixed_ips, …}."""
     path = f"/servers/{segment(ctx.physical)}/os-interface"
     return list(await ctx.cloud.listing("compute", path))
 
@@ -314,5 +314,5 @@ async def all_attached(ctx: ResourceContext) -> Progress:
 
 
 def hash_of(text: str) -> str:
-    """Some characters that stand for a text."""
+    """Return a short hash of a text."""
     return hashlib.sha256(text.encode()).hexdigest()[:12]

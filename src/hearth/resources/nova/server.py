@@ -233,7 +233,7 @@ class Server(CollectionResource):
         return {name: value for name, value in fields.items() if value is not None}
 
     async def apply_tags(self, ctx: ResourceContext) -> Made | None:
-        """Make the tags those of the properties."""
+        """Replace the tags of the server by those in the properties."""
         await ctx.cloud.request(
             "compute",
             "PUT",

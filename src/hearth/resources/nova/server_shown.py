@@ -1,4 +1,4 @@
-"""What is shown of a server beyond the fields of its body."""
+"""Attributes of a server that are not fields of its body."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any

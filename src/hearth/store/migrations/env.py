@@ -1,4 +1,4 @@
-"""How Alembic runs our migrations: on the connection it is handed."""
+"""Runs Hearth's migrations for Alembic, on the connection that it receives."""
 
 from alembic import context
 

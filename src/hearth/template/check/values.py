@@ -140,7 +140,7 @@ class Values:
             self.constraints(prop, expr.value, place)
 
     def entries(self, schema: Mapping[str, Prop], expr: Expr, node: Node, at: Span) -> None:
-        """Check the entries of a map with a schema, and undeclared names."""
+        """Check the entries of a map against its schema; report names that are not in it."""
         for key, one in parts(expr):
             below: Node = node.value[key]
             prop = schema.get(key)

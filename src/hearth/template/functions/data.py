@@ -109,7 +109,7 @@ def list_concat_unique(args: Any) -> Any:
 
 
 def filter_out(args: Any) -> Any:
-    """A list without some values."""
+    """Return a list without some values."""
     values, items = args
     if not items or not values:
         return items
@@ -120,7 +120,7 @@ def filter_out(args: Any) -> Any:
 
 
 def contains(args: Any) -> bool:
-    """Whether a value is in a list, or a text in a text."""
+    """Return whether a value is in a list, or a text in a text."""
     value, sequence = args
     if isinstance(sequence, list):
         return value in sequence

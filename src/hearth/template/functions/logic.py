@@ -58,12 +58,12 @@ def _check_one(args: Any) -> str | None:
 
 
 def conjunction(args: Any, scope: Scope) -> bool | Unknown:
-    """Whether all conditions hold."""
+    """Return whether all conditions are true; an Unknown if that is open."""
     return _decided(False, [scope.truth(one) for one in _operands(args)])
 
 
 def disjunction(args: Any, scope: Scope) -> bool | Unknown:
-    """Whether any condition holds."""
+    """Return whether any condition is true; an Unknown if that is open."""
     return _decided(True, [scope.truth(one) for one in _operands(args)])
 
 

@@ -147,7 +147,7 @@ def _facade(words: Mapping[str, str]) -> tuple[Any, Any]:
 
     def apply(args: Any, scope: Scope) -> Any:
         if scope.facade is None:
-            raise EvaluationError("this stack has no resource that stands for it")
+            raise EvaluationError("this stack is not a nested stack")
         return getattr(scope.facade, words[args])
 
     return apply, check

@@ -204,7 +204,7 @@ def _check_list(args: Any) -> str | None:
 
 
 def fn_split(args: Any) -> list[str]:
-    """The older split: always a list."""
+    """Return the pieces of a text, always as a list (`Fn::Split`)."""
     if not isinstance(args, list) or len(args) != 2:
         raise EvaluationError("a delimiter and a text are needed")
     delimiter, text = args

@@ -1,5 +1,5 @@
-"""Computing what users wrote, where it keeps nobody waiting.
+"""Compute user-supplied code without blocking the event loop.
 
-Small things are computed on the event loop, for a few milliseconds; whatever needs more is computed
-in a process of its own, which has bounds on time and memory and can be killed.
+A small computation runs on the event loop, for a few milliseconds. A larger one runs in a process
+of its own, which has limits on time and memory and can be killed.
 """

@@ -1,4 +1,4 @@
-"""Where to compute: on the event loop for a few milliseconds, else in a process."""
+"""Choose where to compute: on the event loop for a few milliseconds, else in a process."""
 
 import asyncio
 from collections.abc import Callable
@@ -25,11 +25,13 @@ departed: ContextVar["asyncio.Future[None] | None"] = ContextVar("departed", def
 
 
 class Gone(BaseException):
-    """Whoever asked has gone: nobody reads an answer, and no handler of errors has to make one."""
+    """The client of a request has disconnected. Nobody reads an answer, so no error handler needs
+    it.
+    """
 
 
 class Compute:
-    """Computes what users wrote. Without a pool it does so at once, as the simulator wants it."""
+    """Computes user-supplied code. Without a pool it does so at once, for the simulator."""
 
     def __init__(self, pool: Pool | None = None) -> None:
         self.pool = pool
@@ -38,10 +40,11 @@ class Compute:
     async def run(
         self, function: Callable[..., T], *arguments: Any, project: str = "", characters: int = 0
     ) -> T:
-        """What a function gives that has no side effects and is known by its name.
+        """Return the result of a function. It must have no side effects and be importable by name.
 
-        Its arguments and its result can be sent to another process; `characters` of text in them
-        are what a user wrote. Raises what it raises, and Rejected where it takes too much.
+        Arguments and result must be picklable, because they may pass to another process;
+        `characters` is how much user-supplied text they contain. Raises what the function raises,
+        and Rejected if it exceeds a limit.
         """
         if self.pool is None:
             with spending():
@@ -56,27 +59,30 @@ class Compute:
         return found
 
     async def evaluated(self, work: Callable[[], T], project: str = "") -> T:
-        """What `work` gives, which evaluates and changes nothing that may not be changed twice.
+        """Return the result of `work`, which evaluates values and may run several times.
 
-        It is begun again after each evaluation that had to be made elsewhere.
+        An evaluation that takes long runs in a process; then `work` starts again with its answer.
         """
         for _ in range(ROUNDS_MAX):
             try:
                 return self.attempt(work)
             except Deferred as deferred:
                 await self.settle(deferred, project)
-        raise Rejected([too_much("too many evaluations that take long")])
+        raise Rejected([too_much("too many long evaluations")])
 
     def attempt(self, work: Callable[[], T]) -> T:
-        """What `work` gives at once. Raises Deferred, which is to be settled before the next
-        attempt."""
+        """Return the result of `work` at once.
+
+        Raises Deferred if an evaluation must run in a process: call `settle` before the next
+        attempt.
+        """
         if self.pool is None:
             return work()
         with deferring(self.answers):
             return work()
 
     async def settle(self, deferred: Deferred, project: str = "") -> None:
-        """Find the answer to an evaluation."""
+        """Run a deferred evaluation in a process and keep its answer."""
         replies: list[tuple[Question, Any]] = []
 
         def answer(question: Question) -> Any:
@@ -118,5 +124,5 @@ class Compute:
 
 
 def evaluate(world: Any, target: Any, method: str, options: dict[str, Any]) -> Any:
-    """An evaluation, in a process that has only that to do."""
+    """Evaluate a value; runs in a process that does nothing else."""
     return getattr(target, method)(world, **options)

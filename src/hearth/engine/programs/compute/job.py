@@ -28,7 +28,10 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Job:
-    """A function with its arguments; `asks`: the first of them is a world, which stays behind."""
+    """A function with its arguments.
+
+    With `asks` the first argument is a world, which stays in the parent process.
+    """
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...] = ()
@@ -37,21 +40,21 @@ class Job:
 
 @dataclass(frozen=True)
 class Ask:
-    """A question to the world."""
+    """A question about the world."""
 
     question: Question
 
 
 @dataclass(frozen=True)
 class Done:
-    """How a job ended: with a value or an error."""
+    """The end of a job: a value or an error."""
 
     value: Any = None
     error: BaseException | None = None
 
 
 class DistantWorld:
-    """A world that is in the other process; each question is asked once."""
+    """A world in the parent process; each question is sent once."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
@@ -61,7 +64,7 @@ class DistantWorld:
         key = repr((name, arguments))
         if key not in self._replies:
             if len(self._replies) >= QUESTIONS_MAX:
-                raise Rejected([too_much(f"more than {QUESTIONS_MAX} questions to one stack")])
+                raise Rejected([too_much(f"more than {QUESTIONS_MAX} reads from one stack")])
             wire.send(self._sock, wire.pack(Ask((name, arguments))))
             self._replies[key] = wire.unpack(wire.receive(self._sock))
         reply = self._replies[key]
@@ -87,12 +90,12 @@ class DistantWorld:
 
 
 def too_much(what: str) -> RequestLimitExceeded:
-    """The problem of computing that is not worth its price."""
+    """Return the problem of a computation that exceeds a limit."""
     return RequestLimitExceeded(None, f"Request limit exceeded: computing this takes {what}")
 
 
 def carry_out(sock: socket.socket) -> None:
-    """Compute what comes over a socket, and send back what it came to."""
+    """Run the job that arrives over a socket, and send its result back."""
     bounds: Bounds
     job: Job
     bounds, job = wire.unpack(wire.receive(sock))
@@ -121,7 +124,7 @@ def _packed(error: Exception) -> bytes:
 
 
 def confine(bounds: Bounds) -> None:
-    """Let this process have no more than it may, and others before it."""
+    """Set limits on this process, and let the system kill it before others."""
     resource.setrlimit(resource.RLIMIT_CPU, (bounds.cpu_s, bounds.cpu_s + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     most = _mapped_bytes() + bounds.memory_bytes

@@ -1,7 +1,7 @@
-"""Processes that compute: one per job, from a process that has all code loaded.
+"""Processes that compute: one per job, forked from a process with all code loaded.
 
-The queue is fair between projects: each has so many jobs at work, and the next is that of the
-project whose turn it is. A job that takes too long is killed, as is one nobody waits for any more.
+The queue is fair between projects: each project may have a few running jobs, and projects take
+turns. A job is killed if it takes too long or if nobody waits for it any more.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ POLL_S = 0.5
 
 
 class Stopped(asyncio.CancelledError):
-    """The pool is closed: the process ends, and whatever waits for it with it."""
+    """The pool is closed, because the process ends; everything that waits for it ends, too."""
 
 
 Asked = Callable[[Question], Any]
@@ -69,10 +69,10 @@ class Pool:
     async def run(
         self, project: str, job: Job, characters: int, answer: Asked | None = None
     ) -> Any:
-        """What a job comes to. `answer` replies to what it asks, on the event loop.
+        """Return the result of a job. `answer` answers its questions, on the event loop.
 
-        `characters` of text are what it works on. Raises what the job raises, and Rejected where
-        it takes too much.
+        `characters` is how much text the job works on. Raises what the job raises, and Rejected if
+        it exceeds a limit.
         """
         await self._turn(project)
         try:
@@ -127,14 +127,16 @@ class Pool:
                 turn.set_result(None)
 
     def _whose(self) -> str | None:
-        """The project that waits longest and may have one more; one without any goes first."""
+        """Return the project of the next job: the one with the fewest running jobs that may start
+        more.
+        """
         may = [one for one in self._waiting if self._at_work.get(one, 0) < PROJECT_SLOTS]
         return min(may, key=lambda one: self._at_work.get(one, 0), default=None)
 
     # -- processes, from the threads ---------------------------------------------------------
 
     def hand(self, sock: socket.socket) -> None:
-        """Let a new process have this end of a socket. Raises OSError, Stopped."""
+        """Start a process with this end of a socket. Raises OSError, Stopped."""
         with self._lock:
             if self._closed:
                 raise Stopped
@@ -144,7 +146,7 @@ class Pool:
             socket.send_fds(self._control, [b"job"], [sock.fileno()])
 
     def kill(self, pid: int) -> None:
-        """Kill a process that was made here, unless it has ended."""
+        """Kill a process of this pool, unless it has ended."""
         with self._lock, contextlib.suppress(OSError):
             if self._control is not None:
                 self._control.send(str(pid).encode())
@@ -162,7 +164,7 @@ class Pool:
         self._control = ours
 
     def close(self) -> None:
-        """Kill what is at work; nothing new begins."""
+        """Kill all running jobs, and start no new ones."""
         with self._lock:
             self._closed = True
             if self._control is not None:
@@ -182,7 +184,7 @@ class Pool:
 
 
 class _Running:
-    """A job at work: its thread here talks with its process."""
+    """A running job: a thread of this process that talks with the job's process."""
 
     def __init__(
         self,
@@ -203,7 +205,7 @@ class _Running:
         self.killed = False
 
     def run(self) -> Any:
-        """Carry the job out; in a thread."""
+        """Carry the job out, in a thread."""
         data = wire.pack((self.bounds, self.job))
         try:
             with self._process() as sock:
@@ -222,7 +224,7 @@ class _Running:
 
     @contextlib.contextmanager
     def _process(self) -> Iterator[socket.socket]:
-        """The end of a socket whose other end a new process has."""
+        """Start a process and yield the socket to it; close the socket afterwards."""
         for attempt in (1, 2):
             ours, theirs = socket.socketpair()
             try:
@@ -252,7 +254,9 @@ class _Running:
             wire.send(sock, wire.pack(self._reply(told.question, deadline)))
 
     def _reply(self, question: Question, deadline: float) -> Any:
-        """What the world says, found on the loop. Raises Closed where nobody is there any more."""
+        """Return the world's answer, computed on the event loop. Raises Closed if nobody waits any
+        more.
+        """
         reply: Future[Any] = Future()
 
         def answer() -> None:
@@ -272,7 +276,7 @@ class _Running:
         raise wire.Closed
 
     def kill(self) -> None:
-        """Let it end; from any thread."""
+        """Kill the job's process; callable from any thread."""
         self.killed = True
         if self.pid is not None:
             self.pool.kill(self.pid)

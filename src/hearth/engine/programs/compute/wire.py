@@ -1,6 +1,6 @@
-"""Frames between this process and those that compute for it: a length, then a pickle.
+"""Messages between this process and those that compute for it: a length, then a pickle.
 
-Both ends are Hearth; what a user wrote travels inside, as text.
+Both ends are Hearth; user-supplied code is only text inside a message.
 """
 
 import pickle
@@ -14,21 +14,21 @@ CHUNK = 1 << 20
 
 
 class Closed(Exception):
-    """The other end is gone."""
+    """The other end has closed the connection."""
 
 
 def pack(value: Any) -> bytes:
-    """A value as it travels."""
+    """Return a value as bytes."""
     return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
 
 
 def unpack(data: bytes | bytearray) -> Any:
-    """The value again."""
+    """Return the value of bytes."""
     return pickle.loads(data)  # noqa: S301 - it comes from a process of our own
 
 
 def send(sock: socket.socket, data: bytes) -> None:
-    """Send a frame. Raises Closed, TimeoutError."""
+    """Send a message. Raises Closed, TimeoutError."""
     try:
         sock.sendall(HEAD.pack(len(data)))
         sock.sendall(data)
@@ -37,7 +37,7 @@ def send(sock: socket.socket, data: bytes) -> None:
 
 
 def receive(sock: socket.socket) -> bytearray:
-    """The next frame. Raises Closed, TimeoutError."""
+    """Return the next message. Raises Closed, TimeoutError."""
     (length,) = HEAD.unpack(_exactly(sock, HEAD.size))
     if length > FRAME_MAX:
         raise Closed

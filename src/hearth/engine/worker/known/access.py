@@ -1,4 +1,4 @@
-"""How an owned stack reaches its cloud: credential, trust, users, and names looked up there."""
+"""The access of an owned stack to its cloud: credential, trust, users, and ids of names."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 class Access:
-    """The stack's cloud under the credential of the operation; `wake` has the loop write."""
+    """The stack's cloud under the credential of the operation; `wake` makes the loop commit."""
 
     def __init__(self, tools: Tools, memory: Memory, wake: Callable[[], None]) -> None:
         self.credential: tuple[str, Any] | None = None
@@ -40,11 +40,11 @@ class Access:
         return known[2]
 
     def users(self) -> Any:
-        """Return the users of the stack's own project, None without a stack domain."""
+        """Return the users of the stack's own project, or None without a stack domain."""
         return self._tools.clouds.users(self._memory.stack, self._memory.note_user_project)
 
     def facts(self) -> StackFacts:
-        """Return the facts of the stack as it is now, made once for all its resources."""
+        """Return the facts about the stack, cached for all its resources."""
         stack, known = self._memory.stack, self._facts
         if known is None or known[0] is not stack:
             known = self._facts = (stack, stack_facts(stack, self._tools.endpoints))
@@ -55,7 +55,7 @@ class Access:
     async def resolve(
         self, rtype: ResourceType, properties: Mapping[str, Any]
     ) -> Mapping[str, Any]:
-        """Return the properties with the type's translation carried out: names as ids."""
+        """Return the properties after the type's translation, with ids instead of names."""
         if not rtype.translation:
             return properties
         if self._names is None:
@@ -63,16 +63,16 @@ class Access:
         return await translated(properties, rtype.translation, self._names)
 
     def forget_names(self) -> None:
-        """Look names up again: those that begin now see what ended before them."""
+        """Forget ids of names: nodes that begin now must see the results of those that ended."""
         self._names = None
 
     # -- the trust -------------------------------------------------------------------------
 
     async def entrust(self) -> None:
-        """Have a trust of the last requester, which outlives the token; only for a root stack.
+        """Create a trust of the last requester, which outlives the token; only for a root stack.
 
-        One that replaces another is made under a key of its own, stored before; the other is
-        deleted when nothing is under way any more. Raises CloudFault.
+        A trust that replaces another has a key of its own, stored before the call; the old trust is
+        deleted when no node runs any more. Raises CloudFault.
         """
         stack = self._memory.stack
         if self.credential is None or stack.parent_id is not None:
@@ -98,7 +98,7 @@ class Access:
         })  # fmt: skip
 
     def has_former(self) -> bool:
-        """Whether trusts are to be deleted; a nested stack leaves them to the owner of its root."""
+        """Return whether replaced trusts must be deleted now: by a root stack, while idle."""
         stack = self._memory.stack
         ended = stack.status is not Status.IN_PROGRESS and stack.deleted_at is None
         ended = ended and stack.parent_id is None
@@ -106,7 +106,7 @@ class Access:
         return bool(ended and former and not self._kept_former)
 
     async def drop_former(self) -> None:
-        """Delete the trusts that newer ones have replaced; nothing may be under way."""
+        """Delete the replaced trusts; no node may be running."""
         assert self.credential is not None
         dropped = self.credential[1]["former"]
         try:
@@ -120,7 +120,7 @@ class Access:
         self._note_credential({"former": [one for one in former if one not in dropped] or None})
 
     def reload(self, credential: tuple[str, Any] | None) -> None:
-        """Take in the credential's row, and lay what is not committed yet over it."""
+        """Load the credential's row, and merge changes that are not committed yet."""
         self.credential = credential
         if self._memory.always.credential is not None and credential is not None:
             self.credential = self._with_facts(self._memory.always.credential[1])

@@ -1,7 +1,7 @@
-"""What an operation wants of the stack: read by everything that works for it.
+"""The aim of an operation: all that work for the stack read it.
 
-Only `replaced`, `compiled` and the planning of the operation change it; `over` is set by the
-operation's ending.
+Only `replaced`, `compiled` and the planning of the operation change it; the operation's ending sets
+`over`.
 """
 
 from collections import defaultdict
@@ -24,9 +24,9 @@ DOCUMENT = "adopt"  # in the private data of a record until its nested stack is 
 
 
 class Aim:
-    """The revision and the program of an operation, and which records stand for its names.
+    """The revision and the program of an operation, and the record in charge of each name.
 
-    `over`: the end of the operation is decided; what is under way only comes to its own end.
+    `over`: the end of the operation is decided; running nodes only complete their own work.
     """
 
     def __init__(self, revision: Revision, memory: Memory, programs: Programs) -> None:
@@ -42,7 +42,7 @@ class Aim:
     # -- program ---------------------------------------------------------------------------
 
     async def compiled(self) -> Any:
-        """Return the program; also of a stack that nothing is done to. Raises Rejected."""
+        """Return the program; compile it first if necessary. Raises Rejected."""
         if self.program is None:
             self.program = await self._programs.of(self._memory.stack, self.revision)
             chosen = walks.in_charge(self._memory.records.values())
@@ -59,23 +59,22 @@ class Aim:
         return self._programs.compute
 
     async def evaluated(self, work: Callable[[], T]) -> T:
-        """Return what evaluations give, each made where it keeps nobody waiting. Raises
-        Rejected."""
+        """Return the result of `work`, without blocking the event loop. Raises Rejected."""
         return await self.compute.evaluated(work, self._memory.stack.project_id)
 
     # -- records ---------------------------------------------------------------------------
 
     @property
     def in_charge(self) -> Mapping[str, str]:
-        """The ids of the records that stand for the names."""
+        """Return the ids of the records in charge, by name."""
         return self.world.in_charge
 
     def choose(self, in_charge: Mapping[str, str]) -> None:
-        """Let these records, by their ids, stand for the names."""
+        """Put these records, by their ids, in charge of the names."""
         self.world.in_charge = self._in_charge = dict(in_charge)
 
     def replaced(self, name: str, new: Record) -> None:
-        """Let a new record stand for the name."""
+        """Put a new record in charge of its name."""
         self._in_charge[name] = new.id
         if self._by_name is not None:
             self._by_name[name].append(new.id)
@@ -91,22 +90,24 @@ class Aim:
         return [one for one in found if one is not None]
 
     def done_with(self, record: Record) -> bool:
-        """Whether this very operation, taken up again, has done with a record: to wake it, or to
-        adopt it late, is not enough."""
+        """Return whether this operation, after a takeover, has nothing more to do with a record.
+
+        A resume or a late adoption alone does not count.
+        """
         if record.status is not Status.COMPLETE or record.traversal != self._memory.stack.traversal:
             return False
         adopted = record.action is Action.ADOPT and not self.adopts_late()
         return adopted or record.action in (Action.CREATE, Action.UPDATE)
 
     def adopts(self, record: Record) -> bool:
-        """Whether a record is to be made of something that exists."""
+        """Return whether the record must adopt an existing object."""
         if DOCUMENT in self._memory.data.get(record.id, {}):  # whatever somebody has said of it
             return True
         known = record.physical_id is not None
         return record.new and (known or self._memory.stack.action is Action.ADOPT)
 
     def retains(self, record: Record) -> bool:
-        """Whether the physical thing stays when its record is deleted."""
+        """Return whether the object stays in the cloud when its record is deleted."""
         stack = self._memory.stack
         if stack.options.abandon or record.held.deletion_policy == "Retain":
             return True
@@ -114,8 +115,10 @@ class Aim:
         return undone and (record.action is Action.ADOPT or record.new)
 
     def always_replaces(self, rtype: ResourceType, record: Record) -> bool:
-        """Whether this update replaces the record whatever it holds; not one that it made itself,
-        before an engine died."""
+        """Return whether this update replaces the record because of its type alone.
+
+        A record that the same update created, before an engine died, is not replaced.
+        """
         stack = self._memory.stack
         update = stack.action is Action.UPDATE
         return rtype.replaced_at_every_update and update and record.since < stack.revision
@@ -123,18 +126,18 @@ class Aim:
     # -- options ---------------------------------------------------------------------------
 
     def observes(self) -> bool:
-        """Whether the update compares with the real world, not with what is recorded of it."""
+        """Return whether the update compares with the real state, not with the recorded one."""
         stack = self._memory.stack
         return stack.options.converge and stack.action is Action.UPDATE
 
     @property
     def restored(self) -> Mapping[str, Any]:
-        """What a snapshot holds of each resource, where the revision brings one back."""
+        """The snapshot's data for each resource, empty if the revision restores none."""
         return self._brought(Action.RESTORE)
 
     @property
     def adopted(self) -> Mapping[str, Any]:
-        """What a document says of the things that are adopted, by the names of resources."""
+        """The data of a document for each resource, empty if the revision adopts none."""
         return self._brought(Action.ADOPT)
 
     def _brought(self, purpose: Action) -> Mapping[str, Any]:
@@ -142,8 +145,10 @@ class Aim:
         return document.resources if document and document.purpose is purpose else {}
 
     def adopts_late(self) -> bool:
-        """Whether an adoption comes in the course of a later operation, of this stack or of the
-        stack around it: things may differ from what is wanted by now."""
+        """Return whether a later operation, of this stack or its parent, continues an adoption.
+
+        Then objects may differ from the desired state.
+        """
         document = self.revision.document
         late = document is not None and document.late
         return self._memory.stack.action is not Action.ADOPT or late
@@ -152,8 +157,7 @@ class Aim:
 
     @property
     def hidden(self) -> list[str]:
-        """The values of hidden parameters, of this stack's and of those that stacks above passed
-        on. Longer ones come first."""
+        """The values of hidden parameters, also those from parent stacks, longest first."""
         own = () if self.program is None else self.program.scope.hidden
         given = self.revision.facade.get("hidden", ())
         return sorted({*own, *given}, key=lambda text: (-len(text), text))

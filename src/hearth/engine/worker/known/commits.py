@@ -1,4 +1,4 @@
-"""Who waits for the next commit of a stack, and who may join it."""
+"""Tickets for the next commit of a stack, and admission to it."""
 
 import asyncio
 from collections import deque
@@ -12,7 +12,7 @@ Ticket = asyncio.Future[Fate]
 
 
 class Commits:
-    """Tickets of those who wait for a commit; `wake` has the loop write it."""
+    """Tickets of the nodes that wait for a commit; `wake` makes the loop write."""
 
     def __init__(self, wake: Callable[[], None]) -> None:
         self._wake = wake
@@ -22,8 +22,10 @@ class Commits:
         self._queue: deque[asyncio.Future[None]] = deque()  # of those that are not yet
 
     def written(self, *, start: bool = False) -> Ticket:
-        """Return a future of the commit of all that was put so far. With `start` it is about
-        something in `if_current`, and may come back as superseded."""
+        """Return a future of the commit of all changes so far.
+
+        With `start` the change is in `if_current`, and the result may be "superseded".
+        """
         ticket: Ticket = asyncio.get_running_loop().create_future()
         (self._starts if start else self._tickets).append(ticket)
         self._wake()
@@ -36,7 +38,7 @@ class Commits:
         return tickets
 
     def supersede(self) -> None:
-        """Answer those who wait for something in `if_current`: it is not to be written."""
+        """Answer the tickets for changes in `if_current`, which will not be written."""
         starts, self._starts = self._starts, []
         answer(starts, Fate.SUPERSEDED)
 
@@ -44,12 +46,14 @@ class Commits:
 
     @property
     def held_up(self) -> bool:
-        """Whether somebody waits to join a later commit."""
+        """Return whether a node waits to join a later commit."""
         return bool(self._queue)
 
     async def admission(self) -> None:
-        """Wait while enough others are on their way to the next commit: so the first of many calls
-        go out while the intents of the rest are still to be written."""
+        """Wait while enough nodes are on their way to the next commit.
+
+        So the first of many calls are sent while the intents of the others still wait.
+        """
         if self._begun < BEGIN_TOGETHER:
             self._begun += 1
             return
@@ -59,7 +63,7 @@ class Commits:
         await turn
 
     def admit(self) -> None:
-        """Let in the next ones: what begins from now on is for another commit."""
+        """Admit the next nodes: their changes are for the next commit."""
         self._begun = 0
         while self._queue and self._begun < BEGIN_TOGETHER:
             turn = self._queue.popleft()

@@ -1,4 +1,4 @@
-"""Resources of an owned stack as their types see them."""
+"""Contexts of an owned stack's resources, for their types."""
 
 import json
 import logging
@@ -33,7 +33,7 @@ def context_of(
     started_at: float | None = None,
     update_policy: Mapping[str, Any] | None = None,
 ) -> ResourceContext:
-    """Return a record as its type sees it."""
+    """Return the context of a record."""
     now = owned.tools.clock.now()
     return ResourceContext(
         record_id=record.id,
@@ -73,8 +73,10 @@ async def attributes_of(
     ctx: ResourceContext,
     known: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return what the last body gives, and what the template reads beyond that. `known` are
-    attributes that still hold."""
+    """Return the attributes in the last body, and those that the template reads beyond that.
+
+    `known` are attributes that are still valid.
+    """
     attributes = {**(known or {}), **rtype.known_attributes(ctx)}
     for name in owned.aim.reads(record.name, rtype):
         if name not in attributes:
@@ -89,7 +91,7 @@ async def attributes_of(
 
 
 async def _fetched(owned: OwnedStack, url: str) -> str:
-    """Return a file of the stack's revision, else what the address gives."""
+    """Return a file of the stack's revision, or the text at an address."""
     files = owned.aim.revision.files
     return files[url] if url in files else await owned.tools.fetch(url)
 
@@ -105,7 +107,7 @@ def _properties(owned: OwnedStack, reference: str) -> Mapping[str, Any] | None:
 
 
 async def _metadata(owned: OwnedStack, reference: str) -> Mapping[str, Any]:
-    """Return the metadata, as it is in the rows now, of the resource with that reference id."""
+    """Return the current metadata of the resource with that reference id, from its row."""
     for record in owned.memory.records.values():
         if reference in (record.held.reference, record.physical_id):
             if (collected := await _collected(owned, record)) is not None:
@@ -118,7 +120,7 @@ async def _metadata(owned: OwnedStack, reference: str) -> Mapping[str, Any]:
 
 
 async def _collected(owned: OwnedStack, record: Record) -> Mapping[str, Any] | None:
-    """Fetch signals that wait elsewhere into the metadata; return it, or None if there are none."""
+    """Fetch signals from the cloud into the metadata; return it, or None if there are none."""
     rtype = owned.tools.programs.type_of(record)
     if not isinstance(rtype, CollectsSignals):
         return None

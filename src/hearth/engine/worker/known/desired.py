@@ -1,4 +1,4 @@
-"""From an evaluated definition to the desired state of its resource."""
+"""The desired state of a resource, from its evaluated definition."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,7 +15,7 @@ from hearth.template import Evaluated, ResourceDefinition
 
 
 def evaluated_of(aim: Aim, definition: ResourceDefinition, rtype: ResourceType) -> Evaluated:
-    """The evaluated definition; where a snapshot comes back, as its type turns it."""
+    """Return the evaluated definition; a restore applies the type's `restored` to it."""
     evaluated = definition.evaluate(aim.world)
     entry = aim.restored.get(definition.name)
     if entry is None or evaluated.problems or evaluated.unknown or isinstance(rtype, NestedType):
@@ -31,8 +31,11 @@ def desired_of(
     rtype: str,
     resolved: Mapping[str, Any] | None = None,
 ) -> Desired:
-    """The desired state. `resolved` are the properties with names turned into ids (default: as
-    evaluated). Raises `Rejected` or `ResourceFailure` where a value is bad or not known."""
+    """Return the desired state.
+
+    `resolved` are the properties with ids instead of names (default: as evaluated). Raises
+    `Rejected` or `ResourceFailure` for a value that is invalid or not known.
+    """
     if evaluated.problems:
         raise Rejected(evaluated.problems)
     if evaluated.unknown:

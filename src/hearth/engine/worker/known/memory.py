@@ -1,8 +1,8 @@
-"""The rows of an owned stack in memory, and what is to be written of them.
+"""The rows of an owned stack in memory, and the changes to write.
 
-Everything runs on one event loop, so a change needs no lock. Changes are gathered in two sets:
-`always` is written in any case, `if_current` only while the traversal is still ours. Memory is
-ahead of the rows by one commit at most; an `if_current` that is refused is undone here.
+Everything runs on one event loop, so a change needs no lock. There are two change sets: `always` is
+written in any case, `if_current` only while the row still has the traversal that the owner knows.
+Memory is ahead of the rows by one commit at most; if an `if_current` is refused, it is undone here.
 """
 
 from collections.abc import Callable, Mapping
@@ -48,7 +48,7 @@ class Memory:
     # -- reading and committing ------------------------------------------------------------
 
     def load(self, loaded: Loaded) -> None:
-        """Take in all rows."""
+        """Load all rows."""
         self.stack = loaded.stack
         self.traversal_in_row = loaded.stack.traversal
         self.records = {record.id: record for record in loaded.records}
@@ -56,7 +56,7 @@ class Memory:
         self.orphans = list(loaded.orphans)
 
     def reload(self, loaded: Loaded, *, owner: str, epoch: int) -> None:
-        """Take in the rows of a newer operation. Records stay: memory is ahead of their rows."""
+        """Load the rows of a newer operation. Records stay: memory is ahead of their rows."""
         self.undo()
         self.stack = loaded.stack.having(owner=owner, epoch=epoch)
         self.traversal_in_row = loaded.stack.traversal
@@ -64,7 +64,7 @@ class Memory:
         self.stay_ahead()
 
     def stay_ahead(self) -> None:
-        """Lay what is not committed yet over rows that were just read."""
+        """Merge changes that are not committed yet into rows that were just read."""
         for record_id, changed in self.always.data.items():
             self.data[record_id] = _without_none({**self.data.get(record_id, {}), **changed})
         self.metadata.update(self.always.metadata)
@@ -81,12 +81,12 @@ class Memory:
         return traversal, always, if_current
 
     def refused(self) -> None:
-        """Undo the `if_current` of the commit under way, and before it that of the next one."""
+        """Undo the `if_current` of the running commit, and first that of the next one."""
         self.undo()
         self._restore(self._before_commit)
 
     def undo(self) -> None:
-        """Take back what `if_current` has changed."""
+        """Undo the changes of `if_current`."""
         self._restore(self._before)
         self._before, self.if_current = {}, Changes()
 
@@ -100,7 +100,7 @@ class Memory:
     # -- records ---------------------------------------------------------------------------
 
     def put(self, record: Record, *, full: bool = False, if_current: bool = False) -> None:
-        """Change a record; `full` writes all of it, not its state alone."""
+        """Change a record; write all of it if `full`, else its state alone."""
         if record.reason != USUAL_REASON:
             record = record.having(reason=self.mask(record.reason))
         if if_current:
@@ -130,7 +130,7 @@ class Memory:
             changes.delete.append(record.id)
 
     def _is_certain(self, record_id: str) -> None:
-        """What is written in any case is not taken back with an `if_current` that is refused."""
+        """Forget the former version of a record, so that `undo` does not restore it."""
         self._before.pop(record_id, None)
         self._before_commit.pop(record_id, None)
 
@@ -142,7 +142,7 @@ class Memory:
     def note_data(
         self, record_id: str, changed: Mapping[str, str | None], *, if_current: bool = False
     ) -> dict[str, str]:
-        """Change private data, where None deletes an entry; return all of the record's."""
+        """Change private data (None deletes an entry); return all data of the record."""
         self.data[record_id] = _without_none({**self.data.get(record_id, {}), **changed})
         noted = self._set(if_current).data
         noted[record_id] = {**noted.get(record_id, {}), **changed}
@@ -156,18 +156,18 @@ class Memory:
         self._set(if_current).metadata[record_id] = metadata
 
     def note_orphan(self, orphan: Orphan) -> None:
-        """Something may turn up that nobody has recorded."""
+        """Note an object that may exist without being recorded."""
         self.orphans.append(orphan)
         self.always.orphans.append(orphan)
 
     def forget_orphan(self, orphan: Orphan) -> None:
-        """Nothing can turn up any more."""
+        """Forget an orphan that cannot appear any more."""
         if orphan in self.orphans:
             self.orphans.remove(orphan)
             self.always.orphans_gone.append(orphan.id)
 
     def note_user_project(self, project_id: str) -> None:
-        """The tree of stacks has a project for its users."""
+        """Note the project for the users of the tree of stacks."""
         self.always.user_project = (self.stack.root_id, project_id)
         self.stack = self.stack.having(user_project_id=project_id)
 

@@ -1,4 +1,4 @@
-"""All that the nodes of an owned stack, and its operation, are given to work with."""
+"""An owned stack: all that its operation and its nodes work with."""
 
 from collections.abc import Container
 from dataclasses import dataclass, field
@@ -12,8 +12,11 @@ from hearth.engine.worker.ports import Host, Tools
 
 @dataclass(slots=True)
 class OwnedStack:
-    """One owned stack. `aim` is that of the operation it is in now; an older node that looks at it
-    sees the newer operation. `busy` has the ids of the records that nodes work on."""
+    """One owned stack.
+
+    `aim` is that of the current operation; a node of an older operation also sees it. `busy` has
+    the ids of the records that nodes work on.
+    """
 
     tools: Tools
     memory: Memory
@@ -24,7 +27,7 @@ class OwnedStack:
     aim: Aim = field(init=False)
 
     def aim_at(self, aim: Aim) -> None:
-        """Begin an operation: its hidden values are masked from now on."""
+        """Begin an operation: mask its hidden values from now on."""
         self.aim = aim
         self.memory.mask = aim.masked
         self.memory.all_hidden = bool(aim.revision.facade.get("secret", False))

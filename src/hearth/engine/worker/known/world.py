@@ -1,4 +1,4 @@
-"""What is recorded of a stack's resources, as the evaluation of a template sees it."""
+"""The recorded values of a stack's resources, for the evaluation of a template."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from hearth.template import Facade, asked
 class RecordedWorld:
     """The `World` of the compiler over the records of an owned stack.
 
-    `in_charge` maps names to the ids of the records that stand for them.
+    `in_charge` maps names to the ids of the records in charge.
     """
 
     def __init__(
@@ -29,14 +29,14 @@ class RecordedWorld:
         return self._memory.records.get(self.in_charge.get(name, ""))
 
     def reference(self, name: str) -> Any:
-        """What get_resource gives: known once the resource was made."""
+        """Return the value of get_resource; it is known after the create."""
         record = self._record(name)
         if record is None or record.new or record.held.reference is None:
             return Unknown(frozenset({name}))
         return record.held.reference
 
     def attribute(self, name: str, attribute: str, path: Sequence[Any] = ()) -> Any:
-        """A recorded attribute, and what stands at `path` in it; null where nothing does."""
+        """Return a recorded attribute, or its part at `path`; null if there is no such part."""
         record = self._record(name)
         if record is None or record.new:
             return Unknown(frozenset({name}))
@@ -46,10 +46,10 @@ class RecordedWorld:
         return value if rtype is None else rtype.within(attribute, value, path)
 
     def availability_zones(self) -> Any:
-        """Their names."""
+        """Return the names of the availability zones."""
         return UNKNOWN if self.zones is None else list(self.zones)
 
     def secret(self, name: str, attribute: str) -> bool:
-        """Whether something hidden went into the resource: its attributes may show it."""
+        """Return whether a hidden value is in the resource: its attributes may reveal it."""
         record = self._record(name)
         return record is not None and bool(record.held.secret)

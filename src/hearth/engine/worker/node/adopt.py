@@ -1,4 +1,4 @@
-"""Things that exist already: adopted into a stack, or only referred to by an external id."""
+"""Existing objects: adopt them into a stack, or refer to them by an external id."""
 
 import logging
 from collections.abc import Mapping
@@ -29,10 +29,10 @@ FIRST_REVISION = 1  # an adopt makes a stack
 
 
 async def adopt(attempt: Attempt, rtype: ResourceType, desired: Desired) -> Outcome | None:
-    """Take over the thing that the record was given at the start; nothing is called.
+    """Adopt the object that the document names for the record; no write call is sent.
 
-    Return None after an adoption in the course of a later operation: the thing is as the adopted
-    template says, and what this operation does with it is still to be decided.
+    Return None if a later operation continues the adoption: the object is now recorded as the
+    adopted template describes it, and the operation still has to decide what to do with it.
     """
     later = attempt.owned.aim.adopts_late()
     if later:
@@ -59,8 +59,10 @@ async def adopt(attempt: Attempt, rtype: ResourceType, desired: Desired) -> Outc
 async def _as_adopted(
     attempt: Attempt, rtype: ResourceType, desired: Desired
 ) -> tuple[ResourceType, Desired]:
-    """Return the type, and the desired state of the template that came with the document; where
-    that is not known any more, what the cloud shows."""
+    """Return the type and the desired state by the adopted template.
+
+    If that is not known any more, return what the cloud shows.
+    """
     owned, aim = attempt.owned, attempt.owned.aim
     stack = owned.memory.stack
     revision = await owned.tools.store.read(lambda tx: get_revision(tx, stack.id, FIRST_REVISION))
@@ -89,8 +91,11 @@ async def _as_adopted(
 async def _shown(
     attempt: Attempt, rtype: ResourceType, ctx: ResourceContext
 ) -> Mapping[str, Any] | None:
-    """Return the real state, None if it is gone. Without an answer it would be taken for the
-    desired state, so a look is repeated. Raises CloudFault."""
+    """Return the real state, or None if the object is gone. Raises CloudFault.
+
+    A read that fails is repeated: without an answer the desired state would be taken for the real
+    one.
+    """
     looks = 0
     while ctx.physical_id is not None:
         looks += 1
@@ -107,7 +112,10 @@ async def _shown(
 
 
 async def observed(rtype: ResourceType, ctx: ResourceContext) -> Mapping[str, Any] | None:
-    """Return the real state, None if it is gone. What can not be read is taken as it is stored."""
+    """Return the real state, or None if the object is gone.
+
+    Properties that cannot be read are returned as recorded.
+    """
     if ctx.physical_id is None:
         return {} if rtype.immediate else None
     try:
@@ -122,8 +130,10 @@ async def observed(rtype: ResourceType, ctx: ResourceContext) -> Mapping[str, An
 async def outsider(
     attempt: Attempt, rtype: ResourceType, desired: Desired, external_id: str
 ) -> Outcome:
-    """Refer to a thing that is not ours: adopt it, then check it. Raises ResourceFailure for a
-    nested stack, which is always made by the stack around it."""
+    """Adopt and check an object outside the stack, given by its external id.
+
+    Raises ResourceFailure for a nested stack: only its parent stack can create one.
+    """
     if isinstance(rtype, NestedType):
         raise ResourceFailure("StackValidationFailed", "a nested stack can not have an external_id")
     attempt.owned.memory.put(attempt.record.having(physical_id=external_id), if_current=True)

@@ -1,8 +1,8 @@
-"""An attempt at one action on one resource: its intent, its steps, and how its end is recorded.
+"""An attempt at one action on one resource: its intent, its steps, and its end.
 
-Intent, call, answer, end: a write call goes out only after its intent is committed, and what it
-gave is committed before the next call. The next owner of the stack knows the step from the row and
-first searches for the key.
+Intent, call, answer, end: a write call is sent only after its intent is committed, and its result
+is committed before the next call. The next owner of the stack reads the step from the row and first
+searches for the key.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -29,15 +29,17 @@ class Child(Protocol):
     """The nested stack that an attempt waits for."""
 
     def heard(self, message_id: int, ended: ChildEnded) -> bool:
-        """Take in the end of the nested stack's operation; False if it is another one."""
+        """Note the end of the nested stack's operation; return False if it is of another one."""
 
     def cancel(self) -> None:
-        """Have the nested stack start nothing more."""
+        """Make the nested stack start nothing more."""
 
 
 class ChildLink:
-    """What an attempt knows of its nested stack; `asked_by` is the traversal under which it was
-    asked, which never changes."""
+    """What an attempt knows of its nested stack.
+
+    `asked_by` is the traversal that requested the operation of the nested stack; it never changes.
+    """
 
     def __init__(self, asked_by: str) -> None:
         self.asked_by = asked_by
@@ -49,8 +51,10 @@ class ChildLink:
 
 
 class Attempt:
-    """One resource being worked on. `rekey` is called with the old and the new id when a
-    replacement takes the place of its record."""
+    """The work of one node on one resource.
+
+    `rekey` is called with the old and the new id when a replacement takes the place of its record.
+    """
 
     def __init__(
         self,
@@ -76,27 +80,27 @@ class Attempt:
         self._rekey = rekey
 
     def resume(self, row: AttemptRow) -> None:
-        """Go on where an earlier owner was."""
+        """Continue where an earlier owner stopped."""
         self.row = row
         self.began_at = row.started_at
         self._begun = self.committed = True
 
     @property
     def record(self) -> Record:
-        """The record as it is now."""
+        """Return the current version of the record."""
         return self.owned.memory.records[self.record_id]
 
     def move_to(self, new: Record) -> None:
-        """Go on with the record that replaces this one."""
+        """Continue with the record that replaces this one."""
         old, self.record_id = self.record_id, new.id
         self._rekey(old, new.id)
 
     def is_over(self) -> bool:
-        """Whether a newer operation has begun."""
+        """Return whether a newer operation has begun."""
         return self.traversal != self.owned.memory.stack.traversal
 
     def not_stale(self) -> None:
-        """Raise Superseded if nobody wants the end of this any more."""
+        """Raise Superseded if a newer operation has begun or the end of this one is decided."""
         if self.is_over() or self.owned.aim.over:
             raise Superseded
 
@@ -105,14 +109,14 @@ class Attempt:
     def context(
         self, rtype: ResourceType, action: Action, properties: Any, **more: Any
     ) -> ResourceContext:
-        """Return the record as its type sees it during an action; `more` as in `context_of`."""
+        """Return the context of the record during an action; `more` as in `context_of`."""
         return context_of(
             self.owned, self.record, rtype, action,
             properties=properties, started_at=self.began_at, **more,
         )  # fmt: skip
 
     def context_for(self, record: Record, rtype: ResourceType) -> ResourceContext:
-        """Return a record, which may be another one, as its type sees it for a delete."""
+        """Return the context of any record, for a delete."""
         return context_of(
             self.owned, record, rtype, Action.DELETE,
             properties=record.held.properties, started_at=self.began_at,
@@ -130,8 +134,10 @@ class Attempt:
         *,
         show: bool = True,
     ) -> None:
-        """Commit the intent, and with it that the resource is being worked on. `number` counts the
-        attempts from 0; without `show` no event is added."""
+        """Commit the intent, and the state IN_PROGRESS with it.
+
+        `number` counts the attempts from 0; without `show` no event is added.
+        """
         memory = self.owned.memory
         first = not self.committed
         self._begun = True
@@ -173,8 +179,7 @@ class Attempt:
         await self.until_committed()
 
     async def until_committed(self) -> None:
-        """Wait until all that was put so far is in the database. Raises Superseded if the intent
-        was refused."""
+        """Wait for the commit of all changes so far. Raises Superseded if it was refused."""
         starts = self._begun and not self.committed
         fate = await self.owned.commits.written(start=starts)
         if fate is Fate.DONE:
@@ -185,7 +190,7 @@ class Attempt:
     def row_of(
         self, action: Action, phase: str, step: str, number: int, desired: Desired
     ) -> AttemptRow:
-        """Return the row that tells the next owner how far this is."""
+        """Return the row that shows the next owner the progress of this attempt."""
         return AttemptRow(
             self.record_id, self.traversal, self.kind.value, action.value, phase, step, number,
             self.began_at, desired,
@@ -201,10 +206,11 @@ class Attempt:
         *,
         first: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """Run all steps of an action, from the first or from where an earlier owner was.
+        """Run all steps of an action, from the first or from the step where an earlier owner
+        stopped.
 
-        `first` is done before the call of the first one; a stop may end it, so what an earlier call
-        made has been looked for by then.
+        `first` runs before the call of the first step. A stop may end `first`, so the search for
+        the result of an earlier call comes before it.
         """
         steps = self.steps_of(rtype, ctx, action)
         row, self.row = self.row, None
@@ -244,8 +250,9 @@ class Attempt:
     def steps_of(
         self, rtype: ResourceType, ctx: ResourceContext, action: Action
     ) -> tuple[Step, ...]:
-        """Return the type's steps; where a snapshot is wanted first, those that make one and
-        delete."""
+        """Return the type's steps; with the deletion policy Snapshot those that snapshot and
+        delete.
+        """
         record = self.record
         snapshot = self.kind is NodeKind.CLEANUP and record.held.deletion_policy == "Snapshot"
         if snapshot and record.held.reference is not None and rtype.snapshot_policy_allowed:
@@ -257,13 +264,13 @@ class Attempt:
     async def succeed(
         self, rtype: ResourceType, ctx: ResourceContext, desired: Desired, action: Action
     ) -> Outcome:
-        """Record that the action, and with it the node, ended well."""
+        """Record that the action and its node succeeded."""
         return Done(await self.conclude(rtype, ctx, desired, action), action)
 
     async def conclude(
         self, rtype: ResourceType, ctx: ResourceContext, desired: Desired, action: Action
     ) -> Record:
-        """Record that the action ended well."""
+        """Record that the action succeeded."""
         owned = self.owned
         await self.calls.sweep(rtype, ctx)
         known = self.record.held.attributes if self.child.unchanged else None
@@ -284,8 +291,7 @@ class Attempt:
         return ended
 
     def fail(self, failure: ResourceFailure) -> str | None:
-        """Record that the action failed; return the reason for the stack, or None if the record is
-        gone."""
+        """Record a failure; return the stack's reason, or None if the record is gone."""
         record = self.owned.memory.records.get(self.record_id)
         if record is None:
             return None
@@ -296,7 +302,7 @@ class Attempt:
         return f"Resource {record.action} failed: {reason}"
 
     def end_badly(self, record: Record, reason: str) -> None:
-        """Record that the action failed, in the state of `record`."""
+        """Record that the action failed, with the state of `record`."""
         memory = self.owned.memory
         failed = record.having(
             status=Status.FAILED, reason=reason, updated_at=self.owned.tools.clock.now()
@@ -311,7 +317,7 @@ class Attempt:
         self.end_row()
 
     def end_row(self) -> None:
-        """Delete the row, and the messages that were waited for."""
+        """Delete the row, and the messages for which this attempt waited."""
         memory = self.owned.memory
         if not self.committed:  # it ends before it could begin
             nodes = memory.if_current.nodes
@@ -322,14 +328,14 @@ class Attempt:
         memory.always.read += [message for message, _ in self.child.early]
 
     def start_over(self) -> None:
-        """One action has ended, and another may begin with an intent of its own."""
+        """Forget the action that has ended: another may begin with an intent of its own."""
         self.row, self._begun, self.committed = None, False, False
 
 
 def held(
     desired: Desired, rtype: ResourceType, ctx: ResourceContext, attributes: Mapping[str, Any]
 ) -> Held:
-    """Return what a record holds after a success."""
+    """Return the held values of a record after a success."""
     return Held(
         definition=desired.definition,
         kind=desired.kind,

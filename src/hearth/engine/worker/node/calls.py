@@ -1,6 +1,7 @@
-"""Calls of one resource: made, looked for when no answer came, polled, and what they gave recorded.
+"""The calls for one resource: send, search after a lost answer, poll, and record the results.
 
-A call without an answer is looked for before it is made again, and leaves an orphan behind.
+If an answer is lost, the engine searches for the result before it repeats the call, and notes an
+orphan.
 """
 
 import asyncio
@@ -34,8 +35,11 @@ UNKNOWN = (
 
 
 class CloudCalls:
-    """The calls of a node for its record, which `record` returns as it is now. `until_committed`
-    waits until all that was put so far is in the database."""
+    """The calls of a node for its record.
+
+    `record` returns the current version of the record. `until_committed` waits until all changes so
+    far are committed.
+    """
 
     def __init__(
         self,
@@ -51,32 +55,33 @@ class CloudCalls:
         self._look = asyncio.Event()
 
     def rest(self, until: float) -> None:
-        """Nothing is under way before `until`, unless news comes."""
+        """Note that nothing runs before `until`, unless a message arrives."""
         self.rests_until = until
         if self._owned.host.handing_over:
             self._owned.host.wake()
 
     def stop(self, why: str) -> None:
-        """Break off at the next pause; a call under way is not cut."""
+        """Stop at the next pause; a running call is not interrupted."""
         self._stopped = why
         self._look.set()
 
     def look(self) -> None:
-        """End a pause that waits for news."""
+        """End a pause, because something may have changed."""
         self._look.set()
 
     def not_stopped(self) -> None:
-        """Raise Stopped if it was stopped."""
+        """Raise Stopped if the node was stopped."""
         if self._stopped is not None:
             raise Stopped(self._stopped)
 
     async def call(
         self, rtype: ResourceType, step: Step, ctx: ResourceContext, *, lost: bool = False
     ) -> Made | None:
-        """The write call. Without an answer it is looked for before it is made again.
+        """Send the write call of a step. If the answer is lost, search for the result before a
+        retry.
 
-        `lost`: an earlier attempt may have made something, and only to do it again can tell what;
-        no stop forbids that.
+        `lost`: an earlier attempt may have created something that only a repeated call can find, so
+        a stop does not prevent the call.
         """
         passing, broken = 0, 0
         while True:
@@ -115,7 +120,7 @@ class CloudCalls:
             await (asyncio.sleep(pause_s) if lost else self.pause(pause_s))
 
     async def _sent(self, rtype: ResourceType, step: Step, ctx: ResourceContext) -> Made | None:
-        """What the call gave. An answer that lacks what it must have is none."""
+        """Return the result of a call. An answer that lacks a required part counts as lost."""
         try:
             return await step.do(ctx)
         except UNREADABLE as problem:
@@ -126,8 +131,11 @@ class CloudCalls:
     async def looked_for(
         self, rtype: ResourceType, step: Step, ctx: ResourceContext
     ) -> Made | None:
-        """What an attempt made. Where there is no way to look, the step itself looks when it is
-        made again, once the attempt has landed; a second delete does no harm."""
+        """Return the result of an attempt whose answer was lost, or None.
+
+        A step without `find` waits until the attempt must be visible, then repeats the call: such a
+        step finds the result itself, and a second delete does no harm.
+        """
         if step.find is not None:
             return await self.find(rtype, step, ctx)
         if rtype.service is not None and ctx.action in (Action.CREATE, Action.UPDATE):
@@ -135,8 +143,10 @@ class CloudCalls:
         return None
 
     async def find(self, rtype: ResourceType, step: Step, ctx: ResourceContext) -> Made | None:
-        """Look for what an attempt made, for as long as it may be there and not be seen. Only a
-        look that was answered tells that there is nothing; what may be there is watched for."""
+        """Search for the result of an attempt, as long as it may exist and not be visible yet.
+
+        Only an answered search shows that there is nothing. If the search fails, note an orphan.
+        """
         assert step.find is not None
         until = self._owned.tools.clock.monotonic() + rtype.visibility_delay_s
         unanswered = 0
@@ -155,7 +165,7 @@ class CloudCalls:
             await asyncio.sleep(LOOK_AGAIN_S)
 
     def absorb(self, made: Made | None, ctx: ResourceContext) -> None:
-        """What a call gave, in memory and for the next commit."""
+        """Write the result of a call into memory, for the next commit."""
         if made is None:
             return
         memory, record = self._owned.memory, self._record()
@@ -197,7 +207,7 @@ class CloudCalls:
             await self.pause(after_s, wakes=True)
 
     async def pause(self, seconds: float, *, wakes: bool = False) -> None:
-        """Rest; a stop, or with `wakes` any news, ends it."""
+        """Pause; a stop ends it, and with `wakes` also a message."""
         self.rest(self._owned.tools.clock.now() + seconds)
         try:
             with suppress(TimeoutError):
@@ -210,7 +220,7 @@ class CloudCalls:
         self.not_stopped()
 
     async def stop_or(self, future: "asyncio.Future[Any]") -> str | None:
-        """Wait for a future or a stop; gives why it was stopped."""
+        """Wait for a future or a stop; return the reason of the stop, or None."""
         stop = asyncio.get_running_loop().create_task(self._look.wait())
         try:
             await asyncio.wait({stop, future}, return_when=asyncio.FIRST_COMPLETED)
@@ -222,7 +232,7 @@ class CloudCalls:
     # -- orphans----------------------------------------------------------------------------
 
     def orphaned(self, rtype: ResourceType, ctx: ResourceContext, why: str) -> None:
-        """An attempt to create ended without an answer: what it made may turn up later."""
+        """Note an orphan, if a create call ended without an answer."""
         if ctx.action is not Action.CREATE:
             return
         if not rtype.has_key(ctx.properties):  # nothing could be looked for
@@ -234,7 +244,7 @@ class CloudCalls:
         self.watch_for(rtype.name, ctx.properties, why)
 
     def watch_for(self, kind_name: str, properties: Mapping[str, Any], why: str) -> None:
-        """Something of this type may turn up under the record's key."""
+        """Note that an object of this type may appear under the record's key."""
         owned, record = self._owned, self._record()
         facts = {"name": record.name, "properties": dict(properties), "why": why}
         clock = owned.tools.clock
@@ -245,7 +255,7 @@ class CloudCalls:
         )
 
     async def find_unrecorded(self, rtype: ResourceType, ctx: ResourceContext) -> None:
-        """A record without physical id, of which an attempt may have made something after all."""
+        """Search for the object of a record without physical id, if it may have an orphan."""
         if not orphans.of(self._owned, self._record().id):
             return
         for unanswered in range(PASSING_MAX + 1):
@@ -264,10 +274,10 @@ class CloudCalls:
     async def sweep(
         self, rtype: ResourceType, ctx: ResourceContext, *, for_good: bool = False
     ) -> None:
-        """Delete what turned up under the record's key beside the recorded thing.
+        """Delete objects under the record's key beside the recorded one.
 
-        What could not be looked for or deleted now is watched for later. With `for_good`, when the
-        record is about to go, all of it is gone in the end: after as long as anything may turn up.
+        If a search or a delete fails now, the engine repeats it later. With `for_good` the record
+        is about to go: wait until no such object can appear any more, and delete all.
         """
         wait_s = self._owned.tools.orphan_watch_s if for_good else rtype.visibility_delay_s
         for orphan in orphans.of(self._owned, self._record().id):

@@ -1,6 +1,7 @@
-"""A nested stack as a resource: its operation is requested in the commit that starts the node.
+"""A nested stack as a resource: the commit that starts the node also requests its operation.
 
-No polling: the child's end is a message to its parent, read in the commit that ends the node.
+No polling: at the end of its operation the nested stack sends its parent a message, which is marked
+as read in the commit that ends the node.
 """
 
 import asyncio
@@ -48,10 +49,10 @@ class ChildStack:
     async def carry_out(
         self, rtype: NestedType, ctx: ResourceContext, action: Action, begin: Begin | None = None
     ) -> None:
-        """Ask for it, wait for its end. Raises ResourceFailure with the child's failure.
+        """Request the operation and wait for its end. Raises ResourceFailure with its failure.
 
-        `begin` puts the intent, together with which the asking is committed; without it an earlier
-        owner did both. A group may ask for one thing after the other.
+        `begin` adds the intent, which is committed together with the request; without `begin` an
+        earlier owner did both. A group may need several requests, one after the other.
         """
         if begin is not None:
             there = action is Action.CREATE or await self._look(rtype, ctx, action)
@@ -80,7 +81,7 @@ class ChildStack:
                 self._owned.memory.note_metadata(ctx.record_id, metadata)
 
     async def _look(self, rtype: NestedType, ctx: ResourceContext, action: Action) -> bool:
-        """Read what the request needs, before anything is put; return whether there is a child."""
+        """Read what the request needs; return whether the nested stack exists."""
         if self._child_id is None or not await is_there(self._attempt):
             return False
         if action is Action.UPDATE and rtype.regroups:
@@ -92,7 +93,7 @@ class ChildStack:
     async def _regroup(
         self, rtype: NestedType, ctx: ResourceContext, ended: ChildEnded
     ) -> ChildEnded:
-        """Ask for what follows, as long as something does; return the last answer."""
+        """Request the next batches as long as there are any; return the last end."""
         while True:
             failed = ended.status is not Status.COMPLETE
             if failed or self._child is None or self._child.more or rtype.balancers(ctx):
@@ -117,8 +118,10 @@ class ChildStack:
     async def _prepare(
         self, rtype: NestedType, ctx: ResourceContext, action: Action
     ) -> Exception | None:
-        """Prepare what a child needs; return why that fails. Members that will change get no more
-        work."""
+        """Prepare the desired nested stack; return the exception if that fails.
+
+        Load balancers no longer use the members that will change.
+        """
         if action not in (Action.CREATE, Action.UPDATE):
             return None
         try:
@@ -131,7 +134,7 @@ class ChildStack:
         return None
 
     async def _pause(self, seconds: float) -> None:
-        """Between two batches. Raises Stopped where nothing shall follow any more."""
+        """Pause between two batches. Raises Stopped if no batch may follow."""
         if seconds:
             await self._attempt.calls.pause(seconds)
         self._attempt.calls.not_stopped()
@@ -143,7 +146,7 @@ class ChildStack:
     def _ask(
         self, rtype: NestedType, ctx: ResourceContext, action: Action, *, there: bool, first: bool
     ) -> bool:
-        """Put the request beside the intent; return False where nothing is to be asked."""
+        """Add the request to the intent's commit; return False if none is needed."""
         owned = self._owned
         match action:
             case Action.CREATE | Action.ADOPT:
@@ -225,7 +228,7 @@ class ChildStack:
         changes.operate.append((self._child_id, operation))
 
     def _stands(self, rtype: NestedType) -> bool:
-        """Whether a child that is so already may be left alone: what is read of it is recorded."""
+        """Return whether an unchanged nested stack needs no operation."""
         owned, record = self._owned, self._attempt.record
         module = owned.aim.program.resources[record.name].child
         if module is None or owned.tools.plugins:
@@ -234,7 +237,7 @@ class ChildStack:
         return known and owned.tools.programs.leaves_alone(module)
 
     def _keep(self, ctx: ResourceContext, child: Child, *, if_current: bool = True) -> None:
-        """Note private data that goes with the new definition."""
+        """Record private data that belongs to the new definition."""
         changed = dict(child.data)
         if DOCUMENT in ctx.data:
             changed[DOCUMENT] = None
@@ -276,8 +279,10 @@ class ChildStack:
         return self._heard.result()
 
     def heard(self, message_id: int, ended: ChildEnded) -> bool:
-        """Take in the end of the child's operation; False if it is another one. The message is read
-        once the resource's end is committed."""
+        """Note the end of the nested stack's operation; return False if it is of another one.
+
+        The message is marked as read when the resource's end is committed.
+        """
         if ended.asked_by != self._link.asked_by or self._heard.done():
             return False
         self._heard.set_result(ended)
@@ -285,14 +290,14 @@ class ChildStack:
         return True
 
     def cancel(self) -> None:
-        """Have the child start nothing more."""
+        """Make the nested stack start nothing more."""
         self._cancelled = True
         if self._child_id is not None and not self._heard.done():
             self._owned.memory.always.cancel.append((self._child_id, False))
 
 
 def _definitions(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the definitions of the members of a group that is adopted, by their names."""
+    """Return the definitions of the members of an adopted group, by name."""
     template = document.get("template") or {}
     known = json.loads(template) if isinstance(template, str) else template
     told = known.get("resources", {})
@@ -300,8 +305,10 @@ def _definitions(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _failure(ended: ChildEnded) -> ResourceFailure:
-    """Return the child's failure; the parent puts its own path before it. Source: spec/engine.md,
-    31."""
+    """Return the nested stack's failure; the parent puts its own path before it.
+
+    Source: spec/engine.md, 31.
+    """
     reason = ended.failure or ended.reason
     head, _, rest = reason.partition(" failed: ")
     text = rest if rest and head.startswith("Resource ") else reason
@@ -314,7 +321,7 @@ def _failure(ended: ChildEnded) -> ResourceFailure:
 
 
 def _asked(ask: Callable[[ResourceContext], Found], ctx: ResourceContext) -> Found:
-    """Return what a type answers; what it finds impossible is a failure of the resource."""
+    """Return a type's answer; an error of the type becomes a failure of the resource."""
     try:
         return ask(ctx)
     except ValueError as problem:
@@ -322,7 +329,7 @@ def _asked(ask: Callable[[ResourceContext], Found], ctx: ResourceContext) -> Fou
 
 
 async def is_there(attempt: Attempt) -> bool:
-    """Whether the attempt's record has its nested stack."""
+    """Return whether the nested stack of the attempt's record exists."""
     child_id = attempt.record.physical_id
     if child_id is None or child_id == attempt.child.seen:
         return child_id is not None
@@ -332,7 +339,7 @@ async def is_there(attempt: Attempt) -> bool:
 
 
 async def nested_failed(attempt: Attempt) -> bool:
-    """Whether it was the nested stack's own check that failed: then it is updated."""
+    """Return whether the nested stack's own check failed: then an update repairs it."""
     child_id = attempt.record.physical_id
     if child_id is None:
         return False

@@ -1,4 +1,4 @@
-"""The cleanup node of a resource: delete the physical thing, then the record."""
+"""The clean-up node of a resource: delete the object, then the record."""
 
 from functools import partial
 
@@ -45,7 +45,7 @@ async def clean_up(attempt: Attempt) -> Outcome:
 
 
 async def _delete(attempt: Attempt, rtype: ResourceType, ctx: ResourceContext) -> None:
-    """Delete the physical thing, again as long as a conflict may pass."""
+    """Delete the object; repeat the call while a conflict may pass."""
     owned, record = attempt.owned, attempt.record
     desired = Desired(
         "", record.held.kind, {}, {}, record.held.properties, (), {}, "", record.requires
@@ -83,7 +83,7 @@ async def _delete(attempt: Attempt, rtype: ResourceType, ctx: ResourceContext) -
 
 
 async def _used_by(rtype: ResourceType, ctx: ResourceContext) -> str:
-    """Return words for what keeps the thing from being deleted, empty where that is not known."""
+    """Return words that name what still uses the object, empty if that is not known."""
     try:
         users = await rtype.used_by(ctx)
     except CloudFault:  # the conflict itself is what counts
@@ -93,7 +93,7 @@ async def _used_by(rtype: ResourceType, ctx: ResourceContext) -> str:
 
 
 def _removed(owned: OwnedStack, record: Record) -> Removed:
-    """What the record stood for is gone, or stays without it: the record goes."""
+    """Delete the record, because its object is gone or stays without it."""
     gone = record.having(status=Status.COMPLETE, reason=USUAL_REASON)
     owned.memory.event(gone, Status.COMPLETE)
     return Removed(gone)

@@ -1,4 +1,4 @@
-"""Creating a resource, again after a failed attempt, and what a replacement takes from others."""
+"""Create a resource, retry a failed create, and let a replacement take over from older records."""
 
 import logging
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 async def create(
     attempt: Attempt, rtype: ResourceType, desired: Desired, number: int = 0
 ) -> Outcome:
-    """Create, and create again after removing what was made, as often as is allowed."""
+    """Create; after a failure delete the object and retry, as often as allowed."""
     while True:
         policy = desired.update_policy
         ctx = attempt.context(rtype, Action.CREATE, desired.properties, update_policy=policy)
@@ -48,8 +48,10 @@ async def create(
 async def removed(
     attempt: Attempt, rtype: ResourceType, desired: Desired, number: int, failure: ResourceFailure
 ) -> int:
-    """Remove what the last attempt left, pause, and return the number of the next one. A removal
-    that meets a conflict counts as an attempt, too. Raises ResourceFailure."""
+    """Delete the object of the last attempt, pause, and return the number of the next attempt.
+
+    A delete that meets a conflict counts as an attempt, too. Raises ResourceFailure.
+    """
     while True:
         number += 1
         try:
@@ -68,7 +70,7 @@ async def removed(
 async def _again(
     attempt: Attempt, rtype: ResourceType, desired: Desired, number: int, failure: ResourceFailure
 ) -> None:
-    """Between two attempts: show the failure, remove what was made, pause."""
+    """Show the failure of an attempt, delete its object, and pause."""
     owned = attempt.owned
     reason = failure.reason(attempt.record.name)
     failed = attempt.record.having(status=Status.FAILED, reason=reason)
@@ -91,8 +93,10 @@ async def _again(
 
 
 async def give_way(attempt: Attempt) -> None:
-    """Have the records that this one replaces give up what it needs, whether or not they did. One
-    that was never complete is deleted: nothing is built upon it."""
+    """Make the records that this one replaces free what it needs, even if they have done so before.
+
+    The object of a failed create is deleted: nothing depends on it.
+    """
     owned = attempt.owned
     for old in others_of(attempt):
         rtype = owned.tools.programs.type_of(old)
@@ -107,7 +111,7 @@ async def give_way(attempt: Attempt) -> None:
 
 
 async def take_back(attempt: Attempt, rtype: ResourceType) -> bool:
-    """Give a replaced resource back what its replacement took; return False if it is gone."""
+    """Undo what a replaced resource gave up for its replacement; return False if it is gone."""
     ctx = attempt.context(rtype, Action.RESTORE, attempt.record.held.properties)
     steps = rtype.taken_back_steps(ctx)
     if not steps:
@@ -130,13 +134,13 @@ async def take_back(attempt: Attempt, rtype: ResourceType) -> bool:
 
 
 def others_of(attempt: Attempt) -> list[Record]:
-    """Return the other records of that name, but for those that are being deleted."""
+    """Return the other records of that name, without those that are being deleted."""
     found = attempt.owned.aim.namesakes(attempt.record)
     return [one for one in found if one.action is not Action.DELETE or one.failed]
 
 
 def _makes_way(attempt: Attempt, one: Record) -> bool:
-    """Whether a record was replaced by the attempt's, at once or in the end."""
+    """Return whether the attempt's record has replaced another one, directly or through others."""
     seen: set[str] = set()
     after = one.replaced_by
     while after is not None and after not in seen:
@@ -149,7 +153,7 @@ def _makes_way(attempt: Attempt, one: Record) -> bool:
 
 
 async def _gone_before(attempt: Attempt, rtype: ResourceType, ctx: ResourceContext) -> None:
-    """Delete what stands in the way of its replacement; its cleanup repeats that if it stays."""
+    """Delete an object before its replacement is created; on failure, clean-up repeats it."""
     try:
         await aside(attempt, rtype, ctx, rtype.steps(Action.DELETE, ctx))
     except (CloudFault, ResourceFailure) as problem:
@@ -162,8 +166,10 @@ async def _gone_before(attempt: Attempt, rtype: ResourceType, ctx: ResourceConte
 async def aside(
     attempt: Attempt, rtype: ResourceType, ctx: ResourceContext, steps: Sequence[Step]
 ) -> None:
-    """Run steps on a record beside the action: they may be run again, so no intent is kept. What
-    one of them notes is committed before the next."""
+    """Run steps on a record outside of its action; they can be repeated, so they need no intent.
+
+    The private data from a step is committed before the next step.
+    """
     for step in steps:
         made = await attempt.calls.call(rtype, step, ctx)
         if made is not None and made.data:

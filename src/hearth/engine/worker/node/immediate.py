@@ -1,6 +1,6 @@
-"""Nodes that need no call: types without I/O, records without anything physical, retained things.
+"""Nodes that need no call: types without I/O, records without an object, retained objects.
 
-Their start and their end are one commit, so a chain of them may end many generations at once.
+Their start and their end are one commit, so one commit may end a long chain of them.
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ from hearth.resources.capabilities import NestedType
 
 
 def handles(owned: OwnedStack, node: Node, record: Record) -> bool:
-    """Whether the node can be carried out at once."""
+    """Return whether the node can be carried out at once."""
     programs = owned.tools.programs
     if node.kind is NodeKind.CLEANUP:
         if record.new and record.physical_id is None:
@@ -38,15 +38,17 @@ def handles(owned: OwnedStack, node: Node, record: Record) -> bool:
 
 
 def left_alone(owned: OwnedStack, record: Record, rtype: ResourceType | None) -> bool:
-    """Whether the record is deleted and the thing stays; a nested stack is deleted, and retains
-    its own things."""
+    """Return whether the record is deleted and its object stays.
+
+    A nested stack is always deleted; it retains its own objects.
+    """
     if record.held.deletion_policy == "Retain" or _handed_on(owned, record):
         return True
     return owned.aim.retains(record) and (rtype is None or not isinstance(rtype, NestedType))
 
 
 def _handed_on(owned: OwnedStack, record: Record) -> bool:
-    """Whether the replacement of a record has its physical id, as things known by a name have."""
+    """Return whether the replacement of a record has the same physical id."""
     if record.physical_id is None or record.replaced_by is None:
         return False
     return any(
@@ -56,7 +58,7 @@ def _handed_on(owned: OwnedStack, record: Record) -> bool:
 
 
 def carry_out(owned: OwnedStack, node: Node, record: Record) -> Outcome:
-    """Carry out the node, from its start to its end. May raise Deferred before it does anything."""
+    """Carry out the whole node. May raise Deferred, before it changes anything."""
     if node.kind is NodeKind.CLEANUP:
         return _remove(owned, record)
     aim = owned.aim
@@ -174,9 +176,9 @@ def keep(
     attributes: dict[str, Any],
     reference: str | None,
 ) -> None:
-    """Leave the resource as it is. A row is written only if what it was built upon has moved.
+    """Leave the resource as it is; write a row only if the ids that it requires have changed.
 
-    `reference` is for a record whose create failed, and which is in the desired state after all.
+    `reference` is for a record whose create failed and which is in the desired state after all.
     """
     memory = owned.memory
     if record.failed:
@@ -211,7 +213,7 @@ def keep(
 
 
 def replacement(owned: OwnedStack, old: Record, desired: Desired, *, late: bool) -> Record:
-    """Return a new record in place of `old`, whose cleanup node deals with the old thing."""
+    """Return a new record in place of `old`, whose clean-up node deletes the old object."""
     memory = owned.memory
     now = owned.tools.clock.now()
     revision = memory.stack.revision
@@ -238,7 +240,7 @@ def replacement(owned: OwnedStack, old: Record, desired: Desired, *, late: bool)
 
 
 def fail(owned: OwnedStack, record: Record, failure: ResourceFailure) -> Failed:
-    """Record that the node failed without anything having been done."""
+    """Record that the node failed before it did anything."""
     memory = owned.memory
     action = Action.CREATE if record.new else Action.UPDATE
     reason = failure.reason(record.name)

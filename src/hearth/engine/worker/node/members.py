@@ -25,7 +25,7 @@ BUSY_PAUSE_S = 2.0
 
 
 async def read_members(owned: OwnedStack, ctx: ResourceContext) -> None:
-    """Have the type see the members of its group as they are now."""
+    """Read the current members of a group into its context."""
     child_id = ctx.physical_id
     if child_id is not None:
         ctx.members, ctx.definitions = await owned.tools.store.read(
@@ -36,7 +36,7 @@ async def read_members(owned: OwnedStack, ctx: ResourceContext) -> None:
 async def balance(
     owned: OwnedStack, rtype: NestedType, ctx: ResourceContext, *, without: Collection[str] = ()
 ) -> None:
-    """Pass on to the load balancers of a group which of its members are well. Raises CloudFault."""
+    """Make the healthy members of a group the members of its load balancers. Raises CloudFault."""
     balancers = rtype.balancers(ctx)
     well = [
         str(one["reference"])
@@ -68,8 +68,10 @@ async def _set_instances(
 
 
 async def record_end(owned: OwnedStack, message: int, ended: ChildEnded) -> bool:
-    """Record the end of a nested stack's operation that no node waits for: it was scaled, or
-    worked on by itself. Return whether the parent of this stack may read something new."""
+    """Record the end of a nested stack's operation that no node waits for, such as a scaling.
+
+    Return whether the parent of this stack may read a new value.
+    """
     changed = False
     try:
         record = owned.memory.records.get(ended.record or "")
@@ -114,7 +116,7 @@ async def _take_in(owned: OwnedStack, record: Record, ended: ChildEnded) -> bool
 def _notice(
     owned: OwnedStack, rtype: NestedType, ctx: ResourceContext, note: Scaled, ended: ChildEnded
 ) -> ScalingNotice:
-    """Return how a scaling ended, for those who follow the messages."""
+    """Return the notification about the end of a scaling."""
     failed = ended.status is not Status.COMPLETE
     name = ctx.physical_name
     message = ended.reason if failed else f"End resizing the group {name}"

@@ -1,7 +1,7 @@
-"""Orphans: what a call whose answer was lost may have made.
+"""Orphans: objects that a call whose answer was lost may have created.
 
-During an operation each node looks for its own. Later the stack comes due for a few more looks, as
-long as a call may still be on its way.
+During an operation each node searches for its own orphans. Later the stack becomes due for a few
+more searches, as long as a call may still arrive.
 """
 
 import asyncio
@@ -23,14 +23,15 @@ LOOKS = (0.25, 0.5, 1.0)  # when it is looked, as shares of the time an orphan i
 
 
 def of(owned: OwnedStack, record_id: str) -> list[Orphan]:
-    """Return what may still turn up under one record's key."""
+    """Return the orphans under one record's key."""
     return [orphan for orphan in owned.memory.orphans if orphan.resource_id == record_id]
 
 
 async def sweep(rtype: ResourceType, ctx: ResourceContext) -> bool:
-    """Delete what has a record's key beside the recorded thing; return whether there was any.
+    """Delete the objects under a record's key beside the recorded one; return whether there were
+    any.
 
-    A delete may fail, or take its time: repeat until nothing is found.
+    A delete may fail or take time: repeat until nothing is found.
     """
     turned_up = await rtype.orphans(ctx)
     for found in turned_up:
@@ -40,7 +41,7 @@ async def sweep(rtype: ResourceType, ctx: ResourceContext) -> bool:
 
 
 async def watch(owned: OwnedStack) -> None:
-    """Look once for all orphans, but those of records that a node works on."""
+    """Search once for all orphans, except those of records that a node works on."""
     for orphan in list(owned.memory.orphans):
         if orphan.resource_id in owned.busy:
             continue
@@ -63,15 +64,14 @@ async def watch(owned: OwnedStack) -> None:
 
 
 def rest_s(owned: OwnedStack, orphan: Orphan, watched_s: float) -> float:
-    """Return the seconds until an orphan has been watched for so long, whatever the wall clock
-    does."""
+    """Return the seconds until an orphan has been watched for `watched_s`."""
     clock = owned.tools.clock
     rest = orphan.since + watched_s - clock.now()
     return rest if orphan.heard is None else max(rest, orphan.heard + watched_s - clock.monotonic())
 
 
 async def outwait(owned: OwnedStack) -> None:
-    """Watch until no orphan can turn up any more."""
+    """Search until no orphan can appear any more."""
     watched_s = owned.tools.orphan_watch_s
     while owned.memory.orphans:
         await watch(owned)
@@ -81,7 +81,7 @@ async def outwait(owned: OwnedStack) -> None:
 
 
 def next_look(owned: OwnedStack) -> float | None:
-    """Return when the next look is due; None without orphans."""
+    """Return the time of the next search, or None without orphans."""
     now, watched_s = owned.tools.clock.now(), owned.tools.orphan_watch_s
     looks = [
         next((at for share in LOOKS if (at := s.since + share * watched_s) > now), now + AGAIN_S)

@@ -1,4 +1,4 @@
-"""How a node ended: what its task returns, or what was decided without one."""
+"""The outcome of a node: the result of its task, or a result that needed no task."""
 
 from dataclasses import dataclass
 
@@ -8,8 +8,11 @@ from hearth.model.state import Action
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """It ended well. With a `record`, a hook after its `action` may still hold the node up;
-    `if_current`: its end is in that change set."""
+    """The node succeeded.
+
+    With a `record`, a hook after its `action` may still hold the node. `if_current`: the end is in
+    that change set.
+    """
 
     record: Record | None = None
     action: Action | None = None
@@ -18,7 +21,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """The physical thing is gone, and the record goes unless a hook holds it up."""
+    """The object is gone; the record is deleted unless a hook holds it."""
 
     record: Record
     if_current: bool = False
@@ -26,8 +29,11 @@ class Removed:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """It ended badly; the reason is that of the stack. With `whole` it fails the operation that
-    the stack is in now, though the node belongs to an older one."""
+    """The node failed; `reason` is for the stack.
+
+    With `whole` it fails the current operation of the stack even if the node belongs to an older
+    one.
+    """
 
     reason: str
     whole: bool = False

@@ -1,4 +1,4 @@
-"""Deleting a snapshot: what its resources left in the cloud, then its row."""
+"""Delete a snapshot: the objects that its resources left in the cloud, then its row."""
 
 import asyncio
 import logging
@@ -36,20 +36,21 @@ async def drop(owned: OwnedStack, snapshot: Snapshot) -> str | None:
 
 
 async def drop_all(owned: OwnedStack, resources: Mapping[str, Any]) -> str | None:
-    """Delete what the resources of a document left; return why that failed, or None."""
+    """Delete the snapshot data of a document's resources; return why that failed, or None."""
     calls = [_drop_one(owned, name, entry) for name, entry in _entries(resources)]
     failures = [why for why in await asyncio.gather(*calls) if why is not None]
     return failures[0] if failures else None
 
 
 async def drop_taken(owned: OwnedStack, child_id: str) -> str | None:
-    """Delete what a nested stack has taken for a snapshot that was given up; return why that
-    failed, or None."""
+    """Delete what a nested stack created for an abandoned snapshot; return why that failed, or
+    None.
+    """
     return await drop_all(owned, await taken_by(owned, child_id))
 
 
 async def taken(owned: OwnedStack, record: Record, data: Mapping[str, str]) -> dict[str, Any]:
-    """Return what a resource has left in the cloud for a snapshot, as in a document."""
+    """Return what a resource created in the cloud for a snapshot, as a document has it."""
     entry: dict[str, Any] = {
         "type": record.type,
         "kind": record.held.kind,
@@ -63,7 +64,7 @@ async def taken(owned: OwnedStack, record: Record, data: Mapping[str, str]) -> d
 
 
 async def taken_by(owned: OwnedStack, child_id: str) -> dict[str, Any]:
-    """Return the resources of a nested stack with what they have taken for a snapshot."""
+    """Return the resources of a nested stack with what they created for a snapshot."""
 
     def look(tx: Tx) -> dict[str, Any]:
         row = claim.row(tx, child_id)
@@ -94,12 +95,12 @@ async def _drop_one(owned: OwnedStack, name: str, entry: Mapping[str, Any]) -> s
 
 
 def _untouched(entry: Mapping[str, Any]) -> bool:
-    """Whether a snapshot did not get as far as that resource."""
+    """Return whether a snapshot failed before it reached that resource."""
     return bool(entry.get("action", Action.SNAPSHOT) != Action.SNAPSHOT)
 
 
 async def drop_one(rtype: ResourceType, ctx: ResourceContext) -> str | None:
-    """Delete what one resource left of a snapshot; return why that failed, or None."""
+    """Delete what one resource created for a snapshot; return why that failed, or None."""
     for attempt in range(1, TRIES + 1):
         try:
             await rtype.drop_snapshot(ctx)

@@ -1,4 +1,4 @@
-"""The task of one node: it runs the driver for its kind of node, and reports how that ended."""
+"""The task of one node: run the driver for its kind of node, and report the outcome."""
 
 import asyncio
 import logging
@@ -22,10 +22,11 @@ log = logging.getLogger(__name__)
 
 
 class NodeTask:
-    """One node being worked on; it stands in `tasks` under the id of its record.
+    """One running node; `tasks` holds it under the id of its record.
 
-    `key` is that of its node in the operation's graph, None while it only holds others up: those in
-    `holds`. `report` is called with the task and its outcome in the moment in which it ends.
+    `key` is that of its node in the operation's graph; it is None if the task belongs to no node
+    and only delays those in `holds`. `report` is called with the task and its outcome at the moment
+    it ends.
     """
 
     def __init__(
@@ -54,48 +55,49 @@ class NodeTask:
 
     @property
     def record_id(self) -> str:
-        """The id of the record it works on."""
+        """The id of the record that it works on."""
         return self.attempt.record_id
 
     @property
     def rests_until(self) -> float | None:
-        """Until when nothing is under way, unless news comes; None: it is at something."""
+        """The time until which the task only waits, unless a message arrives; None if it is
+        working.
+        """
         return self.attempt.calls.rests_until
 
     def launch(self, row: AttemptRow | None = None) -> None:
-        """Start, or go on where the `row` of an earlier owner says."""
+        """Start, or continue from the `row` of an earlier owner."""
         if row is not None:
             self.attempt.resume(row)
         self._tasks[self.record_id] = self
         self._task = asyncio.get_running_loop().create_task(self._run())
 
     def stop(self, why: str) -> None:
-        """Break off at the next pause; a call under way is not cut."""
+        """Stop at the next pause; a running call is not interrupted."""
         self.attempt.calls.stop(why)
 
     def look(self) -> None:
-        """Something changed that this one may be waiting for."""
+        """End a pause, because something may have changed."""
         self.attempt.calls.look()
 
     def kill(self) -> None:
-        """End at once, and record nothing."""
+        """End at once, without recording anything."""
         if self._task is not None:
             self._task.cancel()
 
     def join(self, key: Key | None, traversal: str) -> None:
-        """Stand for a node of a newer operation, and report to it."""
+        """Take the place of a node of a newer operation, and report to it."""
         self.key, self.attempt.traversal = key, traversal
 
     def child_ended(self, message_id: int, ended: ChildEnded) -> bool:
-        """Take in the end of the nested stack's operation; False if it is not the one waited
-        for."""
+        """Note the end of the nested stack's operation; return False if it is of another one."""
         if self.attempt.child.waits is None:  # it may be about to wait
             self.attempt.child.early.append((message_id, ended))
             return True
         return self.attempt.child.waits.heard(message_id, ended)
 
     def cancel_child(self) -> None:
-        """Have a nested stack that is being worked on stop; one that is being deleted goes on."""
+        """Stop the nested stack's operation, unless it is a delete."""
         if self.attempt.child.waits is not None and self.kind is not NodeKind.CLEANUP:
             self.attempt.child.waits.cancel()
 

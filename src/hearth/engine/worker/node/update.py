@@ -75,7 +75,7 @@ async def update(attempt: Attempt) -> Outcome:
 
 
 async def _decided(attempt: Attempt, rtype: ResourceType, desired: Desired) -> Decision:
-    """The decision, after what it needs to know of the world was read. Raises `Superseded`."""
+    """Return the decision; read what it needs from the cloud before. Raises `Superseded`."""
     owned, record = attempt.owned, attempt.record
     if owned.aim.adopts(record):
         return Decision(Verdict.CREATE)
@@ -161,7 +161,7 @@ async def _update(
 
 
 async def go_on(attempt: Attempt, row: AttemptRow) -> Outcome | None:
-    """Resume what an earlier owner had begun."""
+    """Continue the action that an earlier owner began."""
     desired = _desired(msgspec.json.encode(row.wanted))
     rtype = attempt.owned.tools.programs.rtype_named(desired.kind)
     action = Action(row.action)

@@ -26,7 +26,7 @@ UNSUPPORTED = "CHECK not supported for "
 
 
 def at_once(owned: OwnedStack, record: Record) -> Outcome | None:
-    """Carry out what needs no call; return None where the resource has to be called."""
+    """Return the outcome of an action that needs no call, else None."""
     action = owned.memory.stack.action
     rtype = owned.tools.programs.type_of(record)
     # an unknown type is not passed over: its task reports it
@@ -75,7 +75,7 @@ def _failed(owned: OwnedStack, record: Record, reason: str) -> Failed:
 
 
 async def carry_out(attempt: Attempt) -> Outcome:
-    """Make the calls, from the first or from where an earlier owner was."""
+    """Send the calls, from the first or from the call where an earlier owner stopped."""
     stack, row = attempt.owned.memory.stack, attempt.row
     await _act(attempt, stack.action if row is None else Action(row.action))
     attempt.end_row()
@@ -83,7 +83,7 @@ async def carry_out(attempt: Attempt) -> Outcome:
 
 
 async def wake(attempt: Attempt) -> None:
-    """Resume a resource in the course of an update; where that fails it is one that failed."""
+    """Resume a resource during an update; if that fails, record the resource as failed."""
     try:
         await _act(attempt, Action.RESUME)
     except (CloudFault, ResourceFailure) as problem:
@@ -136,8 +136,10 @@ async def _give_up(
     action: Action,
     before: Mapping[str, str],
 ) -> None:
-    """Delete what was taken for a snapshot that failed meanwhile; `before` is older data. What can
-    not be deleted now is left as a failed snapshot, which is deleted before the stack."""
+    """Delete what the resource created for a snapshot that has failed; `before` is older data.
+
+    What cannot be deleted now becomes a failed snapshot, which is deleted before the stack.
+    """
     if action is not Action.SNAPSHOT:
         return
     owned = attempt.owned
@@ -155,8 +157,7 @@ async def _give_up(
 
 
 def checked(owned: OwnedStack) -> tuple[str | None, str, str]:
-    """Return how a check ended: why it failed or None, the first failure in it, and what to add to
-    the reason where there is none."""
+    """Return how a check ended: (reason or None, first failure, text to add to a success)."""
     mine = [
         record
         for record in owned.memory.records.values()

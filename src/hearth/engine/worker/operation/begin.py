@@ -1,6 +1,6 @@
-"""How an operation begins: from the rows and what is under way to a plan and its graph.
+"""How an operation begins: rows and running tasks become a plan and its graph.
 
-A list of steps, each of which may fail the operation; after a take-over all are taken again.
+The beginning is a list of steps. Each may fail the operation; after a takeover all run again.
 """
 
 import json
@@ -35,7 +35,7 @@ Step = Callable[[], Awaitable[Failure]]
 
 
 async def begin(operation: Operation) -> None:
-    """Plan the operation and take in its graph; where a step fails the operation fails."""
+    """Plan the operation and add its graph; if a step fails, the operation fails."""
     action = operation.owned.memory.stack.action
     beginning = _Walk(operation) if action in walks.WALKS else _Change(operation)
     for step in beginning.steps():
@@ -46,7 +46,7 @@ async def begin(operation: Operation) -> None:
 
 
 class _Beginning:
-    """What all operations begin with."""
+    """The steps that all operations have in common."""
 
     def __init__(self, operation: Operation) -> None:
         self.operation = operation
@@ -56,11 +56,11 @@ class _Beginning:
         self.stack = operation.owned.memory.stack
 
     def steps(self) -> Sequence[Step]:
-        """Return the steps in their order."""
+        """Return the steps in order."""
         raise NotImplementedError
 
     async def allowed(self) -> Failure:
-        """Call the plug-ins; any of them may object."""
+        """Call the plug-ins; each may object."""
         try:
             await self.operation.plugins.before()
         except PreFailed as problem:
@@ -68,7 +68,7 @@ class _Beginning:
         return None
 
     async def entrusted(self) -> Failure:
-        """Have a trust that outlives the requester's token. Without one the token may do."""
+        """Create a trust that outlives the token; if that fails, the token may suffice."""
         try:
             await self.owned.access.entrust()
         except CloudFault as fault:
@@ -85,13 +85,13 @@ class _Beginning:
 
 
 class _Walk(_Beginning):
-    """Check, suspend, resume and snapshot go through the resources as they are."""
+    """The beginning of check, suspend, resume and snapshot, which keep the desired state."""
 
     def steps(self) -> Sequence[Step]:
         return self.allowed, self.entrusted, self.compiled, self.joined
 
     async def joined(self) -> Failure:
-        """Take in the graph, and what is under way."""
+        """Add the graph and the running tasks."""
         chosen = walks.in_charge(self.memory.records.values())
         self.aim.choose({name: record.id for name, record in chosen.items()})
         graph = walks.build(chosen, self.aim.program.requires, self.stack.action)
@@ -100,7 +100,7 @@ class _Walk(_Beginning):
 
 
 class _Change(_Beginning):
-    """Create, update, roll back, restore, adopt and delete have a plan."""
+    """The beginning of operations with a plan: create, update, rollback, restore, adopt, delete."""
 
     plan: Plan
 
@@ -124,23 +124,23 @@ class _Change(_Beginning):
         )  # fmt: skip
 
     async def stopped(self) -> Failure:
-        """Stop what is under way where all of it is to be deleted."""
+        """Stop running tasks if everything is deleted."""
         if self.stack.action is Action.DELETE:
             self.operation.stop_for_delete()
         return None
 
     async def compiled(self) -> Failure:
-        """Compile the revision. To delete everything the program is not needed."""
+        """Compile the revision. A delete of everything does not need the program."""
         failure = await super().compiled()
         if failure is not None and self.adoption:
             self._record_document()
         return None if self.empty else failure
 
     async def types_allowed(self) -> Failure:
-        """Ask the policy for the types that a nested stack names.
+        """Check the types of a nested stack against the policy.
 
-        What was known before was checked when the request was accepted. Types of which it has
-        resources already may stay, so that a rollback is always possible.
+        The request already checked the types that were known then. The types of existing resources
+        are always allowed, so that a rollback is possible.
         """
         credential, tools = self.owned.access.credential, self.owned.tools
         if self.stack.parent_id is None or credential is None:
@@ -152,7 +152,7 @@ class _Change(_Beginning):
         return tools.refused_types(credential, names) if names else None
 
     async def zones(self) -> Failure:
-        """Learn of the availability zones where the template asks for them."""
+        """Read the availability zones if the template uses them."""
         if zones.asked_for(self.aim.revision.template):
             try:
                 self.aim.world.zones = await zones.zone_names(self.owned.access.cloud())
@@ -161,10 +161,10 @@ class _Change(_Beginning):
         return None
 
     async def limits(self) -> Failure:
-        """Count the resources of the whole tree where a nested stack grows it.
+        """Count the resources of the whole tree if a nested stack adds some.
 
-        What was known before was counted when the request was accepted; this is for values that
-        came to be known since.
+        The request already counted those that were known then; this counts the ones from values
+        that became known later.
         """
         stack, most = self.stack, self.owned.tools.programs.limits.resources_max
         there = {record.name for record in self.memory.records.values() if record.until is None}
@@ -177,7 +177,7 @@ class _Change(_Beginning):
         return f"RequestLimitExceeded: {too_many_resources(beside + grown, most)}"
 
     async def planned(self) -> Failure:
-        """Make the plan, and add the records that it begins with."""
+        """Make the plan, and add its new records."""
         owned, stack = self.owned, self.stack
         back_to = stack.previous_revision if stack.action is Action.ROLLBACK else None
         program = None if self.empty else self.aim.program
@@ -199,7 +199,7 @@ class _Change(_Beginning):
         return None
 
     async def joined(self) -> Failure:
-        """Take in the graph, and what is under way."""
+        """Add the graph and the running tasks."""
         for record in self.plan.touched:
             moved = self.memory.records[record.id].having(until=record.until)
             self.memory.put(moved, if_current=True)
@@ -208,7 +208,7 @@ class _Change(_Beginning):
         return None
 
     async def without_snapshots(self) -> Failure:
-        """Delete the stack's snapshots beside its resources."""
+        """Delete the stack's snapshots, at the same time as its resources."""
         if self.stack.action is not Action.DELETE:
             return None
         for snapshot in await self.owned.host.snapshots_of(self.stack.id):
@@ -224,8 +224,10 @@ class _Change(_Beginning):
         self.operation.traversal.beside(lambda: snapshots.drop(self.owned, snapshot))
 
     async def _taken(self) -> dict[str, Any]:
-        """Return what a snapshot that is broken off has left in the cloud; what is under way gives
-        up by itself what it took."""
+        """Return what an interrupted snapshot has created in the cloud.
+
+        Running tasks delete what they created themselves.
+        """
         found: dict[str, Any] = {}
         for record in self.memory.records.values():
             if record.action is not Action.SNAPSHOT or record.status is not Status.COMPLETE:
@@ -243,7 +245,9 @@ class _Change(_Beginning):
         return record.having(action=Action.CREATE) if trying and record.leaving else record
 
     def _examine(self, record: Record, definition: Any, in_charge: Mapping[str, str]) -> bool:
-        """Whether a record of the same definition may hold other values than the desired ones."""
+        """Return whether a record with an unchanged definition may have values other than the
+        desired ones.
+        """
         aim = self.aim
         aim.world.in_charge = in_charge
         keeps_open = self.operation.hooks.keeps_open(record)
@@ -267,7 +271,7 @@ class _Change(_Beginning):
     # -- adoption --------------------------------------------------------------------------
 
     def _record_document(self) -> None:
-        """Add records for all that a document names, though the template can not be compiled."""
+        """Add records for all resources of a document whose template cannot be compiled."""
         tools, document = self.owned.tools, self.aim.revision.document
         for name, entry in (document.resources if document else {}).items():
             now, revision = tools.clock.now(), self.stack.revision
@@ -276,8 +280,10 @@ class _Change(_Beginning):
             )
 
     def _adopting(self, record: Record) -> Record:
-        """Return a new record with the thing that a document names for it; a nested stack's
-        document is kept with it until the stack is made."""
+        """Return a new record with the object that the document names for it.
+
+        The document of a nested stack is stored with the record until the nested stack is created.
+        """
         entry, program = self.aim.adopted.get(record.name), self.aim.program
         definition = program.resources.get(record.name) if program else None
         outside = definition is not None and definition.external_id is not None

@@ -1,6 +1,6 @@
 """How an operation ends: complete, failed, rolled back or cancelled.
 
-It writes memory only; the first end that is decided counts.
+It changes memory only; the first decided end counts.
 """
 
 from hearth.engine.worker.known.owned import OwnedStack
@@ -24,7 +24,7 @@ class Ending:
         self._plugins = plugins
 
     def complete(self, more: str = "") -> None:
-        """End the operation well; `more` is added to the reason."""
+        """End the operation with success; `more` is added to the reason."""
         memory, stack = self._memory, self._memory.stack
         self._aim.over = True
         self.call_plugins(failed=False)
@@ -41,9 +41,9 @@ class Ending:
         notify_parent(self._owned, row)
 
     def fail(self, reason: str, *, first: str | None = None) -> None:
-        """End the operation badly, unless its end is decided; what is under way goes on to its end.
+        """End the operation with a failure, unless its end is decided; running tasks continue.
 
-        `first` is what the parent is sent where the reason lists several failures.
+        `first` is the message for the parent if the reason lists several failures.
         """
         if self._aim.over:
             return
@@ -64,7 +64,7 @@ class Ending:
         notify_parent(self._owned, row)
 
     def cancel(self, *, rollback: bool) -> None:
-        """Break the operation off: nothing more starts; what is under way ends by itself."""
+        """Cancel the operation: no node starts any more, and running tasks end by themselves."""
         memory, stack = self._memory, self._memory.stack
         row = stack.having(status=Status.FAILED, reason=f"Stack {stack.action} cancelled")
         self._aim.over = True
@@ -78,7 +78,7 @@ class Ending:
         notify_parent(self._owned, row)
 
     def _roll_back(self, failed: StackRow) -> None:
-        """X_FAILED and the start of the rollback are one transaction."""
+        """Write X_FAILED and the start of the rollback in one transaction."""
         memory, stack, tools = self._memory, self._memory.stack, self._owned.tools
         now = tools.clock.now()
         first = stack.action in (Action.CREATE, Action.ADOPT)
@@ -104,8 +104,7 @@ class Ending:
         self._owned.host.replan()
 
     def call_plugins(self, *, failed: bool) -> None:
-        """Have the plug-ins called once the end is committed; also of an operation that was
-        overtaken."""
+        """Call the plug-ins after the end is committed, also of an operation that was replaced."""
         if self._plugins.open:
             self._owned.host.spawn(self._call_plugins(failed=failed))
 
@@ -115,7 +114,7 @@ class Ending:
 
 
 def _why_undone(stack: StackRow) -> str:
-    """Return what a stack that was rolled back adds to its reason; its events have it already."""
+    """Return what a rolled back stack adds to its reason; its events contain that already."""
     if stack.action is not Action.ROLLBACK or stack.first_failure is None:
         return ""
     return f". It was rolled back because of: {stack.first_failure}"

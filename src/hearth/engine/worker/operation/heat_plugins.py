@@ -1,8 +1,8 @@
-"""Lifecycle plug-ins that were written for Heat, called as Heat calls them.
+"""Lifecycle plug-ins written for Heat, called in the same way.
 
 They are entry points of the group `heat.stack_lifecycle_plugins`: classes with `do_pre_op`,
-`do_post_op` and `get_ordinal`. Of Heat's own objects they get what an operation tells: the stack's
-id, name, action and project. They may block, so each call has a thread.
+`do_post_op` and `get_ordinal`. Their arguments contain only what Hearth has: the stack's id, name,
+action and project. They may block, so each call has a thread.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ CALLS_AT_ONCE = 4
 
 @dataclass(frozen=True)
 class Context:
-    """What a plug-in sees of who asks. `tenant_id` is the older word."""
+    """The requester as a plug-in sees it. `tenant_id` is the older name."""
 
     project_id: str
     tenant_id: str
@@ -26,7 +26,7 @@ class Context:
 
 @dataclass(frozen=True)
 class Stack:
-    """What a plug-in sees of the stack."""
+    """The stack as a plug-in sees it."""
 
     id: str
     name: str
@@ -39,7 +39,7 @@ class Stack:
 
 
 class PluginOfHeat:
-    """A plug-in of Heat's kind as one of ours."""
+    """A Heat plug-in with Hearth's interface."""
 
     def __init__(self, plugin: Any) -> None:
         self._plugin = plugin

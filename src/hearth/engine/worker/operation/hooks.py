@@ -1,7 +1,7 @@
-"""Hooks: a resource waits at a moment of its life until a user lets it go on.
+"""Hooks: a resource waits at a point of its life until a user clears the hook.
 
-A wait holds no memory beyond its entry here: the mark is in the resource's private data, and
-whoever plans the same traversal again finds it there.
+A wait needs no memory except its entry here. The mark is in the resource's private data, so an
+engine that plans the same traversal again finds it there.
 """
 
 from dataclasses import dataclass
@@ -40,16 +40,16 @@ class Hooks:
         return bool(self._pauses)
 
     def armed(self, name: str) -> frozenset[str]:
-        """The hooks of a name in the environment."""
+        """Return the hooks of a name in the environment."""
         program = self._aim.program
         return program.module.environment.hooks(name) if program is not None else frozenset()
 
     def keeps_open(self, record: Record) -> bool:
-        """Whether the node of a record that would otherwise be left out has a wait to make."""
+        """Return whether a record that would have no node needs one, to wait at a hook."""
         return Hook.PRE_UPDATE in self.armed(record.name) or self._waits(record, _AFTER) is not None
 
     def before(self, node: Node, record: Record) -> bool:
-        """Whether the node waits now, before its work or still after it."""
+        """Return whether the node waits now, before its work or still after it."""
         if (hook := self._waits(record, _AFTER)) is not None:
             self._pauses[record.id] = Pause(node.key, hook, after=True)
             return True
@@ -59,8 +59,10 @@ class Hooks:
         return self._pause(node.key, record, action, _BEFORE[action], after=False, if_current=True)
 
     def after(self, key: Key | None, record: Record, action: Action, *, if_current: bool) -> bool:
-        """Whether a node whose work is done waits now. `if_current`: its end is in that change
-        set."""
+        """Return whether a node whose work is done waits now.
+
+        `if_current`: the node's end is in that change set.
+        """
         stack = self._memory.stack
         if key is None or action not in _AFTER or _AFTER[action] not in self.armed(record.name):
             return False
@@ -99,7 +101,7 @@ class Hooks:
         return True
 
     def cleared(self, record_id: str, name: str) -> Pause | None:
-        """Take in that a user let a resource go on; return its wait, if it was waiting there."""
+        """Note that a user cleared a hook; return the wait that it ends, or None."""
         data, traversal = self._memory.data, self._memory.stack.traversal
         before = data.get(record_id, {})
         if before.get(name) == marks.mark(marks.SET, traversal):
@@ -110,7 +112,7 @@ class Hooks:
         return self._pauses.pop(record_id)
 
     def give_up(self) -> None:
-        """End all waits: the operation failed."""
+        """End all waits, because the operation failed."""
         memory = self._memory
         for record_id, pause in self._pauses.items():
             record = memory.records.get(record_id)

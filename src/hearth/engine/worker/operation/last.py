@@ -1,4 +1,4 @@
-"""What remains when all nodes are done: outputs, the outcome of a check, what Hearth made."""
+"""The last steps of an operation after all nodes: outputs, the outcome of a check, teardown."""
 
 import asyncio
 import logging
@@ -19,7 +19,7 @@ TEARDOWN_PAUSE_S = 1.0
 
 
 class LastSteps:
-    """The end of an operation whose nodes have all ended well."""
+    """The last steps of an operation whose nodes have all succeeded."""
 
     def __init__(self, owned: OwnedStack, ending: Ending) -> None:
         self._owned = owned
@@ -27,7 +27,7 @@ class LastSteps:
         self._ending = ending
 
     def take(self) -> None:
-        """Take the next step, or complete the operation."""
+        """Run the next step, or complete the operation."""
         owned, stack = self._owned, self._owned.memory.stack
         if stack.parent_id is not None and (deferred := outputs_deferred(owned)) is not None:
             settle = partial(self._aim.compute.settle, deferred, stack.project_id)
@@ -56,7 +56,7 @@ class LastSteps:
         return traversal == self._owned.memory.stack.traversal and not self._aim.over
 
     async def _tear_down(self) -> None:
-        """Delete what Hearth itself made for a root stack, then complete."""
+        """Delete what Hearth created for a root stack, then complete the operation."""
         owned, stack = self._owned, self._owned.memory.stack
         traversal = stack.traversal
         if stack.options.abandon:  # its users go on being used

@@ -1,4 +1,4 @@
-"""The operation a stack is in: its parts, and what the loop around it asks of them."""
+"""The current operation of a stack: its parts, and its interface for the loop around it."""
 
 from collections.abc import Callable
 
@@ -20,8 +20,11 @@ Report = Callable[[NodeTask, Outcome | None], None]
 
 
 class Operation:
-    """One operation of an owned stack. `tasks` are all that work for the stack, older ones too;
-    each calls `report` when it ends."""
+    """One operation of an owned stack.
+
+    `tasks` are all running tasks of the stack, also of older operations; each calls `report` when
+    it ends.
+    """
 
     def __init__(self, owned: OwnedStack, revision: Revision, tasks: Tasks, report: Report) -> None:
         stack = owned.memory.stack
@@ -42,7 +45,7 @@ class Operation:
         self._task(record, kind, key, self.owned.memory.stack.traversal).launch()
 
     def resume(self, row: AttemptRow) -> None:
-        """Go on with a node whose intent an earlier owner committed."""
+        """Continue a node whose intent an earlier owner committed."""
         record = self.owned.memory.records.get(row.resource_id)
         if record is None:
             self.owned.memory.always.ended.append(row.resource_id)
@@ -61,7 +64,7 @@ class Operation:
                 task.stop("user triggered cancel")
 
     def cancel(self, *, rollback: bool, traversal: str) -> None:
-        """Cancel the operation, if it is still the one that a user meant."""
+        """Cancel the operation, if it is still the one that the user meant."""
         if self.aim.over or traversal != self.owned.memory.stack.traversal:
             return
         self.ending.cancel(rollback=rollback)
@@ -70,11 +73,11 @@ class Operation:
                 task.cancel_child()
 
     def clear_hook(self, record_id: str, name: str) -> None:
-        """Let a resource go on that waits at a hook."""
+        """Continue a resource that waits at a hook."""
         if (pause := self.hooks.cleared(record_id, name)) is not None:
             self.traversal.go_on(pause.key, after=pause.after)
 
     def child_ended(self, message_id: int, ended: ChildEnded) -> bool:
-        """Take in the end of a nested stack's operation; False if no task waits for it."""
+        """Note the end of a nested stack's operation; return False if no task waits for it."""
         task = self.tasks.get(ended.record or "")
         return task is not None and task.child_ended(message_id, ended)

@@ -1,4 +1,4 @@
-"""What the parent of a nested stack learns of it: the end of its operation, outputs, members."""
+"""Messages of a nested stack to its parent: the end of its operation, outputs, members."""
 
 from typing import Any
 
@@ -14,19 +14,19 @@ from hearth.template.deferred import Deferred
 
 
 def notify_parent(owned: OwnedStack, row: StackRow) -> None:
-    """Send the parent the end of the operation, with what it may read, in `if_current`."""
+    """Send the parent the end of the operation and the values that it reads, in `if_current`."""
     _notify(owned, row, owned.memory.if_current)
 
 
 def notify_of_change(owned: OwnedStack) -> None:
-    """Send the parent what has changed without an operation of this stack's own."""
+    """Send the parent values that changed without an operation of this stack."""
     stack = owned.memory.stack
     if owned.aim.over and stack.status is Status.COMPLETE:
         _notify(owned, stack.having(parent_traversal=None), owned.memory.always)
 
 
 def outputs_deferred(owned: OwnedStack) -> Deferred | None:
-    """Return the output, if there is one, that has to be evaluated elsewhere."""
+    """Return an evaluation of the outputs that must run in a process, or None."""
     try:
         owned.aim.compute.attempt(lambda: _outputs(owned))
     except Deferred as deferred:
@@ -55,7 +55,7 @@ async def _notify_later(owned: OwnedStack, deferred: Deferred, row: StackRow) ->
 
 
 def _outputs(owned: OwnedStack) -> dict[str, Any]:
-    """Return the outputs by name, without those that have no value."""
+    """Return the outputs that have a value, by name."""
     aim = owned.aim
     if aim.program is None or owned.memory.stack.action is Action.DELETE:
         return {}
@@ -69,7 +69,7 @@ def _outputs(owned: OwnedStack) -> dict[str, Any]:
 
 
 def _members(owned: OwnedStack) -> dict[str, Any]:
-    """Return the resources, for a parent that reads into this stack."""
+    """Return the resources, for a parent that reads their attributes."""
     if not owned.aim.revision.exports:
         return {}
     members = {}

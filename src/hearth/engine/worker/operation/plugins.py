@@ -1,7 +1,7 @@
 """Plug-ins that are called before and after every operation of a stack.
 
-They are entry points of the group `hearth.lifecycle`: a class or function that gives a `Plugin`.
-After a take-over the calls before an operation may be made again.
+They are entry points of the group `hearth.lifecycle`: a class or function that returns a `Plugin`.
+After a takeover the calls before an operation may happen again.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ CALL_S = 60.0  # that one call may take
 
 
 class PreFailed(Exception):
-    """A plug-in objects; the text is the stack's reason."""
+    """A plug-in objects; the text becomes the stack's reason."""
 
 
 class BadPlugin(Exception):
@@ -28,8 +28,10 @@ class BadPlugin(Exception):
 
 
 def installed() -> tuple[Plugin, ...]:
-    """Return the plug-ins of this installation, Heat's too, in the order of their ordinals. Raises
-    BadPlugin, which names the one to mend or remove."""
+    """Return the installed plug-ins, also those for Heat, in the order of their ordinals.
+
+    Raises BadPlugin, which names the plug-in to fix or remove.
+    """
     found = [(entry.name, _loaded(entry)) for entry in entry_points(group=GROUP)]
     found += [
         (entry.name, of_heat.PluginOfHeat(_loaded(entry)))
@@ -51,7 +53,7 @@ def _turn(named: tuple[str, Any]) -> tuple[int, str]:
 
 
 class PluginCalls:
-    """The calls about one operation."""
+    """The plug-in calls of one operation."""
 
     def __init__(self, plugins: Sequence[Plugin], occasion: Occasion) -> None:
         self._plugins = plugins
@@ -59,7 +61,7 @@ class PluginCalls:
         self.open: list[Plugin] = []  # those whose `pre` succeeded and that wait for the end
 
     async def before(self) -> None:
-        """Call all. Raises PreFailed with the text of the first that objects."""
+        """Call all plug-ins. Raises PreFailed with the text of the first that objects."""
         for plugin in self._plugins:
             try:
                 async with asyncio.timeout(CALL_S):
@@ -71,7 +73,7 @@ class PluginCalls:
             self.open.append(plugin)
 
     async def after(self, *, failed: bool) -> None:
-        """Call those that are open, once."""
+        """Call `post` of each plug-in whose `pre` succeeded, once."""
         plugins, self.open = self.open, []
         for plugin in plugins:
             try:

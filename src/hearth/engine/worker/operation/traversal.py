@@ -1,6 +1,6 @@
-"""The graph of an operation and its tasks: what may start, and what the end of a node frees.
+"""The graph of an operation and its tasks: what may start, and what the end of a node releases.
 
-A task of any older traversal is a requirement of the new node of the same record.
+A task of an older traversal is a requirement of the new node of the same record.
 """
 
 from collections import deque
@@ -28,8 +28,11 @@ Tasks = dict[str, NodeTask]  # by the ids of the records that they work on
 
 
 class Traversal:
-    """The nodes of one operation. `tasks` are all that work for the stack, older ones too;
-    `launch` starts one for a node."""
+    """The nodes of one operation.
+
+    `tasks` are all running tasks of the stack, also of older operations; `launch` starts a task for
+    a node.
+    """
 
     def __init__(
         self,
@@ -53,21 +56,20 @@ class Traversal:
 
     @property
     def ready(self) -> bool:
-        """Whether something may start now."""
+        """Return whether a node may start now."""
         return bool(self._queue) and not self._aim.over and not self._owned.host.handing_over
 
     # -- beginning -------------------------------------------------------------------------
 
     def plan(self, graph: Graph) -> None:
-        """Take in the nodes; tasks under way stand for theirs, or hold them up."""
+        """Add the nodes; running tasks take the place of their nodes, or delay them."""
         self._graph = graph
         self._join_tasks()
         self._open += sum(node.state is not State.DONE for node in graph.values())
         self._queue.extend(node.key for node in graphs.ready(graph))
 
     def plan_walk(self, graph: Graph, records: Sequence[Record]) -> None:
-        """Take in the nodes of an action that walks through the resources; those done in this
-        traversal stay done."""
+        """Add the nodes of a lifecycle action; those done in this traversal stay done."""
         self._graph, self._open = graph, len(graph)
         stack = self._owned.memory.stack
         for record in records:
@@ -82,12 +84,12 @@ class Traversal:
         self._queue.extend(node.key for node in graphs.ready(graph))
 
     def finish_if_empty(self) -> None:
-        """Take the last steps where nothing is left: the work of an earlier owner was all."""
+        """Run the last steps if no node is left, because an earlier owner completed all."""
         if not self._open and not self._aim.over:
             self._last.take()
 
     def beside(self, work: Callable[[], Awaitable[str | None]]) -> None:
-        """Run something beside the nodes that the end waits for; it returns why it failed."""
+        """Run `work` beside the nodes; the end waits for it. `work` returns why it failed."""
         self._open += 1
         self._owned.host.spawn(self._beside(work))
 
@@ -103,7 +105,7 @@ class Traversal:
         self.finish_if_empty()
 
     def _join_tasks(self) -> None:
-        """Let each task stand for its node, or hold it up until it has ended."""
+        """Let each running task take the place of its node, or delay the node."""
         traversal = self._owned.memory.stack.traversal
         for record_id, task in self._tasks.items():
             task.holds.clear()
@@ -126,7 +128,9 @@ class Traversal:
                 task.holds.append(held.key)
 
     def _taken_back_after(self, record_id: str) -> str | None:
-        """Return the record that gets back what this one was given, once its task has ended."""
+        """Return the replaced record that may take back what this one took, once its task has
+        ended.
+        """
         records = self._owned.memory.records
         found = records.get(records[record_id].replaces or "")
         rtype = None if found is None else self._owned.tools.programs.type_of(found)
@@ -136,7 +140,7 @@ class Traversal:
     # -- going on --------------------------------------------------------------------------
 
     def advance(self) -> None:
-        """Start what is ready; immediate types are done at once, in slices."""
+        """Start the nodes that are ready; carry out immediate types at once, in slices."""
         left = NODES_A_SLICE
         while left and self.ready:
             left -= 1
@@ -199,12 +203,12 @@ class Traversal:
             self._work_on(node, record)
 
     def _forget(self, node: Node, record: Record) -> None:
-        """Delete a record whose physical thing is gone."""
+        """Delete a record whose object is gone."""
         self._owned.memory.drop(record, if_current=True)
         self._done(node.key)
 
     def go_on(self, key: Key, *, after: bool) -> None:
-        """Let a node go on that waited at a hook: `after` its work, or before it."""
+        """Continue a node that waited at a hook: `after` its work, or before it."""
         node = self._graph.get(key)
         if node is None or self._aim.over:
             return
@@ -219,7 +223,9 @@ class Traversal:
     # -- ends of nodes ---------------------------------------------------------------------
 
     def ended(self, task: NodeTask, outcome: Outcome | None) -> None:
-        """Take in how a task ended, and let go on what waited for a task of an older traversal."""
+        """Record the outcome of a task, and release nodes that waited for a task of an older
+        traversal.
+        """
         key = None if task.attempt.is_over() else task.key
         if outcome is not None:
             self._take_in(key, outcome, current=not task.attempt.is_over())
@@ -236,7 +242,7 @@ class Traversal:
         self._owned.host.wake()
 
     def _take_in(self, key: Key | None, outcome: Outcome, *, current: bool = True) -> None:
-        """Free what waited for a node; `key` is None where it has none in this traversal."""
+        """Record the outcome of a node; `key` is None if this traversal does not have the node."""
         memory = self._owned.memory
         match outcome:
             case Failed(reason, whole):
@@ -257,7 +263,7 @@ class Traversal:
             self._done(key)
 
     def _done(self, key: Key) -> None:
-        """A node ended well: free what waited for it, and the stack when it was the last."""
+        """Release the nodes that waited for a node; after the last node, finish the operation."""
         if key not in self._graph:
             return
         freed = graphs.end(self._graph, key)
@@ -266,7 +272,7 @@ class Traversal:
         self.finish_if_empty()
 
     def _failed(self, key: Key | None, reason: str) -> None:
-        """A node ended badly. A check goes on with what does not wait for it."""
+        """Record that a node failed. A check continues with nodes that do not wait for it."""
         if self._owned.memory.stack.action is Action.CHECK and key in self._graph:
             assert key is not None
             self._open -= walks.skip(self._graph, key)
@@ -280,7 +286,7 @@ class Traversal:
     # -- the deadline ----------------------------------------------------------------------
 
     def out_of_time(self) -> bool:
-        """Stop all tasks once the deadline has passed; return whether the stack fails by it."""
+        """Stop all tasks after the deadline; return whether the deadline fails the operation."""
         deadline = self._owned.memory.stack.deadline
         if deadline is None or self._owned.tools.clock.now() < deadline:
             return False

@@ -1,4 +1,4 @@
-"""Snapshots of stacks, and what an operation is told beside its action."""
+"""Snapshots of stacks, and the options of an operation."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""A revision that is made of another says of which."""
+"""The revision from which a revision was copied."""
 
 import sqlalchemy as sa
 from alembic import op

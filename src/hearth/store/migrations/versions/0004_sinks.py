@@ -1,4 +1,4 @@
-"""Trees know that they have event sinks, and what leaves for a sink that it leaves in order."""
+"""Whether a tree has event sinks, and the lanes of the outbox."""
 
 import sqlalchemy as sa
 from alembic import op

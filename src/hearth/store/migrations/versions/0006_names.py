@@ -1,4 +1,4 @@
-"""Stacks are found by name without looking at others."""
+"""Indexes that find a stack by its name."""
 
 from alembic import op
 

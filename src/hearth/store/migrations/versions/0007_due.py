@@ -1,4 +1,4 @@
-"""What wants an owner is found without looking at stacks that rest."""
+"""Indexes that find the stacks which need an owner."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""What shows that a process has the right key: `keyring`."""
+"""The table `keyring`, which shows whether a process has the right key."""
 
 import sqlalchemy as sa
 from alembic import op

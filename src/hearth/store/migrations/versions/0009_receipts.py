@@ -1,4 +1,4 @@
-"""Receipts of requests, which tell whether a COMMIT without an answer was carried out."""
+"""Receipts of requests, which show whether a COMMIT without an answer was carried out."""
 
 import sqlalchemy as sa
 from alembic import op
