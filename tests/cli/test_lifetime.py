@@ -100,7 +100,7 @@ def test_a_wrong_file_changes_nothing_and_what_cannot_change_is_named(hearth: Si
     assert make(hearth, "as-before").status_code == 201
     said = hearth.reload(DEFAULT={"action_retry_limit": "1", "max_stack_per_tenant": "1"})
     assert "these settings count from the next start on: action_retry_limit" in said
-    assert "max_stack_per_tenant; did you mean max_stacks_per_tenant?" in hearth.told("not known")
+    assert "max_stack_per_tenant; did you mean max_stacks_per_tenant?" in hearth.told("are unknown")
     hearth.reload()
 
 

@@ -122,7 +122,7 @@ _STALE = sa.and_(engine.c.beat_at < NOW - LEASE_S, engine.c.id != _ME)
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class Findings:
     """The result of a look: whether a claim may find a stack, whether a stack of the engine has
     messages, and how many stacks the engine owns, with the sum of their epochs.
     """
@@ -150,11 +150,11 @@ _LOOK = Prepared(
 )
 
 
-def look(tx: Tx, engine_id: str) -> Sight:
+def look(tx: Tx, engine_id: str) -> Findings:
     """Return what there is to do for an engine; one statement, which locks nothing."""
     found = tx.first(_LOOK, {"me": engine_id})
     owned = found.owned, int(found.epochs or 0)
-    return Sight(bool(found.claimable), bool(found.inbox), owned)
+    return Findings(bool(found.claimable), bool(found.inbox), owned)
 
 
 _ENGINES = Prepared(

@@ -4,7 +4,16 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-from hearth.resources import IntentKey, Live, Made, Progress, Ready, ResourceType, Step, forgiving
+from hearth.resources import (
+    IntentKey,
+    Made,
+    Progress,
+    Ready,
+    ResourceContext,
+    ResourceType,
+    Step,
+    forgiving,
+)
 from hearth.schema import STRING, Attr, Length, Prop
 
 SERVICE = "object-store"
@@ -37,53 +46,53 @@ class SwiftObject(ResourceType):
     identified_by = IntentKey.NATURAL_KEY
     known_by = "container and name"
 
-    def create_steps(self, live: Live) -> tuple[Step, ...]:
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("put", self.put),)
 
-    def update_steps(self, live: Live) -> tuple[Step, ...]:
+    def update_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("put", self.put),)
 
-    def delete_steps(self, live: Live) -> tuple[Step, ...]:
-        return (Step("delete", self.remove),) if live.physical_id else ()
+    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (Step("delete", self.remove),) if ctx.physical_id else ()
 
-    def check_steps(self, live: Live) -> tuple[Step, ...]:
+    def check_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("check", self.nothing, poll=self.there),)
 
-    async def put(self, live: Live) -> Made:
+    async def put(self, ctx: ResourceContext) -> Made:
         """Write the text; the physical id is the path."""
-        path = f"{live.given('container')}/{live.given('name')}"
-        await live.cloud.request(
+        path = f"{ctx.given('container')}/{ctx.given('name')}"
+        await ctx.cloud.request(
             SERVICE,
             "PUT",
             f"/{quote(path)}",
-            data=str(live.given("content")),
-            headers={"Content-Type": str(live.given("content_type"))},
+            data=str(ctx.given("content")),
+            headers={"Content-Type": str(ctx.given("content_type"))},
             idempotent=True,
         )
         return Made(physical_id=path)
 
-    async def remove(self, live: Live) -> Made | None:
+    async def remove(self, ctx: ResourceContext) -> Made | None:
         """Delete it; what is gone already is fine."""
-        path = f"/{quote(live.physical)}"
-        await forgiving(live.cloud.request(SERVICE, "DELETE", path, idempotent=True))
+        path = f"/{quote(ctx.physical)}"
+        await forgiving(ctx.cloud.request(SERVICE, "DELETE", path, idempotent=True))
         return None
 
-    async def nothing(self, live: Live) -> Made | None:
+    async def nothing(self, ctx: ResourceContext) -> Made | None:
         return None
 
-    async def there(self, live: Live) -> Progress:
+    async def there(self, ctx: ResourceContext) -> Progress:
         """Ready when the service has it; its "not found" fails the check."""
-        return Ready(await self.show(live))
+        return Ready(await self.show(ctx))
 
-    async def show(self, live: Live) -> Mapping[str, Any]:
-        answer = await live.cloud.request(SERVICE, "HEAD", f"/{quote(live.physical)}")
+    async def show(self, ctx: ResourceContext) -> Mapping[str, Any]:
+        answer = await ctx.cloud.request(SERVICE, "HEAD", f"/{quote(ctx.physical)}")
         return dict(answer.headers)
 
-    async def attribute(self, live: Live, name: str) -> Any:
+    async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         match name:
             case "url":
-                return f"{await live.cloud.endpoint(SERVICE)}/{quote(live.physical)}"
+                return f"{await ctx.cloud.endpoint(SERVICE)}/{quote(ctx.physical)}"
             case "etag":
-                return (await self.show(live))["etag"]
+                return (await self.show(ctx))["etag"]
             case _:
-                return await self.show(live)
+                return await self.show(ctx)

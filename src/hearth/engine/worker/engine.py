@@ -14,7 +14,7 @@ from hearth.engine.worker.ports import Tools
 from hearth.engine.worker.stack_worker import StackWorker
 from hearth.store import claim, snapshots
 from hearth.store.database import drop_receipts, is_outage
-from hearth.store.held import held
+from hearth.store.owned_stacks import owned_stacks
 
 log = logging.getLogger(__name__)
 
@@ -187,7 +187,7 @@ class Engine:
             self._last_heartbeat = sent
 
     async def _forget_lost(self) -> None:
-        mine = await self.tools.store.read(lambda tx: held(tx, self.id))
+        mine = await self.tools.store.read(lambda tx: owned_stacks(tx, self.id))
         for worker in list(self.workers.values()):
             if mine.get(worker.stack_id) != worker.epoch:
                 log.warning("stack %s was taken over by another engine", worker.stack_id)
@@ -199,12 +199,12 @@ class Engine:
         The stacks that this engine owns by the rows and the stacks that it works on must be the
         same. If their numbers differ, or with `compare`, the engine compares them one by one.
         """
-        sight = await self.tools.store.read(lambda tx: claim.look(tx, self.id))
+        found = await self.tools.store.read(lambda tx: claim.look(tx, self.id))
         known = len(self.workers), sum(worker.epoch for worker in self.workers.values())
-        if compare or self._odd or sight.owned != known:
+        if compare or self._odd or found.owned != known:
             await self._reconcile()
         room = min(CLAIMS_MAX, STACKS_MAX - len(self.workers))
-        if sight.claimable and room > 0 and self.may_write() and not self._stopping:
+        if found.claimable and room > 0 and self.may_write() and not self._stopping:
             self._not_claiming.clear()
             try:
                 claims = await self.tools.store.run(lambda tx: claim.claim(tx, self.id, room))
@@ -214,7 +214,7 @@ class Engine:
                     self._take(one.stack_id, one.epoch)
             finally:
                 self._not_claiming.set()
-        if sight.inbox and self.workers:
+        if found.inbox and self.workers:
             await self._fetch_messages()
 
     async def _reconcile(self) -> None:
@@ -223,7 +223,7 @@ class Engine:
         A difference counts if two looks in a row show it, because commits run all the time.
         """
         before = dict(self.workers)
-        mine = await self.tools.store.read(lambda tx: held(tx, self.id))
+        mine = await self.tools.store.read(lambda tx: owned_stacks(tx, self.id))
         odd: dict[str, int | None] = {i: e for i, e in mine.items() if i not in self.workers}
         for stack_id, worker in before.items():
             if self.workers.get(stack_id) is worker and mine.get(stack_id) != worker.epoch:
@@ -279,7 +279,7 @@ class Engine:
         while mine is None and not self._stopping:
             await asyncio.sleep(OUTAGE_PAUSE_S)
             try:
-                mine = await self.tools.store.read(lambda tx: held(tx, self.id))
+                mine = await self.tools.store.read(lambda tx: owned_stacks(tx, self.id))
             except Exception as problem:
                 if not is_outage(problem):
                     raise

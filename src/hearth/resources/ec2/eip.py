@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from hearth.model.problem import Problem, Rejected
+from hearth.resources.adapter import AdapterType
 from hearth.resources.base import Change, Made, ResourceContext, Step
 from hearth.resources.lookup import Names
 from hearth.resources.neutron import order
 from hearth.resources.neutron.pointer import Pointer
 from hearth.resources.nova.floating_ip import FloatingIP, port_of_server
-from hearth.resources.reworded import Reworded
 from hearth.schema import (
     STRING,
     AllowedValues,
@@ -23,7 +23,7 @@ from hearth.schema import (
 )
 
 
-class EIP(Reworded):
+class EIP(AdapterType):
     """An outer address, whose reference is the address itself."""
 
     type_name = "AWS::EC2::EIP"

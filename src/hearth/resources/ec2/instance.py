@@ -5,13 +5,13 @@ from dataclasses import replace
 from typing import Any
 
 from hearth.cloud.contract import Body
+from hearth.resources.adapter import AdapterType
 from hearth.resources.base import Made, Progress, ResourceContext, Step
 from hearth.resources.cinder.volume_attachment import VolumeAttachment
-from hearth.resources.ec2.absent import absent
+from hearth.resources.ec2.not_implemented import not_implemented
 from hearth.resources.ec2.tags import as_map, pairs
 from hearth.resources.nova.server import Server
 from hearth.resources.nova.server_shown import networks_of
-from hearth.resources.reworded import Reworded
 from hearth.schema import (
     BOOLEAN,
     LIST,
@@ -40,16 +40,16 @@ DEVICES = Prop(
                     "DeleteOnTermination": Prop(
                         BOOLEAN, "true: it is deleted with the server.", default=True
                     ),
-                    "Iops": absent(NUMBER),
+                    "Iops": not_implemented(NUMBER),
                     "SnapshotId": Prop(
                         STRING, "Snapshot to start from.", constraint="cinder.snapshot"
                     ),
                     "VolumeSize": Prop(STRING, "Size in gigabytes."),
-                    "VolumeType": absent(STRING),
+                    "VolumeType": not_implemented(STRING),
                 },
             ),
-            "NoDevice": absent(MAP),
-            "VirtualName": absent(STRING),
+            "NoDevice": not_implemented(MAP),
+            "VirtualName": not_implemented(STRING),
         },
     ),
 )
@@ -57,7 +57,7 @@ NOWHERE = "0.0.0.0"  # noqa: S104
 ADDRESS = "Its first address; 0.0.0.0 where it has none."
 
 
-class Instance(Reworded):
+class Instance(AdapterType):
     """A virtual machine."""
 
     type_name = "AWS::EC2::Instance"
@@ -66,7 +66,7 @@ class Instance(Reworded):
     properties = {
         "AvailabilityZone": Prop(STRING, "Availability zone.", empty_is_none=True),
         "BlockDeviceMappings": DEVICES,
-        "DisableApiTermination": absent(STRING),
+        "DisableApiTermination": not_implemented(STRING),
         "ImageId": Prop(
             STRING, "The image, by name or id.", required=True, constraint="glance.image"
         ),
@@ -77,26 +77,26 @@ class Instance(Reworded):
             update_allowed=True,
             constraint="nova.flavor",
         ),
-        "KernelId": absent(STRING),
+        "KernelId": not_implemented(STRING),
         "KeyName": Prop(
             STRING, "Name of the key pair.", constraint="nova.keypair", empty_is_none=True
         ),
-        "Monitoring": absent(BOOLEAN),
+        "Monitoring": not_implemented(BOOLEAN),
         "NetworkInterfaces": Prop(
             LIST,
             "Ports, each by id or as a map of NetworkInterfaceId and DeviceIndex.",
             update_allowed=True,
         ),
         "NovaSchedulerHints": pairs("Wishes to the scheduler."),
-        "PlacementGroupName": absent(STRING),
-        "PrivateIpAddress": absent(STRING),
-        "RamDiskId": absent(STRING),
+        "PlacementGroupName": not_implemented(STRING),
+        "PrivateIpAddress": not_implemented(STRING),
+        "RamDiskId": not_implemented(STRING),
         "SecurityGroupIds": Prop(LIST, "Security groups, by id."),
         "SecurityGroups": Prop(LIST, "Security groups, by name or id."),
-        "SourceDestCheck": absent(BOOLEAN),
+        "SourceDestCheck": not_implemented(BOOLEAN),
         "SubnetId": Prop(STRING, "Subnet to be in, by id.", update_allowed=True),
         "Tags": pairs("Metadata of the server.", update_allowed=True),
-        "Tenancy": absent(STRING, AllowedValues(["dedicated", "default"])),
+        "Tenancy": not_implemented(STRING, AllowedValues(["dedicated", "default"])),
         "UserData": Prop(STRING, "Script or configuration for the first boot."),
         "Volumes": Prop(
             LIST,
@@ -173,10 +173,10 @@ class Instance(Reworded):
     def replaced_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         """The new server wants the same volumes and ports."""
         leave = _detaching(ctx) if ctx.physical_id else ()
-        return (*leave, *self.through(self.other.replaced_steps(self.told(ctx))))
+        return (*leave, *self.through(self.other.replaced_steps(self.other_context(ctx))))
 
     def taken_back_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        back = self.through(self.other.taken_back_steps(self.told(ctx)))
+        back = self.through(self.other.taken_back_steps(self.other_context(ctx)))
         return (*back, *_attaching(ctx))
 
 
@@ -219,12 +219,12 @@ _attachment = VolumeAttachment()
 
 
 def _as_attachment(ctx: ResourceContext, volume: Mapping[str, Any]) -> ResourceContext:
-    told = {
+    properties = {
         "instance_uuid": ctx.physical,
         "volume_id": volume["VolumeId"],
         "mountpoint": volume["Device"],
     }
-    return replace(ctx, kind=_attachment, properties=told)
+    return replace(ctx, kind=_attachment, properties=properties)
 
 
 def _attaching(ctx: ResourceContext) -> Iterator[Step]:

@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from hearth.resources.adapter import AdapterType
 from hearth.resources.base import ResourceContext, Step
-from hearth.resources.ec2.absent import absent
+from hearth.resources.ec2.not_implemented import not_implemented
 from hearth.resources.ec2.tags import ignored_tags
 from hearth.resources.ec2.vpc import network_of
 from hearth.resources.neutron.port import Port
-from hearth.resources.reworded import Reworded
 from hearth.schema import BOOLEAN, LIST, STRING, Attr, Prop, Resolve
 
 
-class NetworkInterface(Reworded):
+class NetworkInterface(AdapterType):
     """A port in a subnet, to plug a server into."""
 
     type_name = "AWS::EC2::NetworkInterface"
@@ -24,7 +24,7 @@ class NetworkInterface(Reworded):
         "PrivateIpAddress": Prop(
             STRING, "Its address; any of the subnet when not given.", empty_is_none=True
         ),
-        "SourceDestCheck": absent(BOOLEAN),
+        "SourceDestCheck": not_implemented(BOOLEAN),
         "SubnetId": Prop(STRING, "The subnet.", required=True, constraint="neutron.subnet"),
         "Tags": ignored_tags(),
     }
@@ -46,18 +46,18 @@ class NetworkInterface(Reworded):
         }
 
     async def seen(self, ctx: ResourceContext) -> ResourceContext:
-        told = self.told(ctx)
+        inner = self.other_context(ctx)
         if ctx.physical_id is not None:
-            return told
+            return inner
         network = await network_of(ctx, str(ctx.properties["SubnetId"]))
-        return replace(told, properties={**told.properties, "network": network})
+        return replace(inner, properties={**inner.properties, "network": network})
 
     def replaced_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         """The new one may want the same address."""
-        return self.through(self.other.replaced_steps(self.told(ctx)))
+        return self.through(self.other.replaced_steps(self.other_context(ctx)))
 
     def taken_back_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        return self.through(self.other.taken_back_steps(self.told(ctx)))
+        return self.through(self.other.taken_back_steps(self.other_context(ctx)))
 
     def shown(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
         addresses = body.get("fixed_ips") or [{}]

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
+from hearth.resources.adapter import AdapterType
 from hearth.resources.base import ResourceContext
-from hearth.resources.ec2.absent import absent
+from hearth.resources.ec2.not_implemented import not_implemented
 from hearth.resources.neutron.security_group import SecurityGroup as NeutronGroup
-from hearth.resources.reworded import Reworded
 from hearth.schema import LIST, MAP, STRING, Prop, Resolve, Violation
 
 DIRECTIONS = {"SecurityGroupIngress": "ingress", "SecurityGroupEgress": "egress"}
@@ -22,13 +22,13 @@ RULE = Prop(
         "IpProtocol": Prop(STRING, "Protocol by name or number; -1 is any."),
         "SourceSecurityGroupId": Prop(STRING, "Security group of the other side, by id."),
         "SourceSecurityGroupName": Prop(STRING, "Security group of the other side, by name."),
-        "SourceSecurityGroupOwnerId": absent(STRING),
+        "SourceSecurityGroupOwnerId": not_implemented(STRING),
         "ToPort": Prop(STRING, "Last port, or code of ICMP message; -1 is any."),
     },
 )
 
 
-class SecurityGroup(Reworded):
+class SecurityGroup(AdapterType):
     """Rules for the traffic of a server.
 
     Where no rule for outgoing traffic is given, all of it is allowed.

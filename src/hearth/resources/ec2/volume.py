@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
+from hearth.resources.adapter import AdapterType
 from hearth.resources.base import ResourceContext, Step
 from hearth.resources.cinder.volume import Volume as CinderVolume
 from hearth.resources.cinder.volume_attachment import VolumeAttachment as CinderAttachment
 from hearth.resources.ec2.tags import as_map, pairs
-from hearth.resources.reworded import Reworded
 from hearth.schema import INTEGER, STRING, AllowedPattern, Prop, Range
 
 
-class Volume(Reworded):
+class Volume(AdapterType):
     """A disk that outlives the servers it is attached to."""
 
     type_name = "AWS::EC2::Volume"
@@ -36,7 +36,7 @@ class Volume(Reworded):
         }
 
     def snapshot_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        return self.through(self.other.snapshot_steps(self.told(ctx)))
+        return self.through(self.other.snapshot_steps(self.other_context(ctx)))
 
     async def drop_snapshot(self, ctx: ResourceContext) -> None:
         await self.other.drop_snapshot(ctx)
@@ -46,10 +46,10 @@ class Volume(Reworded):
         return {**properties, "SnapshotId": backup} if backup else properties
 
     def snapshot_delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        return self.through(self.other.snapshot_delete_steps(self.told(ctx)))
+        return self.through(self.other.snapshot_delete_steps(self.other_context(ctx)))
 
 
-class VolumeAttachment(Reworded):
+class VolumeAttachment(AdapterType):
     """Connects a volume to a server."""
 
     type_name = "AWS::EC2::VolumeAttachment"

@@ -11,6 +11,7 @@ from typing import Any
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
+from hearth.resources.adapter import AdapterType
 from hearth.resources.base import (
     NOTHING_MADE,
     IntentKey,
@@ -23,7 +24,7 @@ from hearth.resources.base import (
     Step,
 )
 from hearth.resources.collection import forgiving
-from hearth.resources.ec2.absent import absent
+from hearth.resources.ec2.not_implemented import not_implemented
 from hearth.resources.ec2.tags import ignored_tags
 from hearth.resources.neutron import order
 from hearth.resources.neutron.net import Net
@@ -31,7 +32,6 @@ from hearth.resources.neutron.outside import outside
 from hearth.resources.neutron.router import Router
 from hearth.resources.neutron.router_interface import port_of
 from hearth.resources.neutron.subnet import Subnet as NeutronSubnet
-from hearth.resources.reworded import Reworded
 from hearth.schema import STRING, AllowedValues, Attr, Prop, Support
 
 ROUTERS = "/v2.0/routers"
@@ -40,7 +40,7 @@ LEG = "network:router_interface"  # and what begins so: owners of ports of route
 ROUTE_TABLE = "AWS::EC2::RouteTable"
 
 
-class VPC(Reworded):
+class VPC(AdapterType):
     """A network with a router of its own."""
 
     type_name = "AWS::EC2::VPC"
@@ -64,8 +64,9 @@ class VPC(Reworded):
 
     def as_router(self, ctx: ResourceContext) -> ResourceContext:
         """The same record as its router."""
-        told = replace(self.told(ctx), kind=self.router, physical_id=ctx.data.get("router_id"))
-        return replace(told, properties={"admin_state_up": True})
+        router_id = ctx.data.get("router_id")
+        inner = replace(self.other_context(ctx), kind=self.router, physical_id=router_id)
+        return replace(inner, properties={"admin_state_up": True})
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (
@@ -113,7 +114,7 @@ class VPC(Reworded):
             await super().delete_orphan(ctx, physical_id)
 
 
-class Subnet(Reworded):
+class Subnet(AdapterType):
     """A range of addresses of a VPC, behind the VPC's router."""
 
     type_name = "AWS::EC2::Subnet"
@@ -174,7 +175,7 @@ class InternetGateway(ResourceType):
     visibility_delay_s = 0
 
 
-class RouteTable(Reworded):
+class RouteTable(AdapterType):
     """A router of a VPC, for the subnets that are associated with it."""
 
     type_name = ROUTE_TABLE
@@ -197,7 +198,7 @@ class VPCGatewayAttachment(ResourceType):
     properties = {
         "InternetGatewayId": Prop(STRING, "The gateway; all lead to the one outer network."),
         "VpcId": Prop(STRING, "The VPC.", required=True),
-        "VpnGatewayId": absent(STRING),
+        "VpnGatewayId": not_implemented(STRING),
     }
     service = "network"
     identified_by = IntentKey.NATURAL_KEY

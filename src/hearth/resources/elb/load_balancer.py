@@ -9,7 +9,7 @@ from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
 from hearth.resources import capabilities
 from hearth.resources.base import Made, ResourceContext, Step
-from hearth.resources.ec2.absent import absent
+from hearth.resources.ec2.not_implemented import not_implemented
 from hearth.resources.mark import mark
 from hearth.resources.octavia.base import SERVICE, OctaviaResource, lbaas
 from hearth.schema import (
@@ -38,7 +38,7 @@ class LoadBalancer(capabilities.LoadBalancer, OctaviaResource):
 
     type_name = "AWS::ElasticLoadBalancing::LoadBalancer"
     properties = {
-        "AppCookieStickinessPolicy": absent(STRING),
+        "AppCookieStickinessPolicy": not_implemented(STRING),
         "AvailabilityZones": Prop(
             LIST, "Taken for compatibility: it serves all availability zones.", required=True
         ),
@@ -60,7 +60,7 @@ class LoadBalancer(capabilities.LoadBalancer, OctaviaResource):
             },
         ),
         "Instances": Prop(LIST, "The servers, by id.", update_allowed=True),
-        "LBCookieStickinessPolicy": absent(STRING),
+        "LBCookieStickinessPolicy": not_implemented(STRING),
         "Listeners": Prop(
             LIST,
             "Where it takes connections, and where servers do.",
@@ -70,14 +70,14 @@ class LoadBalancer(capabilities.LoadBalancer, OctaviaResource):
                 schema={
                     "InstancePort": Prop(INTEGER, "Port of the servers.", required=True),
                     "LoadBalancerPort": Prop(INTEGER, "Port of the balancer.", required=True),
-                    "PolicyNames": absent(LIST),
+                    "PolicyNames": not_implemented(LIST),
                     "Protocol": Prop(
                         STRING,
                         "What is spoken.",
                         required=True,
                         constraints=(AllowedValues(["TCP", "HTTP"]),),
                     ),
-                    "SSLCertificateId": absent(STRING),
+                    "SSLCertificateId": not_implemented(STRING),
                 },
             ),
         ),

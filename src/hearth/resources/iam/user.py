@@ -8,7 +8,7 @@ from typing import Any
 from hearth.cloud.fault import CloudFault
 from hearth.model.problem import InvalidTemplateReference, Rejected, nearest
 from hearth.resources.base import IntentKey, Made, ResourceContext, ResourceType, Step
-from hearth.resources.ec2.absent import absent
+from hearth.resources.ec2.not_implemented import not_implemented
 from hearth.resources.heat.stack_user import StackUser, password_of, users_of
 from hearth.resources.neutron.order import at
 from hearth.schema import INTEGER, LIST, MAP, STRING, AllowedValues, Attr, Prop
@@ -69,8 +69,8 @@ class AccessKey(ResourceType):
 
     type_name = "AWS::IAM::AccessKey"
     properties = {
-        "Serial": absent(INTEGER),
-        "Status": absent(STRING, AllowedValues(["Active", "Inactive"])),
+        "Serial": not_implemented(INTEGER),
+        "Status": not_implemented(STRING, AllowedValues(["Active", "Inactive"])),
         "UserName": Prop(STRING, "The user of this stack, by its reference.", required=True),
     }
     attributes = {

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from hearth.resources.adapter import AdapterType
 from hearth.resources.base import ResourceContext
 from hearth.resources.ec2.tags import as_map, pairs
-from hearth.resources.reworded import Reworded
 from hearth.resources.swift.container import Container
 from hearth.schema import MAP, STRING, AllowedValues, Attr, Prop
 
@@ -13,7 +13,7 @@ EVERYBODY = ".r:*"
 PRIVATE = (None, None)
 
 
-class Bucket(Reworded):
+class Bucket(AdapterType):
     """A place for objects."""
 
     type_name = "AWS::S3::Bucket"
@@ -72,4 +72,4 @@ class Bucket(Reworded):
         }
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
-        return await self.other.attribute(self.told(ctx), name)
+        return await self.other.attribute(self.other_context(ctx), name)

@@ -6,13 +6,13 @@ from hearth.store.database import Tx
 from hearth.store.prepared import Prepared
 from hearth.store.tables import stack
 
-_HELD = Prepared(
+_OWNED = Prepared(
     sa.select(stack.c.id, stack.c.epoch).where(
         stack.c.owner == sa.bindparam("me", type_=sa.String())
     )
 )
 
 
-def held(tx: Tx, engine_id: str) -> dict[str, int]:
+def owned_stacks(tx: Tx, engine_id: str) -> dict[str, int]:
     """Return the stacks that an engine owns, with the epoch of each."""
-    return {row.id: row.epoch for row in tx.rows(_HELD, {"me": engine_id})}
+    return {row.id: row.epoch for row in tx.rows(_OWNED, {"me": engine_id})}

@@ -21,7 +21,7 @@ TAKEN_OVER = (
 )
 
 
-class Reworded(ResourceType):
+class AdapterType(ResourceType):
     """A type that wraps the type `other` and has its own properties and attributes.
 
     Steps that a subclass adds see the properties of the subclass.
@@ -43,7 +43,7 @@ class Reworded(ResourceType):
         """Return the attributes that a body contains."""
         return {}
 
-    def told(self, ctx: ResourceContext) -> ResourceContext:
+    def other_context(self, ctx: ResourceContext) -> ResourceContext:
         """Return the context of the resource for the other type."""
         after = self._complete(ctx, ctx.properties)
         before = self._complete(ctx, ctx.before) if ctx.before else {}
@@ -58,7 +58,7 @@ class Reworded(ResourceType):
 
     async def seen(self, ctx: ResourceContext) -> ResourceContext:
         """Return the context for a call, with properties that need the cloud."""
-        return self.told(ctx)
+        return self.other_context(ctx)
 
     def through(self, steps: Sequence[Step]) -> tuple[Step, ...]:
         """Return steps of the other type as steps of this one."""
@@ -81,35 +81,35 @@ class Reworded(ResourceType):
         return bound
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        return self.through(self.other.create_steps(self.told(ctx)))
+        return self.through(self.other.create_steps(self.other_context(ctx)))
 
     def update_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        return self.through(self.other.update_steps(self.told(ctx)))
+        return self.through(self.other.update_steps(self.other_context(ctx)))
 
     def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        return self.through(self.other.delete_steps(self.told(ctx)))
+        return self.through(self.other.delete_steps(self.other_context(ctx)))
 
     def check_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        return self.through(self.other.check_steps(self.told(ctx)))
+        return self.through(self.other.check_steps(self.other_context(ctx)))
 
     def suspend_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        return self.through(self.other.suspend_steps(self.told(ctx)))
+        return self.through(self.other.suspend_steps(self.other_context(ctx)))
 
     def resume_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        return self.through(self.other.resume_steps(self.told(ctx)))
+        return self.through(self.other.resume_steps(self.other_context(ctx)))
 
     def handles(self, action: Action) -> bool:
         method = f"{action.value.lower()}_steps"
         own = getattr(type(self), method, None)
-        if own is not getattr(Reworded, method, None):
+        if own is not getattr(AdapterType, method, None):
             return True
-        return method in vars(Reworded) and self.other.handles(action)
+        return method in vars(AdapterType) and self.other.handles(action)
 
     async def busy(self, ctx: ResourceContext, fault: CloudFault) -> bool:
-        return await self.other.busy(self.told(ctx), fault)
+        return await self.other.busy(self.other_context(ctx), fault)
 
     async def replace_failed(self, ctx: ResourceContext) -> bool:
-        return await self.other.replace_failed(self.told(ctx))
+        return await self.other.replace_failed(self.other_context(ctx))
 
     async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         """Return an empty map, or None if the object is gone."""
@@ -127,7 +127,7 @@ class Reworded(ResourceType):
         return dict(self.shown(ctx, ctx.body)) if ctx.body else {}
 
     def location(self, ctx: ResourceContext) -> tuple[str, str, str | None]:
-        return self.other.location(self.told(ctx))
+        return self.other.location(self.other_context(ctx))
 
     def key_in_words(self) -> str:
         return self.known_by or self.other.key_in_words()
