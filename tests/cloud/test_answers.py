@@ -96,7 +96,8 @@ class Street:
             for writer in self.writers:
                 with suppress(AttributeError):  # closed meanwhile, it has no loop any more
                     writer.transport.abort()
-            await asyncio.sleep(0.01)  # transports close in the next tick
+            ends = [writer.wait_closed() for writer in self.writers]
+            await asyncio.wait_for(asyncio.gather(*ends, return_exceptions=True), 5)
 
 
 def ask(street: Street, *, foreign: bool, method: str = "GET") -> Any:
