@@ -4,10 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from hearth.model.problem import Rejected, StackValidationFailed
-from hearth.resources.base import Made, ResourceContext, SignalResult, Step
-from hearth.resources.capabilities import Signalled
-from hearth.resources.heat.signed_url import signed_url
-from hearth.resources.heat.stack_user import StackUser
+from hearth.resources.base import ResourceContext, SignalResult
+from hearth.resources.heat.signed_signal import SignedSignal
 from hearth.resources.heat.wait_condition import CountsSignals
 from hearth.schema import INTEGER, STRING, Attr, Prop, Range, Support
 
@@ -15,20 +13,10 @@ KEYS = ("Data", "Reason", "Status")
 STATUSES = ("SUCCESS", "FAILURE")
 
 
-class SignedHandle(Signalled, StackUser):
+class SignedHandle(SignedSignal):
     """Receives signals by a signed URL, which is its reference id."""
 
-    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        return (*self.user_steps(ctx, keys=True), Step("url", self.sign))
-
-    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        return self.drop_user_steps(ctx)
-
-    async def sign(self, ctx: ResourceContext) -> Made:
-        """Make the signed URL; it stays the same from then on."""
-        data = ctx.data
-        url = signed_url(ctx, data["access_key"], data["secret_key"], "waitcondition")
-        return Made(physical_id=ctx.physical_name, data={"ec2_signed_url": url})
+    signed_for = "waitcondition"
 
     def reference(self, ctx: ResourceContext) -> str:
         return ctx.data.get("ec2_signed_url", ctx.name)

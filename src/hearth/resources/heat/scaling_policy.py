@@ -6,15 +6,14 @@ Source: spec/groups-and-nesting.md, section 6.4.
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
-from hearth.resources.base import Made, ResourceContext, Scaling, SignalResult, Step
-from hearth.resources.capabilities import Signalled
+from hearth.resources.base import ResourceContext, Scaling, SignalResult
 from hearth.resources.heat.adjustment import Adjustment, AdjustmentType
-from hearth.resources.heat.signed_url import native_url, signed_url
-from hearth.resources.heat.stack_user import StackUser
+from hearth.resources.heat.signed_signal import SignedSignal
+from hearth.resources.heat.signed_url import native_url
 from hearth.schema import INTEGER, NUMBER, STRING, AllowedValues, Attr, Prop, Range, Support
 
 
-class Policy(Signalled, StackUser):
+class Policy(SignedSignal):
     """Changes the size of a group when it is signalled, whatever the signal says."""
 
     group: ClassVar[str]
@@ -29,17 +28,7 @@ class Policy(Signalled, StackUser):
         AdjustmentType.PERCENT: "PercentChangeInCapacity",
     }
 
-    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        return (*self.user_steps(ctx, keys=True), Step("url", self.sign))
-
-    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        return self.drop_user_steps(ctx)
-
-    async def sign(self, ctx: ResourceContext) -> Made:
-        """Make the signed URL; it never ends."""
-        data = ctx.data
-        url = signed_url(ctx, data["access_key"], data["secret_key"], "signal")
-        return Made(physical_id=ctx.physical_name, data={"ec2_signed_url": url})
+    signed_for = "signal"
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         return self.recordable(ctx).get(name)

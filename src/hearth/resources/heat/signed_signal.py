@@ -1,0 +1,26 @@
+"""Types that receive signals at a signed URL, with a user of their own."""
+
+from typing import ClassVar
+
+from hearth.resources.base import Made, ResourceContext, Step
+from hearth.resources.capabilities import Signalled
+from hearth.resources.heat.signed_url import signed_url
+from hearth.resources.heat.stack_user import StackUser
+
+
+class SignedSignal(Signalled, StackUser):
+    """A type whose private data has a signed URL; `signed_for` is signal or waitcondition."""
+
+    signed_for: ClassVar[str]
+
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (*self.user_steps(ctx, keys=True), Step("url", self.sign))
+
+    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return self.drop_user_steps(ctx)
+
+    async def sign(self, ctx: ResourceContext) -> Made:
+        """Make the signed URL; it stays the same and never ends."""
+        data = ctx.data
+        url = signed_url(ctx, data["access_key"], data["secret_key"], self.signed_for)
+        return Made(physical_id=ctx.physical_name, data={"ec2_signed_url": url})
