@@ -6,6 +6,7 @@ from typing import Any
 
 from hearth.engine.core.decide import Desired
 from hearth.engine.core.plan import parts_of
+from hearth.engine.core.record import Record
 from hearth.engine.worker.failure import ResourceFailure
 from hearth.engine.worker.known.aim import Aim
 from hearth.model.problem import Rejected
@@ -57,3 +58,9 @@ def desired_of(
         deletion_policy=str(definition.deletion_policy),
         requires=frozenset(current[name] for name in requires if name in current),
     )
+
+
+def unchanged(record: Record) -> Desired:
+    """Return the desired state for an action that changes no property, such as a check."""
+    held = record.held
+    return Desired("", held.kind, {}, {}, held.properties, (), {}, "", record.requires)

@@ -282,7 +282,7 @@ class Attempt:
             traversal=self.traversal,
             replaced_by=self.record.replaced_by if self.is_over() else None,
             requires=desired.requires,
-            held=held(desired, rtype, ctx, attributes),
+            held=held(desired, attributes, rtype.reference(ctx)),
             updated_at=owned.tools.clock.now(),
         )
         owned.memory.put(ended, full=True)
@@ -332,9 +332,7 @@ class Attempt:
         self.row, self._begun, self.committed = None, False, False
 
 
-def held(
-    desired: Desired, rtype: ResourceType, ctx: ResourceContext, attributes: Mapping[str, Any]
-) -> Held:
+def held(desired: Desired, attributes: Mapping[str, Any], reference: str | None) -> Held:
     """Return the held values of a record after a success."""
     return Held(
         definition=desired.definition,
@@ -344,6 +342,6 @@ def held(
         properties=desired.properties,
         secret=desired.secret,
         attributes=attributes,
-        reference=rtype.reference(ctx),
+        reference=reference,
         deletion_policy=desired.deletion_policy,
     )

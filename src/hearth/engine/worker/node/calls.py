@@ -292,7 +292,7 @@ class CloudCalls:
                     passing += 1
                     if for_good and (not fault.passing or passing > PASSING_MAX):
                         raise
-                    log.info("%s: strays cannot be looked after now: %s", ctx.name, fault)
+                    log.info("%s: orphans cannot be searched for now: %s", ctx.name, fault)
                     turned_up = True
                 if not for_good or not turned_up:
                     break

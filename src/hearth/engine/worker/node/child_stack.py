@@ -300,8 +300,8 @@ def _definitions(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the definitions of the members of an adopted group, by name."""
     template = document.get("template") or {}
     known = json.loads(template) if isinstance(template, str) else template
-    told = known.get("resources", {})
-    return {name: told.get(name, {}) for name in document["resources"]}
+    definitions = known.get("resources", {})
+    return {name: definitions.get(name, {}) for name in document["resources"]}
 
 
 def _failure(ended: ChildEnded) -> ResourceFailure:

@@ -3,10 +3,10 @@
 from functools import partial
 
 from hearth.cloud.fault import CloudFault
-from hearth.engine.core.decide import Desired
 from hearth.engine.core.record import Record
 from hearth.engine.core.retry import retry_delay_s
 from hearth.engine.worker.failure import ResourceFailure, next_attempt
+from hearth.engine.worker.known.desired import unchanged
 from hearth.engine.worker.known.memory import USUAL_REASON
 from hearth.engine.worker.known.owned import OwnedStack
 from hearth.engine.worker.node import immediate, orphans
@@ -47,9 +47,7 @@ async def clean_up(attempt: Attempt) -> Outcome:
 async def _delete(attempt: Attempt, rtype: ResourceType, ctx: ResourceContext) -> None:
     """Delete the object; repeat the call while a conflict may pass."""
     owned, record = attempt.owned, attempt.record
-    desired = Desired(
-        "", record.held.kind, {}, {}, record.held.properties, (), {}, "", record.requires
-    )
+    desired = unchanged(record)
     number = attempt.row.attempt if attempt.row else 0
     begin = partial(attempt.begin, Action.DELETE, rtype, desired, number, ctx)
     if attempt.row is None and not isinstance(rtype, NestedType):

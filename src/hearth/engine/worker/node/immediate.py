@@ -7,7 +7,7 @@ from typing import Any
 
 from hearth.engine.core.decide import Decision, Desired, Verdict, decide
 from hearth.engine.core.graph import Node, NodeKind
-from hearth.engine.core.record import Held, Record
+from hearth.engine.core.record import Record
 from hearth.engine.worker.failure import ResourceFailure, failure_of
 from hearth.engine.worker.known.context import context_of
 from hearth.engine.worker.known.desired import desired_of, evaluated_of
@@ -44,7 +44,7 @@ def left_alone(owned: OwnedStack, record: Record, rtype: ResourceType | None) ->
     """
     if record.held.deletion_policy == "Retain" or _handed_on(owned, record):
         return True
-    return owned.aim.retains(record) and (rtype is None or not isinstance(rtype, NestedType))
+    return owned.aim.retains(record) and not isinstance(rtype, NestedType)
 
 
 def _handed_on(owned: OwnedStack, record: Record) -> bool:
@@ -137,7 +137,7 @@ def _change(
         replaced_by=None,
         requires=desired.requires,
         type=owned.aim.program.resources[record.name].type,
-        held=held(desired, rtype, ctx, rtype.known_attributes(ctx)),
+        held=held(desired, rtype.known_attributes(ctx), rtype.reference(ctx)),
         updated_at=owned.tools.clock.now(),
     )
     memory.put(ended, full=True, if_current=True)
@@ -198,17 +198,7 @@ def keep(
     same = same and memory.records[record.id].replaced_by is None
     if same and before.reference is not None and record.requires == desired.requires:
         return
-    after = Held(
-        definition=desired.definition,
-        kind=desired.kind,
-        parts=desired.parts,
-        written=desired.written,
-        properties=desired.properties,
-        secret=desired.secret,
-        attributes=attributes,
-        reference=before.reference or reference,
-        deletion_policy=desired.deletion_policy,
-    )
+    after = held(desired, attributes, before.reference or reference)
     memory.put(record.having(held=after, requires=desired.requires), full=True, if_current=True)
 
 

@@ -51,7 +51,7 @@ async def watch(owned: OwnedStack) -> None:
                 continue
         except CloudFault as fault:
             log.warning(
-                "stack %s: a stray could not be looked for: %s", owned.memory.stack_id, fault
+                "stack %s: an orphan could not be searched for: %s", owned.memory.stack_id, fault
             )
             continue
         if rtype is not None and rest_s(owned, orphan, owned.tools.orphan_watch_s) <= 0:

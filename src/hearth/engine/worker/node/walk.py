@@ -6,10 +6,10 @@ from functools import partial
 
 from hearth.cloud.fault import CloudFault
 from hearth.engine.core import walk
-from hearth.engine.core.decide import Desired
 from hearth.engine.core.record import Record
 from hearth.engine.core.walk import Call
 from hearth.engine.worker.failure import ResourceFailure, failure_of
+from hearth.engine.worker.known.desired import unchanged
 from hearth.engine.worker.known.memory import USUAL_REASON
 from hearth.engine.worker.known.owned import OwnedStack
 from hearth.engine.worker.node import snapshots
@@ -105,9 +105,7 @@ async def _act(attempt: Attempt, action: Action) -> None:
         raise ResourceFailure("EntityNotFound", f"the type {record.type} is not known any more")
     attempt.doing = action
     ctx = attempt.context(rtype, action, record.held.properties)
-    desired = Desired(
-        "", record.held.kind, {}, {}, record.held.properties, (), {}, "", record.requires
-    )
+    desired = unchanged(record)
     before = ctx.data if row is None or row.phase == "intent" else {}
     try:
         begin = partial(attempt.begin, action, rtype, desired, 0, ctx) if row is None else None
