@@ -21,6 +21,7 @@ from hearth.resources.registry import default_catalog
 from hearth.service.stack_clouds import StackClouds
 from hearth.store import accept, tables
 from hearth.store.clock import DatabaseClock
+from hearth.store.credentials import Requester
 from hearth.store.database import Store
 from hearth.store.rows import Revision, stack_row
 from hearth.store.seal import sealer_from_secret
@@ -138,13 +139,12 @@ class House:
         await self.running.close()
 
     async def create(self, wanted=None):
-        given = {"auth_url": self.running.auth_url, "token": self.token}
         new = accept.NewStack(
             id=new_id(),
             project_id=self.who.project_id,
             name="web",
             revision=wanted or revision(2),
-            credential=(new_id(), "token", given),
+            credential=(new_id(), Requester(self.running.auth_url, self.token)),
         )
         await self.store.run(lambda tx: accept.create(tx, new, time.time(), new_id))
         return await self.rest(new.id)

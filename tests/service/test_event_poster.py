@@ -17,6 +17,7 @@ from hearth.model.state import Action
 from hearth.service.event_poster import EventPoster
 from hearth.service.stack_clouds import StackClouds
 from hearth.store import accept, claim
+from hearth.store.credentials import Requester
 from hearth.store.rows import Revision, StackRow
 from hearth.store.tables import event, outbox
 from tests.resources.test_in_engine import House, new_id
@@ -61,11 +62,8 @@ class Telling(House):
             project_id=self.who.project_id,
             name="web",
             revision=revision(*sinks),
-            credential=(
-                new_id(), "token",
-                {"auth_url": self.running.auth_url, "token": self.token, "user_id": "demo"},
-            ),
-        )  # fmt: skip
+            credential=(new_id(), Requester(self.running.auth_url, self.token, "demo")),
+        )
         await self.store.run(lambda tx: accept.create(tx, new, time.time(), new_id))
         assert (await self.rested(new.id)).state == "CREATE_COMPLETE"
         return new.id

@@ -15,6 +15,7 @@ from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
 from hearth.store import accept, claim, events, idle, reads, tables, texts
 from hearth.store.commit import Changes, Fate, Part, commit
+from hearth.store.credentials import Requester
 from hearth.store.database import Store, Tx
 from hearth.store.messages import Signalled
 from hearth.store.migrate import upgrade
@@ -93,7 +94,7 @@ def test_a_stack_and_its_revision_come_back_as_they_were_given(store: Store) -> 
 
 
 def test_no_user_value_lies_open_in_any_row(store: Store) -> None:
-    made(store, credential=(new_id(), "token", {"token": "s3cret-token"}))
+    made(store, credential=(new_id(), Requester(token="s3cret-token")))
 
     def everything(tx) -> bytes:
         rows = itertools.chain.from_iterable(

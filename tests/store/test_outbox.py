@@ -4,9 +4,11 @@ import time
 import uuid
 
 import sqlalchemy as sa
+from msgspec import to_builtins
 
 from hearth.model.state import Action
 from hearth.store import accept, claim, outbox
+from hearth.store.credentials import Requester
 from hearth.store.database import Store
 from hearth.store.rows import Revision
 from hearth.store.tables import outbox as table
@@ -18,10 +20,10 @@ def new_id() -> str:
 
 def test_the_states_of_a_stack_lie_there_in_order_for_the_first_living_engine(store: Store) -> None:
     store.notifies = True
-    facts = {"auth_url": "u", "token": "t", "user_id": "u1"}
+    requester = Requester("u", "t", "u1")
     new = accept.NewStack(
         id=new_id(), project_id="p", name="s", revision=Revision(template="t"), tags=("a", "b"),
-        credential=(new_id(), "token", facts), creator="demo",
+        credential=(new_id(), requester), creator="demo",
     )  # fmt: skip
     store.transact(lambda tx: accept.create(tx, new, time.time(), new_id))
     delete = accept.OperationRequest(Action.DELETE)
@@ -47,9 +49,9 @@ def test_the_states_of_a_stack_lie_there_in_order_for_the_first_living_engine(st
 
 def test_events_wait_in_lanes_one_for_each_tree_and_sink(store: Store) -> None:
     sinks = [{"type": "zaqar-queue", "target": name} for name in ("a", "b")]
-    facts = {"auth_url": "u", "token": "t0ken", "user_id": "u1"}
+    requester = Requester("u", "t0ken", "u1")
     new = accept.NewStack(
-        id=new_id(), project_id="p", name="s", credential=(new_id(), "token", facts),
+        id=new_id(), project_id="p", name="s", credential=(new_id(), requester),
         revision=Revision(template="t", environment={"event_sinks": sinks}),
     )  # fmt: skip
     store.transact(lambda tx: accept.create(tx, new, time.time(), new_id))
@@ -76,7 +78,7 @@ def test_events_wait_in_lanes_one_for_each_tree_and_sink(store: Store) -> None:
     rows = {target: lane(name) for target, name in lanes.items()}
     told = {t: [row.body["event"]["action"] for row in found] for t, found in rows.items()}
     assert told == {"a": ["CREATE", "UPDATE", "UPDATE", "DELETE"], "b": ["CREATE"]}
-    assert rows["a"][0].body["credential"] == ["token", facts]
+    assert rows["a"][0].body["credential"] == to_builtins(requester)
     assert store.transact(lambda tx: outbox.pending(tx, "1", 10)) == []
 
     store.transact(lambda tx: outbox.later(tx, rows["a"][0].id, 60.0))
@@ -87,10 +89,10 @@ def test_events_wait_in_lanes_one_for_each_tree_and_sink(store: Store) -> None:
 
 
 def test_what_waits_for_a_sink_is_sealed(store: Store) -> None:
-    facts = {"auth_url": "u", "token": "t0ken", "user_id": "u1"}
+    requester = Requester("u", "t0ken", "u1")
     sink = {"type": "zaqar-queue", "target": "my-queue"}
     new = accept.NewStack(
-        id=new_id(), project_id="p", name="my-stack", credential=(new_id(), "token", facts),
+        id=new_id(), project_id="p", name="my-stack", credential=(new_id(), requester),
         revision=Revision(template="t", environment={"event_sinks": [sink]}),
     )  # fmt: skip
     store.transact(lambda tx: accept.create(tx, new, time.time(), new_id))

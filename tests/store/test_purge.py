@@ -6,6 +6,7 @@ import sqlalchemy as sa
 
 from hearth.store import accept, claim, tables
 from hearth.store.commit import Changes, Fate
+from hearth.store.credentials import Requester
 from hearth.store.database import Store, Tx
 from hearth.store.engines import clean, engines
 from hearth.store.purge import purge
@@ -48,10 +49,10 @@ def purged(store: Store, days: float, project: str | None = None, most: int = 20
 
 
 def test_everything_of_an_old_stack_goes_and_of_a_living_one_nothing(store: Store) -> None:
-    facts = {"auth_url": "u", "token": "t", "user_id": "u1"}
-    made(store, "alive", credential=(new_id(), "token", facts))
+    requester = Requester("u", "t", "u1")
+    made(store, "alive", credential=(new_id(), requester))
     before = rows(store)
-    deleted(store, "old", 100 * DAY_S, credential=(new_id(), "token", facts))
+    deleted(store, "old", 100 * DAY_S, credential=(new_id(), requester))
     young = deleted(store, "young", 10 * DAY_S)
     assert purged(store, 90) == 1
     assert purged(store, 90) == 0
@@ -70,9 +71,9 @@ def test_only_those_of_a_project_and_only_so_many_at_a_time(store: Store) -> Non
 
 
 def test_a_nested_stack_goes_and_its_trees_credential_stays(store: Store) -> None:
-    facts = {"auth_url": "u", "token": "t", "user_id": "u1"}
+    requester = Requester("u", "t", "u1")
     credential = new_id()
-    root = made(store, "root", credential=(credential, "token", facts))
+    root = made(store, "root", credential=(credential, requester))
     before = rows(store)
     parent = loaded(store, root).stack
     deleted(store, "child", 5.0, parent=parent, credential_id=credential)

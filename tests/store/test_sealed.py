@@ -14,6 +14,7 @@ from hearth.store import accept, claim, outbox, reads, snapshots, software_confi
 from hearth.store import software_deployments as deployments
 from hearth.store.claim import Orphan
 from hearth.store.commit import Changes, Outgoing
+from hearth.store.credentials import Requester
 from hearth.store.database import Store
 from hearth.store.keyring import rekey, sealed_columns, unlock
 from hearth.store.messages import HealthMarked
@@ -40,8 +41,8 @@ def a_stack(store: Store, name: str) -> str:
     """A stack that failed, with something of the user in every sealed column."""
     told = {"told": CANARY}
     revision = Revision(CANARY, {"a.sh": CANARY}, told, told)
-    body = {"token": CANARY, "name": name}
-    new = accept.NewStack(new_id(), "p", name, revision, credential=(new_id(), "token", body))
+    requester = Requester(token=CANARY, user_id=name)
+    new = accept.NewStack(new_id(), "p", name, revision, credential=(new_id(), requester))
     store.transact(lambda tx: accept.create(tx, new, time.time(), new_id))
     engine_id = an_engine(store)
     one = next(one for one in claimed(store, engine_id) if one.stack_id == new.id)

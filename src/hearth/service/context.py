@@ -10,6 +10,7 @@ from hearth.resources.base import ResourceContext, ResourceType
 from hearth.service.caller import Caller
 from hearth.service.services import Services
 from hearth.store import claim, reads
+from hearth.store.credentials import StackCredential
 from hearth.store.database import Tx
 from hearth.store.rows import StackRow
 
@@ -25,7 +26,7 @@ async def context_of(
 ) -> ResourceContext:
     """Return the context of a record. The cloud is the caller's; with `as_stack` the stack's."""
 
-    def look(tx: Tx) -> tuple[Any, dict[str, str], Any, str | None]:
+    def look(tx: Tx) -> tuple[StackCredential | None, dict[str, str], Any, str | None]:
         _, data, metadata = reads.data_of(tx, record.id)
         credential = reads.credential_of(tx, row) if as_stack else None
         # a caller that sees a user of the stack's project may see the project, too

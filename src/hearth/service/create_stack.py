@@ -42,7 +42,7 @@ async def create_stack(
         revision=revision,
         timeout_mins=request.timeout_mins,
         disable_rollback=True if request.disable_rollback is None else request.disable_rollback,
-        credential=(services.new_id(), "token", requester(caller)),
+        credential=(services.new_id(), requester(caller)),
         creator=caller.user_name,
         tags=request.tags or (),
         action=Action.CREATE if adopt is None else Action.ADOPT,

@@ -13,12 +13,17 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 from urllib.parse import quote
 
+import msgspec
+from msgspec import structs
+
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.service.stack_clouds import StackClouds
 from hearth.store import claim, outbox, reads
+from hearth.store.credentials import StackCredential
 from hearth.store.database import Store, Tx
 from hearth.store.outbox import Leaving
+from hearth.store.rows import StackRow
 
 log = logging.getLogger(__name__)
 
@@ -97,14 +102,14 @@ class EventPoster:
         """Return the stack's cloud; after its delete, one with the token of its last requester."""
         root_id, before = row.body["root_id"], row.body["credential"]
 
-        def look(tx: Tx) -> Any:
+        def look(tx: Tx) -> tuple[StackRow, StackCredential | None]:
             found = claim.row(tx, root_id)
             assert found is not None
             return found, reads.credential_of(tx, found)
 
         stack, credential = await self._store.read(look)
         if credential is None and before is not None:
-            credential = (before[0], {**before[1], "trust_id": None})
+            credential = structs.replace(msgspec.convert(before, StackCredential), trust_id=None)
         return self._clouds.of(stack, credential)
 
     async def _wait(self, rows: Sequence[Leaving], problem: Exception) -> int:

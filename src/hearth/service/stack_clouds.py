@@ -2,9 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
 
 from hearth.cloud.application_credential import (
     drop_application_credentials,
@@ -14,7 +13,6 @@ from hearth.cloud.contract import Cloud
 from hearth.cloud.credential import (
     AppCredential,
     Credential,
-    NamedCredential,
     TokenCredential,
     TrustCredential,
 )
@@ -26,6 +24,7 @@ from hearth.model.state import Status
 from hearth.resources.base import Users
 from hearth.service.caller import RESTRICTED, TRUST, UNRESTRICTED
 from hearth.service.stack_users import StackUsers
+from hearth.store.credentials import StackCredential
 from hearth.store.rows import StackRow
 
 log = logging.getLogger(__name__)
@@ -43,15 +42,7 @@ KEEPS_NOTHING = {
 
 
 class StackClouds:
-    """Clouds by stack. A stored credential is ("token" | "name", facts).
-
-    The facts contain the token of the last requester (`auth_url`, `token`, `user_id`, and
-    `delegated` if the token itself comes from a trust). Once there is a trust, they contain
-    `trust_id`, its `trustor` and the `trust_key` under which it was created. An application
-    credential in its place also has an `app_secret`. Before a trust is replaced, the key of the new
-    one is stored as `next_key`. The replaced ones are `former`: pairs of id and key, with the owner
-    of an application credential.
-    """
+    """Clouds by stack."""
 
     def __init__(self, pool: CloudPool) -> None:
         self.pool = pool
@@ -64,32 +55,28 @@ class StackClouds:
                 pool.cloud(config.domain_admin), config.stack_domain_id, config.stack_user_role
             )
 
-    def of(self, row: StackRow, credential: tuple[str, Any] | None) -> Cloud:
+    def of(self, row: StackRow, credential: StackCredential | None) -> Cloud:
         """Return the cloud with the stack's credential: its trust, else the user's token."""
         if credential is None:
             raise CloudFault("identity", 401, "Unauthorized", "the stack has no credential")
-        kind, facts = credential
-        config = self.pool.config
-        if kind == "name":
-            return self.pool.cloud(NamedCredential(facts["name"]))
-        token = TokenCredential(facts["auth_url"], facts["token"], row.project_id)
-        trust = self._lasting(facts)
+        config, token = self.pool.config, _token(credential, row)
+        trust = self._lasting(credential)
         if trust is None:
-            if (why := KEEPS_NOTHING.get(facts.get("delegated"))) is None:
+            if (why := KEEPS_NOTHING.get(credential.delegated or "")) is None:
                 return self.pool.cloud(token)
             return self._alone(token, why)
         if config.trust_from_start or row.status is not Status.IN_PROGRESS:
             return self.pool.cloud(trust)
         return self._either(token, trust)
 
-    def _lasting(self, facts: Mapping[str, Any]) -> Credential | None:
+    def _lasting(self, of: StackCredential) -> Credential | None:
         """Return the credential of the trust or application credential, if there is one."""
-        trustee, trust_id = self.pool.config.trusted, facts.get("trust_id")
-        if not trust_id or trustee is None:
+        trustee = self.pool.config.trusted
+        if not of.trust_id or trustee is None:
             return None
-        if facts.get("app_secret"):
-            return AppCredential(facts["auth_url"], trust_id, facts["app_secret"])
-        return TrustCredential(trustee, trust_id)
+        if of.app_secret:
+            return AppCredential(of.auth_url, of.trust_id, of.app_secret)
+        return TrustCredential(trustee, of.trust_id)
 
     def _make_either(self, token: TokenCredential, trust: Credential) -> Cloud:
         return FallbackCloud(self.pool.cloud(token), self.pool.cloud(trust))
@@ -97,17 +84,16 @@ class StackClouds:
     def _make_alone(self, token: TokenCredential, why: str) -> Cloud:
         return FallbackCloud(self.pool.cloud(token), UnauthorizedCloud(why))
 
-    async def trusted(self, credential: tuple[str, Any]) -> bool:
+    async def trusted(self, credential: StackCredential) -> bool:
         """Return whether no trust must be created: the current one is the requester's and works."""
-        config, (kind, facts) = self.pool.config, credential
-        service = config.service_user
-        if service is None or kind != "token":
+        service = self.pool.config.service_user
+        if service is None:
             return True
-        if not facts.get("trust_id"):
+        if not credential.trust_id:
             return False
-        if facts.get("trustor", facts.get("user_id")) != facts.get("user_id"):
+        if credential.trustor not in (None, credential.user_id):
             return False
-        lasting = self._lasting(facts)
+        lasting = self._lasting(credential)
         assert lasting is not None
         cloud = self.pool.cloud(lasting)
         eye = self.pool.cloud(service)  # a token of a trust may not even read itself
@@ -122,15 +108,14 @@ class StackClouds:
             log.warning("the trust of a stack could not be looked at: %s", fault)
         return True
 
-    async def entrust(self, row: StackRow, credential: tuple[str, Any]) -> tuple[str, str | None]:
+    async def entrust(self, row: StackRow, credential: StackCredential) -> tuple[str, str | None]:
         """Return the id of a trust from the last requester, found by its key if it exists already;
         or the id and secret of an application credential. Raises CloudFault, 403 if neither is
         possible.
         """
-        config, facts = self.pool.config, credential[1]
-        key = facts.get("next_key") or facts.get("trust_key") or row.id
-        token = TokenCredential(facts["auth_url"], facts["token"], row.project_id)
-        cloud, by = self.pool.cloud(token), facts.get("delegated")
+        config, by = self.pool.config, credential.delegated
+        key = credential.next_key or credential.trust_key or row.id
+        cloud = self.pool.cloud(_token(credential, row))
         if by in KEEPS_NOTHING:
             raise CloudFault("identity", 403, "Forbidden", KEEPS_NOTHING[by])
         if config.by_application or by == UNRESTRICTED:
@@ -159,26 +144,26 @@ class StackClouds:
                     raise
         raise AssertionError("the last attempt returns or raises")
 
-    async def drop_former(self, row: StackRow, credential: tuple[str, Any]) -> None:
+    async def drop_former(self, row: StackRow, credential: StackCredential) -> None:
         """Delete the replaced trusts. One that no longer works is deleted already, or only its
         trustor can delete it.
         """
         service = self.pool.config.trusted
         if service is None:
             return
-        for trust_id, key, *owner in credential[1].get("former", ()):
-            if owner:
-                await self._drop_applications(row, credential[1], owner[0], key)
+        for former in credential.former:
+            if former.owner:
+                await self._drop_applications(row, credential, former.owner, former.key)
                 continue
-            cloud = self.pool.cloud(TrustCredential(service, trust_id))
+            cloud = self.pool.cloud(TrustCredential(service, former.id))
             try:
-                await self._drop_trusts(cloud, key, trust_id)
+                await self._drop_trusts(cloud, former.key, former.id)
             except CloudFault as fault:
                 if fault.status not in TRUST_ENDED:
                     raise
                 log.info("stack %s: a former trust is out of reach: %s", row.id, fault)
 
-    async def teardown(self, row: StackRow, credential: tuple[str, Any] | None) -> None:
+    async def teardown(self, row: StackRow, credential: StackCredential | None) -> None:
         """Delete what Hearth created for a root stack: its users' project and its trusts."""
         if self._domain is not None:
             project_id = row.user_project_id or await self._domain.find_project(
@@ -186,35 +171,33 @@ class StackClouds:
             )  # a trust whose answer was lost is not recorded
             if project_id is not None:
                 await self._domain.drop_project(project_id)
-        if credential is None or credential[0] != "token" or self.pool.config.trusted is None:
+        if credential is None or self.pool.config.trusted is None:
             return
         await self.drop_former(row, credential)
-        facts = credential[1]
-        keys = [facts.get("next_key"), row.id, facts.get("trust_key")]  # perhaps none is recorded
+        keys = [credential.next_key, row.id, credential.trust_key]  # perhaps none is recorded
         wanted = list(dict.fromkeys(key for key in keys if key))
-        by_application = facts.get("app_secret") or facts.get("delegated") == UNRESTRICTED
+        by_application = credential.app_secret or credential.delegated == UNRESTRICTED
         if by_application or self.pool.config.by_application:
-            owner = facts.get("trustor") or facts["user_id"]
+            owner = credential.trustor or credential.user_id
             for key in wanted:
-                await self._drop_applications(row, facts, owner, key)
-        if facts.get("app_secret"):
+                await self._drop_applications(row, credential, owner, key)
+        if credential.app_secret:
             return
-        if not facts.get("trust_id") and facts.get("delegated"):
-            await self._drop_lost(row, facts["user_id"], wanted)
+        if not credential.trust_id and credential.delegated:
+            await self._drop_lost(row, credential.user_id, wanted)
             return
         cloud = self.of(row.having(status=Status.COMPLETE), credential)
         for key in wanted[:-1]:
             await self._drop_trusts(cloud, key, None)
-        await self._drop_trusts(cloud, wanted[-1], facts.get("trust_id"))
+        await self._drop_trusts(cloud, wanted[-1], credential.trust_id)
 
     async def _drop_applications(
-        self, row: StackRow, facts: Mapping[str, Any], owner: str, key: str
+        self, row: StackRow, of: StackCredential, owner: str, key: str
     ) -> None:
         """Delete the credentials under a key: as the service user, else as the requester."""
         service = self.pool.config.service_user
         assert service is not None
-        token = TokenCredential(facts["auth_url"], facts["token"], row.project_id)
-        for credential in (service, token):
+        for credential in (service, _token(of, row)):
             try:
                 await drop_application_credentials(self.pool.cloud(credential), owner, key=key)
                 return
@@ -265,6 +248,11 @@ class StackClouds:
         role = self.pool.config.stack_user_role
         domain = StackDomain(self.pool.cloud(service), service.user_domain_id, role)
         return StackUsers(self.pool, domain, row.having(user_project_id=row.project_id), noted)
+
+
+def _token(of: StackCredential, row: StackRow) -> TokenCredential:
+    """Return the requester's token."""
+    return TokenCredential(of.auth_url, of.token, row.project_id)
 
 
 async def _application(cloud: Cloud, roles: Sequence[str], *, key: str) -> tuple[str, str]:

@@ -19,6 +19,7 @@ from hearth.model.problem import (
     StackValidationFailed,
 )
 from hearth.resources.lookup import check_constraints
+from hearth.schema import Lookup
 from hearth.service.caller import Caller
 from hearth.service.cloud_checks import lost_references, refused_in_cloud, wrong_at_addresses
 from hearth.service.outside import missing_outside
@@ -221,7 +222,12 @@ def _place(problem: Problem) -> tuple[str, int] | None:
 
 
 async def _against_the_cloud(
-    services: Services, caller: Caller, row: StackRow, program: Program, lookups: Any, world: World
+    services: Services,
+    caller: Caller,
+    row: StackRow,
+    program: Program,
+    lookups: Sequence[Lookup],
+    world: World,
 ) -> list[Problem]:
     cloud = services.cloud(caller)
     catalog = services.programs.catalog

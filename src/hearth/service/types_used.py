@@ -1,13 +1,13 @@
 """The resource types of a stack, and whether policy allows them to the caller."""
 
-from collections.abc import Collection, Mapping, Set
-from typing import Any
+from collections.abc import Collection, Set
 
 from hearth.model.problem import Rejected
 from hearth.service.caller import Caller
 from hearth.service.policy import Policy
 from hearth.service.services import Services
 from hearth.store import reads
+from hearth.store.credentials import StackCredential
 from hearth.store.rows import StackRow
 
 
@@ -28,18 +28,17 @@ async def demand_types_of(services: Services, caller: Caller, row: StackRow) -> 
 
 
 def refused_types(
-    policy: Policy, credential: tuple[str, Mapping[str, Any]], names: Collection[str]
+    policy: Policy, credential: StackCredential, names: Collection[str]
 ) -> str | None:
     """Return why a nested stack may not have resources of all these types, or None.
 
     The policy checks the requester whose rights the stack's credential holds. A credential without
     rights comes from the command line or from an earlier release, and allows all types.
     """
-    rights = credential[1].get("rights")
-    if rights is None:
+    if credential.rights is None:
         return None
     try:
-        policy.demand_types(names, Caller.with_rights(rights))
+        policy.demand_types(names, Caller.with_rights(credential.rights))
     except Rejected as refused:
         return "; ".join(f"{one.kind}: {one.message}" for one in refused.problems)
     return None

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hearth.cloud.fault import CloudFault, NoAnswer
+from hearth.store.credentials import StackCredential
 from hearth.store.rows import StackRow
 
 Mishap = Callable[[str], str | None]  # what goes wrong at a call: "refused", "lost" or nothing
@@ -44,40 +45,38 @@ class Clouds:
         self._may_write = may_write
         self._trust_ends_s = trust_ends_s  # how long a call takes that ends one
 
-    def of(self, row: StackRow, credential: Any) -> Any:
+    def of(self, row: StackRow, credential: StackCredential | None) -> Any:
         return self._twin
 
     def users(self, row: StackRow, noted: Any) -> None:
         return None
 
-    async def trusted(self, credential: tuple[str, Any]) -> bool:
+    async def trusted(self, credential: StackCredential) -> bool:
         await asyncio.sleep(0)  # it asks identity
-        facts = credential[1]
-        known = self._trusts.living.get(facts.get("trust_id"))
-        return known is not None and known[1] == facts.get("user_id")
+        known = self._trusts.living.get(credential.trust_id or "")
+        return known is not None and known[1] == credential.user_id
 
-    async def entrust(self, row: StackRow, credential: tuple[str, Any]) -> tuple[str, None]:
-        facts = credential[1]
-        key = facts.get("next_key") or facts.get("trust_key") or row.id
+    async def entrust(self, row: StackRow, credential: StackCredential) -> tuple[str, None]:
+        key = credential.next_key or credential.trust_key or row.id
         await self._call("entrust")
         found = self._trusts.under(key)
-        made = found[0] if found else self._trusts.make(key, facts.get("user_id"))
+        made = found[0] if found else self._trusts.make(key, credential.user_id)
         if self._mishap("entrusted") == "lost":
             raise NoAnswer("identity", "made, but the answer was lost")
         return made, None
 
-    async def drop_former(self, row: StackRow, credential: Any) -> None:
-        for ident, key in credential[1].get("former", ()):
+    async def drop_former(self, row: StackRow, credential: StackCredential) -> None:
+        for former in credential.former:
             if (seconds := self._trust_ends_s()) > 0:
                 await asyncio.sleep(seconds)
             await self._call("drop")
-            for one in {ident, *self._trusts.under(key)}:
+            for one in {former.id, *self._trusts.under(former.key)}:
                 self._trusts.living.pop(one, None)
 
-    async def teardown(self, row: StackRow, credential: Any) -> None:
+    async def teardown(self, row: StackRow, credential: StackCredential | None) -> None:
+        assert credential is not None
         await self.drop_former(row, credential)
-        facts = credential[1]
-        for key in (facts.get("next_key"), row.id, facts.get("trust_key")):
+        for key in (credential.next_key, row.id, credential.trust_key):
             await self._call("drop")
             for one in self._trusts.under(key):
                 del self._trusts.living[one]

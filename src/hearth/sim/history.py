@@ -36,6 +36,7 @@ from hearth.sim.types import Other, Thing, Token, Value
 from hearth.sim.watcher import Watcher
 from hearth.sim.world import World
 from hearth.store.accept import OperationRequest
+from hearth.store.credentials import Requester
 from hearth.store.document import document
 from hearth.store.rows import Document, Options, Revision, StackRow
 from hearth.template import Limits
@@ -316,11 +317,11 @@ class _History:
             await asyncio.sleep(after_s)
             await self._break_off(rollback=False)
 
-    def _user(self) -> dict[str, str] | None:
+    def _user(self) -> Requester | None:
         """Return the user of the next request; None for the previous user."""
         if self.load.here:
             return self.load.user()
-        return {"user_id": self.rng.choice("ab")} if self.rng.random() < 0.3 else None
+        return Requester(user_id=self.rng.choice("ab")) if self.rng.random() < 0.3 else None
 
     async def _preview(self, revision: Revision, *, observe: bool) -> None:
         """Preview an update; check the preview later if nothing else happens during the update."""

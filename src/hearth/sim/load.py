@@ -8,6 +8,7 @@ is the same history as if the load did not exist.
 import random
 
 from hearth.sim.draw import Draw
+from hearth.store.credentials import Requester
 
 UPDATES = 0.5  # of the requests
 SMALL = 0.8  # of the updates
@@ -25,9 +26,9 @@ class Load:
         self.here = self._rng.random() < share
         self.draw = Draw(self._rng)
 
-    def user(self) -> dict[str, str]:
+    def user(self) -> Requester:
         """Return the user of the next request."""
-        return {"user_id": self._rng.choice("abc")}
+        return Requester(user_id=self._rng.choice("abc"))
 
     def updates(self) -> bool:
         """Return whether the next request is an update."""

@@ -28,6 +28,7 @@ from hearth.sim.database import database
 from hearth.sim.loop import VirtualClock, VirtualLoop
 from hearth.store import accept, health, hooks, reads, snapshots
 from hearth.store.clock import DatabaseClock
+from hearth.store.credentials import StackCredential
 from hearth.store.database import Store, Tx, Unanswered
 from hearth.store.messages import Signalled
 from hearth.store.prepared import Prepared
@@ -392,7 +393,7 @@ class World:
             revision=revision,
             timeout_mins=timeout_mins,
             disable_rollback=not rollback,
-            credential=(self.new_id(), "token", {}),
+            credential=(self.new_id(), StackCredential()),
         )
         now = self.clock.now() + self.api_ahead_s
         await self.store.run_once(lambda tx: accept.create(tx, new, now, self.new_id))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import sqlalchemy as sa
+from msgspec import structs
 from sqlalchemy.exc import IntegrityError
 
 from hearth.engine.core.rules import Request, StackExists, idle, refusal
@@ -69,7 +70,7 @@ _LOCK = Listed(
 class NewStack:
     """A stack to create. A nested stack has a `parent`.
 
-    `credential` is (id, kind, body) of a new one, or None if the stack shares that of its root.
+    `credential` is a new one and its id, or None if the stack shares that of its root.
     """
 
     id: str
@@ -78,7 +79,7 @@ class NewStack:
     revision: Revision
     timeout_mins: int | None = None
     disable_rollback: bool = True
-    credential: tuple[str, str, Any] | None = None
+    credential: tuple[str, credentials.Requester] | None = None
     credential_id: str | None = None
     user_project_id: str | None = None
     creator: str | None = None
@@ -100,7 +101,7 @@ class OperationRequest:
     timeout_mins: int | None = None
     disable_rollback: bool | None = None
     tags: tuple[str, ...] | None = None
-    requester: Mapping[str, Any] | None = None  # the token of whoever asks, as facts
+    requester: credentials.Requester | None = None
     by: str | None = None
     parent_traversal: str | None = None
     options: Options | None = None
@@ -184,7 +185,7 @@ def create(tx: Tx, new: NewStack, now: float, new_id: NewId) -> StackRow:
     sinks = bool(new.revision.environment.get("event_sinks"))
     tx.do(_TREE, {"root_id": new.id, "event_seq": 1, "resources": 0, "sinks": sinks})
     if new.credential:
-        credentials.put(tx, new.credential, now)
+        credentials.put(tx, *new.credential, now)
     row = _new_row(tx, new, now, traversal)
     try:
         tx.do(_STACK, _new_values(tx, row))
@@ -390,10 +391,11 @@ def _requested(
     """Return the id of the stack's credential, after storing the last requester's token in it."""
     if wanted.requester is None:
         return row.credential_id
-    if row.credential_id and credentials.change(tx, row.credential_id, wanted.requester):
+    fields = structs.asdict(wanted.requester)
+    if row.credential_id and credentials.change(tx, row.credential_id, fields):
         return row.credential_id
     made = new_id()
-    credentials.put(tx, (made, "token", wanted.requester), now)
+    credentials.put(tx, made, wanted.requester, now)
     return made
 
 

@@ -246,7 +246,7 @@ class Loaded:
     metadata: dict[str, Any]
     in_flight: list[AttemptRow]
     orphans: list[Orphan]
-    credential: tuple[str, Any] | None
+    credential: credentials.StackCredential | None
     messages: list[Message]
 
 
@@ -282,7 +282,7 @@ def load_all(tx: Tx, ids: Sequence[str]) -> dict[str, Loaded]:
     )
     of = sorted({row.credential_id for row in mine.values() if row.credential_id})
     found = tx.listed(_CREDENTIALS, of)
-    held = {row.id: (row.kind, credentials.opened(tx, row.body, row.id)) for row in found}
+    held = {row.id: credentials.opened(tx, row.body, row.id) for row in found}
     return {
         i: Loaded(
             row,

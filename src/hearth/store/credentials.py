@@ -1,13 +1,15 @@
 """Credentials of stacks, encrypted. A root stack and its nested stacks share one row.
 
 The row has two writers: requests store the token of the last requester, and the owner of the root
-stores the facts about the trust. Each changes only its own facts.
+stores its trust. Each changes only its own fields.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
+from msgspec import structs
 
 from hearth.store.database import Tx
 from hearth.store.prepared import Prepared
@@ -20,36 +22,69 @@ _LOCK = Prepared(sa.select(credential).where(_ID).with_for_update())
 _WRITE = Prepared(credential.update().where(_ID).values(body=sa.bindparam("b_body")))
 
 
-def put(tx: Tx, new: tuple[str, str, Any], now: float) -> None:
-    """Store a credential: (id, kind, body)."""
-    id_, kind, body = new
-    tx.do(_INSERT, {"id": id_, "kind": kind, "body": tx.seal(body, _BODY, id_), "created_at": now})
+class Requester(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The token of the last requester, and what must be known about it when it is used.
+
+    `delegated`: what the token itself comes from, see `service.caller`. `rights`: for policies on
+    the types of nested stacks; None for a stack of the command line or of an earlier release.
+    """
+
+    auth_url: str = ""
+    token: str = ""
+    user_id: str = ""
+    delegated: str | None = None
+    rights: Mapping[str, Any] | None = None
+    request_id: str | None = None
 
 
-def opened(tx: Tx, body: bytes | None, credential_id: str | None) -> Any:
-    """Return the facts in a row's body, or None if there is no row."""
-    return tx.unseal(body, _BODY, credential_id)
+class FormerTrust(msgspec.Struct, frozen=True, array_like=True):
+    """A replaced trust that must still be deleted; `owner`: of an application credential."""
+
+    id: str
+    key: str
+    owner: str | None = None
+
+
+class StackCredential(Requester, frozen=True, omit_defaults=True):
+    """The requester's token, and the trust that outlives it once there is one.
+
+    `trustor` made the trust under `trust_key`. An application credential in its place has an
+    `app_secret`. The key of a new trust is stored as `next_key` before the trust is made.
+    """
+
+    trust_id: str | None = None
+    app_secret: str | None = None
+    trustor: str | None = None
+    trust_key: str | None = None
+    next_key: str | None = None
+    former: tuple[FormerTrust, ...] = ()
+
+
+def put(tx: Tx, credential_id: str, new: Requester, now: float) -> None:
+    """Store a credential."""
+    body = tx.seal(new, _BODY, credential_id)
+    tx.do(_INSERT, {"id": credential_id, "kind": "token", "body": body, "created_at": now})
+
+
+def opened(tx: Tx, body: bytes, credential_id: str) -> StackCredential:
+    """Return the credential in a row's body."""
+    return msgspec.convert(tx.unseal(body, _BODY, credential_id), StackCredential)
 
 
 def change(tx: Tx, credential_id: str, changed: Mapping[str, Any]) -> bool:
-    """Merge facts into a credential, where None removes one; return False if it has no row."""
+    """Change fields of a credential; return False if it has no row."""
     row = tx.first(_LOCK, {"b_id": credential_id})
     if row is None:
         return False
-    facts = changed_facts(opened(tx, row.body, credential_id), changed)
-    tx.do(_WRITE, {"b_id": credential_id, "b_body": tx.seal(facts, _BODY, credential_id)})
+    new = structs.replace(opened(tx, row.body, credential_id), **changed)
+    tx.do(_WRITE, {"b_id": credential_id, "b_body": tx.seal(new, _BODY, credential_id)})
     return True
 
 
 def next_key(tx: Tx, credential_id: str, wanted: str) -> str:
     """Return the key for the next trust; store `wanted` if none is stored."""
     row = tx.first(_LOCK, {"b_id": credential_id})
-    known: str | None = None if row is None else opened(tx, row.body, credential_id).get("next_key")
+    known = None if row is None else opened(tx, row.body, credential_id).next_key
     if known is None:
         change(tx, credential_id, {"next_key": wanted})
     return known or wanted
-
-
-def changed_facts(facts: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the facts merged with others, where None removes one."""
-    return {name: fact for name, fact in {**facts, **changed}.items() if fact is not None}

@@ -45,7 +45,6 @@ _ROOT = Prepared(
         revision.c.number,
         revision.c.body.label("asked"),
         credential.c.id.label("credential_id"),
-        credential.c.kind,
         credential.c.body.label("facts"),
     )
     .select_from(stack)
@@ -138,11 +137,8 @@ def put_events(tx: Tx, root_id: str, events: Iterable[Event]) -> None:
     sinks = asked["environment"].get("event_sinks") or []
     if not sinks:
         return
-    credential = (
-        None
-        if its.kind is None
-        else (its.kind, credentials.opened(tx, its.facts, its.credential_id))
-    )
+    found = its.facts is not None
+    credential = credentials.opened(tx, its.facts, its.credential_id) if found else None
     lanes = [tx.sealer.fingerprint([root_id, one["type"], one["target"]]) for one in sinks]
     rows = []
     for one in events:
@@ -159,7 +155,8 @@ def _row(tx: Tx, kind: str, now: float, body: Any) -> dict[str, Any]:
 
 def _state(tx: Tx, ident: str, time: float, one: Any, its: Any) -> dict[str, Any]:
     """Return the message about the state in `one`, of the stack in the row `its`."""
-    facts = credentials.opened(tx, its.facts, its.credential_id) or {}
+    found = its.facts is not None
+    user_id = credentials.opened(tx, its.facts, its.credential_id).user_id if found else None
     return {
         "id": ident,
         "time": time,
@@ -169,7 +166,7 @@ def _state(tx: Tx, ident: str, time: float, one: Any, its: Any) -> dict[str, Any
         "stack_id": its.id,
         "stack_name": its.name,
         "project_id": its.project_id,
-        "user_id": facts.get("user_id"),
+        "user_id": user_id or None,
         "user_name": its.creator,
         "tags": its.tags.split(",") if its.tags else [],
         "created_at": its.created_at,

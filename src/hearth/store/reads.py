@@ -452,12 +452,12 @@ def revision_of(tx: Tx, row: StackRow) -> Revision:
     return get_revision(tx, row.id, row.revision)
 
 
-def credential_of(tx: Tx, row: StackRow) -> tuple[str, Any] | None:
-    """Return the stored credential of a stack: (kind, body)."""
+def credential_of(tx: Tx, row: StackRow) -> credentials.StackCredential | None:
+    """Return the stored credential of a stack."""
     if row.credential_id is None:
         return None
     found = tx.first(sa.select(credential).where(credential.c.id == row.credential_id))
-    return (found.kind, credentials.opened(tx, found.body, found.id)) if found else None
+    return credentials.opened(tx, found.body, found.id) if found else None
 
 
 def stack_by_physical_id(tx: Tx, physical_id: str) -> StackRow | None:

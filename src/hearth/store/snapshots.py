@@ -4,7 +4,7 @@ An engine fills a snapshot at the end of the stack's SNAPSHOT operation. A delet
 and informs the owner; the row is removed after its objects in the cloud.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from hearth.model.problem import NotFound, NotSupported, Rejected, RequestLimitExceeded
 from hearth.model.state import Action, Status
 from hearth.store import accept
+from hearth.store.credentials import Requester
 from hearth.store.database import Tx
 from hearth.store.messages import SnapshotDeleted
 from hearth.store.prepared import Listed
@@ -48,7 +49,7 @@ def take(
     limit: int,
     now: float,
     new_id: accept.NewId,
-    requester: Mapping[str, Any] | None = None,
+    requester: Requester | None = None,
 ) -> Snapshot:
     """Begin a snapshot of a stack. Raises `Rejected`; `limit` -1 means no limit."""
     accept.lock(tx, stack_id)

@@ -18,7 +18,7 @@ from typing import Any
 from hearth.model.problem import ParameterNotProvided, Problem, Rejected, StackValidationFailed
 from hearth.model.span import Span
 from hearth.model.unknown import UNKNOWN, Unknown, nulled, unknown_in
-from hearth.schema import Findings, Prop, Replace, Rule, Violation, coerce_all
+from hearth.schema import Findings, Lookup, Prop, Replace, Rule, Violation, coerce_all
 from hearth.template.budget import spending
 from hearth.template.child import inside, parameters_of
 from hearth.template.core import Core
@@ -417,7 +417,7 @@ class Program:
     reads: Mapping[str, frozenset[Read]]  # by resource: the attributes that others and outputs read
     scope: Scope
     stack: Stack
-    lookups: tuple[Any, ...] = ()  # questions about parameter values, for the cloud
+    lookups: tuple[Lookup, ...] = ()  # questions about parameter values, for the cloud
 
     def of_stack(self, stack: Stack) -> Program:
         """Return the same program for another stack, if the module is impersonal."""

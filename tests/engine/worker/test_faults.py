@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from hearth.cloud import PasswordCredential
 from hearth.model.state import Action
 from hearth.store import accept, tables
+from hearth.store.credentials import Requester
 from hearth.store.rows import Revision
 from tests import hurry
 from tests.crash import account
@@ -91,7 +92,7 @@ class Town(House):
             project_id=who.project_id or "",
             name="web",
             revision=Revision(template=template, files=files, environment=environment or {}),
-            credential=(new_id(), "token", {"auth_url": url, "token": token}),
+            credential=(new_id(), Requester(url, token)),
             disable_rollback=not rollback,
         )
         await self.store.run(lambda tx: accept.create(tx, new, time.time(), new_id))

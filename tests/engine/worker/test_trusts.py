@@ -15,6 +15,7 @@ from hearth.cloud.identity import drop_trust
 from hearth.model.state import Action
 from hearth.service.stack_clouds import StackClouds
 from hearth.store import accept, claim
+from hearth.store.credentials import Requester, StackCredential
 from hearth.store.rows import Revision
 from tests.resources.test_in_engine import House, new_id
 
@@ -58,12 +59,10 @@ class Trusting(House):
         await admin.request("identity", "PUT", place)
         self.running.cloud.store.ledger.mark()
 
-    async def facts_of(self, name: str) -> dict[str, str]:
+    async def requester(self, name: str) -> Requester:
         cloud = self.user(name)
         who = await cloud.whoami()
-        return {
-            "auth_url": self.running.auth_url, "token": await cloud.token(), "user_id": who.user_id
-        }  # fmt: skip
+        return Requester(self.running.auth_url, await cloud.token(), who.user_id)
 
     async def make(self, template: str = TEMPLATE.format(name="a")) -> str:
         """A complete stack of demo's."""
@@ -72,7 +71,7 @@ class Trusting(House):
             project_id=self.who.project_id,
             name="web",
             revision=Revision(template=template),
-            credential=(new_id(), "token", await self.facts_of("demo")),
+            credential=(new_id(), await self.requester("demo")),
         )
         await self.store.run(lambda tx: accept.create(tx, new, time.time(), new_id))
         row = await self.rest(new.id)
@@ -85,7 +84,7 @@ class Trusting(House):
         operation = accept.OperationRequest(
             action,
             revision if action is Action.UPDATE else None,
-            requester=await self.facts_of(name),
+            requester=await self.requester(name),
         )
         await self.store.run(lambda tx: accept.operate(tx, ident, operation, time.time(), new_id))
         row = await self.rest(ident)
@@ -99,11 +98,11 @@ class Trusting(House):
         found = self.running.cloud.store.where("identity.trusts")
         return {trust.id: trust.body["trustor_user_id"] for trust in found}
 
-    async def credential(self, ident: str) -> dict[str, Any]:
+    async def credential(self, ident: str) -> StackCredential:
         loaded = await self.store.read(lambda tx: claim.load(tx, ident))
         assert loaded is not None
         assert loaded.credential is not None
-        return dict(loaded.credential[1])
+        return loaded.credential
 
 
 def told(story: Callable[[Trusting], Awaitable[Any]]) -> Any:
@@ -126,9 +125,9 @@ def test_an_update_by_another_user_makes_the_trust_that_users() -> None:
         after = house.trusts()
         assert list(after.values()) == [house.other_id]
         assert not before.keys() & after.keys()
-        facts = await house.credential(ident)
-        assert facts["trust_id"] in after
-        assert "former" not in facts
+        credential = await house.credential(ident)
+        assert credential.trust_id in after
+        assert credential.former == ()
         assert await house.ask(ident, "other", Action.UPDATE, "c") == "UPDATE_COMPLETE"
         assert house.trusts() == after  # the same user again: nothing to be made
         assert await house.ask(ident, "demo", Action.DELETE) == "DELETE_COMPLETE"
@@ -183,17 +182,17 @@ def test_the_requesters_token_is_used_while_it_lasts_then_the_trust() -> None:
         assert isinstance(clouds, StackClouds)
         ident = await house.make()
         row = await house.rest(ident)
-        credential = "token", await house.credential(ident)
+        credential = await house.credential(ident)
         busy = clouds.of(row.having(status=row.status.IN_PROGRESS), credential)
-        own = await busy.token() == credential[1]["token"]
-        headers = {"X-Subject-Token": credential[1]["token"]}
+        own = await busy.token() == credential.token
+        headers = {"X-Subject-Token": credential.token}
         await house.admin.request("identity", "DELETE", "/v3/auth/tokens", headers=headers)
         networks = await busy.listing("network", "/v2.0/networks")
         idle = clouds.of(row, credential)
         return [
             own,
             any(network["name"] == "a" for network in networks),
-            await busy.token() != credential[1]["token"],
+            await busy.token() != credential.token,
             await idle.token() == await busy.token(),
         ]
 

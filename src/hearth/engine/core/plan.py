@@ -133,7 +133,7 @@ def plan(
     *,
     new_id: Callable[[], str],
     now: float,
-    examine: Callable[[Record, Any, Mapping[str, str]], bool] | None = None,
+    examine: Callable[[Record, ResourceDefinition, Mapping[str, str]], bool] | None = None,
     preview: PreviewContext | None = None,
 ) -> Plan:
     """Return the plan of an operation; `program` is None if everything is deleted.
@@ -199,7 +199,7 @@ class _Planner:
         self,
         program: Aim | None,
         target: Target,
-        examine: Callable[[Record, Any, Mapping[str, str]], bool] | None,
+        examine: Callable[[Record, ResourceDefinition, Mapping[str, str]], bool] | None,
         predictor: "_Predictor | None",
     ) -> None:
         self.resources = program.resources if program else {}
@@ -277,7 +277,11 @@ class _Predictor:
     world: PredictedWorld
 
     def must_look(
-        self, record: Record, definition: Any, names: Iterable[str], in_charge: Mapping[str, str]
+        self,
+        record: Record,
+        definition: ResourceDefinition,
+        names: Iterable[str],
+        in_charge: Mapping[str, str],
     ) -> bool:
         return self.preview.observe or must_look(
             record,

@@ -5,16 +5,16 @@ reason, in which hidden values are masked.
 """
 
 import logging
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from hearth.model.state import Status
+from hearth.store.credentials import StackCredential
 from hearth.store.rows import Event, StackRow
 
 log = logging.getLogger(__name__)
 
 
-def begun(stack: StackRow, credential: tuple[str, Any] | None, *, further: bool) -> None:
+def begun(stack: StackRow, credential: StackCredential | None, *, further: bool) -> None:
     """Log that this engine works on an operation.
 
     `further`: the operation has run before and continues here.
@@ -26,7 +26,7 @@ def begun(stack: StackRow, credential: tuple[str, Any] | None, *, further: bool)
     log.info("%s: %s %s", _name(stack, credential), stack.action, what)
 
 
-def happened(stack: StackRow, credential: tuple[str, Any] | None, events: Iterable[Event]) -> None:
+def happened(stack: StackRow, credential: StackCredential | None, events: Iterable[Event]) -> None:
     """Log the committed events of a stack that are failures or ends of an operation."""
     for one in events:
         if one.physical_id == stack.id:
@@ -43,9 +43,8 @@ def happened(stack: StackRow, credential: tuple[str, Any] | None, events: Iterab
             )  # fmt: skip
 
 
-def _name(stack: StackRow, credential: tuple[str, Any] | None) -> str:
-    facts: Mapping[str, Any] = credential[1] if credential else {}
-    asked = facts.get("request_id") or "-"
+def _name(stack: StackRow, credential: StackCredential | None) -> str:
+    asked = (credential and credential.request_id) or "-"
     return f"stack {_line(stack.name)} ({stack.id}) of project {stack.project_id}, {asked}"
 
 

@@ -11,6 +11,7 @@ from hearth.engine.core.retry import CREATE_RETRIES_MAX
 from hearth.engine.endpoints import Endpoints
 from hearth.engine.programs.programs import Programs
 from hearth.resources.base import Users
+from hearth.store.credentials import StackCredential
 from hearth.store.database import Store
 from hearth.store.rows import StackRow
 from hearth.store.snapshots import Snapshot
@@ -23,7 +24,7 @@ ORPHAN_WATCH_S = 30.0  # how long after an attempt without an answer its result 
 class Clouds(Protocol):
     """Clouds by stack; see service/stack_clouds.py for the real ones."""
 
-    def of(self, row: StackRow, credential: tuple[str, Any] | None) -> Cloud:
+    def of(self, row: StackRow, credential: StackCredential | None) -> Cloud:
         """Return the cloud with the stack's credential."""
 
     def users(self, row: StackRow, noted: Callable[[str], None]) -> Users | None:
@@ -32,19 +33,19 @@ class Clouds(Protocol):
         `noted` is called with the id of the project when it is created.
         """
 
-    async def trusted(self, credential: tuple[str, Any]) -> bool:
+    async def trusted(self, credential: StackCredential) -> bool:
         """Return whether the credential has a working trust of its requester."""
 
-    async def entrust(self, row: StackRow, credential: tuple[str, Any]) -> tuple[str, str | None]:
+    async def entrust(self, row: StackRow, credential: StackCredential) -> tuple[str, str | None]:
         """Create a trust of the last requester, or an application credential.
 
         Return its id, and the secret of an application credential.
         """
 
-    async def drop_former(self, row: StackRow, credential: tuple[str, Any]) -> None:
+    async def drop_former(self, row: StackRow, credential: StackCredential) -> None:
         """Delete the replaced trusts."""
 
-    async def teardown(self, row: StackRow, credential: tuple[str, Any] | None) -> None:
+    async def teardown(self, row: StackRow, credential: StackCredential | None) -> None:
         """Delete what Hearth created for a root stack: its trust and its project."""
 
 
@@ -72,7 +73,7 @@ class Plugin(Protocol):
         """Called after the end, if its own `pre` succeeded; an exception is only logged."""
 
 
-def allow_all_types(credential: tuple[str, Any], names: Collection[str]) -> None:
+def allow_all_types(credential: StackCredential, names: Collection[str]) -> None:
     """Allow every type: there is no policy."""
 
 
@@ -99,7 +100,7 @@ class Tools:
     plugins: tuple[Plugin, ...] = ()
     retries: int = CREATE_RETRIES_MAX
     fetch: Callable[[str], Awaitable[str]] = fetch_nothing
-    refused_types: Callable[[tuple[str, Any], Collection[str]], str | None] = allow_all_types
+    refused_types: Callable[[StackCredential, Collection[str]], str | None] = allow_all_types
 
 
 class Host(Protocol):

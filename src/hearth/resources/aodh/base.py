@@ -12,6 +12,7 @@ from hearth.model.problem import Rejected, StackValidationFailed
 from hearth.resources.base import IntentKey, Made, ResourceContext, Step
 from hearth.resources.collection import Collection, CollectionResource
 from hearth.resources.neutron.order import at
+from hearth.resources.properties import OPTIONAL_DESCRIPTION
 from hearth.schema import (
     BOOLEAN,
     INTEGER,
@@ -51,7 +52,7 @@ def _whom(state: str) -> dict[str, Prop]:
 
 COMMON: Mapping[str, Prop] = {
     **{name: prop for state in STATES for name, prop in _whom(state).items()},
-    "description": Prop(STRING, "Description.", update_allowed=True),
+    "description": OPTIONAL_DESCRIPTION,
     "enabled": Prop(BOOLEAN, "Whether it is looked after.", default="true", update_allowed=True),
     "repeat_actions": Prop(
         BOOLEAN,

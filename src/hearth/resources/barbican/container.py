@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from hearth.cloud.contract import Body
 from hearth.resources.barbican.base import BarbicanResource, kept
 from hearth.resources.base import ResourceContext
+from hearth.resources.properties import FIXED_NAME
 from hearth.schema import (
     LIST,
     MAP,
@@ -63,7 +64,7 @@ class GenericContainer(Container):
     type_name = "OS::Barbican::GenericContainer"
     support = Support(version="6.0.0")
     properties = {
-        "name": Prop(STRING, "Its name; generated when not given."),
+        "name": FIXED_NAME,
         "secrets": Prop(
             LIST,
             "The secrets.",
@@ -94,7 +95,7 @@ class CertificateContainer(Container):
             "URL of the secret with the certificates between it and the root.",
             constraint="barbican.secret",
         ),
-        "name": Prop(STRING, "Its name; generated when not given."),
+        "name": FIXED_NAME,
         "private_key_passphrase_ref": Prop(
             STRING,
             "URL of the secret with the passphrase of the private key.",
@@ -113,7 +114,7 @@ class RSAContainer(Container):
     type_name = "OS::Barbican::RSAContainer"
     support = Support(version="6.0.0")
     properties = {
-        "name": Prop(STRING, "Its name; generated when not given."),
+        "name": FIXED_NAME,
         "private_key_passphrase_ref": Prop(
             STRING,
             "URL of the secret with the passphrase of the private key.",

@@ -7,6 +7,7 @@ from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
 from hearth.resources.barbican.base import SERVICE, BarbicanResource, id_of, kept, payload
 from hearth.resources.base import ResourceContext
+from hearth.resources.properties import FIXED_NAME
 from hearth.schema import (
     INTEGER,
     STRING,
@@ -40,7 +41,7 @@ class Order(BarbicanResource):
             constraint="expiration",
         ),
         "mode": Prop(STRING, "Mode of the algorithm.", empty_is_none=True),
-        "name": Prop(STRING, "Its name; generated when not given."),
+        "name": FIXED_NAME,
         "pass_phrase": Prop(STRING, "Passphrase of the private key.", since="5.0.0"),
         "payload_content_type": Prop(STRING, "What the key is given out as."),
         "profile": Prop(STRING, "Profile by which the authority signs.", since="5.0.0"),

@@ -5,6 +5,7 @@ from typing import Any
 from hearth.cloud.contract import Body
 from hearth.resources.barbican.base import BarbicanResource, kept, payload
 from hearth.resources.base import ResourceContext
+from hearth.resources.properties import FIXED_NAME
 from hearth.schema import (
     INTEGER,
     STRING,
@@ -36,7 +37,7 @@ class Secret(BarbicanResource):
             STRING, "When it is no longer given out, in ISO 8601 form.", constraint="expiration"
         ),
         "mode": Prop(STRING, "Mode of the algorithm, as a remark."),
-        "name": Prop(STRING, "Its name; generated when not given."),
+        "name": FIXED_NAME,
         "payload": Prop(STRING, "The secret itself. Without one it can be put in later."),
         "payload_content_encoding": Prop(
             STRING,

@@ -8,6 +8,7 @@ from hearth.resources.base import Made, ResourceContext
 from hearth.resources.collection import Collection, CollectionResource
 from hearth.resources.mark import mark
 from hearth.resources.parts import Call, Members
+from hearth.resources.properties import FIXED_NAME
 from hearth.resources.tie import Tie
 from hearth.schema import LIST, MAP, STRING, Prop, Resolve, Support
 
@@ -21,7 +22,7 @@ class QoSSpecs(CollectionResource):
     type_name = "OS::Cinder::QoSSpecs"
     support = Support(version="7.0.0")
     properties = {
-        "name": Prop(STRING, "Its name; generated when not given."),
+        "name": FIXED_NAME,
         "specs": Prop(
             MAP,
             "Free keys and values; consumer says who heeds them: front-end, back-end or both.",

@@ -10,6 +10,7 @@ from hearth.resources.base import Failed, Later, Made, Progress, Ready, Resource
 from hearth.resources.cinder import backups
 from hearth.resources.collection import Collection, CollectionResource, went_to
 from hearth.resources.mark import mark, unmarked
+from hearth.resources.properties import NAME, OPTIONAL_DESCRIPTION
 from hearth.resources.scheduler_hints import scheduler_hints
 from hearth.schema import (
     BOOLEAN,
@@ -40,7 +41,7 @@ class Volume(CollectionResource):
         "backup_id": Prop(
             STRING, "Backup to restore.", update_allowed=True, constraint="cinder.backup"
         ),
-        "description": Prop(STRING, "Description.", update_allowed=True),
+        "description": OPTIONAL_DESCRIPTION,
         "image": Prop(STRING, "The image, by name or id.", constraint="glance.image"),
         "imageRef": Prop(
             STRING,
@@ -58,7 +59,7 @@ class Volume(CollectionResource):
                 SupportStatus.HIDDEN, "13.0.0", previous=Support(SupportStatus.SUPPORTED, "6.0.0")
             ),
         ),
-        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "name": NAME,
         "read_only": Prop(
             BOOLEAN, "Whether it can only be read.", update_allowed=True, since="5.0.0"
         ),

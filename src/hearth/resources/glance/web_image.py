@@ -14,6 +14,7 @@ from hearth.resources.collection import (
     went_to,
 )
 from hearth.resources.mark import mark
+from hearth.resources.properties import FIXED_NAME
 from hearth.schema import (
     BOOLEAN,
     INTEGER,
@@ -108,7 +109,7 @@ class WebImage(CollectionResource):
             default=0,
             constraints=(Range(min=0),),
         ),
-        "name": Prop(STRING, "Its name; generated when not given."),
+        "name": FIXED_NAME,
         "os_distro": Prop(STRING, "Distribution of the operating system.", update_allowed=True),
         "os_version": Prop(STRING, "Version of the operating system.", update_allowed=True),
         "owner": Prop(

@@ -2,6 +2,7 @@
 
 from hearth.resources.collection import Collection
 from hearth.resources.keystone.base import KeystoneResource
+from hearth.resources.properties import ENABLED, NAME, OPTIONAL_DESCRIPTION
 from hearth.schema import BOOLEAN, STRING, AllowedValues, Prop, Resolve, Support
 
 
@@ -11,7 +12,7 @@ class Service(KeystoneResource):
     type_name = "OS::Keystone::Service"
     support = Support(version="5.0.0")
     properties = {
-        "description": Prop(STRING, "Description.", update_allowed=True),
+        "description": OPTIONAL_DESCRIPTION,
         "enabled": Prop(
             BOOLEAN,
             "true: the catalogue shows it.",
@@ -19,7 +20,7 @@ class Service(KeystoneResource):
             update_allowed=True,
             since="6.0.0",
         ),
-        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "name": NAME,
         "type": Prop(
             STRING,
             "What clients look for, as compute or volumev3.",
@@ -50,7 +51,7 @@ class Endpoint(KeystoneResource):
             update_allowed=True,
             constraints=(AllowedValues(["public", "internal", "admin"]),),
         ),
-        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "name": NAME,
         "region": Prop(
             STRING, "The region, by id.", update_allowed=True, constraint="keystone.region"
         ),
@@ -82,8 +83,8 @@ class Region(KeystoneResource):
     type_name = "OS::Keystone::Region"
     support = Support(version="6.0.0")
     properties = {
-        "description": Prop(STRING, "Description.", update_allowed=True),
-        "enabled": Prop(BOOLEAN, "true: it can be used.", default=True, update_allowed=True),
+        "description": OPTIONAL_DESCRIPTION,
+        "enabled": ENABLED,
         "id": Prop(STRING, "Its id; generated when not given."),
         "parent_region": Prop(
             STRING,

@@ -4,6 +4,7 @@ from hearth.resources.collection import Collection
 from hearth.resources.keystone.base import KeystoneResource
 from hearth.resources.keystone.roles import ONE_PLACE, ROLE_NAMES, ROLES, Roles
 from hearth.resources.parts import Call, Members
+from hearth.resources.properties import DESCRIPTION, ENABLED, NAME
 from hearth.schema import BOOLEAN, LIST, STRING, Attr, Prop, Resolve, Support
 
 
@@ -19,7 +20,7 @@ class User(KeystoneResource):
             update_allowed=True,
             constraint="keystone.project",
         ),
-        "description": Prop(STRING, "Description.", default="", update_allowed=True),
+        "description": DESCRIPTION,
         "domain": Prop(
             STRING,
             "The domain, by name or id.",
@@ -28,14 +29,14 @@ class User(KeystoneResource):
             constraint="keystone.domain",
         ),
         "email": Prop(STRING, "E-mail address.", update_allowed=True),
-        "enabled": Prop(BOOLEAN, "true: it can be used.", default=True, update_allowed=True),
+        "enabled": ENABLED,
         "groups": Prop(
             LIST,
             "Groups it belongs to, by name or id.",
             update_allowed=True,
             schema=Prop(STRING, constraint="keystone.group"),
         ),
-        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "name": NAME,
         "password": Prop(STRING, "Password.", update_allowed=True),
         "roles": ROLES,
     }
@@ -73,7 +74,7 @@ class Group(KeystoneResource):
     type_name = "OS::Keystone::Group"
     support = Support(version="2015.1")
     properties = {
-        "description": Prop(STRING, "Description.", default="", update_allowed=True),
+        "description": DESCRIPTION,
         "domain": Prop(
             STRING,
             "The domain, by name or id.",
@@ -81,7 +82,7 @@ class Group(KeystoneResource):
             update_allowed=True,
             constraint="keystone.domain",
         ),
-        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "name": NAME,
         "roles": ROLES,
     }
     translation = (

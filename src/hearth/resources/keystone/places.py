@@ -3,6 +3,7 @@
 from hearth.resources.collection import Collection
 from hearth.resources.keystone.base import KeystoneResource
 from hearth.resources.parts import Call
+from hearth.resources.properties import DESCRIPTION, ENABLED, NAME, OPTIONAL_DESCRIPTION
 from hearth.schema import BOOLEAN, LIST, STRING, Attr, Prop, Resolve, Support
 
 
@@ -12,7 +13,7 @@ class Project(KeystoneResource):
     type_name = "OS::Keystone::Project"
     support = Support(version="2015.1")
     properties = {
-        "description": Prop(STRING, "Description.", default="", update_allowed=True),
+        "description": DESCRIPTION,
         "domain": Prop(
             STRING,
             "The domain, by name or id.",
@@ -20,8 +21,8 @@ class Project(KeystoneResource):
             update_allowed=True,
             constraint="keystone.domain",
         ),
-        "enabled": Prop(BOOLEAN, "true: it can be used.", default=True, update_allowed=True),
-        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "enabled": ENABLED,
+        "name": NAME,
         "parent": Prop(
             STRING,
             "The project above it, by name or id.",
@@ -53,9 +54,9 @@ class Domain(KeystoneResource):
     type_name = "OS::Keystone::Domain"
     support = Support(version="8.0.0")
     properties = {
-        "description": Prop(STRING, "Description.", update_allowed=True),
-        "enabled": Prop(BOOLEAN, "true: it can be used.", default=True, update_allowed=True),
-        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "description": OPTIONAL_DESCRIPTION,
+        "enabled": ENABLED,
+        "name": NAME,
     }
     collection = Collection("identity", "/v3/domains", body="domain", update_method="PATCH")
     before_delete = (
@@ -72,7 +73,7 @@ class Role(KeystoneResource):
         "domain": Prop(
             STRING, "The domain, by name or id.", constraint="keystone.domain", since="16.0.0"
         ),
-        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "name": NAME,
     }
     translation = (Resolve(("domain",), "keystone.domain"),)
     collection = Collection("identity", "/v3/roles", body="role", update_method="PATCH")

@@ -9,6 +9,7 @@ from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
 from hearth.resources.base import IntentKey, Made, ResourceContext, ResourceType, Step
 from hearth.resources.collection import forgiving
+from hearth.resources.properties import FIXED_NAME
 from hearth.schema import INTEGER, MAP, STRING, AtLeastOne, Attr, Prop, Support
 
 SERVICE = "workflow"
@@ -22,7 +23,7 @@ class CronTrigger(ResourceType):
     properties = {
         "count": Prop(INTEGER, "How often it starts the workflow; without an end if not given."),
         "first_time": Prop(STRING, "When it does so first: 2026-01-31 12:00, in UTC."),
-        "name": Prop(STRING, "Its name; generated when not given."),
+        "name": FIXED_NAME,
         "pattern": Prop(STRING, "When it does so, as a cron line.", constraint="cron_expression"),
         "workflow": Prop(
             MAP,

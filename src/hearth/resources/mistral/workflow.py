@@ -19,6 +19,7 @@ from hearth.resources.collection import forgiving
 from hearth.resources.heat.signed_url import signed_url
 from hearth.resources.heat.stack_user import StackUser
 from hearth.resources.mark import mark
+from hearth.resources.properties import FIXED_NAME, OPTIONAL_DESCRIPTION
 from hearth.schema import (
     BOOLEAN,
     INTEGER,
@@ -113,13 +114,13 @@ class Workflow(DeliversSignals, StackUser):
     type_name = "OS::Mistral::Workflow"
     support = Support(version="2015.1")
     properties = {
-        "description": Prop(STRING, "Description.", update_allowed=True),
+        "description": OPTIONAL_DESCRIPTION,
         "input": Prop(
             MAP,
             "What it takes: names with defaults; without a default it must be given.",
             update_allowed=True,
         ),
-        "name": Prop(STRING, "Its name; generated when not given."),
+        "name": FIXED_NAME,
         "output": Prop(MAP, "What an execution gives.", update_allowed=True),
         "params": Prop(
             MAP,

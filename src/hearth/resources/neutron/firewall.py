@@ -7,6 +7,7 @@ from hearth.cloud.fault import CloudFault
 from hearth.resources.base import ResourceContext
 from hearth.resources.collection import Collection
 from hearth.resources.neutron.base import TEXTS, NeutronResource
+from hearth.resources.properties import ADMIN_STATE_UP, NAME, OPTIONAL_DESCRIPTION, SHARED
 from hearth.schema import (
     BOOLEAN,
     LIST,
@@ -41,7 +42,7 @@ class FirewallRule(Guard):
             update_allowed=True,
             constraints=(AllowedValues(["allow", "deny"]),),
         ),
-        "description": Prop(STRING, "Description.", update_allowed=True),
+        "description": OPTIONAL_DESCRIPTION,
         "destination_ip_address": Prop(
             STRING,
             "Where it goes, an address or a network.",
@@ -57,7 +58,7 @@ class FirewallRule(Guard):
             update_allowed=True,
             constraints=(AllowedValues(["4", "6"]),),
         ),
-        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "name": NAME,
         "protocol": Prop(
             STRING,
             "Protocol.",
@@ -65,12 +66,7 @@ class FirewallRule(Guard):
             update_allowed=True,
             constraints=(AllowedValues(["tcp", "udp", "icmp", "any"]),),
         ),
-        "shared": Prop(
-            BOOLEAN,
-            "true: every project can use it; for administrators.",
-            default=False,
-            update_allowed=True,
-        ),
+        "shared": SHARED,
         "source_ip_address": Prop(
             STRING,
             "Where it comes from, an address or a network.",
@@ -110,15 +106,10 @@ class FirewallPolicy(Guard):
             default=False,
             update_allowed=True,
         ),
-        "description": Prop(STRING, "Description.", update_allowed=True),
+        "description": OPTIONAL_DESCRIPTION,
         "firewall_rules": Prop(LIST, "Ids of its rules, in order.", update_allowed=True),
-        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
-        "shared": Prop(
-            BOOLEAN,
-            "true: every project can use it; for administrators.",
-            default=False,
-            update_allowed=True,
-        ),
+        "name": NAME,
+        "shared": SHARED,
     }
     attributes = {
         "audited": Attr(STRING, "true: somebody has reviewed it since the last change."),
@@ -137,10 +128,10 @@ class Firewall(Guard):
 
     type_name = "OS::Neutron::Firewall"
     properties = {
-        "admin_state_up": Prop(BOOLEAN, "true: it is enabled.", default=True, update_allowed=True),
-        "description": Prop(STRING, "Description.", update_allowed=True),
+        "admin_state_up": ADMIN_STATE_UP,
+        "description": OPTIONAL_DESCRIPTION,
         "firewall_policy_id": Prop(STRING, "Id of the policy.", required=True, update_allowed=True),
-        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "name": NAME,
         "shared": Prop(
             BOOLEAN,
             "true: every project can use it; for administrators.",

@@ -4,6 +4,7 @@ from hearth.resources.base import IntentKey
 from hearth.resources.collection import Collection
 from hearth.resources.neutron.base import Natural, NeutronResource
 from hearth.resources.parts import Call, Rows
+from hearth.resources.properties import NAME
 from hearth.schema import (
     INTEGER,
     LIST,
@@ -142,7 +143,7 @@ class NetworkGateway(NeutronResource):
                 },
             ),
         ),
-        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "name": NAME,
     }
     attributes = {
         "default": Attr(STRING, "Whether it is the one that is taken when none is named."),

@@ -2,6 +2,7 @@
 
 from hearth.resources.collection import Collection
 from hearth.resources.neutron.base import FixedAtCreate, Natural
+from hearth.resources.properties import FIXED_NAME
 from hearth.schema import (
     BOOLEAN,
     STRING,
@@ -19,7 +20,7 @@ class MeteringLabel(FixedAtCreate):
     support = Support(version="2014.1")
     properties = {
         "description": Prop(STRING, "Description."),
-        "name": Prop(STRING, "Its name; generated when not given."),
+        "name": FIXED_NAME,
         "shared": Prop(
             BOOLEAN,
             "true: it counts the traffic of every project.",

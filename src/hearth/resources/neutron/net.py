@@ -6,7 +6,8 @@ from typing import ClassVar
 from hearth.resources.collection import Collection, Elsewhere
 from hearth.resources.neutron.base import NeutronResource
 from hearth.resources.parts import Call, Members, Part
-from hearth.schema import BOOLEAN, INTEGER, LIST, MAP, STRING, Attr, Prop, Resolve
+from hearth.resources.properties import ADMIN_STATE_UP, NAME, SHARED, TAGS, TENANT_ID, VALUE_SPECS
+from hearth.schema import BOOLEAN, INTEGER, LIST, STRING, Attr, Prop, Resolve
 
 
 class Net(NeutronResource):
@@ -14,7 +15,7 @@ class Net(NeutronResource):
 
     type_name = "OS::Neutron::Net"
     properties = {
-        "admin_state_up": Prop(BOOLEAN, "true: it is enabled.", default=True, update_allowed=True),
+        "admin_state_up": ADMIN_STATE_UP,
         "availability_zone_hints": Prop(LIST, "Availability zones to prefer.", since="19.0.0"),
         "dhcp_agent_ids": Prop(
             LIST, "DHCP agents to serve it; for administrators.", update_allowed=True
@@ -26,7 +27,7 @@ class Net(NeutronResource):
             constraint="dns_domain",
             since="7.0.0",
         ),
-        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "name": NAME,
         "port_security_enabled": Prop(
             BOOLEAN,
             "true: addresses are protected against forgery.",
@@ -40,29 +41,10 @@ class Net(NeutronResource):
             constraint="neutron.qos_policy",
             since="6.0.0",
         ),
-        "shared": Prop(
-            BOOLEAN,
-            "true: every project can use it; for administrators.",
-            default=False,
-            update_allowed=True,
-        ),
-        "tags": Prop(
-            LIST,
-            "Tags, free words to find it by.",
-            update_allowed=True,
-            schema=Prop(STRING),
-            since="9.0.0",
-        ),
-        "tenant_id": Prop(
-            STRING,
-            "The project it belongs to; only administrators may choose another than their own.",
-        ),
-        "value_specs": Prop(
-            MAP,
-            "Further fields for the API call, passed on as they are.",
-            default={},
-            update_allowed=True,
-        ),
+        "shared": SHARED,
+        "tags": TAGS,
+        "tenant_id": TENANT_ID,
+        "value_specs": VALUE_SPECS,
     }
     attributes = {
         "admin_state_up": Attr(STRING, "true: it is enabled."),

@@ -3,6 +3,7 @@
 from hearth.resources.base import IntentKey
 from hearth.resources.collection import Collection
 from hearth.resources.neutron.base import NeutronResource
+from hearth.resources.properties import NAME, OPTIONAL_DESCRIPTION, SHARED, TAGS, TENANT_ID
 from hearth.schema import (
     BOOLEAN,
     INTEGER,
@@ -55,7 +56,7 @@ class SubnetPool(NeutronResource):
         "min_prefixlen": Prop(
             INTEGER, "Shortest prefix.", update_allowed=True, constraints=(Range(min=0),)
         ),
-        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "name": NAME,
         "prefixes": Prop(
             LIST,
             "The addresses, as networks in CIDR notation.",
@@ -67,17 +68,8 @@ class SubnetPool(NeutronResource):
         "shared": Prop(
             BOOLEAN, "true: every project can use it; for administrators.", default=False
         ),
-        "tags": Prop(
-            LIST,
-            "Tags, free words to find it by.",
-            update_allowed=True,
-            schema=Prop(STRING),
-            since="9.0.0",
-        ),
-        "tenant_id": Prop(
-            STRING,
-            "The project it belongs to; only administrators may choose another than their own.",
-        ),
+        "tags": TAGS,
+        "tenant_id": TENANT_ID,
     }
     translation = (Resolve(("address_scope",), "neutron.address_scope"),)
     collection = Collection("network", "/v2.0/subnetpools", body="subnetpool")
@@ -97,13 +89,8 @@ class AddressScope(NeutronResource):
             default=4,
             constraints=(AllowedValues([4, 6]),),
         ),
-        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
-        "shared": Prop(
-            BOOLEAN,
-            "true: every project can use it; for administrators.",
-            default=False,
-            update_allowed=True,
-        ),
+        "name": NAME,
+        "shared": SHARED,
         "tenant_id": Prop(
             STRING,
             "The project it belongs to; only administrators may choose another than their own.",
@@ -121,18 +108,10 @@ class QoSPolicy(NeutronResource):
     type_name = "OS::Neutron::QoSPolicy"
     support = Support(version="6.0.0")
     properties = {
-        "description": Prop(STRING, "Description.", update_allowed=True),
-        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
-        "shared": Prop(
-            BOOLEAN,
-            "true: every project can use it; for administrators.",
-            default=False,
-            update_allowed=True,
-        ),
-        "tenant_id": Prop(
-            STRING,
-            "The project it belongs to; only administrators may choose another than their own.",
-        ),
+        "description": OPTIONAL_DESCRIPTION,
+        "name": NAME,
+        "shared": SHARED,
+        "tenant_id": TENANT_ID,
     }
     attributes = {
         "rules": Attr(LIST, "Its rules."),

@@ -10,6 +10,7 @@ from hearth.resources.base import Change, Made, ResourceContext, Step
 from hearth.resources.collection import Collection, Elsewhere, forgiving
 from hearth.resources.neutron import order
 from hearth.resources.neutron.base import NeutronResource, addresses, as_text
+from hearth.resources.properties import ADMIN_STATE_UP, NAME, TAGS, VALUE_SPECS
 from hearth.schema import (
     BOOLEAN,
     LIST,
@@ -25,7 +26,7 @@ from hearth.schema import (
 )
 
 EXTRA_PROPERTIES: dict[str, Prop] = {
-    "admin_state_up": Prop(BOOLEAN, "true: it is enabled.", default=True, update_allowed=True),
+    "admin_state_up": ADMIN_STATE_UP,
     "allowed_address_pairs": Prop(
         LIST,
         "Further addresses from which it may send.",
@@ -85,12 +86,7 @@ EXTRA_PROPERTIES: dict[str, Prop] = {
         constraint="neutron.qos_policy",
         since="6.0.0",
     ),
-    "value_specs": Prop(
-        MAP,
-        "Further fields for the API call, passed on as they are.",
-        default={},
-        update_allowed=True,
-    ),
+    "value_specs": VALUE_SPECS,
 }
 """Properties that a server may give the ports it makes itself."""
 
@@ -100,7 +96,7 @@ class Port(NeutronResource):
 
     type_name = "OS::Neutron::Port"
     properties = {
-        "admin_state_up": Prop(BOOLEAN, "true: it is enabled.", default=True, update_allowed=True),
+        "admin_state_up": ADMIN_STATE_UP,
         "allowed_address_pairs": Prop(
             LIST,
             "Further addresses from which it may send.",
@@ -180,7 +176,7 @@ class Port(NeutronResource):
             empty_is_none=True,
         ),
         "mac_address": Prop(STRING, "Hardware address.", constraint="mac_addr"),
-        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "name": NAME,
         "network": Prop(
             STRING,
             "The network, by name or id.",
@@ -239,19 +235,8 @@ class Port(NeutronResource):
             ),
         ),
         "security_groups": Prop(LIST, "Security groups, by name or id.", update_allowed=True),
-        "tags": Prop(
-            LIST,
-            "Tags, free words to find it by.",
-            update_allowed=True,
-            schema=Prop(STRING),
-            since="9.0.0",
-        ),
-        "value_specs": Prop(
-            MAP,
-            "Further fields for the API call, passed on as they are.",
-            default={},
-            update_allowed=True,
-        ),
+        "tags": TAGS,
+        "value_specs": VALUE_SPECS,
     }
     attributes = {
         "admin_state_up": Attr(STRING, "true: it is enabled."),

@@ -1,6 +1,7 @@
 """OS::Neutron::ProviderNet: a network on a known physical one; for administrators."""
 
 from hearth.resources.neutron.net import Net
+from hearth.resources.properties import ADMIN_STATE_UP, NAME
 from hearth.schema import (
     BOOLEAN,
     LIST,
@@ -19,7 +20,7 @@ class ProviderNet(Net):
     type_name = "OS::Neutron::ProviderNet"
     support = Support(version="2014.1")
     properties = {
-        "admin_state_up": Prop(BOOLEAN, "true: it is enabled.", default=True, update_allowed=True),
+        "admin_state_up": ADMIN_STATE_UP,
         "availability_zone_hints": Prop(
             LIST, "Availability zones to prefer.", update_allowed=True, since="19.0.0"
         ),
@@ -30,7 +31,7 @@ class ProviderNet(Net):
             constraint="dns_domain",
             since="15.0.0",
         ),
-        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "name": NAME,
         "network_type": Prop(
             STRING,
             "How its packets are told from those of other networks.",

@@ -6,6 +6,7 @@ from hearth.cloud.contract import Body
 from hearth.resources.base import IntentKey, ResourceContext
 from hearth.resources.collection import Collection
 from hearth.resources.neutron.base import NeutronResource
+from hearth.resources.properties import TENANT_ID
 from hearth.schema import INTEGER, STRING, AllowedValues, Prop, Range, Resolve, Support
 
 
@@ -61,10 +62,7 @@ class QoSBandwidthLimitRule(QoSRule):
         "policy": Prop(
             STRING, "The policy, by name or id.", required=True, constraint="neutron.qos_policy"
         ),
-        "tenant_id": Prop(
-            STRING,
-            "The project it belongs to; only administrators may choose another than their own.",
-        ),
+        "tenant_id": TENANT_ID,
     }
     translation = (Resolve(("policy",), "neutron.qos_policy"),)
     collection = rules("bandwidth_limit_rule")
@@ -112,10 +110,7 @@ class QoSDscpMarkingRule(QoSRule):
         "policy": Prop(
             STRING, "The policy, by name or id.", required=True, constraint="neutron.qos_policy"
         ),
-        "tenant_id": Prop(
-            STRING,
-            "The project it belongs to; only administrators may choose another than their own.",
-        ),
+        "tenant_id": TENANT_ID,
     }
     translation = (Resolve(("policy",), "neutron.qos_policy"),)
     collection = rules("dscp_marking_rule")
@@ -144,10 +139,7 @@ class QoSMinimumBandwidthRule(QoSRule):
         "policy": Prop(
             STRING, "The policy, by name or id.", required=True, constraint="neutron.qos_policy"
         ),
-        "tenant_id": Prop(
-            STRING,
-            "The project it belongs to; only administrators may choose another than their own.",
-        ),
+        "tenant_id": TENANT_ID,
     }
     translation = (Resolve(("policy",), "neutron.qos_policy"),)
     extension = "qos-bw-minimum-ingress"
@@ -177,10 +169,7 @@ class QoSMinimumPacketRateRule(QoSRule):
         "policy": Prop(
             STRING, "The policy, by name or id.", required=True, constraint="neutron.qos_policy"
         ),
-        "tenant_id": Prop(
-            STRING,
-            "The project it belongs to; only administrators may choose another than their own.",
-        ),
+        "tenant_id": TENANT_ID,
     }
     translation = (Resolve(("policy",), "neutron.qos_policy"),)
     extension = "qos-pps-minimum"

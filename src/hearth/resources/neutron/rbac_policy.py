@@ -2,6 +2,7 @@
 
 from hearth.resources.collection import Collection
 from hearth.resources.neutron.base import Natural
+from hearth.resources.properties import TENANT_ID
 from hearth.schema import (
     STRING,
     AllowedValues,
@@ -42,10 +43,7 @@ class RBACPolicy(Natural):
             required=True,
             update_allowed=True,
         ),
-        "tenant_id": Prop(
-            STRING,
-            "The project it belongs to; only administrators may choose another than their own.",
-        ),
+        "tenant_id": TENANT_ID,
     }
     translation = (Resolve(("object_id",), "neutron.{object_type}"),)
     extension = "rbac-policies"

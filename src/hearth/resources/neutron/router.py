@@ -7,6 +7,7 @@ from hearth.resources.collection import Collection
 from hearth.resources.neutron import order
 from hearth.resources.neutron.base import TEXTS, NeutronResource
 from hearth.resources.parts import Call, Members
+from hearth.resources.properties import ADMIN_STATE_UP, NAME, TAGS, VALUE_SPECS
 from hearth.schema import (
     BOOLEAN,
     LIST,
@@ -27,7 +28,7 @@ class Router(NeutronResource):
 
     type_name = "OS::Neutron::Router"
     properties = {
-        "admin_state_up": Prop(BOOLEAN, "true: it is enabled.", default=True, update_allowed=True),
+        "admin_state_up": ADMIN_STATE_UP,
         "availability_zone_hints": Prop(
             LIST, "Availability zones to prefer.", update_allowed=True, since="19.0.0"
         ),
@@ -89,25 +90,14 @@ class Router(NeutronResource):
             schema=Prop(STRING),
             since="2015.1",
         ),
-        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
-        "tags": Prop(
-            LIST,
-            "Tags, free words to find it by.",
-            update_allowed=True,
-            schema=Prop(STRING),
-            since="9.0.0",
-        ),
+        "name": NAME,
+        "tags": TAGS,
         "tenant_id": Prop(
             STRING,
             "The project it belongs to; only administrators may choose another than their own.",
             since="24.0.0",
         ),
-        "value_specs": Prop(
-            MAP,
-            "Further fields for the API call, passed on as they are.",
-            default={},
-            update_allowed=True,
-        ),
+        "value_specs": VALUE_SPECS,
     }
     attributes = {
         "admin_state_up": Attr(STRING, "true: it is enabled."),

@@ -10,6 +10,7 @@ from hearth.resources.base import Made, ResourceContext, Step
 from hearth.resources.collection import Collection, forgiving
 from hearth.resources.neutron.base import FixedAtCreate, NeutronResource, shape
 from hearth.resources.neutron.protocols import PROTOCOLS
+from hearth.resources.properties import NAME, OPTIONAL_DESCRIPTION
 from hearth.schema import (
     BOOLEAN,
     INTEGER,
@@ -50,8 +51,8 @@ class SecurityGroup(NeutronResource):
     type_name = "OS::Neutron::SecurityGroup"
     support = Support(version="2014.1")
     properties = {
-        "description": Prop(STRING, "Description.", update_allowed=True),
-        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "description": OPTIONAL_DESCRIPTION,
+        "name": NAME,
         "rules": Prop(
             LIST,
             "The rules, all of them.",

@@ -2,6 +2,7 @@
 
 from hearth.resources.collection import Collection
 from hearth.resources.neutron.base import NeutronResource
+from hearth.resources.properties import NAME, OPTIONAL_DESCRIPTION
 from hearth.schema import (
     INTEGER,
     STRING,
@@ -25,8 +26,8 @@ class Segment(NeutronResource):
     type_name = "OS::Neutron::Segment"
     support = Support(version="9.0.0")
     properties = {
-        "description": Prop(STRING, "Description.", update_allowed=True),
-        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "description": OPTIONAL_DESCRIPTION,
+        "name": NAME,
         "network": Prop(
             STRING, "The network, by name or id.", required=True, constraint="neutron.network"
         ),

@@ -2,6 +2,7 @@
 
 from hearth.resources.collection import Collection
 from hearth.resources.neutron.base import NeutronResource
+from hearth.resources.properties import NAME, TAGS, TENANT_ID, VALUE_SPECS
 from hearth.schema import (
     BOOLEAN,
     INTEGER,
@@ -88,7 +89,7 @@ class Subnet(NeutronResource):
             constraints=(AllowedValues(["dhcpv6-stateful", "dhcpv6-stateless", "slaac"]),),
             since="2015.1",
         ),
-        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "name": NAME,
         "network": Prop(
             STRING,
             "The network, by name or id.",
@@ -127,23 +128,9 @@ class Subnet(NeutronResource):
             constraint="neutron.subnetpool",
             since="6.0.0",
         ),
-        "tags": Prop(
-            LIST,
-            "Tags, free words to find it by.",
-            update_allowed=True,
-            schema=Prop(STRING),
-            since="9.0.0",
-        ),
-        "tenant_id": Prop(
-            STRING,
-            "The project it belongs to; only administrators may choose another than their own.",
-        ),
-        "value_specs": Prop(
-            MAP,
-            "Further fields for the API call, passed on as they are.",
-            default={},
-            update_allowed=True,
-        ),
+        "tags": TAGS,
+        "tenant_id": TENANT_ID,
+        "value_specs": VALUE_SPECS,
     }
     attributes = {
         "allocation_pools": Attr(LIST, "Ranges of addresses to hand out."),

@@ -7,6 +7,7 @@ from hearth.cloud.contract import Body
 from hearth.resources.base import ResourceContext
 from hearth.resources.collection import Collection
 from hearth.resources.neutron.base import NeutronResource
+from hearth.resources.properties import DESCRIPTION
 from hearth.schema import (
     STRING,
     AllowedPattern,
@@ -35,7 +36,7 @@ class TapService(Tap):
     type_name = "OS::Neutron::TaaS::TapService"
     support = Support(version="12.0.0")
     properties = {
-        "description": Prop(STRING, "Description.", default="", update_allowed=True),
+        "description": DESCRIPTION,
         "name": Prop(STRING, "Its name.", default="", update_allowed=True),
         "port": Prop(STRING, "The port, by name or id.", required=True, constraint="neutron.port"),
     }
@@ -50,7 +51,7 @@ class TapFlow(Tap):
     type_name = "OS::Neutron::TaaS::TapFlow"
     support = Support(version="12.0.0")
     properties = {
-        "description": Prop(STRING, "Description.", default="", update_allowed=True),
+        "description": DESCRIPTION,
         "direction": Prop(
             STRING,
             "Which traffic is copied.",

@@ -3,6 +3,7 @@
 from hearth.resources.collection import Collection
 from hearth.resources.neutron.base import NeutronResource
 from hearth.resources.parts import Call, Rows
+from hearth.resources.properties import NAME, OPTIONAL_DESCRIPTION
 from hearth.schema import (
     BOOLEAN,
     INTEGER,
@@ -25,8 +26,8 @@ class Trunk(NeutronResource):
     support = Support(version="9.0.0")
     properties = {
         "admin_state_up": Prop(BOOLEAN, "true: it is enabled.", update_allowed=True),
-        "description": Prop(STRING, "Description.", update_allowed=True),
-        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "description": OPTIONAL_DESCRIPTION,
+        "name": NAME,
         "port": Prop(
             STRING,
             "The port, by name or id.",

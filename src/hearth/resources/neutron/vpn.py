@@ -7,8 +7,8 @@ from hearth.cloud.contract import Body
 from hearth.resources.collection import Collection
 from hearth.resources.neutron import order
 from hearth.resources.neutron.base import TEXTS, FixedAtCreate, NeutronResource
+from hearth.resources.properties import ADMIN_STATE_UP, NAME, OPTIONAL_DESCRIPTION
 from hearth.schema import (
-    BOOLEAN,
     INTEGER,
     LIST,
     MAP,
@@ -63,7 +63,7 @@ class IKEPolicy(VPN):
             update_allowed=True,
             constraints=(AllowedValues(AUTH),),
         ),
-        "description": Prop(STRING, "Description.", update_allowed=True),
+        "description": OPTIONAL_DESCRIPTION,
         "encryption_algorithm": Prop(
             STRING,
             "Algorithm that keeps packets secret.",
@@ -84,7 +84,7 @@ class IKEPolicy(VPN):
             update_allowed=True,
             schema=LIFETIME,
         ),
-        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "name": NAME,
         "pfs": Prop(
             STRING,
             "Group of the key exchange that keeps past traffic secret when a key gets known.",
@@ -127,7 +127,7 @@ class IPsecPolicy(VPN):
             default="sha1",
             constraints=(AllowedValues(AUTH),),
         ),
-        "description": Prop(STRING, "Description.", update_allowed=True),
+        "description": OPTIONAL_DESCRIPTION,
         "encapsulation_mode": Prop(
             STRING,
             "Whether whole packets are wrapped or their contents only.",
@@ -145,7 +145,7 @@ class IPsecPolicy(VPN):
             "How long a key is used.",
             schema=LIFETIME,
         ),
-        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "name": NAME,
         "pfs": Prop(
             STRING,
             "Group of the key exchange that keeps past traffic secret when a key gets known.",
@@ -183,9 +183,9 @@ class VPNService(VPN, FixedAtCreate):
 
     type_name = "OS::Neutron::VPNService"
     properties = {
-        "admin_state_up": Prop(BOOLEAN, "true: it is enabled.", default=True, update_allowed=True),
-        "description": Prop(STRING, "Description.", update_allowed=True),
-        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "admin_state_up": ADMIN_STATE_UP,
+        "description": OPTIONAL_DESCRIPTION,
+        "name": NAME,
         "router": Prop(
             STRING,
             "The router, by name or id; it needs a gateway and a leg on the subnet.",
@@ -255,8 +255,8 @@ class IPsecSiteConnection(VPN):
 
     type_name = "OS::Neutron::IPsecSiteConnection"
     properties = {
-        "admin_state_up": Prop(BOOLEAN, "true: it is enabled.", default=True, update_allowed=True),
-        "description": Prop(STRING, "Description.", update_allowed=True),
+        "admin_state_up": ADMIN_STATE_UP,
+        "description": OPTIONAL_DESCRIPTION,
         "dpd": Prop(
             MAP,
             "What is done when the other end falls silent.",
@@ -286,7 +286,7 @@ class IPsecSiteConnection(VPN):
         ),
         "ipsecpolicy_id": Prop(STRING, "Id of the policy on packets.", required=True),
         "mtu": Prop(INTEGER, "Largest transmission unit, in bytes.", default=1500),
-        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "name": NAME,
         "peer_address": Prop(STRING, "Address or domain name of the other end.", required=True),
         "peer_cidrs": Prop(
             LIST,

@@ -3,6 +3,7 @@
 from hearth.cloud.contract import Body
 from hearth.resources.base import IntentKey, Made, ResourceContext
 from hearth.resources.collection import Collection, CollectionResource
+from hearth.resources.properties import FIXED_NAME
 from hearth.schema import (
     LIST,
     MAP,
@@ -27,7 +28,7 @@ class ServerGroup(CollectionResource):
     type_name = "OS::Nova::ServerGroup"
     support = Support(version="2014.2")
     properties = {
-        "name": Prop(STRING, "Its name; generated when not given."),
+        "name": FIXED_NAME,
         "policies": Prop(
             LIST,
             "Scheduling policy; one entry.",

@@ -1,6 +1,7 @@
 """What may be said of a server: the declaration of OS::Nova::Server."""
 
 from hearth.resources.neutron.port import EXTRA_PROPERTIES
+from hearth.resources.properties import NAME
 from hearth.schema import (
     BOOLEAN,
     INTEGER,
@@ -158,7 +159,7 @@ PROPERTIES: dict[str, Prop] = {
         default={},
         update_allowed=True,
     ),
-    "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+    "name": NAME,
     "networks": Prop(
         LIST,
         "Networks, in the order of the network cards.",

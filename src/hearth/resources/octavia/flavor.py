@@ -8,6 +8,7 @@ from hearth.cloud.contract import Body
 from hearth.resources.base import IntentKey, ResourceContext
 from hearth.resources.collection import Collection, CollectionResource
 from hearth.resources.octavia.base import SERVICE
+from hearth.resources.properties import DESCRIPTION, NAME
 from hearth.schema import BOOLEAN, STRING, Attr, Prop, Resolve, Support
 
 PROVIDER = "amphora"
@@ -42,7 +43,7 @@ class FlavorProfile(Profile):
             update_allowed=True,
             constraint="json_string",
         ),
-        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "name": NAME,
         "provider_name": Prop(
             STRING,
             "Provider whose capabilities it sets; amphora when not given.",
@@ -58,7 +59,7 @@ class Flavor(CollectionResource):
     type_name = "OS::Octavia::Flavor"
     support = Support(version="14.0.0")
     properties = {
-        "description": Prop(STRING, "Description.", default="", update_allowed=True),
+        "description": DESCRIPTION,
         "enabled": Prop(
             BOOLEAN,
             "true: new load balancers can use it.",
@@ -68,7 +69,7 @@ class Flavor(CollectionResource):
         "flavor_profile": Prop(
             STRING, "Its profile, by name or id.", required=True, constraint="octavia.flavorprofile"
         ),
-        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "name": NAME,
     }
     attributes = {
         "flavor_profile_id": Attr(STRING, "Id of its profile."),
@@ -92,7 +93,7 @@ class AvailabilityZoneProfile(Profile):
             update_allowed=True,
             constraint="json_string",
         ),
-        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "name": NAME,
         "provider_name": Prop(
             STRING,
             "Provider whose capabilities it sets; amphora when not given.",
@@ -119,7 +120,7 @@ class AvailabilityZone(CollectionResource):
             required=True,
             constraint="octavia.availabilityzoneprofile",
         ),
-        "description": Prop(STRING, "Description.", default="", update_allowed=True),
+        "description": DESCRIPTION,
         "enabled": Prop(
             BOOLEAN,
             "true: new load balancers can use it.",

@@ -1,6 +1,7 @@
 """OS::Octavia::L7Policy and OS::Octavia::L7Rule: what is done with some requests of a listener."""
 
 from hearth.resources.octavia.base import OctaviaResource, lbaas
+from hearth.resources.properties import ADMIN_STATE_UP, NAME, OPTIONAL_DESCRIPTION
 from hearth.schema import (
     BOOLEAN,
     LIST,
@@ -33,12 +34,12 @@ class L7Policy(OctaviaResource):
             update_allowed=True,
             constraints=(AllowedValues(["REJECT", "REDIRECT_TO_POOL", "REDIRECT_TO_URL"]),),
         ),
-        "admin_state_up": Prop(BOOLEAN, "true: it is enabled.", default=True, update_allowed=True),
-        "description": Prop(STRING, "Description.", update_allowed=True),
+        "admin_state_up": ADMIN_STATE_UP,
+        "description": OPTIONAL_DESCRIPTION,
         "listener": Prop(
             STRING, "The listener, by name or id.", required=True, constraint="octavia.listener"
         ),
-        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "name": NAME,
         "position": Prop(
             NUMBER,
             "Its place among the listener's policies, from 1; the first that fits is followed.",
@@ -76,7 +77,7 @@ class L7Rule(OctaviaResource):
     type_name = "OS::Octavia::L7Rule"
     support = Support(version="10.0.0")
     properties = {
-        "admin_state_up": Prop(BOOLEAN, "true: it is enabled.", default=True, update_allowed=True),
+        "admin_state_up": ADMIN_STATE_UP,
         "compare_type": Prop(
             STRING,
             "How the value is compared.",

@@ -1,8 +1,8 @@
 """OS::Octavia::LoadBalancer and OS::Octavia::Listener."""
 
 from hearth.resources.octavia.base import OctaviaResource, lbaas
+from hearth.resources.properties import ADMIN_STATE_UP, DESCRIPTION, NAME, TENANT_ID
 from hearth.schema import (
-    BOOLEAN,
     INTEGER,
     LIST,
     STRING,
@@ -22,21 +22,21 @@ class LoadBalancer(OctaviaResource):
     type_name = "OS::Octavia::LoadBalancer"
     support = Support(version="10.0.0")
     properties = {
-        "admin_state_up": Prop(BOOLEAN, "true: it is enabled.", default=True, update_allowed=True),
+        "admin_state_up": ADMIN_STATE_UP,
         "availability_zone": Prop(
             STRING,
             "Availability zone of the service to put it into.",
             constraint="octavia.availabilityzone",
             since="17.0.0",
         ),
-        "description": Prop(STRING, "Description.", default="", update_allowed=True),
+        "description": DESCRIPTION,
         "flavor": Prop(
             STRING,
             "Flavor of load balancers, by name or id.",
             constraint="octavia.flavor",
             since="14.0.0",
         ),
-        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "name": NAME,
         "provider": Prop(STRING, "Provider that carries it out."),
         "tenant_id": Prop(
             STRING,
@@ -74,7 +74,7 @@ class Listener(OctaviaResource):
     type_name = "OS::Octavia::Listener"
     support = Support(version="10.0.0")
     properties = {
-        "admin_state_up": Prop(BOOLEAN, "true: it is enabled.", default=True, update_allowed=True),
+        "admin_state_up": ADMIN_STATE_UP,
         "allowed_cidrs": Prop(
             LIST,
             "Networks that may connect, in CIDR notation; all when not given.",
@@ -100,14 +100,14 @@ class Listener(OctaviaResource):
             "URL of the secret with its certificate, for TERMINATED_HTTPS.",
             update_allowed=True,
         ),
-        "description": Prop(STRING, "Description.", default="", update_allowed=True),
+        "description": DESCRIPTION,
         "loadbalancer": Prop(
             STRING,
             "Its load balancer, by name or id.",
             required=True,
             constraint="octavia.loadbalancer",
         ),
-        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "name": NAME,
         "protocol": Prop(
             STRING,
             "What it speaks.",
@@ -124,10 +124,7 @@ class Listener(OctaviaResource):
             "URLs of secrets with further certificates, to choose from by host name.",
             update_allowed=True,
         ),
-        "tenant_id": Prop(
-            STRING,
-            "The project it belongs to; only administrators may choose another than their own.",
-        ),
+        "tenant_id": TENANT_ID,
     }
     attributes = {
         "default_pool_id": Attr(STRING, "Id of the pool of requests that no policy takes."),

@@ -1,6 +1,7 @@
 """OS::Octavia::Pool, its members and its health monitor."""
 
 from hearth.resources.octavia.base import OctaviaResource, lbaas
+from hearth.resources.properties import ADMIN_STATE_UP, DESCRIPTION, NAME, TENANT_ID
 from hearth.schema import (
     BOOLEAN,
     INTEGER,
@@ -26,8 +27,8 @@ class Pool(OctaviaResource):
     type_name = "OS::Octavia::Pool"
     support = Support(version="10.0.0")
     properties = {
-        "admin_state_up": Prop(BOOLEAN, "true: it is enabled.", default=True, update_allowed=True),
-        "description": Prop(STRING, "Description.", default="", update_allowed=True),
+        "admin_state_up": ADMIN_STATE_UP,
+        "description": DESCRIPTION,
         "lb_algorithm": Prop(
             STRING,
             "How a member is chosen.",
@@ -45,7 +46,7 @@ class Pool(OctaviaResource):
         "loadbalancer": Prop(
             STRING, "Its load balancer, by name or id.", constraint="octavia.loadbalancer"
         ),
-        "name": Prop(STRING, "Its name; generated when not given.", update_allowed=True),
+        "name": NAME,
         "protocol": Prop(
             STRING,
             "What its members speak.",
@@ -104,7 +105,7 @@ class PoolMember(OctaviaResource):
     support = Support(version="10.0.0")
     properties = {
         "address": Prop(STRING, "Its address.", required=True, constraint="ip_addr"),
-        "admin_state_up": Prop(BOOLEAN, "true: it is enabled.", default=True, update_allowed=True),
+        "admin_state_up": ADMIN_STATE_UP,
         "monitor_address": Prop(
             STRING,
             "Address that the health monitor asks; its own when not given.",
@@ -149,7 +150,7 @@ class HealthMonitor(OctaviaResource):
     type_name = "OS::Octavia::HealthMonitor"
     support = Support(version="10.0.0")
     properties = {
-        "admin_state_up": Prop(BOOLEAN, "true: it is enabled.", default=True, update_allowed=True),
+        "admin_state_up": ADMIN_STATE_UP,
         "delay": Prop(
             INTEGER,
             "Seconds between two questions.",
@@ -180,10 +181,7 @@ class HealthMonitor(OctaviaResource):
             constraints=(Range(min=1, max=10),),
         ),
         "pool": Prop(STRING, "The pool, by name or id.", required=True, constraint="octavia.pool"),
-        "tenant_id": Prop(
-            STRING,
-            "The project it belongs to; only administrators may choose another than their own.",
-        ),
+        "tenant_id": TENANT_ID,
         "timeout": Prop(
             INTEGER,
             "Seconds until a question counts as not answered; less than the delay.",

@@ -18,6 +18,7 @@ from hearth.resources.base import (
 )
 from hearth.resources.collection import forgiving
 from hearth.resources.mark import mark
+from hearth.resources.properties import FIXED_NAME
 from hearth.schema import BOOLEAN, INTEGER, MAP, STRING, Attr, Prop
 
 SERVICE = "object-store"
@@ -39,7 +40,7 @@ class Container(ResourceType):
         "X-Container-Meta": Prop(MAP, "Metadata of the container.", default={}),
         "X-Container-Read": Prop(STRING, "Who may read."),
         "X-Container-Write": Prop(STRING, "Who may write."),
-        "name": Prop(STRING, "Its name; generated when not given."),
+        "name": FIXED_NAME,
     }
     attributes = {
         "BytesUsed": Attr(INTEGER, "Bytes stored in it."),

@@ -7,6 +7,7 @@ import pytest
 from hearth.cloud.fault import CloudFault
 from hearth.engine.worker.operation.begin import begin
 from hearth.model.state import Action
+from hearth.store.credentials import StackCredential
 from hearth.store.rows import Document, Revision
 from tests.engine.worker.owned import Clouds, Owned, record, stack_row
 
@@ -123,7 +124,7 @@ def test_without_a_trust_the_operation_goes_on():
 
     owned = Owned(stack_row(credential_id="c"), revision=Revision(TWO))
     owned.owned.access._tools.clouds = Busy()
-    owned.owned.access.credential = ("token", {})
+    owned.owned.access.credential = StackCredential()
     asyncio.run(begin(owned.operation))
     owned.operation.traversal.advance()
     assert owned.memory.stack.state == "CREATE_COMPLETE"

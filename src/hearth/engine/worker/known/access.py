@@ -4,15 +4,19 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from msgspec import structs
+
+from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.engine.endpoints import stack_facts
 from hearth.engine.worker.known.memory import Memory
 from hearth.engine.worker.ports import Tools
 from hearth.model.state import Action, Status
-from hearth.resources.base import ResourceType, StackFacts
+from hearth.resources.base import ResourceType, StackFacts, Users
 from hearth.resources.lookup import Names
 from hearth.resources.translate import translated
 from hearth.store import credentials
+from hearth.store.credentials import FormerTrust, StackCredential
 from hearth.store.rows import StackRow
 
 log = logging.getLogger(__name__)
@@ -22,16 +26,16 @@ class Access:
     """The stack's cloud under the credential of the operation; `wake` makes the loop commit."""
 
     def __init__(self, tools: Tools, memory: Memory, wake: Callable[[], None]) -> None:
-        self.credential: tuple[str, Any] | None = None
+        self.credential: StackCredential | None = None
         self._tools = tools
         self._memory = memory
         self._wake = wake
         self._facts: tuple[StackRow, StackFacts] | None = None
-        self._cloud: tuple[StackRow, Any, Any] | None = None  # of a stack and its credential
+        self._cloud: tuple[StackRow, StackCredential | None, Cloud] | None = None
         self._names: Names | None = None  # of the resources that begin together
         self._kept_former = False  # it was tried in vain
 
-    def cloud(self) -> Any:
+    def cloud(self) -> Cloud:
         """Return the cloud, looked up once for all resources."""
         stack, known = self._memory.stack, self._cloud
         if known is None or known[0] is not stack or known[1] is not self.credential:
@@ -39,7 +43,7 @@ class Access:
             known = self._cloud = (stack, self.credential, cloud)
         return known[2]
 
-    def users(self) -> Any:
+    def users(self) -> Users | None:
         """Return the users of the stack's own project, or None without a stack domain."""
         return self._tools.clouds.users(self._memory.stack, self._memory.note_user_project)
 
@@ -78,23 +82,22 @@ class Access:
         if self.credential is None or stack.parent_id is not None:
             return
         clouds, delete = self._tools.clouds, stack.action is Action.DELETE
-        old = self.credential[1].get("trust_id")
+        old = self.credential.trust_id
         if (delete and not old) or await clouds.trusted(self.credential):
             return
-        if old and not self.credential[1].get("next_key"):
+        if old and not self.credential.next_key:
             id_, new = str(stack.credential_id), self._tools.new_id()
             key = await self._tools.store.run(lambda tx: credentials.next_key(tx, id_, new))
-            self.credential = self._with_facts({"next_key": key})
+            self.credential = structs.replace(self.credential, next_key=key)
         trust_id, secret = await clouds.entrust(self._memory.stack, self.credential)
-        facts = self.credential[1]
-        former = [*facts.get("former", ())]
+        now = self.credential
+        former = now.former
         if old:
-            owner = [facts.get("trustor")] if facts.get("app_secret") else []
-            former.append((old, facts.get("trust_key", stack.id), *owner))
+            owner = now.trustor if now.app_secret else None
+            former = (*former, FormerTrust(old, now.trust_key or stack.id, owner))
         self._note_credential({
-            "trust_id": trust_id, "app_secret": secret, "trustor": facts.get("user_id"),
-            "trust_key": facts.get("next_key", stack.id), "next_key": None,
-            "former": former or None,
+            "trust_id": trust_id, "app_secret": secret, "trustor": now.user_id,
+            "trust_key": now.next_key or stack.id, "next_key": None, "former": former,
         })  # fmt: skip
 
     def has_former(self) -> bool:
@@ -102,13 +105,13 @@ class Access:
         stack = self._memory.stack
         ended = stack.status is not Status.IN_PROGRESS and stack.deleted_at is None
         ended = ended and stack.parent_id is None
-        former = self.credential is not None and self.credential[1].get("former")
+        former = self.credential is not None and self.credential.former
         return bool(ended and former and not self._kept_former)
 
     async def drop_former(self) -> None:
         """Delete the replaced trusts; no node may be running."""
         assert self.credential is not None
-        dropped = self.credential[1]["former"]
+        dropped = self.credential.former
         try:
             await self._tools.clouds.drop_former(self._memory.stack, self.credential)
         except CloudFault as fault:
@@ -116,24 +119,21 @@ class Access:
             log.warning(words, self._memory.stack_id, fault)
             self._kept_former = True
             return
-        former = self.credential[1].get("former", ())  # another may have joined them meanwhile
-        self._note_credential({"former": [one for one in former if one not in dropped] or None})
+        former = self.credential.former  # another may have joined them meanwhile
+        self._note_credential({"former": tuple(one for one in former if one not in dropped)})
 
-    def reload(self, credential: tuple[str, Any] | None) -> None:
+    def reload(self, credential: StackCredential | None) -> None:
         """Load the credential's row, and merge changes that are not committed yet."""
+        changed = self._memory.always.credential
+        if changed is not None and credential is not None:
+            credential = structs.replace(credential, **changed[1])
         self.credential = credential
-        if self._memory.always.credential is not None and credential is not None:
-            self.credential = self._with_facts(self._memory.always.credential[1])
-
-    def _with_facts(self, changed: Mapping[str, Any]) -> tuple[str, Any]:
-        assert self.credential is not None
-        kind, facts = self.credential
-        return kind, credentials.changed_facts(facts, changed)
 
     def _note_credential(self, changed: Mapping[str, Any]) -> None:
         credential_id = self._memory.stack.credential_id
         assert credential_id is not None
-        self.credential = self._with_facts(changed)
+        assert self.credential is not None
+        self.credential = structs.replace(self.credential, **changed)
         always = self._memory.always
         before = always.credential[1] if always.credential else {}
         always.credential = (credential_id, {**before, **changed})

@@ -17,6 +17,7 @@ from hearth.engine.worker.known.world import RecordedWorld
 from hearth.model.state import Action, Status
 from hearth.resources.base import ResourceType
 from hearth.store.rows import Revision
+from hearth.template import Program
 from hearth.template.hidden import masked
 
 T = TypeVar("T")
@@ -31,7 +32,7 @@ class Aim:
 
     def __init__(self, revision: Revision, memory: Memory, programs: Programs) -> None:
         self.revision = revision
-        self.program: Any = None
+        self.known_program: Program | None = None  # None: not compiled, or it cannot be
         self.world = RecordedWorld(memory, programs, revision.facade)
         self.over = memory.stack.status is not Status.IN_PROGRESS
         self._memory = memory
@@ -41,10 +42,16 @@ class Aim:
 
     # -- program ---------------------------------------------------------------------------
 
-    async def compiled(self) -> Any:
+    @property
+    def program(self) -> Program:
+        """The compiled program."""
+        assert self.known_program is not None
+        return self.known_program
+
+    async def compiled(self) -> Program:
         """Return the program; compile it first if necessary. Raises Rejected."""
-        if self.program is None:
-            self.program = await self._programs.of(self._memory.stack, self.revision)
+        if self.known_program is None:
+            self.known_program = await self._programs.of(self._memory.stack, self.revision)
             chosen = walks.in_charge(self._memory.records.values())
             self.choose({name: one.id for name, one in chosen.items()})
         return self.program
@@ -158,7 +165,7 @@ class Aim:
     @property
     def hidden(self) -> list[str]:
         """The values of hidden parameters, also those from parent stacks, longest first."""
-        own = () if self.program is None else self.program.scope.hidden
+        own = self.known_program.scope.hidden if self.known_program else ()
         given = self.revision.facade.get("hidden", ())
         return sorted({*own, *given}, key=lambda text: (-len(text), text))
 

@@ -107,7 +107,7 @@ class Attempt:
     # -- seen by the type ------------------------------------------------------------------
 
     def context(
-        self, rtype: ResourceType, action: Action, properties: Any, **more: Any
+        self, rtype: ResourceType, action: Action, properties: Mapping[str, Any], **more: Any
     ) -> ResourceContext:
         """Return the context of the record during an action; `more` as in `context_of`."""
         return context_of(

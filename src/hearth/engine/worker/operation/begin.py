@@ -26,6 +26,7 @@ from hearth.resources.base import ResourceType
 from hearth.resources.capabilities import NestedType
 from hearth.store.reads import resources_beside
 from hearth.store.snapshots import Snapshot
+from hearth.template import ResourceDefinition
 from hearth.template.limits import too_many_resources
 
 log = logging.getLogger(__name__)
@@ -78,7 +79,8 @@ class _Beginning:
     async def compiled(self) -> Failure:
         """Compile the revision."""
         try:
-            self.aim.program = await self.owned.tools.programs.of(self.stack, self.aim.revision)
+            program = await self.owned.tools.programs.of(self.stack, self.aim.revision)
+            self.aim.known_program = program
         except Rejected as problem:
             return "; ".join(p.message for p in problem.problems)
         return None
@@ -244,7 +246,9 @@ class _Change(_Beginning):
         trying = task is not None and task.kind is NodeKind.UPDATE
         return record.having(action=Action.CREATE) if trying and record.leaving else record
 
-    def _examine(self, record: Record, definition: Any, in_charge: Mapping[str, str]) -> bool:
+    def _examine(
+        self, record: Record, definition: ResourceDefinition, in_charge: Mapping[str, str]
+    ) -> bool:
         """Return whether a record with an unchanged definition may have values other than the
         desired ones.
         """
@@ -284,7 +288,7 @@ class _Change(_Beginning):
 
         The document of a nested stack is stored with the record until the nested stack is created.
         """
-        entry, program = self.aim.adopted.get(record.name), self.aim.program
+        entry, program = self.aim.adopted.get(record.name), self.aim.known_program
         definition = program.resources.get(record.name) if program else None
         outside = definition is not None and definition.external_id is not None
         if entry is None or outside or EXTERNAL in entry:  # it never was the stack's own

@@ -41,7 +41,7 @@ class Hooks:
 
     def armed(self, name: str) -> frozenset[str]:
         """Return the hooks of a name in the environment."""
-        program = self._aim.program
+        program = self._aim.known_program
         return program.module.environment.hooks(name) if program is not None else frozenset()
 
     def keeps_open(self, record: Record) -> bool:

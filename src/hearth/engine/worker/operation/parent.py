@@ -57,7 +57,7 @@ async def _notify_later(owned: OwnedStack, deferred: Deferred, row: StackRow) ->
 def _outputs(owned: OwnedStack) -> dict[str, Any]:
     """Return the outputs that have a value, by name."""
     aim = owned.aim
-    if aim.program is None or owned.memory.stack.action is Action.DELETE:
+    if aim.known_program is None or owned.memory.stack.action is Action.DELETE:
         return {}
     found: dict[str, Any] = {}
     with spending():
