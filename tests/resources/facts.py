@@ -165,8 +165,11 @@ def differences(name: str) -> Iterator[str]:
             yield difference
     yield from _unlike("update policy", {n: plain(p) for n, p in kind.update_policy.items()},
                        fact.get("update_policy") or {})  # fmt: skip
+    support = plain_support(kind.support, None) or {}
+    if kind.substitute is not None:
+        support["substitute_class"] = kind.substitute.rpartition("::")[2]
     ours = {
-        "support": plain_support(kind.support, None) or {},
+        "support": support,
         "name limit": kind.physical_name_limit,
         "deletion policy Snapshot": kind.snapshot_policy_allowed,
     }

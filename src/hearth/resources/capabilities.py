@@ -103,6 +103,14 @@ class CollectsSignals(Signalled):
         raise NotImplementedError(self.type_name)
 
 
+class ReportsResults(Signalled):
+    """A type whose signals are the results of a software deployment: see `ctx.deployments`."""
+
+    async def given_up(self, ctx: ResourceContext) -> None:
+        """Note that the stack no longer waits for the results."""
+        raise NotImplementedError(self.type_name)
+
+
 def identifier(ctx: ResourceContext) -> str:
     """Return the name of a nested stack as clients write it."""
     project = ctx.stack.project_id

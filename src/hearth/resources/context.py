@@ -10,6 +10,7 @@ from hearth.cloud.contract import Body, Cloud, Response
 from hearth.model.state import Action
 
 if TYPE_CHECKING:
+    from hearth.resources.deployments import Deployments
     from hearth.resources.heat.adjustment import Adjustment
 
 
@@ -100,6 +101,7 @@ class Change:
     before: Mapping[str, Any]
     after: Mapping[str, Any]
     changed: frozenset[str]
+    data: Mapping[str, str] = field(default_factory=dict)  # private; empty in a plan
 
 
 @dataclass(frozen=True)
@@ -235,6 +237,7 @@ class ResourceContext:
     update_policy: Mapping[str, Any] = field(default_factory=dict)
     kind: Located | None = None
     users: Users | None = None
+    deployments: Deployments | None = None  # of types whose signals are their results
     members: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of a nested stack
     outputs: Mapping[str, Any] = field(default_factory=dict)  # of a nested stack
     read_metadata: Callable[[str], Awaitable[Mapping[str, Any]]] | None = None

@@ -60,6 +60,16 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     "heat.resource_group": ("OS::Heat::ResourceGroup",),
     "heat.scaling_policy": ("OS::Heat::ScalingPolicy",),
     "heat.software_config": ("OS::Heat::SoftwareConfig", "OS::Heat::StructuredConfig"),
+    "heat.software_deployment": (
+        "OS::Heat::SoftwareDeployment",
+        "OS::Heat::StructuredDeployment",
+    ),
+    "heat.software_deployment_group": (
+        "OS::Heat::SoftwareDeploymentGroup",
+        "OS::Heat::SoftwareDeployments",
+        "OS::Heat::StructuredDeploymentGroup",
+        "OS::Heat::StructuredDeployments",
+    ),
     "heat.stack": ("OS::Heat::Stack",),
     "heat.swift_signal": ("OS::Heat::SwiftSignal", "OS::Heat::SwiftSignalHandle"),
     "heat.template_resource": ("<template>",),

@@ -5,8 +5,10 @@ from typing import Any
 
 from hearth.engine.core.naming import physical_name
 from hearth.engine.core.record import Record
+from hearth.engine.deployments import StackDeployments
 from hearth.engine.endpoints import stack_facts
 from hearth.resources.base import ResourceContext, ResourceType
+from hearth.resources.capabilities import ReportsResults
 from hearth.service.caller import Caller
 from hearth.service.services import Services
 from hearth.store import claim, reads
@@ -40,6 +42,11 @@ async def context_of(
         return await services.store.read(lambda tx: _metadata_of(tx, row, reference))
 
     now = services.clock.now()
+    deployments = None
+    if isinstance(rtype, ReportsResults):
+        deployments = StackDeployments(
+            services.store, services.clouds, services.clock, services.new_id, row, record
+        )
     return ResourceContext(
         record_id=record.id,
         name=record.name,
@@ -61,6 +68,7 @@ async def context_of(
         new_id=services.new_id,
         users=services.clouds.users(row, lambda project_id: None),
         read_metadata=metadata_of,
+        deployments=deployments,
     )
 
 

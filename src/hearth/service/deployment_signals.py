@@ -9,15 +9,14 @@ import json
 import logging
 import uuid
 from collections.abc import Mapping
-from dataclasses import replace
-from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
-from hearth.resources.heat.deployment_results import Results, results_of
-from hearth.resources.heat.objects import OBJECTS
+from hearth.engine.deployments import taking
+from hearth.resources.heat.deployment_results import results_of
+from hearth.resources.heat.objects import OBJECTS, written_at
 from hearth.service.caller import Caller
 from hearth.service.services import Services
 from hearth.store import software_deployments as deployments
@@ -59,7 +58,7 @@ async def _of_object(
         return one
     head = (await cloud.request(OBJECTS, "HEAD", path)).headers
     too_large = int(head.get("content-length", "0")) > RESULTS_BYTES_MAX
-    if too_large or (one.updated_at is not None and _put_at(head) <= one.updated_at):
+    if too_large or (one.updated_at is not None and written_at(head) <= one.updated_at):
         return one
     sent = _as_map((await cloud.request(OBJECTS, "GET", path)).body)
     return one if sent is None else await _take(services, one, config, sent)
@@ -74,18 +73,6 @@ def _path_in(account: str, url: str) -> str | None:
     _, _, rest = urlsplit(url).path.partition(f"/{name}/")
     container, _, key = rest.partition("/")
     return f"/{rest}" if container and key else None
-
-
-def _put_at(headers: Mapping[str, str]) -> float:
-    """Return the time when an object was written, in seconds since 1970."""
-    try:
-        return float(headers["x-timestamp"])
-    except (KeyError, ValueError):
-        pass
-    try:
-        return parsedate_to_datetime(headers["last-modified"]).timestamp()
-    except (KeyError, ValueError):
-        return 0.0
 
 
 async def _of_queue(
@@ -133,16 +120,3 @@ async def _take(
         return after
 
     return await services.store.run_once(transaction)
-
-
-def taking(one: Deployment, results: Results, now: float) -> Deployment:
-    """Return the deployment with results. One that is not in progress accepts none."""
-    if one.status != IN_PROGRESS:
-        return one
-    return replace(
-        one,
-        status=results.status.value,
-        reason=results.reason,
-        output_values=dict(results.output_values),
-        updated_at=now,
-    )

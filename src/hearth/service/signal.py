@@ -4,9 +4,10 @@ from typing import Any
 
 from hearth.cloud.fault import CloudFault
 from hearth.engine.core.record import Record
+from hearth.engine.deployments import take
 from hearth.model.problem import NotSupported, Rejected
 from hearth.model.state import Action
-from hearth.resources.capabilities import DeliversSignals, Signalled
+from hearth.resources.capabilities import DeliversSignals, ReportsResults, Signalled
 from hearth.service.caller import Caller
 from hearth.service.context import context_of
 from hearth.service.problems import ResourceActionNotSupported
@@ -25,10 +26,12 @@ async def signal(
     """Deliver a signal to a resource and return its metadata afterwards. Raises Rejected."""
     if isinstance(details, dict) and "unset_hook" in details:
         return await _clear_hook(services, row, record, str(details["unset_hook"]))
+    rtype = services.programs.type_of(record)
+    if isinstance(rtype, ReportsResults):
+        return await _take_results(services, caller, row, record, details)
     if record.action in (Action.SUSPEND, Action.DELETE):
         words = f"Signal resource during {record.action} is not supported."
         raise Rejected([NotSupported(None, words)])
-    rtype = services.programs.type_of(record)
     if not isinstance(rtype, Signalled):
         raise Rejected([ResourceActionNotSupported(None, "signal is not supported for resource.")])
     if isinstance(rtype, DeliversSignals):
@@ -49,6 +52,33 @@ async def _clear_hook(services: Services, row: StackRow, record: Record, hook: s
     services.bus.tell()
     _, _, metadata = await services.store.read(lambda tx: reads.data_of(tx, record.id))
     return metadata
+
+
+async def _take_results(
+    services: Services, caller: Caller, row: StackRow, record: Record, details: Any
+) -> Any:
+    """Store the results of a deployment; return the metadata of its resource.
+
+    A replaced deployment may still run its DELETE action: its user reports for it, not for the
+    resource that has its name now.
+    """
+    now, event_id = services.clock.now(), services.new_id()
+
+    def transaction(tx: Tx) -> Any:
+        mine = _of_user(tx, row, record, caller) if caller.guest else record
+        take(tx, row, mine, mine.id, details, event_id, now)
+        return reads.data_of(tx, mine.id)[2]
+
+    metadata = await services.store.run_once(transaction)
+    services.bus.tell()
+    return metadata
+
+
+def _of_user(tx: Tx, row: StackRow, record: Record, caller: Caller) -> Record:
+    """Return the record of that name whose user the caller is, else the one in charge."""
+    others = [one for one in reads.records(tx, row.id) if one.name == record.name]
+    mine = [one for one in others if reads.data_of(tx, one.id)[1].get("user_id") == caller.user_id]
+    return mine[0] if mine else record
 
 
 async def _delivered(

@@ -9,15 +9,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from hearth.engine.server_metadata import deliver
 from hearth.model.problem import Invalid, NotFound, Rejected, RequestLimitExceeded
 from hearth.model.span import Span
 from hearth.service.caller import Caller
 from hearth.service.deployment_signals import fetched
-from hearth.service.server_metadata import deliver
 from hearth.service.services import Services
-from hearth.store import server_metadata, software_configs
+from hearth.store import accept, server_metadata, software_configs
 from hearth.store import software_deployments as deployments
 from hearth.store.database import Tx
+from hearth.store.messages import Signalled
 from hearth.store.server_metadata import Server
 from hearth.store.software_configs import Config
 from hearth.store.software_deployments import IN_PROGRESS, Deployment
@@ -60,7 +61,7 @@ async def create_deployment(
         deployments.put(tx, new)
         return server_metadata.push(tx, project_id, new.server_id)
 
-    await deliver(services, await services.store.run_once(transaction))
+    await deliver(services.store, services.clouds, await services.store.run_once(transaction))
     return new
 
 
@@ -98,24 +99,31 @@ async def update_deployment(
             _hold_config(tx, found.project_id, changes["config_id"])
         after = replace(found, updated_at=now, **changes)
         deployments.change(tx, after)
+        _wake(tx, found.id, now)
         if "config_id" not in changes:
             return after, []
         return after, server_metadata.push(tx, found.project_id, found.server_id)
 
     after, pushed = await services.store.run_once(transaction)
-    await deliver(services, pushed)
+    services.bus.tell()
+    await deliver(services.store, services.clouds, pushed)
     return after
 
 
 async def delete_deployment(services: Services, project_id: str | None, deployment_id: str) -> None:
     """Delete a deployment; its configuration stays. Raises Rejected with NotFound."""
 
+    now = services.clock.now()
+
     def transaction(tx: Tx) -> list[Server]:
         found = _found(tx, project_id, deployment_id, lock=True)
         deployments.forget(tx, deployment_id)
+        _wake(tx, deployment_id, now)
         return server_metadata.push(tx, found.project_id, found.server_id)
 
-    await deliver(services, await services.store.run_once(transaction))
+    pushed = await services.store.run_once(transaction)
+    services.bus.tell()
+    await deliver(services.store, services.clouds, pushed)
 
 
 async def server_configs(
@@ -133,6 +141,13 @@ def _found(tx: Tx, project_id: str | None, deployment_id: str, *, lock: bool = F
         words = f"The Software Deployment ({deployment_id}) could not be found."
         raise Rejected([NotFound(None, words)])
     return found
+
+
+def _wake(tx: Tx, deployment_id: str, now: float) -> None:
+    """Tell the stack that runs a deployment, if one does, to look at it."""
+    stack_id = deployments.stack_of(tx, deployment_id)
+    if stack_id is not None:
+        accept.send(tx, stack_id, Signalled(deployment_id), now)
 
 
 def _hold_config(tx: Tx, project_id: str, config_id: str) -> None:

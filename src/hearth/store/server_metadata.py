@@ -57,6 +57,16 @@ def _standing_for(tx: Tx, project_id: str, server_id: str) -> list[Server]:
     return [Server(row.stack_id, row.id) for row in tx.rows(query)]
 
 
+def type_of(tx: Tx, project_id: str, server_id: str) -> str | None:
+    """Return the type of the oldest resource whose physical id is that of a server, or None."""
+    found = _standing_for(tx, project_id, server_id)
+    if not found:
+        return None
+    query = sa.select(resource.c.type).where(resource.c.id == found[0].resource_id)
+    name: str | None = tx.value(query)
+    return name
+
+
 def _write(tx: Tx, one: Server, listed: list[dict[str, Any]]) -> None:
     its = resource_data.c.resource_id == one.resource_id
     tx.rows(sa.select(resource_data.c.version).where(its).with_for_update())

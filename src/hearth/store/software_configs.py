@@ -13,6 +13,11 @@ from hearth.store.database import Tx
 from hearth.store.tables import software_config, software_deployment
 
 
+def shown_time(seconds: float) -> str:
+    """Return a time since 1970 in the format of agents and clients."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 @dataclass(frozen=True, slots=True)
 class Config:
     """A row of the table `software_config`.
@@ -33,7 +38,6 @@ class Config:
 
     def document(self) -> dict[str, Any]:
         """Return the configuration in the format of agents and clients."""
-        made = datetime.fromtimestamp(self.created_at, UTC)
         return {
             "id": self.id,
             "name": self.name,
@@ -42,7 +46,7 @@ class Config:
             "inputs": self.inputs,
             "outputs": self.outputs,
             "options": self.options,
-            "creation_time": made.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "creation_time": shown_time(self.created_at),
         }
 
     def input(self, name: str) -> Any:

@@ -9,8 +9,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from hearth.store.database import Tx
-from hearth.store.software_configs import Config, config_of
-from hearth.store.tables import software_config, software_deployment, stack
+from hearth.store.software_configs import Config, config_of, shown_time
+from hearth.store.tables import resource, software_config, software_deployment, stack
 
 IN_PROGRESS = "IN_PROGRESS"
 
@@ -31,6 +31,22 @@ class Deployment:
     status: str | None = None
     reason: str | None = None
     updated_at: float | None = None
+
+    def document(self) -> dict[str, Any]:
+        """Return the deployment in the format of clients; `updated_time` only after an update."""
+        shown = {
+            "id": self.id,
+            "server_id": self.server_id,
+            "config_id": self.config_id,
+            "action": self.action,
+            "status": self.status,
+            "status_reason": self.reason,
+            "input_values": self.input_values,
+            "output_values": self.output_values,
+            "creation_time": shown_time(self.created_at),
+        }
+        changed = self.updated_at
+        return shown if changed is None else {**shown, "updated_time": shown_time(changed)}
 
 
 def put(tx: Tx, new: Deployment) -> None:
@@ -108,6 +124,13 @@ def has_users(tx: Tx, project_id: str, user_project_id: str) -> bool:
     its = sa.and_(stack.c.project_id == project_id, stack.c.user_project_id == user_project_id)
     own = user_project_id == project_id
     return own or tx.first(sa.select(stack.c.id).where(its).limit(1)) is not None
+
+
+def stack_of(tx: Tx, deployment_id: str) -> str | None:
+    """Return the id of the stack that runs a deployment, or None: a user has created it."""
+    query = sa.select(resource.c.stack_id).where(resource.c.id == deployment_id)
+    found: str | None = tx.value(query)
+    return found
 
 
 def _seen_by(project_id: str) -> sa.ColumnElement[bool]:

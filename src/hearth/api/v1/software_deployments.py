@@ -4,7 +4,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hearth.api.answer import JSONResponse
-from hearth.api.v1 import parse, queries, software, view
+from hearth.api.v1 import parse, queries, software
 from hearth.api.v1.context import caller_of, scope_of, services_of
 from hearth.service import software_deployments as use
 from hearth.store.software_deployments import Deployment
@@ -17,7 +17,7 @@ async def index(request: Request) -> Response:
         request.path_params["tenant_id"],
         parse.last(request, queries.SERVER_ID),
     )
-    shown = [view.software_deployment(one) for one in found]
+    shown = [one.document() for one in found]
     return JSONResponse({"software_deployments": shown})
 
 
@@ -64,4 +64,4 @@ async def metadata(request: Request) -> Response:
 
 
 def _shown(one: Deployment) -> Response:
-    return JSONResponse({"software_deployment": view.software_deployment(one)})
+    return JSONResponse({"software_deployment": one.document()})

@@ -16,7 +16,6 @@ from hearth.store.reads import NumberedEvent
 from hearth.store.rows import StackRow
 from hearth.store.snapshots import Snapshot
 from hearth.store.software_configs import Config
-from hearth.store.software_deployments import Deployment
 from hearth.template import Program, load
 from hearth.template.describe import parameter_texts
 
@@ -160,24 +159,6 @@ def software_config_summary(one: Config, *, project: bool) -> Body:
     """Return a software configuration in a list, with its project for administrators."""
     body = {key: one.document()[key] for key in ("id", "name", "group", "creation_time")}
     return {**body, "project": one.project_id} if project else body
-
-
-def software_deployment(one: Deployment) -> Body:
-    """Return a software deployment; `updated_time` is present after an update."""
-    body: Body = {
-        "id": one.id,
-        "config_id": one.config_id,
-        "server_id": one.server_id,
-        "input_values": one.input_values,
-        "output_values": one.output_values,
-        "action": one.action,
-        "status": one.status,
-        "status_reason": one.reason,
-        "creation_time": time(one.created_at),
-    }
-    if one.updated_at is not None:
-        body["updated_time"] = time(one.updated_at)
-    return body
 
 
 def output(one: OutputValue) -> Body:

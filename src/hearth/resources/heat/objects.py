@@ -1,12 +1,15 @@
 """Objects that others put signals into, through a temporary URL."""
 
 import json
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
 from hearth.resources.base import ResourceContext
+from hearth.resources.heat.signed_url import NEVER, temporary_url
 from hearth.resources.heat.stack_user import password_of
 
 OBJECTS = "object-store"
@@ -24,6 +27,48 @@ async def temporary_url_key(ctx: ResourceContext) -> str:
         await ctx.cloud.request(OBJECTS, "POST", "", headers=headers, idempotent=True)
         account = await ctx.cloud.request(OBJECTS, "HEAD", "")
     return account.headers[KEY]
+
+
+async def make_signal_object(ctx: ResourceContext) -> dict[str, str | None]:
+    """Create the object into which a server puts its signal; return the private data for it."""
+    container, name = ctx.stack.id, ctx.physical_name
+    key = await temporary_url_key(ctx)
+    path = f"/{segment(container)}"
+    await ctx.cloud.request(OBJECTS, "PUT", path, idempotent=True)
+    await ctx.cloud.request(OBJECTS, "PUT", f"{path}/{segment(name)}", data=b"", idempotent=True)
+    base = await ctx.cloud.endpoint(OBJECTS)
+    url = temporary_url(base, key, container, name, ends=NEVER)
+    return {"signal_url": url, "object_name": name, "container": container}
+
+
+async def signal_in(ctx: ResourceContext, container: str, name: str, *, after: float) -> Any:
+    """Return the signal in an object that was written after a time; None if there is none.
+
+    A signal that is not JSON is an empty map.
+    """
+    path = f"/{segment(container)}/{segment(name)}"
+    head = (await ctx.cloud.request(OBJECTS, "HEAD", path)).headers
+    if written_at(head) <= after or head.get("content-length") == "0":
+        return None
+    body = (await ctx.cloud.request(OBJECTS, "GET", path)).body
+    if not isinstance(body, str):
+        return body
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+
+
+def written_at(headers: Mapping[str, str]) -> float:
+    """Return the time when an object was written, in seconds since 1970."""
+    try:
+        return float(headers["x-timestamp"])
+    except (KeyError, ValueError):
+        pass
+    try:
+        return parsedate_to_datetime(headers["last-modified"]).timestamp()
+    except (KeyError, ValueError):
+        return 0.0
 
 
 async def put_document(cloud: Cloud, container: str, name: str, document: Any) -> None:

@@ -9,8 +9,8 @@ from hearth.cloud.path import segment
 from hearth.model.problem import Rejected, RequestLimitExceeded, StackValidationFailed
 from hearth.resources.base import Made, ResourceContext, SignalResult, Step
 from hearth.resources.capabilities import CollectsSignals
-from hearth.resources.heat.objects import OBJECTS, drop_object, temporary_url_key
-from hearth.resources.heat.signed_url import NEVER, native_url, signed_url, temporary_url
+from hearth.resources.heat.objects import OBJECTS, drop_object, make_signal_object
+from hearth.resources.heat.signed_url import native_url, signed_url
 from hearth.resources.heat.stack_user import StackUser, users_of
 from hearth.schema import STRING, AllowedValues, Attr, Prop, Support
 
@@ -90,19 +90,8 @@ class WaitConditionHandle(CollectsSignals, StackUser):
         return Made(physical_id=ctx.physical_name, data={"ec2_signed_url": url})
 
     async def make_object(self, ctx: ResourceContext) -> Made:
-        """Make the object that signals are put into, and the URL for that."""
-        container, name = ctx.stack.id, ctx.physical_name
-        key = await temporary_url_key(ctx)
-        path = f"/{segment(container)}"
-        await ctx.cloud.request(OBJECTS, "PUT", path, idempotent=True)
-        await ctx.cloud.request(
-            OBJECTS, "PUT", f"{path}/{segment(name)}", data=b"", idempotent=True
-        )
-        base = await ctx.cloud.endpoint(OBJECTS)
-        url = temporary_url(base, key, container, name, ends=NEVER)
-        return Made(
-            physical_id=name, data={"signal_url": url, "object_name": name, "container": container}
-        )
+        """Create the object into which servers put signals, and the URL for that."""
+        return Made(physical_id=ctx.physical_name, data=await make_signal_object(ctx))
 
     async def no_queue(self, ctx: ResourceContext) -> Made:
         """Queues are refused: no messaging service is spoken to yet."""

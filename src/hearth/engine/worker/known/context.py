@@ -9,12 +9,14 @@ from typing import Any
 from hearth.cloud.fault import CloudFault
 from hearth.engine.core.naming import physical_name
 from hearth.engine.core.record import Record
+from hearth.engine.deployments import StackDeployments
 from hearth.engine.worker.failure import ResourceFailure
 from hearth.engine.worker.known.owned import OwnedStack
 from hearth.model.state import Action
 from hearth.resources.base import ResourceContext, ResourceType
-from hearth.resources.capabilities import CollectsSignals, NestedType
+from hearth.resources.capabilities import CollectsSignals, NestedType, ReportsResults
 from hearth.resources.context import INHERITED
+from hearth.resources.deployments import Deployments
 from hearth.store import claim, reads
 from hearth.store.reads import demand_metadata
 
@@ -58,6 +60,7 @@ def context_of(
         update_policy=update_policy or {},
         kind=rtype,
         users=owned.access.users(),
+        deployments=_deployments(owned, record, rtype),
         read_metadata=lambda reference: _metadata(owned, reference),
         read_properties=lambda reference: _properties(owned, reference),
         read_path=lambda: owned.tools.store.read(partial(reads.path, row=owned.memory.stack)),
@@ -84,10 +87,17 @@ async def attributes_of(
                 attributes[name] = await rtype.shown_attribute(ctx, name)
             except (CloudFault, ResourceFailure, LookupError, TypeError) as problem:
                 log.info("attribute %s of %s: %s", name, record.name, problem)
-                # what a nested stack lacks is an error to read
-                if not isinstance(rtype, NestedType):
+                # what a nested stack or a deployment lacks is an error to read
+                if not (isinstance(rtype, NestedType) or rtype.accepts_any_attribute):
                     attributes[name] = None
     return attributes
+
+
+def _deployments(owned: OwnedStack, record: Record, rtype: ResourceType) -> Deployments | None:
+    if not isinstance(rtype, ReportsResults):
+        return None
+    tools, stack = owned.tools, owned.memory.stack
+    return StackDeployments(tools.store, tools.clouds, tools.clock, tools.new_id, stack, record)
 
 
 async def _fetched(owned: OwnedStack, url: str) -> str:

@@ -14,6 +14,7 @@ from hearth.engine.worker.node.attempt import Attempt
 from hearth.engine.worker.node.cleanup import clean_up
 from hearth.engine.worker.node.outcome import Failed, Outcome
 from hearth.engine.worker.node.update import go_on, update
+from hearth.resources.capabilities import ReportsResults
 from hearth.store.database import is_outage
 from hearth.store.messages import ChildEnded
 from hearth.store.rows import AttemptRow
@@ -109,7 +110,7 @@ class NodeTask:
         attempt = self.attempt
         outcome: Outcome | None = None
         try:
-            outcome = await self._drive()
+            outcome = await self._driven()
         except asyncio.CancelledError:
             return
         except Superseded:
@@ -130,6 +131,17 @@ class NodeTask:
             self._report(self, outcome)
         except Exception as problem:
             self._owned.host.break_off(problem)
+
+    async def _driven(self) -> Outcome | None:
+        """Drive the node; if it is stopped, let its type note that nobody waits any more."""
+        try:
+            return await self._drive()
+        except Stopped:
+            attempt, record = self.attempt, self.attempt.record
+            rtype = self._owned.tools.programs.type_of(record)
+            if isinstance(rtype, ReportsResults):
+                await rtype.given_up(attempt.context(rtype, attempt.doing, record.held.properties))
+            raise
 
     async def _drive(self) -> Outcome | None:
         attempt = self.attempt

@@ -109,7 +109,7 @@ async def _decided(attempt: Attempt, rtype: ResourceType, desired: Desired) -> D
         rtype.properties,
         replace_failed=replace_failed,
         must_replace=lambda before, after, changed: rtype.must_replace(
-            Change(before, after, changed)
+            Change(before, after, changed, owned.memory.data.get(record.id, {}))
         ),
         nested=isinstance(rtype, NestedType) and not owned.aim.done_with(record),
         always=owned.aim.always_replaces(rtype, record),

@@ -8,20 +8,28 @@ import asyncio
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.resources.heat.objects import put_document
-from hearth.service.services import Services
 from hearth.store import reads
-from hearth.store.database import Tx
+from hearth.store.credentials import StackCredential
+from hearth.store.database import Store, Tx
+from hearth.store.rows import StackRow
 from hearth.store.server_metadata import Server
 
 log = logging.getLogger(__name__)
 
 DELIVERY_S = 5.0
 ROUNDS_MAX = 5  # if others change the metadata meanwhile
+
+
+class Clouds(Protocol):
+    """Clouds by stack."""
+
+    def of(self, row: StackRow, credential: StackCredential | None) -> Cloud:
+        """Return the cloud with the stack's credential."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +43,7 @@ class _Parcel:
     cloud: Cloud
 
 
-async def deliver(services: Services, servers: Iterable[Server]) -> None:
+async def deliver(store: Store, clouds: Clouds, servers: Iterable[Server]) -> None:
     """Write the metadata of servers to their objects.
 
     A failure is logged: the next change writes the whole document again.
@@ -43,27 +51,27 @@ async def deliver(services: Services, servers: Iterable[Server]) -> None:
     for server in servers:
         try:
             async with asyncio.timeout(DELIVERY_S):
-                await _deliver(services, server)
+                await _deliver(store, clouds, server)
         except (CloudFault, TimeoutError) as problem:
             words = "the metadata of resource %s of stack %s was not delivered: %s"
             log.warning(words, server.resource_id, server.stack_id, problem or "no answer in time")
 
 
-async def _deliver(services: Services, server: Server) -> None:
+async def _deliver(store: Store, clouds: Clouds, server: Server) -> None:
     """Write the newest document: read it again after each write, until it has not changed."""
     written = None
     for _ in range(ROUNDS_MAX):
-        parcel = await services.store.read(lambda tx: _parcel(tx, services, server))
+        parcel = await store.read(lambda tx: _parcel(tx, clouds, server))
         if parcel is None or parcel.version == written:
             return
         await put_document(parcel.cloud, parcel.container, parcel.name, parcel.document)
         written = parcel.version
 
 
-def _parcel(tx: Tx, services: Services, server: Server) -> _Parcel | None:
+def _parcel(tx: Tx, clouds: Clouds, server: Server) -> _Parcel | None:
     version, data, metadata = reads.data_of(tx, server.resource_id)
     row = reads.stack_by_physical_id(tx, server.stack_id)
     if "metadata_object" not in data or row is None:
         return None
-    cloud = services.clouds.of(row, reads.credential_of(tx, row))
+    cloud = clouds.of(row, reads.credential_of(tx, row))
     return _Parcel(version, metadata, data["metadata_container"], data["metadata_object"], cloud)

@@ -1,0 +1,188 @@
+"""The software deployments that resources of stacks run: their rows, and the results of servers.
+
+A run and a result are one transaction each. Both may be repeated: a run that is stored is left
+alone, and only a deployment in progress accepts results.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from hearth.cloud.contract import Body
+from hearth.engine.clock import Clock
+from hearth.engine.core.record import Record
+from hearth.engine.server_metadata import Clouds, deliver
+from hearth.model.state import Status
+from hearth.resources.deployments import Deployments, DeploymentState, Run
+from hearth.resources.heat.deployment_results import ALWAYS, Results, results_of
+from hearth.store import accept, events, server_metadata, software_configs
+from hearth.store import software_deployments as deployments
+from hearth.store.database import Store, Tx
+from hearth.store.messages import Signalled
+from hearth.store.rows import Event, StackRow
+from hearth.store.server_metadata import Server
+from hearth.store.software_configs import Config
+from hearth.store.software_deployments import IN_PROGRESS, Deployment
+
+CANCELLED = "Deployment cancelled."
+IGNORED = "Unknown"  # the reason of the event of a signal that nobody waits for
+
+
+class StackDeployments(Deployments):
+    """The deployments of one record of a stack."""
+
+    def __init__(
+        self,
+        store: Store,
+        clouds: Clouds,
+        clock: Clock,
+        new_id: Callable[[], str],
+        row: StackRow,
+        record: Record,
+    ) -> None:
+        self._store = store
+        self._clouds = clouds
+        self._clock = clock
+        self._new_id = new_id
+        self._row = row
+        self._record = record
+
+    async def config(self, config_id: str) -> Body | None:
+        project_id = self._row.project_id
+        found = await self._store.read(lambda tx: software_configs.find(tx, project_id, config_id))
+        return None if found is None else found.document()
+
+    async def find(self, deployment_id: str) -> DeploymentState | None:
+        def look(tx: Tx) -> tuple[Deployment, Config | None] | None:
+            found = deployments.find(tx, self._row.project_id, deployment_id)
+            if found is None:
+                return None
+            return found, software_configs.find(tx, found.project_id, found.config_id)
+
+        found = await self._store.read(look)
+        return None if found is None else _state(*found)
+
+    async def run(self, run: Run) -> None:
+        await self._deliver(lambda tx: _run(tx, self._row.project_id, run, self._clock.now()))
+
+    async def take(self, deployment_id: str, results: Any) -> None:
+        now, event_id = self._clock.now(), self._new_id()
+        await self._store.run(
+            lambda tx: take(tx, self._row, self._record, deployment_id, results, event_id, now)
+        )
+
+    async def cancel(self, deployment_id: str) -> None:
+        def transaction(tx: Tx) -> None:
+            found = deployments.find(tx, self._row.project_id, deployment_id, lock=True)
+            if found is not None and found.status == IN_PROGRESS:
+                after = replace(found, status=Status.FAILED.value, reason=CANCELLED)
+                deployments.change(tx, replace(after, updated_at=self._clock.now()))
+
+        await self._store.run(transaction)
+
+    async def drop(self, deployment_id: str, config_id: str | None) -> None:
+        stack_id = f"{self._row.name}/{self._row.id}"
+
+        def transaction(tx: Tx) -> list[Server]:
+            project_id = self._row.project_id
+            found = deployments.find(tx, project_id, deployment_id, lock=True)
+            if found is None:
+                return []
+            deployments.forget(tx, deployment_id)
+            used = software_configs.find(tx, project_id, found.config_id)
+            if used is not None and used.input("deploy_stack_id") == stack_id:
+                software_configs.forget(tx, used.id)
+            if config_id is not None:  # another one, if a user has changed the deployment
+                software_configs.forget(tx, config_id)
+            return server_metadata.push(tx, project_id, found.server_id)
+
+        await self._deliver(transaction)
+
+    async def stands_for(self, server_id: str) -> str | None:
+        project_id = self._row.project_id
+        return await self._store.read(lambda tx: server_metadata.type_of(tx, project_id, server_id))
+
+    async def _deliver(self, transaction: Callable[[Tx], list[Server]]) -> None:
+        await deliver(self._store, self._clouds, await self._store.run(transaction))
+
+
+def take(
+    tx: Tx,
+    row: StackRow,
+    record: Record,
+    deployment_id: str,
+    sent: Any,
+    event_id: str,
+    now: float,
+) -> None:
+    """Store the results of a server, with an event, and wake the owner of the stack.
+
+    `sent` that is not a map reports nothing but success.
+    """
+    reason = IGNORED
+    found = deployments.find(tx, row.project_id, deployment_id, lock=True)
+    if found is not None and found.status == IN_PROGRESS:
+        config = software_configs.find(tx, found.project_id, found.config_id)
+        results = results_of(as_map(sent), config.outputs if config else ())
+        deployments.change(tx, taking(found, results, now))
+        reason = f"Signal: {results.told(deployment_id)}"
+    event = Event(
+        event_id, row.id, row.root_id, now, record.name, record.type, record.physical_id,
+        "SIGNAL", record.status.value, reason,
+    )  # fmt: skip
+    events.append(tx, [event])
+    accept.send(tx, row.id, Signalled(record.id), now)
+
+
+def taking(one: Deployment, results: Results, now: float) -> Deployment:
+    """Return the deployment with results. One that is not in progress accepts none."""
+    if one.status != IN_PROGRESS:
+        return one
+    return replace(
+        one,
+        status=results.status.value,
+        reason=results.reason,
+        output_values=dict(results.output_values),
+        updated_at=now,
+    )
+
+
+def as_map(sent: Any) -> Mapping[str, Any]:
+    """Return what a server sent, or an empty map if it is not a map."""
+    return sent if isinstance(sent, Mapping) else {}
+
+
+def _run(tx: Tx, project_id: str, run: Run, now: float) -> list[Server]:
+    """Store a run: its configuration, the deployment, and the list of the server."""
+    found = deployments.find(tx, project_id, run.deployment_id, lock=True)
+    if found is not None and found.config_id == run.config_id:  # stored by an earlier attempt
+        return server_metadata.push(tx, project_id, run.server_id)
+    config = Config(id=run.config_id, project_id=project_id, created_at=now, **run.config)
+    software_configs.put(tx, config)
+    fresh = found or Deployment(
+        run.deployment_id, project_id, run.config_id, run.server_id, now, run.user_project_id
+    )
+    wanted = replace(
+        fresh, config_id=run.config_id, action=run.action, status=run.status, reason=run.reason,
+        input_values=dict(run.input_values), user_project_id=run.user_project_id,
+    )  # fmt: skip
+    if found is None:
+        deployments.put(tx, wanted)
+    else:
+        deployments.change(tx, replace(wanted, updated_at=now))
+    if run.former_config_id is not None:
+        software_configs.forget(tx, run.former_config_id)
+    return server_metadata.push(tx, project_id, run.server_id)
+
+
+def _state(one: Deployment, config: Config | None) -> DeploymentState:
+    """Return a deployment as types see it; a declared output without a value is None."""
+    declared = [output["name"] for output in config.outputs] if config else []
+    values = {**dict.fromkeys((*ALWAYS, *declared)), **(one.output_values or {})}
+    return DeploymentState(
+        status=one.status or "",
+        reason=one.reason or "",
+        updated_at=one.updated_at or one.created_at,
+        values=values,
+        shown=one.document(),
+    )

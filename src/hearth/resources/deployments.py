@@ -1,0 +1,73 @@
+"""The software deployments of a stack, as resource types use them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hearth.cloud.contract import Body
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a deployment on its server, with the configuration derived for it.
+
+    `config` has the format of the API, without `id` and `creation_time`. `former_config_id` is that
+    of the run before.
+    """
+
+    deployment_id: str
+    server_id: str
+    config_id: str
+    config: Body
+    action: str
+    status: str
+    reason: str
+    input_values: Mapping[str, Any]
+    user_project_id: str | None
+    former_config_id: str | None = None
+
+
+@dataclass(frozen=True)
+class DeploymentState:
+    """A deployment as it is now; `values` are its outputs, None for those without a value.
+
+    `shown` has the format of the API.
+    """
+
+    status: str
+    reason: str
+    updated_at: float
+    values: Mapping[str, Any]
+    shown: Body
+
+
+class Deployments:
+    """The stored deployments and configurations of the stack's project."""
+
+    async def config(self, config_id: str) -> Body | None:
+        """Return a configuration in the format of the API, or None if there is no such one."""
+        raise NotImplementedError
+
+    async def find(self, deployment_id: str) -> DeploymentState | None:
+        """Return a deployment, or None if there is no such one."""
+        raise NotImplementedError
+
+    async def run(self, run: Run) -> None:
+        """Store a run, and deliver the new metadata to the server; nothing if it is stored."""
+        raise NotImplementedError
+
+    async def take(self, deployment_id: str, results: Any) -> None:
+        """Store the results of a server, unless the deployment has ended."""
+        raise NotImplementedError
+
+    async def cancel(self, deployment_id: str) -> None:
+        """Fail a deployment that nobody waits for any more, unless it has ended."""
+        raise NotImplementedError
+
+    async def drop(self, deployment_id: str, config_id: str | None) -> None:
+        """Delete a deployment and its configuration, and deliver the new metadata."""
+        raise NotImplementedError
+
+    async def stands_for(self, server_id: str) -> str | None:
+        """Return the type of the resource whose physical id is that of a server, or None."""
+        raise NotImplementedError

@@ -1,0 +1,120 @@
+"""The configuration that is derived for one run of a deployment.
+
+Source: spec/software-config.md, section 3.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hearth.cloud.contract import Body
+from hearth.resources.base import ResourceContext
+from hearth.resources.heat.signed_url import signed_url
+from hearth.resources.heat.software_io import UNGROUPED
+
+WITH_USER = frozenset({"CFN_SIGNAL", "HEAT_SIGNAL", "ZAQAR_SIGNAL"})
+WITH_KEYS = frozenset({"CFN_SIGNAL"})
+_OF_SOURCE = ("name", "description", "type", "default")
+_SIGNAL_ID = "ID of signal to use for signaling output values"
+_SIGNAL_VERB = "HTTP verb to use for signaling output values"
+
+
+def derived(ctx: ResourceContext, source: Mapping[str, Any] | None, config: Any) -> Body:
+    """Return the configuration for the action of `ctx`; `config` is the text or map to apply."""
+    source = source or {}
+    return {
+        "name": ctx.given("name") or source.get("name") or ctx.physical_name,
+        "group": source.get("group") or UNGROUPED,
+        "config": config,
+        "inputs": [*_given(ctx, source), *_own(ctx)],
+        "outputs": list(source.get("outputs") or ()),
+        "options": dict(source.get("options") or {}),
+    }
+
+
+def input_values(ctx: ResourceContext, source: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the value of each input, declared or not."""
+    return {one["name"]: one["value"] for one in _given(ctx, source or {})}
+
+
+def replacing_inputs(source: Mapping[str, Any] | None) -> list[str]:
+    """Return the names of the inputs for which another value needs another deployment."""
+    declared = (source or {}).get("inputs") or ()
+    return [one["name"] for one in declared if one.get("replace_on_change")]
+
+
+def filled(config: Any, key: str, values: Mapping[str, Any], *, strict: bool) -> Any:
+    """Return a configuration with each `{key: NAME}` replaced by the value of that input.
+
+    Raises LookupError if `strict` and there is no such input; otherwise its value is None.
+    """
+    match config:
+        case {**only} if len(only) == 1 and isinstance(name := only.get(key), str):
+            if strict and name not in values:
+                raise LookupError(f"{name} is not an input of the deployment")
+            return values.get(name)
+        case Mapping():
+            return {one: filled(inner, key, values, strict=strict) for one, inner in config.items()}
+        case list():
+            return [filled(inner, key, values, strict=strict) for inner in config]
+        case _:
+            return config
+
+
+def _given(ctx: ResourceContext, source: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
+    """Yield the declared inputs with their values, then the values without a declaration."""
+    values = dict(ctx.given("input_values") or {})
+    for declared in source.get("inputs") or ():
+        name, default = declared["name"], declared.get("default")
+        known = {key: declared[key] for key in _OF_SOURCE if declared.get(key) is not None}
+        yield {**known, "value": values.pop(name, default)}
+    for name, value in values.items():
+        yield {"name": name, "type": "String", "value": value}
+
+
+def _own(ctx: ResourceContext) -> Iterable[dict[str, Any]]:
+    """Yield the inputs that say what the run is and how the server reports."""
+    stack, transport = ctx.stack, ctx.given("signal_transport")
+    yield _text("deploy_server_id", "ID of the server being deployed to", ctx.given("server"))
+    yield _text("deploy_action", "Name of the current action being deployed", ctx.action.value)
+    yield _text(
+        "deploy_stack_id",
+        "ID of the stack this deployment belongs to",
+        f"{stack.name}/{stack.id}",
+    )
+    yield _text("deploy_resource_name", "Name of this deployment resource in the stack", ctx.name)
+    yield _text(
+        "deploy_signal_transport",
+        "How the server should signal to heat with the deployment output values.",
+        transport,
+    )
+    match transport:
+        case "CFN_SIGNAL":
+            url = signed_url(ctx, ctx.data["access_key"], ctx.data["secret_key"], "signal")
+            yield _text("deploy_signal_id", _SIGNAL_ID, url)
+            yield _text("deploy_signal_verb", _SIGNAL_VERB, "POST")
+        case "TEMP_URL_SIGNAL":
+            yield _text("deploy_signal_id", _SIGNAL_ID, ctx.data["signal_url"])
+            yield _text("deploy_signal_verb", _SIGNAL_VERB, "PUT")
+        case "HEAT_SIGNAL" | "ZAQAR_SIGNAL":
+            yield from _credentials(ctx)
+    if transport == "ZAQAR_SIGNAL":
+        yield _text(
+            "deploy_queue_id", "ID of queue to use for signaling output values", ctx.data["queue"]
+        )
+
+
+def _credentials(ctx: ResourceContext) -> Iterable[dict[str, Any]]:
+    """Yield the inputs with which the server logs in as the deployment's own user."""
+    stack, words = ctx.stack, "for API authentication"
+    yield _text("deploy_auth_url", f"URL {words}", stack.identity_url)
+    yield _text("deploy_username", f"Username {words}", ctx.physical_name)
+    yield _text("deploy_user_id", f"User ID {words}", ctx.data["user_id"])
+    yield _text("deploy_password", f"Password {words}", ctx.data["password"])
+    project_id = stack.user_project_id or stack.project_id
+    yield _text("deploy_project_id", f"ID of project {words}", project_id)
+    if stack.region:
+        yield _text("deploy_region_name", f"Region name {words}", stack.region)
+
+
+def _text(name: str, description: str, value: Any) -> dict[str, Any]:
+    return {"name": name, "type": "String", "description": description, "value": value}

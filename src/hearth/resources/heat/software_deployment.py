@@ -1,0 +1,305 @@
+"""OS::Heat::SoftwareDeployment: a configuration that runs on a server, and its results.
+
+Source: spec/software-config.md, sections 2 to 5 and 7.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from hearth.cloud.fault import CloudFault
+from hearth.cloud.path import segment
+from hearth.model.state import Action, Status
+from hearth.resources.base import (
+    Change,
+    Failed,
+    IntentKey,
+    Later,
+    Made,
+    Progress,
+    Ready,
+    ResourceContext,
+    Step,
+)
+from hearth.resources.capabilities import ReportsResults
+from hearth.resources.deployments import Deployments, Run
+from hearth.resources.heat import signal_queue
+from hearth.resources.heat.derived_config import (
+    WITH_KEYS,
+    WITH_USER,
+    derived,
+    filled,
+    input_values,
+    replacing_inputs,
+)
+from hearth.resources.heat.objects import drop_object as delete_object
+from hearth.resources.heat.objects import make_signal_object, signal_in
+from hearth.resources.heat.stack_user import StackUser
+from hearth.schema import LIST, MAP, STRING, AllowedValues, Attr, Prop, Support
+
+ACTIONS = ("CREATE", "UPDATE", "DELETE", "SUSPEND", "RESUME")
+DEFAULT_ACTIONS = ("CREATE", "UPDATE")
+TRANSPORTS = ("CFN_SIGNAL", "TEMP_URL_SIGNAL", "HEAT_SIGNAL", "NO_SIGNAL", "ZAQAR_SIGNAL")
+FETCHED = ("TEMP_URL_SIGNAL", "ZAQAR_SIGNAL")  # where results lie until somebody fetches them
+COMPONENT = "component"
+DATA_AVAILABLE = "Deploy data available"
+NOT_WAITING = "Not waiting for outputs signal"
+LOOK_AGAIN_S = 2.0
+UNTIL_TOLD_S = 3600.0  # a message ends this pause
+DEPLOYED_SERVER = "OS::Heat::DeployedServer"
+
+
+class SoftwareDeployment(ReportsResults, StackUser):
+    """Runs a configuration on a server, and waits for the results that the server reports."""
+
+    type_name = "OS::Heat::SoftwareDeployment"
+    support = Support(version="2014.1")
+    service = "orchestration"
+    identified_by = IntentKey.OWN_ID
+    known_by = "the id of its record; its user by the name and the description"
+    accepts_any_attribute = True
+    properties = {
+        "actions": Prop(
+            LIST,
+            "Actions of the stack that run the configuration.",
+            default=list(DEFAULT_ACTIONS),
+            update_allowed=True,
+            constraints=(AllowedValues(list(ACTIONS)),),
+        ),
+        "config": Prop(STRING, "Id of the configuration.", update_allowed=True),
+        "input_values": Prop(MAP, "Values of its inputs, by name.", update_allowed=True),
+        "name": Prop(
+            STRING,
+            "Name of the run; a server applies its configurations in the order of their names.",
+            update_allowed=True,
+        ),
+        "server": Prop(STRING, "Id of the server.", required=True),
+        "signal_transport": Prop(
+            STRING,
+            "How the server reports the results.",
+            default="CFN_SIGNAL",
+            constraints=(AllowedValues(list(TRANSPORTS)),),
+        ),
+    }
+    attributes = {
+        "deploy_status_code": Attr(STRING, "Exit status of the configuration."),
+        "deploy_stderr": Attr(STRING, "What it wrote to standard error."),
+        "deploy_stdout": Attr(STRING, "What it wrote to standard output."),
+    }
+
+    # -- what is done ----------------------------------------------------------------------
+
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return self._run_steps()
+
+    def update_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return self._run_steps()
+
+    def suspend_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (*self._run_steps(), Step("shut-out", self.shut_out))
+
+    def resume_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (Step("let-in", self.let_in), *self._run_steps())
+
+    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (*self._run_steps(), Step("drop", self.drop), Step("drop-user", self.drop_user))
+
+    def _run_steps(self) -> tuple[Step, ...]:
+        return Step("prepare", self.prepare), Step("run", self.run, poll=self.wait)
+
+    async def prepare(self, ctx: ResourceContext) -> Made:
+        """Choose the id of the next run, and create what its signal needs.
+
+        Without an id the action does not run the configuration.
+        """
+        source = await self._source(ctx)
+        if not runs(ctx, source):
+            return Made(data={"next_config": None})
+        made: dict[str, str | None] = {"next_config": ctx.new_id()}
+        made["replaced_for"] = json.dumps(replacing_inputs(source))
+        transport = ctx.given("signal_transport")
+        if transport in WITH_USER:
+            made |= (await self.make_user(ctx)).data
+            ctx.data = {**ctx.data, **{key: one for key, one in made.items() if one is not None}}
+        if transport in WITH_KEYS:
+            made |= (await self.make_keys(ctx)).data
+        elif transport == "ZAQAR_SIGNAL":
+            made |= await signal_queue.make(ctx)
+        elif transport == "TEMP_URL_SIGNAL" and "signal_url" not in ctx.data:
+            made |= await make_signal_object(ctx)
+        return Made(data=made)
+
+    async def run(self, ctx: ResourceContext) -> Made | None:
+        """Give the server its configuration."""
+        config_id, former = ctx.data.get("next_config"), ctx.data.get("config_id")
+        if config_id is None:
+            return None
+        source = await self._source(ctx)
+        waits = ctx.given("signal_transport") != "NO_SIGNAL"
+        await deployments_of(ctx).run(
+            Run(
+                deployment_id=ctx.record_id,
+                server_id=str(ctx.given("server")),
+                config_id=config_id,
+                config=derived(ctx, source, self.config(ctx, source)),
+                action=ctx.action.value,
+                status=(Status.IN_PROGRESS if waits else Status.COMPLETE).value,
+                reason=DATA_AVAILABLE if waits else NOT_WAITING,
+                input_values=dict(ctx.given("input_values") or {}),
+                user_project_id=ctx.stack.user_project_id,
+                former_config_id=None if former == config_id else former,
+            )
+        )
+        return Made(physical_id=ctx.record_id, data={"config_id": config_id})
+
+    async def wait(self, ctx: ResourceContext) -> Progress:
+        """Return whether the server has reported that the run has ended."""
+        if ctx.data.get("next_config") is None:
+            return Ready()
+        found = await deployments_of(ctx).find(ctx.record_id)
+        if found is None:
+            return Failed("Deployment to server failed: the deployment was deleted", "Error")
+        match found.status:
+            case Status.COMPLETE:
+                return Ready(self._outputs(ctx, found.values))
+            case Status.FAILED:
+                return Failed(f"Deployment to server failed: {found.reason}", "Error")
+        if ctx.action is Action.DELETE and await self._server_is_gone(ctx):
+            return Ready()
+        if ctx.given("signal_transport") not in FETCHED:
+            return Later(UNTIL_TOLD_S)
+        results = await self._fetched(ctx, found.updated_at)
+        if results is None:
+            return Later(LOOK_AGAIN_S)
+        await deployments_of(ctx).take(ctx.record_id, results)
+        return await self.wait(ctx)
+
+    async def given_up(self, ctx: ResourceContext) -> None:
+        await deployments_of(ctx).cancel(ctx.record_id)
+
+    async def drop(self, ctx: ResourceContext) -> Made:
+        """Delete the deployment, its configuration, and what its signal needed."""
+        data = ctx.data
+        await deployments_of(ctx).drop(ctx.record_id, data.get("config_id"))
+        if "object_name" in data:
+            await delete_object(ctx, data["container"], data["object_name"])
+        if "queue" in data:
+            await signal_queue.drop(ctx, data["queue"])
+        return Made(data=dict.fromkeys(("config_id", "next_config", "object_name", "queue")))
+
+    async def drop_user(self, ctx: ResourceContext) -> Made:
+        return await super().drop_user(ctx) if ctx.data.get("user_id") else Made()
+
+    async def shut_out(self, ctx: ResourceContext) -> Made | None:
+        return await super().shut_out(ctx) if ctx.data.get("user_id") else None
+
+    async def let_in(self, ctx: ResourceContext) -> Made | None:
+        return await super().let_in(ctx) if ctx.data.get("user_id") else None
+
+    # -- what is decided -------------------------------------------------------------------
+
+    def must_replace(self, change: Change) -> str | None:
+        before, after = (side.get("input_values") or {} for side in (change.before, change.after))
+        for name in json.loads(change.data.get("replaced_for", "[]")):
+            if before.get(name) != after.get(name):
+                return f"the input {name} is declared replace_on_change"
+        return super().must_replace(change)
+
+    def config(self, ctx: ResourceContext, source: Mapping[str, Any] | None) -> Any:
+        """Return the text or map that the server applies."""
+        return (source or {}).get("config") or ""
+
+    # -- attributes ------------------------------------------------------------------------
+
+    def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
+        return dict(ctx.body or {})
+
+    async def attribute(self, ctx: ResourceContext, name: str) -> Any:
+        found = await deployments_of(ctx).find(ctx.record_id)
+        if name == "show":
+            return None if found is None else found.shown
+        outputs = self._outputs(ctx, found.values if found else dict.fromkeys(self.attributes))
+        if name not in outputs:
+            raise LookupError(f"The deployment {ctx.name} has no output {name}.")
+        return outputs[name]
+
+    def _outputs(self, ctx: ResourceContext, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the values that are attributes: none without a configuration."""
+        return values if ctx.given("config") else {}
+
+    # -- helpers ---------------------------------------------------------------------------
+
+    async def _source(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
+        """Return the configuration that the property names; None if it names none.
+
+        Raises CloudFault if there is no such configuration, except in a delete.
+        """
+        config_id = ctx.given("config")
+        if not config_id:
+            return None
+        found = await deployments_of(ctx).config(str(config_id))
+        if found is None and ctx.action is not Action.DELETE:
+            words = f"The Software Config ({config_id}) could not be found."
+            raise CloudFault("orchestration", 404, "NotFound", words)
+        return found
+
+    async def _fetched(self, ctx: ResourceContext, after: float) -> Any:
+        """Return the results that lie in an object or a queue, or None."""
+        if ctx.given("signal_transport") == "ZAQAR_SIGNAL":
+            return await signal_queue.popped(ctx, ctx.data["queue"])
+        return await signal_in(ctx, ctx.data["container"], ctx.data["object_name"], after=after)
+
+    async def _server_is_gone(self, ctx: ResourceContext) -> bool:
+        """Return whether nobody can report any more, because there is no such server."""
+        server = str(ctx.given("server"))
+        if await deployments_of(ctx).stands_for(server) == DEPLOYED_SERVER:
+            return False
+        try:
+            await ctx.cloud.request("compute", "GET", f"/servers/{segment(server)}")
+        except CloudFault as fault:
+            if not fault.not_found and fault.type != "EndpointNotFound":
+                raise
+            return True
+        return False
+
+
+class StructuredDeployment(SoftwareDeployment):
+    """Runs a configuration that is a map, in which it replaces the names of inputs by values."""
+
+    type_name = "OS::Heat::StructuredDeployment"
+    properties = {
+        **SoftwareDeployment.properties,
+        "input_key": Prop(
+            STRING,
+            "Key of the maps that stand for the value of an input.",
+            default="get_input",
+        ),
+        "input_values_validate": Prop(
+            STRING,
+            "LAX: an input without a value is null; STRICT: it is an error.",
+            default="LAX",
+            constraints=(AllowedValues(["LAX", "STRICT"]),),
+        ),
+    }
+
+    def config(self, ctx: ResourceContext, source: Mapping[str, Any] | None) -> Any:
+        values, key = input_values(ctx, source), str(ctx.given("input_key"))
+        strict = ctx.given("input_values_validate") == "STRICT"
+        return filled((source or {}).get("config") or {}, key, values, strict=strict)
+
+
+def runs(ctx: ResourceContext, source: Mapping[str, Any] | None) -> bool:
+    """Return whether the action of `ctx` runs the configuration."""
+    action = ctx.action.value
+    if source is None and ctx.given("config"):
+        return False
+    if source is not None and source["group"] == COMPONENT:
+        parts = (source.get("config") or {}).get("configs") or ()
+        return any(action in (part.get("actions") or DEFAULT_ACTIONS) for part in parts)
+    return action in (ctx.given("actions") or ())
+
+
+def deployments_of(ctx: ResourceContext) -> Deployments:
+    """Return the stored deployments."""
+    assert ctx.deployments is not None, "there are no deployments here"
+    return ctx.deployments

@@ -1,0 +1,162 @@
+"""OS::Heat::SoftwareDeploymentGroup: one configuration on many servers.
+
+Source: spec/software-config.md, section 6.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from hearth.model.state import Action
+from hearth.resources.base import Child, ResourceContext
+from hearth.resources.heat.group import (
+    MAX_BATCH_SIZE,
+    NO_TIME,
+    PAUSE_TIME,
+    TIMEOUT_MINS,
+    Group,
+    Members,
+    as_stored,
+    stage,
+    template_of,
+)
+from hearth.resources.heat.software_deployment import SoftwareDeployment, StructuredDeployment
+from hearth.schema import MAP, Attr, Prop, Support, SupportStatus
+
+OF_MEMBERS = {
+    "deploy_stdouts": "deploy_stdout",
+    "deploy_stderrs": "deploy_stderr",
+    "deploy_status_codes": "deploy_status_code",
+}
+_BATCHES = {"max_batch_size": MAX_BATCH_SIZE, "pause_time": PAUSE_TIME}
+
+
+def _shared(member: type[SoftwareDeployment]) -> dict[str, Prop]:
+    """Return the properties that the group hands to each member."""
+    return {name: prop for name, prop in member.properties.items() if name != "server"}
+
+
+class SoftwareDeploymentGroup(Group):
+    """Runs a configuration on several servers, on all at once or in batches."""
+
+    type_name = "OS::Heat::SoftwareDeploymentGroup"
+    support = Support(version="5.0.0")
+    member: ClassVar[type[SoftwareDeployment]] = SoftwareDeployment
+    member_property = "servers"
+    member_attributes = frozenset({"*", *OF_MEMBERS.values()})
+    properties = {
+        **_shared(SoftwareDeployment),
+        "servers": Prop(
+            MAP,
+            "Ids of the servers, by the names of the members.",
+            required=True,
+            update_allowed=True,
+        ),
+    }
+    attributes = {
+        "deploy_status_codes": Attr(MAP, "Exit status of each member, by name."),
+        "deploy_stderrs": Attr(MAP, "What each member wrote to standard error, by name."),
+        "deploy_stdouts": Attr(MAP, "What each member wrote to standard output, by name."),
+    }
+    update_policy = {
+        "batch_create": Prop(MAP, "Create in batches.", schema=_BATCHES, since="7.0.0"),
+        "rolling_update": Prop(MAP, "Update in batches.", schema=_BATCHES, since="7.0.0"),
+    }
+
+    def nested_definition(self, properties: Mapping[str, Any]) -> Any:
+        servers = properties.get("servers")
+        if not isinstance(servers, Mapping):
+            return None
+        return template_of(self._definitions({**properties, "servers": servers}))
+
+    def child(self, ctx: ResourceContext) -> Child:
+        return self._stage(ctx)
+
+    def next_child(self, ctx: ResourceContext) -> Child | None:
+        wanted = self._stage(ctx, again=True)
+        same = not wanted.more and wanted.template == template_of(ctx.definitions)
+        return None if same else wanted
+
+    def ordered(self, members: Members) -> list[str]:
+        return sorted(members)
+
+    def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
+        return {name: self._of_each(ctx, one) for name, one in OF_MEMBERS.items()}
+
+    async def attribute(self, ctx: ResourceContext, name: str) -> Any:
+        if name in OF_MEMBERS or name.startswith("resource.") or name == "show":
+            return await super().attribute(ctx, name)
+        return self._of_each(ctx, name)
+
+    def _of_each(self, ctx: ResourceContext, attribute: str) -> dict[str, Any]:
+        members = ctx.members
+        return {one: members[one]["attributes"].get(attribute) for one in self.ordered(members)}
+
+    def _definitions(self, properties: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the definition of each member, by name."""
+        given = {name: properties.get(name) for name in _shared(self.member)}
+        shared = {name: value for name, value in given.items() if value is not None}
+        return {
+            str(name): {"type": self.member.type_name, "properties": {**shared, "server": server}}
+            for name, server in properties["servers"].items()
+        }
+
+    def _stage(self, ctx: ResourceContext, *, again: bool = False) -> Child:
+        """Return the next members on the way to the desired ones. Raises ValueError."""
+        wanted: dict[str, Any] = as_stored(self._definitions(ctx.properties))
+        creates = ctx.action is Action.CREATE
+        policy = ctx.update_policy.get("batch_create" if creates else "rolling_update")
+        changed = [name for name, one in wanted.items() if ctx.definitions.get(name) != one]
+        if ctx.at_once or not policy or ctx.action not in (Action.CREATE, Action.UPDATE):
+            return stage(ctx, wanted, {})
+        size, pause_s = policy["max_batch_size"], policy["pause_time"]
+        _demand_time(ctx, changed, size, pause_s)
+        batch = changed[:size] if creates else changed[::-1][:size]
+        waits = set(changed) - set(batch)
+        after = {
+            name: ctx.definitions[name] if name in waits else one
+            for name, one in wanted.items()
+            if name not in waits or name in ctx.definitions
+        }
+        return stage(ctx, after, {}, more=bool(waits), pause_s=pause_s if again else 0.0)
+
+
+def _demand_time(ctx: ResourceContext, changed: Sequence[str], size: int, pause_s: float) -> None:
+    """Raise ValueError if the pauses alone take all the time that the stack has."""
+    pauses = -(-len(changed) // size) - 1
+    if pause_s and pauses * pause_s >= 60.0 * (ctx.stack.timeout_mins or TIMEOUT_MINS):
+        raise ValueError(NO_TIME)
+
+
+class StructuredDeploymentGroup(SoftwareDeploymentGroup):
+    """Runs a configuration that is a map on several servers."""
+
+    type_name = "OS::Heat::StructuredDeploymentGroup"
+    member = StructuredDeployment
+    properties = {
+        **_shared(StructuredDeployment),
+        "servers": SoftwareDeploymentGroup.properties["servers"],
+    }
+
+
+class SoftwareDeployments(SoftwareDeploymentGroup):
+    """The old name of a group of deployments."""
+
+    type_name = "OS::Heat::SoftwareDeployments"
+    support = Support(
+        SupportStatus.HIDDEN, version="7.0.0",
+        message="Use OS::Heat::SoftwareDeploymentGroup instead.",
+        previous=Support(SupportStatus.DEPRECATED, version="2014.2"),
+    )  # fmt: skip
+    substitute = SoftwareDeploymentGroup.type_name
+
+
+class StructuredDeployments(StructuredDeploymentGroup):
+    """The old name of a group of deployments of maps."""
+
+    type_name = "OS::Heat::StructuredDeployments"
+    support = Support(
+        SupportStatus.HIDDEN, version="7.0.0",
+        message="Use OS::Heat::StructuredDeploymentGroup instead.",
+        previous=Support(SupportStatus.DEPRECATED, version="2014.2"),
+    )  # fmt: skip
+    substitute = StructuredDeploymentGroup.type_name
