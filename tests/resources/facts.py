@@ -37,10 +37,9 @@ SERVICES = (
 """Those whose SUPPORTED types must all be there."""
 
 LATER = {
-    "OS::Heat::CloudConfig", "OS::Heat::DeployedServer", "OS::Heat::MultipartMime",
-    "OS::Heat::SoftwareComponent", "OS::Heat::SoftwareConfig", "OS::Heat::SoftwareDeployment",
-    "OS::Heat::SoftwareDeploymentGroup", "OS::Heat::StructuredConfig",
-    "OS::Heat::StructuredDeployment", "OS::Heat::StructuredDeploymentGroup",
+    "OS::Heat::DeployedServer", "OS::Heat::SoftwareDeployment",
+    "OS::Heat::SoftwareDeploymentGroup", "OS::Heat::StructuredDeployment",
+    "OS::Heat::StructuredDeploymentGroup",
 }  # fmt: skip
 """Software configuration, which is not all there yet."""
 

@@ -1,21 +1,66 @@
 """Software configurations: what a deployment will do on a server, kept by the service itself.
 
 They are made over its API, as by any user: whoever looks finds them there under the generated name.
+Source: spec/software-config.md, section 1.
 """
 
+from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 from hearth.cloud.contract import Body
-from hearth.resources.base import IntentKey, ResourceContext
+from hearth.resources.base import IntentKey, Made, ResourceContext
 from hearth.resources.collection import Collection, CollectionResource
-from hearth.resources.heat.software_io import INPUT, OUTPUT, UNGROUPED
+from hearth.resources.heat.software_io import INPUT, OUTPUT, TYPES, UNGROUPED
 from hearth.schema import LIST, MAP, STRING, Attr, Prop, Support
+from hearth.template.parameters import ParameterType, parse_value
+
+SERVICE, PATH = "orchestration", "/software_configs"
+AS_GIVEN = (ParameterType.STRING, ParameterType.JSON)
+"""The types of inputs whose defaults stay as they are."""
 
 _ENTRIES = {name: prop for name, prop in INPUT.items() if name != "value"}
 _ENTRIES["replace_on_change"] = replace(INPUT["replace_on_change"], default=False)
+TOLD = {
+    "inputs": Prop(LIST, "What deployments may give.", schema=Prop(MAP, schema=_ENTRIES)),
+    "options": Prop(MAP, "Options of the tool."),
+    "outputs": Prop(LIST, "What the tool will tell.", schema=Prop(MAP, schema=OUTPUT)),
+}
 
 
-class SoftwareConfig(CollectionResource):
+class ConfigResource(CollectionResource):
+    """A software configuration. It cannot be changed."""
+
+    attributes = {"config": Attr(STRING, "The configuration, a map where it was given as one.")}
+    service = SERVICE
+    collection = Collection(SERVICE, PATH, "software_config", key_field=None)
+    identified_by = IntentKey.OWN_NAME
+    known_by = "the generated name, which it keeps"
+
+    async def create(self, ctx: ResourceContext) -> Made:
+        """Send the create call; its body has no root key."""
+        fields: Body = {
+            "name": ctx.physical_name,
+            "group": self.group(ctx),
+            "config": await self.content(ctx),
+            "inputs": [_input(one) for one in ctx.given("inputs") or ()],
+            "outputs": [_output(one) for one in ctx.given("outputs") or ()],
+            "options": ctx.given("options") or {},
+        }
+        answer = await ctx.cloud.request(SERVICE, "POST", PATH, json=fields)
+        made = self.collection.unwrapped(answer)
+        return Made(physical_id=str(made["id"]), body=made)
+
+    def group(self, ctx: ResourceContext) -> str:
+        """Return the tool, as its hook on the server is called."""
+        return str(ctx.given("group") or UNGROUPED)
+
+    async def content(self, ctx: ResourceContext) -> Any:
+        """Return what is stored as the configuration."""
+        return ctx.given("config")
+
+
+class SoftwareConfig(ConfigResource):
     """A configuration for servers, as text for a tool. It cannot be changed."""
 
     type_name = "OS::Heat::SoftwareConfig"
@@ -23,18 +68,8 @@ class SoftwareConfig(CollectionResource):
     properties = {
         "config": Prop(STRING, "Text for the tool."),
         "group": Prop(STRING, "The tool, as its hook on the server is called.", default=UNGROUPED),
-        "inputs": Prop(LIST, "What deployments may give.", schema=Prop(MAP, schema=_ENTRIES)),
-        "options": Prop(MAP, "Options of the tool."),
-        "outputs": Prop(LIST, "What the tool will tell.", schema=Prop(MAP, schema=OUTPUT)),
+        **TOLD,
     }
-    attributes = {"config": Attr(STRING, "The configuration, a map where it was given as one.")}
-    service = "orchestration"
-    collection = Collection("orchestration", "/software_configs", "software_config", key_field=None)
-    identified_by = IntentKey.OWN_NAME
-    known_by = "the generated name, which it keeps"
-
-    def fields(self, ctx: ResourceContext) -> Body:
-        return {**super().fields(ctx), "name": ctx.physical_name}
 
 
 class StructuredConfig(SoftwareConfig):
@@ -42,3 +77,24 @@ class StructuredConfig(SoftwareConfig):
 
     type_name = "OS::Heat::StructuredConfig"
     properties = {**SoftwareConfig.properties, "config": Prop(MAP, "A map for the tool.")}
+
+
+def _input(given: Body) -> Body:
+    """Return an input as it is stored; the service refuses a default of another type."""
+    default = "" if given.get("default") is None else given["default"]
+    kind = TYPES[given["type"]]
+    if default != "" and kind not in AS_GIVEN:
+        with suppress(ValueError):
+            default = parse_value(kind, default)
+    changed = {"replace_on_change": True} if given.get("replace_on_change") else {}
+    return {**_described(given), "default": default, **changed}
+
+
+def _output(given: Body) -> Body:
+    """Return an output as it is stored."""
+    return {**_described(given), "error_output": bool(given.get("error_output"))}
+
+
+def _described(given: Body) -> Body:
+    description = given.get("description") or ""
+    return {"name": given["name"], "type": given["type"], "description": description}

@@ -6,11 +6,11 @@ Source: spec/software-config.md, section 8.
 import base64
 import json
 from collections.abc import Mapping
-from email.mime.text import MIMEText
 from functools import cache
 from typing import Any
 
 from hearth.resources.base import ResourceContext
+from hearth.resources.heat.multipart import multipart, text_part
 
 INIT_DATA = "x-cfninitdata"
 CLOUD_CONFIG = """#cloud-config
@@ -112,22 +112,11 @@ def _software_config(text: str, ctx: ResourceContext) -> str:
 
 
 def _multipart(parts: list[tuple[str, str, str]]) -> str:
-    """The parts (text, subtype, file name); the same parts give the same text."""
-    boundary = "===============hearth-part=="
-    while any(boundary in text for text, _, _ in parts):
-        boundary = f"={boundary}"
-    head = f'Content-Type: multipart/mixed; boundary="{boundary}"\nMIME-Version: 1.0\n\n'
-    middle = f"\n--{boundary}\n".join(_known(*p) if p[0] in OURS else _part(*p) for p in parts)
-    return f"{head}--{boundary}\n{middle}\n--{boundary}--\n"
+    """Return the multipart of parts (text, subtype, file name)."""
+    return multipart([_known(*one) if one[0] in OURS else text_part(*one) for one in parts])
 
 
-def _part(text: str, subtype: str, name: str) -> str:
-    part = MIMEText(text, subtype, "us-ascii" if text.isascii() else "utf-8")
-    part.add_header("Content-Disposition", "attachment", filename=name)
-    return part.as_string()
-
-
-_known = cache(_part)  # our own parts: to write them anew took most of a server's time
+_known = cache(text_part)  # our own parts: to write them anew took most of a server's time
 
 
 def _metadata(ctx: ResourceContext) -> str:

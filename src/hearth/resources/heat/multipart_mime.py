@@ -1,0 +1,96 @@
+"""OS::Heat::MultipartMime: several texts for cloud-init as one.
+
+Source: spec/software-config.md, section 1.
+"""
+
+import json
+import os.path
+import re
+from email.message import Message
+from typing import Any
+
+from hearth.cloud.contract import Body
+from hearth.cloud.fault import CloudFault
+from hearth.resources.base import ResourceContext
+from hearth.resources.heat.multipart import multipart, parts_of, text_part
+from hearth.resources.heat.software_config import PATH, SERVICE, ConfigResource
+from hearth.resources.heat.software_io import UNGROUPED
+from hearth.schema import LIST, MAP, STRING, AllowedValues, Prop, Support
+
+ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+class MultipartMime(ConfigResource):
+    """Texts and configurations for cloud-init, stored as one MIME multipart."""
+
+    type_name = "OS::Heat::MultipartMime"
+    support = Support(version="2014.1")
+    properties = {
+        "group": Prop(
+            STRING,
+            "The tool, as its hook on the server is called.",
+            default=UNGROUPED,
+            support=Support(version="14.0.0"),
+        ),
+        "parts": Prop(
+            LIST,
+            "The parts.",
+            default=[],
+            schema=Prop(
+                MAP,
+                schema={
+                    "config": Prop(
+                        STRING, "The text, or the id of a software configuration.", required=True
+                    ),
+                    "filename": Prop(STRING, "Name of the file to attach it as."),
+                    "subtype": Prop(
+                        STRING, "Its MIME subtype; the file name without its ending if not given."
+                    ),
+                    "type": Prop(
+                        STRING,
+                        "multipart: the parts of this multipart are taken over one by one.",
+                        default="text",
+                        constraints=(AllowedValues(["text", "multipart"]),),
+                    ),
+                },
+            ),
+        ),
+    }
+
+    async def content(self, ctx: ResourceContext) -> Any:
+        parts: list[str] = []
+        for one in ctx.given("parts") or ():
+            text = await config_or_text(ctx, one["config"])
+            if one["type"] == "multipart":
+                parts += [_taken_over(part) for part in parts_of(text) or ()]
+            else:
+                parts.append(_part(one, text))
+        return multipart(parts)
+
+
+async def config_or_text(ctx: ResourceContext, text: str) -> str:
+    """Return the text of the configuration whose id this is; of no such id the text itself."""
+    if not ID.fullmatch(text):
+        return text
+    try:
+        found = await ctx.cloud.member(SERVICE, PATH, text)
+    except CloudFault as fault:
+        if fault.not_found:
+            return text
+        raise
+    config = found["config"]
+    return config if isinstance(config, str) else "" if config is None else json.dumps(config)
+
+
+def _part(one: Body, text: str) -> str:
+    name = one.get("filename")
+    return text_part(text, one.get("subtype") or os.path.splitext(name or "")[0] or "plain", name)
+
+
+def _taken_over(part: Message) -> str:
+    """Return a part of another multipart. As in Heat, the text of an encoded one stays encoded and
+    loses the header that says so."""
+    payload = part.get_payload()
+    if not isinstance(payload, str):
+        return part.as_string()
+    return text_part(payload, part.get_content_subtype(), part.get_filename())

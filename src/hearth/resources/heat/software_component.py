@@ -1,0 +1,64 @@
+"""OS::Heat::SoftwareComponent: one configuration per action.
+
+Source: spec/software-config.md, section 1.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hearth.resources.base import ResourceContext
+from hearth.resources.heat.software_config import TOLD, ConfigResource
+from hearth.schema import LIST, MAP, STRING, Length, Prop, Support
+
+DEFAULT_ACTIONS = ("CREATE", "UPDATE")
+
+
+class SoftwareComponent(ConfigResource):
+    """Configurations of a piece of software, each for some actions. It cannot be changed."""
+
+    type_name = "OS::Heat::SoftwareComponent"
+    support = Support(version="2014.2")
+    properties = {
+        "configs": Prop(
+            LIST,
+            "The configurations. An action may occur in one of them only.",
+            required=True,
+            constraints=(Length(min=1),),
+            schema=Prop(
+                MAP,
+                schema={
+                    "actions": Prop(
+                        LIST,
+                        "The actions that run it; others than those of stacks are for the tools.",
+                        default=list(DEFAULT_ACTIONS),
+                        constraints=(Length(min=1),),
+                        schema=Prop(STRING),
+                    ),
+                    "config": Prop(STRING, "Text for the tool."),
+                    "tool": Prop(
+                        STRING, "The tool, as its hook on the server is called.", required=True
+                    ),
+                },
+            ),
+        ),
+        **TOLD,
+    }
+
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
+        actions = [action for one in properties.get("configs") or () for action in one["actions"]]
+        for action, times in Counter(actions).items():
+            if times > 1:
+                yield f"configs: the action {action} may occur in one configuration only"
+
+    def group(self, ctx: ResourceContext) -> str:
+        return "component"
+
+    async def content(self, ctx: ResourceContext) -> Any:
+        return {"configs": ctx.properties["configs"]}
+
+    async def attribute(self, ctx: ResourceContext, name: str) -> Any:
+        return None if name == "config" else await super().attribute(ctx, name)
+
+    def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
+        return {"config": None}
