@@ -94,7 +94,11 @@ def test_what_no_recorded_vector_asks_is_answered_too(adapter, tmp_path):
 
 @pytest.mark.parametrize(
     ("ours", "theirs"),
-    [("vectors/hot", "vectors/hot"), ("tools/vectors", "tools/vectors")],
+    [
+        ("vectors/hot", "vectors/hot"),
+        ("vectors/deployments", "vectors/deployments"),
+        ("tools/vectors", "tools/vectors"),
+    ],
 )
 def test_the_copies_are_those_of_the_shared_folder(ours, theirs):
     if not SHARED.is_dir():

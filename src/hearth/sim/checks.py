@@ -343,11 +343,15 @@ def in_time(world: World, stack_id: str, timeout_mins: int) -> Iterator[str]:
 
 
 def kept_on(world: World, stack_id: str) -> dict[str, str]:
-    """Return the things of a stack by name, including those of nested stacks."""
+    """Return the things of a stack by name, including those of nested stacks.
+
+    A thing whose delete has begun is left out.
+    """
     found: dict[str, str] = {}
     for one in [stack_id, *_children(world, stack_id)]:
         for record in reads.in_charge(world.records(one)).values():
-            if record.physical_id in world.twin.things:
+            there = record.physical_id in world.twin.things
+            if there and record.action is not Action.DELETE:
                 found[record.name] = str(record.physical_id)
     return found
 

@@ -114,10 +114,16 @@ class Aim:
         return record.new and (known or self._memory.stack.action is Action.ADOPT)
 
     def retains(self, record: Record) -> bool:
-        """Return whether the object stays in the cloud when its record is deleted."""
+        """Return whether the object stays in the cloud when its record is deleted.
+
+        An abandon completes deletes that an earlier operation began: the document of the stack no
+        longer has those resources, so nobody would know of their objects.
+        """
         stack = self._memory.stack
-        if stack.options.abandon or record.held.deletion_policy == "Retain":
+        if record.held.deletion_policy == "Retain":
             return True
+        if stack.options.abandon:
+            return record.action is not Action.DELETE
         undone = stack.action is Action.ROLLBACK and stack.previous_revision == 0
         return undone and (record.action is Action.ADOPT or record.new)
 

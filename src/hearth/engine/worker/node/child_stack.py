@@ -39,6 +39,7 @@ class ChildStack:
         self._child_id = attempt.record.physical_id
         self._child: Child | None = None  # as it was asked for; not known after a take-over
         self._cancelled = False
+        self._retains = False  # a delete of it leaves its objects in the cloud
         self._heard: asyncio.Future[ChildEnded] = asyncio.get_running_loop().create_future()
         link.waits, link.unchanged = self, False
         early, link.early = link.early, []
@@ -58,6 +59,7 @@ class ChildStack:
             there = action is Action.CREATE or await self._look(rtype, ctx, action)
             refused = await self._prepare(rtype, ctx, action) if there else None
             first = not self._attempt.committed
+            self._retains = self._owned.aim.retains(self._attempt.record)  # before it is begun
             await begin()
             if refused is not None:
                 raise refused
@@ -162,7 +164,7 @@ class ChildStack:
                 self._put_update(rtype, ctx, _asked(rtype.child, ctx), first=first)
                 return True
             case Action.DELETE:
-                options = Options(abandon=owned.aim.retains(self._attempt.record))
+                options = Options(abandon=self._retains)
                 operation = OperationRequest(
                     action, parent_traversal=self._link.asked_by, options=options
                 )

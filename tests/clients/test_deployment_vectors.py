@@ -1,0 +1,39 @@
+"""The recorded scenarios of software deployments, against a running `hearth dev`."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.clients.dev import Dev
+
+pytestmark = pytest.mark.slow
+
+HERE = Path(__file__).parents[1]
+FOLDER = HERE / "vectors" / "deployments"
+SCENARIOS = re.compile(r"^(\d+) passed, (\d+) failed$", re.MULTILINE)
+
+
+def judged(dev: Dev, *options: str) -> subprocess.CompletedProcess[str]:
+    clouds = dev.environment["OS_CLIENT_CONFIG_FILE"]
+    return subprocess.run(
+        [sys.executable, HERE / "tools" / "vectors", "deployments", FOLDER,
+         "--cloud-file", clouds, "--cloud", "hearth", "--patience", "3", "--jobs", "8", *options],
+        capture_output=True, text=True, timeout=500, check=False, env={**os.environ},
+    )  # fmt: skip
+
+
+def test_every_scenario_passes(dev: Dev) -> None:
+    done = judged(dev)
+    counts = SCENARIOS.search(done.stdout)
+    assert counts is not None, done.stdout + done.stderr
+    assert done.returncode == 0, done.stdout
+    assert int(counts[1]) >= 109
+
+
+def test_changed_expectations_are_noticed(dev: Dev) -> None:
+    done = judged(dev, "--only", "config-*", "--mutate", "1", "8")
+    assert done.returncode == 0, done.stdout + done.stderr
