@@ -22,5 +22,5 @@ def test_an_abandon_leaves_all_but_what_was_being_deleted(action, policy, stays)
         "r", "thing", "OS::Heat::None", 1, 0.0, action=action, status=Status.FAILED,
         physical_id="p", held=Held(deletion_policy=policy),
     )  # fmt: skip
-    owned = Owned(stack_row(action=Action.DELETE, options=Options(abandon=True)), [record])
+    owned = Owned(stack_row(action=Action.DELETE, options=Options(abandon=True)), record)
     assert owned.owned.aim.retains(record) is stays
