@@ -1,18 +1,19 @@
 """Delivers new metadata to servers.
 
-Servers that poll an API find it there; the others get it as an object. Source:
+Servers that poll an API find it there; the others get it as an object or a message. Source:
 spec/software-config.md, sections 4 and 8.
 """
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
-from hearth.resources.heat.objects import put_document
+from hearth.resources.base import Users
+from hearth.resources.heat.config_transport import channel_in, push
 from hearth.service.services import Services
 from hearth.store import reads
 from hearth.store.database import Tx
@@ -26,17 +27,17 @@ ROUNDS_MAX = 5  # if others change the metadata meanwhile
 
 @dataclass(frozen=True)
 class _Parcel:
-    """A metadata document with its version, and its object in the stack's cloud."""
+    """A metadata document with its version, the server's private data and the stack's cloud."""
 
     version: int
     document: Any
-    container: str
-    name: str
+    data: Mapping[str, str]
     cloud: Cloud
+    users: Users | None
 
 
 async def deliver(services: Services, servers: Iterable[Server]) -> None:
-    """Write the metadata of servers to their objects.
+    """Write the metadata of servers to their objects or queues.
 
     A failure is logged: the next change writes the whole document again.
     """
@@ -56,14 +57,14 @@ async def _deliver(services: Services, server: Server) -> None:
         parcel = await services.store.read(lambda tx: _parcel(tx, services, server))
         if parcel is None or parcel.version == written:
             return
-        await put_document(parcel.cloud, parcel.container, parcel.name, parcel.document)
+        await push(parcel.cloud, parcel.users, parcel.data, parcel.document)
         written = parcel.version
 
 
 def _parcel(tx: Tx, services: Services, server: Server) -> _Parcel | None:
     version, data, metadata = reads.data_of(tx, server.resource_id)
     row = reads.stack_by_physical_id(tx, server.stack_id)
-    if "metadata_object" not in data or row is None:
+    if not channel_in(data) or row is None:
         return None
     cloud = services.clouds.of(row, reads.credential_of(tx, row))
-    return _Parcel(version, metadata, data["metadata_container"], data["metadata_object"], cloud)
+    return _Parcel(version, metadata, data, cloud, services.clouds.users(row, lambda _: None))
