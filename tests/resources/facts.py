@@ -37,7 +37,7 @@ SERVICES = (
 """Those whose SUPPORTED types must all be there."""
 
 LATER = {
-    "OS::Heat::DeployedServer", "OS::Heat::SoftwareDeployment",
+    "OS::Heat::SoftwareDeployment",
     "OS::Heat::SoftwareDeploymentGroup", "OS::Heat::StructuredDeployment",
     "OS::Heat::StructuredDeploymentGroup",
 }  # fmt: skip

@@ -4,6 +4,7 @@ A run and a result are one transaction each. Both may be repeated: a run that is
 alone, and only a deployment in progress accepts results.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -148,7 +149,12 @@ def taking(one: Deployment, results: Results, now: float) -> Deployment:
 
 
 def as_map(sent: Any) -> Mapping[str, Any]:
-    """Return what a server sent, or an empty map if it is not a map."""
+    """Return what a server sent, as a value or as JSON text; an empty map if it is no map."""
+    if isinstance(sent, str):
+        try:
+            sent = json.loads(sent)
+        except (ValueError, RecursionError):
+            return {}
     return sent if isinstance(sent, Mapping) else {}
 
 

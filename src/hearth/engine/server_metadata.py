@@ -1,18 +1,19 @@
 """Delivers new metadata to servers.
 
-Servers that poll an API find it there; the others get it as an object. Source:
+Servers that poll an API find it there; the others get it as an object or a message. Source:
 spec/software-config.md, sections 4 and 8.
 """
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
-from hearth.resources.heat.objects import put_document
+from hearth.resources.base import Users
+from hearth.resources.heat.config_transport import channel_in, push
 from hearth.store import reads
 from hearth.store.credentials import StackCredential
 from hearth.store.database import Store, Tx
@@ -31,20 +32,23 @@ class Clouds(Protocol):
     def of(self, row: StackRow, credential: StackCredential | None) -> Cloud:
         """Return the cloud with the stack's credential."""
 
+    def users(self, row: StackRow, noted: Callable[[str], None]) -> Users | None:
+        """Return the users of the stack's own project."""
+
 
 @dataclass(frozen=True)
 class _Parcel:
-    """A metadata document with its version, and its object in the stack's cloud."""
+    """A metadata document with its version, the server's private data and the stack's cloud."""
 
     version: int
     document: Any
-    container: str
-    name: str
+    data: Mapping[str, str]
     cloud: Cloud
+    users: Users | None
 
 
 async def deliver(store: Store, clouds: Clouds, servers: Iterable[Server]) -> None:
-    """Write the metadata of servers to their objects.
+    """Write the metadata of servers to their objects or queues.
 
     A failure is logged: the next change writes the whole document again.
     """
@@ -64,14 +68,14 @@ async def _deliver(store: Store, clouds: Clouds, server: Server) -> None:
         parcel = await store.read(lambda tx: _parcel(tx, clouds, server))
         if parcel is None or parcel.version == written:
             return
-        await put_document(parcel.cloud, parcel.container, parcel.name, parcel.document)
+        await push(parcel.cloud, parcel.users, parcel.data, parcel.document)
         written = parcel.version
 
 
 def _parcel(tx: Tx, clouds: Clouds, server: Server) -> _Parcel | None:
     version, data, metadata = reads.data_of(tx, server.resource_id)
     row = reads.stack_by_physical_id(tx, server.stack_id)
-    if "metadata_object" not in data or row is None:
+    if not channel_in(data) or row is None:
         return None
-    cloud = clouds.of(row, reads.credential_of(tx, row))
-    return _Parcel(version, metadata, data["metadata_container"], data["metadata_object"], cloud)
+    cloud, users = clouds.of(row, reads.credential_of(tx, row)), clouds.users(row, lambda _: None)
+    return _Parcel(version, metadata, data, cloud, users)

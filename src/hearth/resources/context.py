@@ -197,6 +197,10 @@ class Users:
         """Return a token of a user, for the stack's project."""
         raise NotImplementedError
 
+    async def cloud(self, user_id: str, password: str) -> Cloud:
+        """Return the cloud with the credentials of a user, for the stack's project."""
+        raise NotImplementedError
+
 
 def _no_ids() -> str:
     raise AssertionError("no ids are given out here")
@@ -230,6 +234,7 @@ class ResourceContext:
     changed: frozenset[str] = frozenset()  # top-level properties that differ
     data: Mapping[str, str] = field(default_factory=dict)  # private
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    template_metadata: Mapping[str, Any] | None = None  # None: it is as at the last success
     body: Mapping[str, Any] | None = None  # what the API showed last
     now: float = 0.0  # the engine's clock, in seconds
     started_at: float = 0.0  # when the action began, by the same clock

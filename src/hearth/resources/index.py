@@ -54,6 +54,7 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     "heat.autoscaling_group": ("OS::Heat::AutoScalingGroup",),
     "heat.cloud_config": ("OS::Heat::CloudConfig",),
     "heat.delay": ("OS::Heat::Delay",),
+    "heat.deployed_server": ("OS::Heat::DeployedServer",),
     "heat.instance_group": ("OS::Heat::InstanceGroup",),
     "heat.multipart_mime": ("OS::Heat::MultipartMime",),
     "heat.none": ("OS::Heat::None",),

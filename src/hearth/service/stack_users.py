@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from hearth.cloud.contract import Cloud
 from hearth.cloud.credential import PasswordCredential
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.identity import KeyPair, StackDomain
@@ -73,6 +74,9 @@ class StackUsers(Users):
             await self._domain.drop_user(user_id)
 
     async def token(self, user_id: str, password: str) -> str:
+        return await (await self.cloud(user_id, password)).token()
+
+    async def cloud(self, user_id: str, password: str) -> Cloud:
         service = self._pool.config.domain_admin or self._pool.config.service_user
         assert service is not None
         mine = PasswordCredential(
@@ -82,7 +86,7 @@ class StackUsers(Users):
             user_id=user_id,
             project_id=await self.project(),
         )
-        return await self._pool.cloud(mine).token()
+        return self._pool.cloud(mine)
 
     async def _has(self, user_id: str, key: str) -> bool:
         """Return whether the user exists for the record `key`.

@@ -19,6 +19,7 @@ CONFIGS, DEPLOYMENTS = "/software_configs", "/software_deployments"
 NOTHING = {"deploy_stdout": None, "deploy_stderr": None, "deploy_status_code": None}
 TEMPLATE = """
 heat_template_version: 2021-04-16
+parameters: {own: {type: number, default: 1}}
 resources:
   polls:
     type: OS::Nova::Server
@@ -32,6 +33,10 @@ resources:
   fetches:
     type: OS::Nova::Server
     properties: {<<: *server, software_config_transport: POLL_TEMP_URL}
+  listens:
+    type: OS::Heat::DeployedServer
+    metadata: {own: {get_param: own}}
+    properties: {software_config_transport: ZAQAR_MESSAGE}
 """
 
 
@@ -241,6 +246,7 @@ class Servers:
     path: str
     polls: str
     fetches: str
+    listens: str
 
 
 @pytest.fixture(scope="module")
@@ -283,17 +289,46 @@ def test_a_server_that_polls_an_object_finds_them_there(api: Caller, servers: Se
     assert requests.get(url, timeout=10).json() == metadata(api, servers, "fetches")
 
 
-def test_a_guest_reads_what_its_own_stack_has_for_a_server_and_nothing_else(
-    api: Caller, servers: Servers
-):
-    access = metadata(api, servers, "polls")["os-collect-config"]["heat"]
+def signed_in(access: dict[str, Any]) -> tuple[dict[str, str], list[dict[str, Any]]]:
+    """The header with the token of a guest, by its section of the metadata; and its catalogue."""
     user = {"id": access["user_id"], "password": access["password"]}
     body = {
         "identity": {"methods": ["password"], "password": {"user": user}},
         "scope": {"project": {"id": access["project_id"]}},
     }
     reply = requests.post(f"{access['auth_url']}/auth/tokens", json={"auth": body}, timeout=10)
-    token = {"X-Auth-Token": reply.headers["X-Subject-Token"]}
+    return {"X-Auth-Token": reply.headers["X-Subject-Token"]}, reply.json()["token"]["catalog"]
+
+
+def test_a_server_that_listens_to_a_queue_finds_them_there(api: Caller, servers: Servers):
+    access = metadata(api, servers, "listens")["os-collect-config"]["zaqar"]
+    token, catalog = signed_in(access)
+    (messaging,) = (one["endpoints"] for one in catalog if one["type"] == "messaging")
+    queue = f"{messaging[0]['url']}/v2/queues/{access['queue_id']}/messages?pop=20"
+    headers = {**token, "Client-ID": str(uuid.uuid4())}
+
+    def found() -> list[dict[str, Any]]:
+        reply = requests.delete(queue, headers=headers, timeout=10).json()["messages"]
+        assert {one["ttl"] for one in reply} <= {3600}
+        return [one["body"] for one in reply]
+
+    assert found() == [metadata(api, servers, "listens")]
+    one = config(api)
+    made = deployment(api, servers.listens, one)
+    now = metadata(api, servers, "listens")
+    assert (found(), now["deployments"]) == ([now], [one])
+    api.call("PATCH", servers.path, {"parameters": {"own": 2}})
+    api.until(servers.path, "UPDATE_COMPLETE")
+    assert (found(), metadata(api, servers, "listens")) == ([{**now, "own": 2}], {**now, "own": 2})
+    api.call("DELETE", f"{DEPLOYMENTS}/{made['id']}")
+    assert found() == [{**now, "own": 2, "deployments": []}]
+
+
+def test_a_guest_reads_what_its_own_stack_has_for_a_server_and_nothing_else(
+    api: Caller, servers: Servers
+):
+    access = metadata(api, servers, "polls")["os-collect-config"]["heat"]
+    token, _ = signed_in(access)
     mine, foreign = config(api, "mine"), config(api, "foreign")
     shared = deployment(api, servers.polls, mine, stack_user_project_id=access["project_id"])
     deployment(api, servers.polls, foreign)

@@ -18,9 +18,11 @@ from hearth.resources.base import (
     Step,
 )
 from hearth.resources.collection import Collection, CollectionResource, forgiving, went_to
+from hearth.resources.heat import config_transport
+from hearth.resources.heat.config_transport import ConfigTransport
 from hearth.resources.mark import mark
 from hearth.resources.neutron import order
-from hearth.resources.nova import collector, interfaces, snapshots
+from hearth.resources.nova import interfaces, snapshots
 from hearth.resources.nova.server_properties import PROPERTIES
 from hearth.resources.nova.server_shown import SHOWN, networks_of
 from hearth.resources.nova.server_update import update_steps
@@ -45,6 +47,7 @@ VERSION = "2.26"  # shows tags and description, and a flavor by id
 VERSION_DEVICE_TAGS = "2.42"
 VERSION_ALLOCATE = "2.37"
 VERSION_VOLUME_TYPE = "2.67"
+TRANSPORT = ConfigTransport(("ec2",))
 UNDER_WAY = frozenset(
     [
         "BUILD",
@@ -189,7 +192,8 @@ class Server(CollectionResource):
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         ports = (Step("ports", interfaces.make_ports),) if interfaces.own_ports(ctx) else ()
         create = Step("create", self.create, self.find, self.poll)
-        return (*ports, *collector.steps(ctx), create, *self.after_create(ctx))
+        agent = TRANSPORT.steps(ctx) if takes_deployments(ctx) else ()
+        return (*ports, *agent, create, *self.after_create(ctx))
 
     def after_create(self, ctx: ResourceContext) -> tuple[Step, ...]:
         tags = (Step("tags", self.apply_tags),) if ctx.given("tags") else ()
@@ -296,8 +300,7 @@ class Server(CollectionResource):
 
     def update_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         tags = (Step("tags", self.apply_tags),) if "tags" in ctx.changed else ()
-        moved = bool(ctx.changed & {"software_config_transport", "deployment_swift_data"})
-        return (*update_steps(self, ctx), *tags, *(collector.change_steps(ctx) if moved else ()))
+        return (*update_steps(self, ctx), *tags, *metadata_steps(ctx))
 
     def must_replace(self, change: Change) -> str | None:
         after, changed = change.after, change.changed
@@ -324,14 +327,14 @@ class Server(CollectionResource):
         steps = super().delete_steps(ctx)
         if interfaces.kept_ports(ctx):
             steps = (*steps, Step("drop-ports", interfaces.drop_ports))
-        return (*steps, *collector.drop_steps(ctx))
+        return (*steps, *config_transport.drop_steps(ctx))
 
     def suspend_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         suspend = Step("suspend", self.suspend, poll=self.suspended)
-        return (suspend, *collector.shut_out(ctx))
+        return (suspend, *config_transport.shut_out(ctx))
 
     def resume_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        return (*collector.let_in(ctx), Step("resume", self.resume, poll=self.poll))
+        return (*config_transport.let_in(ctx), Step("resume", self.resume, poll=self.poll))
 
     async def suspend(self, ctx: ResourceContext) -> Made | None:
         """Suspend, unless that was done already."""
@@ -388,16 +391,34 @@ class Server(CollectionResource):
     async def orphans(self, ctx: ResourceContext) -> list[str]:
         servers = [str(one["id"]) for one in await self.ours(ctx)]
         ports = await interfaces.stray_ports(ctx)
-        users = await collector.stray_users(ctx)
+        users = await config_transport.stray_users(ctx) if takes_deployments(ctx) else []
         return [*(ident for ident in servers if ident != ctx.physical_id), *ports, *users]
 
     async def delete_orphan(self, ctx: ResourceContext, physical_id: str) -> None:
         if physical_id.startswith(interfaces.PORT):
             await interfaces.drop_port(ctx, physical_id.removeprefix(interfaces.PORT))
-        elif physical_id.startswith(collector.USER):
-            await collector.drop_user(ctx, physical_id.removeprefix(collector.USER))
+        elif physical_id.startswith(config_transport.USER):
+            user_id = physical_id.removeprefix(config_transport.USER)
+            await config_transport.drop_user(ctx, user_id)
         else:
             await forgiving(self.drop(ctx, physical_id))
+
+
+def takes_deployments(ctx: ResourceContext) -> bool:
+    """Return whether the server takes software deployments."""
+    return bool(ctx.given("user_data_format") == "SOFTWARE_CONFIG")
+
+
+def metadata_steps(ctx: ResourceContext) -> tuple[Step, ...]:
+    """Return the steps by which the resource's metadata follows an update."""
+    if takes_deployments(ctx):
+        return TRANSPORT.change_steps(ctx)
+    return (Step("metadata", take_metadata),) if ctx.template_metadata is not None else ()
+
+
+async def take_metadata(ctx: ResourceContext) -> Made:
+    """Replace the metadata by that of the template."""
+    return Made(metadata=ctx.template_metadata)
 
 
 def version_for(ctx: ResourceContext) -> str:

@@ -34,6 +34,7 @@ def context_of(
     changed: frozenset[str] = frozenset(),
     started_at: float | None = None,
     update_policy: Mapping[str, Any] | None = None,
+    template_metadata: Mapping[str, Any] | None = None,
 ) -> ResourceContext:
     """Return the context of a record."""
     now = owned.tools.clock.now()
@@ -54,6 +55,7 @@ def context_of(
         changed=changed,
         data=dict(owned.memory.data.get(record.id, {})),
         metadata=owned.memory.metadata.get(record.id, {}),
+        template_metadata=template_metadata,
         now=now,
         started_at=now if started_at is None else started_at,
         secret=lambda: owned.tools.store.sealer.fingerprint(["secret", record.id]),

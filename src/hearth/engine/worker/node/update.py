@@ -8,6 +8,7 @@ import msgspec
 
 from hearth.cloud.fault import CloudFault
 from hearth.engine.core.decide import EXTERNAL, Decision, Desired, Verdict, decide, to_write
+from hearth.engine.core.record import Record
 from hearth.engine.core.walk import asleep
 from hearth.engine.worker.failure import ResourceFailure, failure_of
 from hearth.engine.worker.known.context import attributes_of
@@ -150,6 +151,7 @@ async def _update(
         before=attempt.record.held.properties,
         changed=decision.changed,
         update_policy=desired.update_policy,
+        template_metadata=_changed_metadata(attempt.record, desired),
     )
     begin = partial(attempt.begin, Action.UPDATE, rtype, desired, 0, ctx)
     if isinstance(rtype, NestedType):
@@ -158,6 +160,12 @@ async def _update(
         await begin()
         await attempt.run_steps(rtype, ctx, Action.UPDATE, desired, 0)
     return await attempt.succeed(rtype, ctx, desired, Action.UPDATE)
+
+
+def _changed_metadata(record: Record, desired: Desired) -> Mapping[str, Any] | None:
+    """Return the template's metadata, or None if it is as at the last success."""
+    unchanged = desired.parts.get("metadata") == record.held.parts.get("metadata")
+    return None if unchanged else desired.metadata
 
 
 async def go_on(attempt: Attempt, row: AttemptRow) -> Outcome | None:
@@ -180,6 +188,7 @@ async def go_on(attempt: Attempt, row: AttemptRow) -> Outcome | None:
         ctx = attempt.context(
             rtype, action, desired.properties, before=held.properties, changed=changed,
             update_policy=desired.update_policy,
+            template_metadata=_changed_metadata(attempt.record, desired),
         )  # fmt: skip
         attempt.attempted = desired
     else:

@@ -1,0 +1,253 @@
+"""How the agent in a server gets its metadata: credentials and the section os-collect-config.
+
+The agent polls an API, an object or a queue. Hearth writes the document to the last two, the
+*channels*. Source: spec/software-config.md, 8.
+"""
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from hearth.cloud.contract import Body, Cloud
+from hearth.cloud.fault import CloudFault
+from hearth.cloud.path import segment
+from hearth.resources.base import Made, ResourceContext, Step, Users
+from hearth.resources.heat.objects import OBJECTS, drop_object, put_document, temporary_url_key
+from hearth.resources.heat.queues import drop_queue, make_queue, post, queue_name
+from hearth.resources.heat.signed_url import NEVER, temporary_url
+from hearth.resources.heat.stack_user import StackUser
+
+SECTION = "os-collect-config"
+COLLECTORS = {
+    "POLL_SERVER_CFN": "cfn",
+    "POLL_SERVER_HEAT": "heat",
+    "POLL_TEMP_URL": "request",
+    "ZAQAR_MESSAGE": "zaqar",
+}
+PROPERTIES = frozenset({"software_config_transport", "deployment_swift_data"})
+"""The properties of a server that a change of the transport follows."""
+USER = "user:"  # before the id of an orphan user, which is no server
+CONTAINER, OBJECT, QUEUE = "metadata_container", "metadata_object", "metadata_queue"
+FORMER = "former_channels"
+"""The keys of private data that hold the channel, and as JSON the channels that were left."""
+_user = StackUser()
+
+
+@dataclass(frozen=True)
+class ConfigTransport:
+    """The transport of a type of servers. The agents read the default collectors first."""
+
+    default_collectors: tuple[str, ...] = ()
+
+    def steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        """Make what the transport needs, then the metadata."""
+        before: tuple[Step, ...] = ()
+        match transport_of(ctx):
+            case "POLL_SERVER_HEAT":
+                before = _user.user_steps(ctx)
+            case "POLL_TEMP_URL":
+                before = (Step("metadata-object", make_object),)
+            case "ZAQAR_MESSAGE":
+                before = (*_user.user_steps(ctx), Step("metadata-queue", make_own_queue))
+            case _:
+                before = _user.user_steps(ctx, keys=True)
+        return (*before, Step("collector", self.write))
+
+    def change_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        """Follow an update of the properties or of the template's metadata.
+
+        The guest learns of a new channel from the document in the one before, which stays.
+        """
+        if ctx.changed & PROPERTIES:
+            left = channel_in(ctx.data) not in ({}, channel_of(ctx))
+            return (*((Step("leave-channel", leave),) if left else ()), *self.steps(ctx))
+        return (Step("collector", self.write),) if ctx.template_metadata is not None else ()
+
+    async def write(self, ctx: ResourceContext) -> Made:
+        """The metadata document: that of the template, the section, and no deployment yet."""
+        document = self.document(ctx, await _now(ctx))
+        await push(ctx.cloud, ctx.users, ctx.data, document)
+        for channel in former(ctx):
+            with suppress(CloudFault):  # nobody but a guest on its way out reads it
+                await push(ctx.cloud, ctx.users, _as_current(ctx.data, channel), document)
+        return Made(metadata=document)
+
+    def document(self, ctx: ResourceContext, before: Mapping[str, Any]) -> Body:
+        """Return what the guest reads; the keys of a former transport become null."""
+        after = ctx.template_metadata
+        given = dict(before.get(SECTION) or {})
+        if after is not None:
+            given |= after.get(SECTION) or {}
+        kind = COLLECTORS[transport_of(ctx)]
+        section: Body = {}
+        for name, value in given.items():
+            left = name in COLLECTORS.values() and name != kind and isinstance(value, dict)
+            section[name] = dict.fromkeys(value) if left else value
+        section["collectors"] = [*self.default_collectors, kind, "local"]
+        section[kind] = access(ctx, kind)
+        rest = before if after is None else after
+        return {**rest, SECTION: section, "deployments": before.get("deployments", [])}
+
+
+async def _now(ctx: ResourceContext) -> Mapping[str, Any]:
+    """Return the metadata from its row: deployments change it at any time."""
+    if ctx.physical_id is None or ctx.read_metadata is None:
+        return ctx.metadata
+    return await ctx.read_metadata(ctx.physical_id) or ctx.metadata
+
+
+def drop_steps(ctx: ResourceContext) -> tuple[Step, ...]:
+    """Remove what the transport needed."""
+    channels = (Step("drop-channels", drop_channels),) if _doomed(ctx) else ()
+    return (*channels, *_user.drop_user_steps(ctx))
+
+
+async def stray_users(ctx: ResourceContext) -> list[str]:
+    """Users under the record's key that are not recorded, each with a prefix."""
+    return [f"{USER}{ident}" for ident in await _user.orphans(ctx)]
+
+
+async def drop_user(ctx: ResourceContext, user_id: str) -> None:
+    """Delete an orphan user."""
+    await _user.delete_orphan(ctx, user_id)
+
+
+def shut_out(ctx: ResourceContext) -> tuple[Step, ...]:
+    """Disable the server's user."""
+    return _user.suspend_steps(ctx)
+
+
+def let_in(ctx: ResourceContext) -> tuple[Step, ...]:
+    """Enable the server's user."""
+    return _user.resume_steps(ctx)
+
+
+def transport_of(ctx: ResourceContext) -> str:
+    """Return the name of the transport."""
+    return str(ctx.given("software_config_transport") or "POLL_SERVER_CFN")
+
+
+def access(ctx: ResourceContext, kind: str) -> Body:
+    """What the agent needs for one way of getting the metadata."""
+    data, stack = ctx.data, ctx.stack
+    user = {
+        "user_id": data.get("user_id"),
+        "password": data.get("password"),
+        "auth_url": stack.identity_url,
+        "project_id": stack.user_project_id or stack.project_id,
+        "region_name": stack.region,
+    }
+    match kind:
+        case "cfn":
+            return {
+                "metadata_url": stack.metadata_url or stack.cfn_url,
+                "access_key_id": data.get("access_key"),
+                "secret_access_key": data.get("secret_key"),
+                "stack_name": stack.name,
+                "path": f"{ctx.name}.Metadata",
+            }
+        case "heat":
+            return {**user, "stack_id": f"{stack.name}/{stack.id}", "resource_name": ctx.name}
+        case "zaqar":
+            return {**user, "queue_id": data.get(QUEUE)}
+        case _:
+            return {"metadata_url": data.get("metadata_url")}
+
+
+# channels
+
+
+async def push(cloud: Cloud, users: Users | None, data: Mapping[str, str], document: Any) -> None:
+    """Write the document to the channel in the private data of a server, if there is one.
+
+    `cloud` is that of the stack, `users` are the stack's. Raises CloudFault.
+    """
+    if OBJECT in data:
+        await put_document(cloud, data[CONTAINER], data[OBJECT], document)
+    if QUEUE in data and users is not None:
+        theirs = await users.cloud(data["user_id"], data["password"])
+        await post(theirs, data[QUEUE], document)
+
+
+def channel_in(data: Mapping[str, str]) -> dict[str, str]:
+    """Return the channel in private data, empty if there is none."""
+    return {key: data[key] for key in (CONTAINER, OBJECT, QUEUE) if key in data}
+
+
+def channel_of(ctx: ResourceContext) -> dict[str, str]:
+    """Return the channel that the properties ask for, empty if there is none."""
+    match transport_of(ctx):
+        case "POLL_TEMP_URL":
+            container, name = place(ctx)
+            return {CONTAINER: container, OBJECT: name}
+        case "ZAQAR_MESSAGE":
+            return {QUEUE: queue_name(ctx)}
+        case _:
+            return {}
+
+
+def former(ctx: ResourceContext) -> list[dict[str, str]]:
+    """Return the channels that were left."""
+    found: list[dict[str, str]] = json.loads(ctx.data.get(FORMER, "[]"))
+    return found
+
+
+def place(ctx: ResourceContext) -> tuple[str, str]:
+    """Container and name of the object that the guest polls."""
+    given: dict[str, Any] = ctx.given("deployment_swift_data") or {}
+    return given.get("container") or ctx.physical_name, given.get("object") or ctx.record_id
+
+
+async def leave(ctx: ResourceContext) -> Made:
+    """Keep the channel as a former one, until the server is deleted."""
+    channel = channel_in(ctx.data)
+    kept = json.dumps([*former(ctx), channel]) if channel else None
+    return Made(data={FORMER: kept or ctx.data.get(FORMER), **dict.fromkeys(channel)})
+
+
+async def make_object(ctx: ResourceContext) -> Made:
+    """Make the object that the guest polls, and the URL for that."""
+    container, name = place(ctx)
+    key = await temporary_url_key(ctx)
+    await ctx.cloud.request(OBJECTS, "PUT", f"/{segment(container)}", idempotent=True)
+    await put_document(ctx.cloud, container, name, {})
+    base = await ctx.cloud.endpoint(OBJECTS)
+    url = temporary_url(base, key, container, name, ends=NEVER, verb="GET")
+    return Made(data={"metadata_url": url, **_taken(ctx)})
+
+
+async def make_own_queue(ctx: ResourceContext) -> Made:
+    """Make the queue that the guest reads."""
+    await make_queue(ctx, queue_name(ctx))
+    return Made(data=_taken(ctx))
+
+
+async def drop_channels(ctx: ResourceContext) -> Made:
+    """Delete the channel, and those that were left; containers go with the last object."""
+    for channel in _doomed(ctx):
+        if OBJECT in channel:
+            await drop_object(ctx, channel[CONTAINER], channel[OBJECT])
+        elif ctx.data.get("user_id"):
+            await drop_queue(ctx, channel[QUEUE])
+    return Made(data=dict.fromkeys((CONTAINER, OBJECT, QUEUE, FORMER, "metadata_url")))
+
+
+def _doomed(ctx: ResourceContext) -> list[dict[str, str]]:
+    """The channels to delete: also a queue that was made without an answer."""
+    found = [channel_in(ctx.data), *former(ctx)]
+    if QUEUE in (wanted := channel_of(ctx)) and ctx.data.get("user_id"):
+        found.append(wanted)
+    return [one for i, one in enumerate(found) if one and one not in found[:i]]
+
+
+def _taken(ctx: ResourceContext) -> dict[str, str | None]:
+    """The private data with the channel of the properties, which is no former one any more."""
+    channel = channel_of(ctx)
+    others = [one for one in former(ctx) if one != channel]
+    return {**channel, FORMER: json.dumps(others) if others else None}
+
+
+def _as_current(data: Mapping[str, str], channel: Mapping[str, str]) -> dict[str, str]:
+    return {k: v for k, v in data.items() if k in ("user_id", "password")} | dict(channel)

@@ -1,0 +1,104 @@
+"""OS::Heat::DeployedServer: a server that is there already. Source: software-config.md, 8."""
+
+from typing import Any
+
+from hearth.resources.base import Made, ResourceContext, Step
+from hearth.resources.heat import config_transport
+from hearth.resources.heat.config_transport import COLLECTORS, SECTION, ConfigTransport
+from hearth.resources.heat.stack_user import StackUser
+from hearth.schema import (
+    MAP,
+    STRING,
+    AllowedValues,
+    Attr,
+    Length,
+    Prop,
+    Support,
+    SupportStatus,
+)
+
+TRANSPORT = ConfigTransport()
+
+
+class DeployedServer(StackUser):
+    """A machine that is there already and takes software deployments."""
+
+    type_name = "OS::Heat::DeployedServer"
+    properties = {
+        "deployment_swift_data": Prop(
+            MAP,
+            "The object that the server polls, for POLL_TEMP_URL.",
+            default={},
+            update_allowed=True,
+            schema={
+                "container": Prop(
+                    STRING,
+                    "Name of the container; the generated name if not given.",
+                    constraints=(Length(min=1),),
+                ),
+                "object": Prop(
+                    STRING,
+                    "Name of the object; random if not given.",
+                    constraints=(Length(min=1),),
+                ),
+            },
+            since="9.0.0",
+        ),
+        "metadata": Prop(
+            MAP,
+            "Metadata for a server of the compute service, which this one is not; of no effect.",
+            update_allowed=True,
+            support=Support(
+                SupportStatus.DEPRECATED,
+                "9.0.0",
+                previous=Support(SupportStatus.SUPPORTED, "8.0.0"),
+            ),
+        ),
+        "name": Prop(STRING, "Name of the server.", update_allowed=True),
+        "software_config_transport": Prop(
+            STRING,
+            "How the server learns of software deployments.",
+            default="POLL_SERVER_CFN",
+            update_allowed=True,
+            constraints=(AllowedValues(list(COLLECTORS)),),
+        ),
+    }
+    attributes = {
+        "name": Attr(STRING, "Its name."),
+        "os_collect_config": Attr(
+            MAP,
+            "Configuration of the agent, to put on the machine.",
+            cached=False,
+            since="9.0.0",
+        ),
+    }
+    physical_name_limit = 53
+    snapshot_policy_allowed = True
+
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (*TRANSPORT.steps(ctx), Step("begin", self.begin))
+
+    def update_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return TRANSPORT.change_steps(ctx)
+
+    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return config_transport.drop_steps(ctx)
+
+    def snapshot_delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return self.delete_steps(ctx)
+
+    async def begin(self, ctx: ResourceContext) -> Made:
+        """Nothing to make beyond what is made already."""
+        return Made(physical_id=ctx.record_id)
+
+    async def attribute(self, ctx: ResourceContext, name: str) -> Any:
+        match name:
+            case "name":
+                return ctx.wanted_name
+            case "os_collect_config":
+                return ctx.metadata.get(SECTION) or {}
+            case _:
+                return {}
+
+    def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
+        return {"name": ctx.wanted_name}

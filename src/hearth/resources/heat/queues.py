@@ -1,0 +1,69 @@
+"""Queues between guests and the engine, in the project of the stack's users.
+
+They are used with the credentials of the resource's own user. Source: spec/software-config.md, 7.
+"""
+
+import re
+from typing import Any
+
+from hearth.cloud.contract import Cloud, Response
+from hearth.cloud.fault import CloudFault
+from hearth.cloud.path import segment
+from hearth.resources.base import ResourceContext
+from hearth.resources.heat.stack_user import users_of
+from hearth.resources.lookup import CLIENT
+
+MESSAGES = "messaging"
+TTL_S = 3600
+POPPED_MAX = 20  # messages at a time, as many as the service gives at most
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+GONE = (401, 404)  # the answers of Keystone and Zaqar when the user or the queue is deleted
+
+
+def queue_name(ctx: ResourceContext) -> str:
+    """Return the name of the resource's queue: its physical name if a queue can have it."""
+    return ctx.physical_name if NAME.fullmatch(ctx.physical_name) else ctx.record_id
+
+
+async def own_cloud(ctx: ResourceContext) -> Cloud:
+    """Return the cloud with the credentials of the resource's own user."""
+    return await users_of(ctx).cloud(ctx.data["user_id"], ctx.data["password"])
+
+
+async def make_queue(ctx: ResourceContext, name: str) -> None:
+    """Make a queue, unless it exists."""
+    await _call(await own_cloud(ctx), "PUT", name)
+
+
+async def drop_queue(ctx: ResourceContext, name: str) -> None:
+    """Delete a queue with its messages, also while the user is disabled."""
+    try:
+        await users_of(ctx).enable(ctx.data["user_id"], key=ctx.key, enabled=True)
+        await _call(await own_cloud(ctx), "DELETE", name)
+    except CloudFault as fault:
+        if fault.status not in GONE:
+            raise
+
+
+async def post(cloud: Cloud, name: str, document: Any) -> None:
+    """Put a document into a queue. After a lost answer it may be there twice."""
+    messages = {"messages": [{"body": document, "ttl": TTL_S}]}
+    await _call(cloud, "POST", name, "/messages", json=messages)
+
+
+async def pop(ctx: ResourceContext, name: str) -> list[Any]:
+    """Return the bodies of the oldest messages, which are deleted from the queue."""
+    answer = await _call(await own_cloud(ctx), "DELETE", name, f"/messages?pop={POPPED_MAX}")
+    return [message["body"] for message in (answer.body or {}).get("messages", ())]
+
+
+async def oldest(ctx: ResourceContext, name: str) -> Any:
+    """Return the body of the oldest message, which stays in the queue; None if there is none."""
+    answer = await _call(await own_cloud(ctx), "GET", name, "/messages?limit=1&echo=true")
+    messages = (answer.body or {}).get("messages", ())
+    return messages[0]["body"] if messages else None
+
+
+async def _call(cloud: Cloud, method: str, name: str, path: str = "", **more: Any) -> Response:
+    place = f"/v2/queues/{segment(name)}{path}"
+    return await cloud.request(MESSAGES, method, place, headers=CLIENT, idempotent=True, **more)
