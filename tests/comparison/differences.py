@@ -199,11 +199,6 @@ KNOWN: tuple[Known, ...] = (
         _is(r"(.*\.)?stack_user_project_id", _words, _value(None)),
     ),
     Known(
-        "deliberate",
-        "a software configuration without a group has the group `Heat::Ungrouped` instead of null",
-        _is(r"software_configs?(\[\])?\.group", _value(None), _value("Heat::Ungrouped")),
-    ),
-    Known(
         "better",
         "an update preview shows unchanged resources with their current state",
         _place(UNCHANGED),

@@ -109,6 +109,7 @@ class StackDomain:
 
     def __init__(self, admin: Cloud, domain_id: str | None, role: str = "heat_stack_user") -> None:
         self._admin = admin
+        self.domain_id = domain_id
         self._place = {} if domain_id is None else {"domain_id": domain_id}
         self._role = role
         self._role_id: str | None = None

@@ -108,13 +108,15 @@ class Change:
 class SignalResult:
     """What a signal does: new metadata or private data, and the text of its event.
 
-    `reason` None: nothing was done and no event is written.
+    `reason` None: nothing was done and no event is written. `earlier` has the texts of signals that
+    were collected together with it; each is an event.
     """
 
     metadata: Mapping[str, Any] | None = None
     data: Mapping[str, str | None] | None = None
     reason: str | None = None
     scaling: Scaling | None = None
+    earlier: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -156,6 +158,11 @@ class Users:
     domain serve only for the user that was created under the record's key. Raises CloudFault 403
     for any other user.
     """
+
+    @property
+    def domain_id(self) -> str | None:
+        """The id of the domain of the users, None if it is not known."""
+        return None
 
     async def make(self, name: str, password: str, *, key: str) -> str:
         """Return the id of the user `name`; create the user if necessary."""

@@ -14,8 +14,10 @@ from typing import Any
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.engine.core.record import Record
+from hearth.model.state import Status
 from hearth.model.unknown import nulled
-from hearth.resources.capabilities import NestedType
+from hearth.resources.base import ResourceType
+from hearth.resources.capabilities import NestedType, ReportsResults
 from hearth.resources.zones import asked_for, zone_names
 from hearth.service.caller import Caller
 from hearth.service.context import context_of
@@ -130,17 +132,24 @@ async def _fresh(
         rtype = services.programs.type_of(record)
         if rtype is None or isinstance(rtype, NestedType) or rtype.immediate:
             continue
-        if record.held.reference is None:
+        reported = _reported(rtype, record)
+        if record.held.reference is None and not reported:
             continue
         for read in program.reads.get(record.name, ()):
             declared = rtype.attributes.get(read[0])
-            if declared is not None and not declared.cached:
+            if reported or (declared is not None and not declared.cached):
                 asked[record.name, read[0]] = record
     if not asked:
         return {}
     calls = [_one(services, caller, row, record, name) for (_, name), record in asked.items()]
     answers = await asyncio.gather(*calls)
     return {key: value for key, known, value in answers if known}
+
+
+def _reported(rtype: ResourceType, record: Record) -> bool:
+    """Return whether the results of a failed run are there, though the record has none."""
+    failed = isinstance(rtype, ReportsResults) and record.status is Status.FAILED
+    return failed and record.physical_id is not None
 
 
 async def _one(

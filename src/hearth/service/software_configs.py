@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hearth.model.problem import NotFound, Rejected, RequestLimitExceeded
-from hearth.resources.heat.software_io import UNGROUPED
 from hearth.service.problems import ConfigInUse
 from hearth.service.services import Services
 from hearth.store import software_configs as configs
@@ -17,7 +16,7 @@ class ConfigRequest:
     """The checked request for a new configuration."""
 
     name: str | None = None
-    group: str = UNGROUPED
+    group: str | None = None
     config: Any = None
     inputs: list[dict[str, Any]] = field(default_factory=list)
     outputs: list[dict[str, Any]] = field(default_factory=list)

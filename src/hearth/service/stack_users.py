@@ -30,6 +30,10 @@ class StackUsers(Users):
         self._project_id = row.user_project_id
         self._noted = noted
 
+    @property
+    def domain_id(self) -> str | None:
+        return self._domain.domain_id
+
     async def project(self) -> str:
         """Return the id of the stack's own project."""
         if self._project_id is None:

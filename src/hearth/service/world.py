@@ -6,8 +6,10 @@ from typing import Any
 from hearth.engine.core.record import Record
 from hearth.model.unknown import UNKNOWN, Unknown
 from hearth.resources.base import ResourceType
-from hearth.resources.capabilities import NestedType
+from hearth.resources.capabilities import NestedType, ReportsResults
 from hearth.template import BelowError, EvaluationError, Facade, asked, walk
+
+MISSING = object()
 
 
 class StoredWorld:
@@ -60,14 +62,15 @@ class StoredWorld:
         return record is not None and bool(record.held.secret)
 
     def attribute(self, name: str, attribute: str, path: tuple[Any, ...] = ()) -> Any:
-        record = self._made(name)
-        if record is None:
+        record, kind = self._made(name), self._kinds.get(name)
+        if record is None and (name, attribute) not in self._fresh:
             return Unknown(frozenset({name}))
-        known, (asked_for, path) = record.held.attributes, asked(attribute, path)
+        known = {} if record is None else record.held.attributes
+        asked_for, path = asked(attribute, path)
         if (why := self._broken.get((name, asked_for))) is not None:
             raise BelowError(f"Error in {name} output {asked_for}: {why}")
-        kind = self._kinds.get(name)
-        if self._whole and isinstance(kind, NestedType) and asked_for not in known:
+        value = self._fresh.get((name, attribute), known.get(asked_for, MISSING))
+        if self._whole and isinstance(kind, NestedType | ReportsResults) and value is MISSING:
             raise EvaluationError(f'resource "{name}" has no attribute "{asked_for}"')
-        value = self._fresh.get((name, attribute), known.get(asked_for))
+        value = None if value is MISSING else value
         return walk(value, path) if kind is None else kind.within(asked_for, value, path)

@@ -30,7 +30,7 @@ class Config:
     project_id: str
     name: str | None
     created_at: float
-    group: str
+    group: str | None
     config: Any = None
     inputs: list[dict[str, Any]] = field(default_factory=list)
     outputs: list[dict[str, Any]] = field(default_factory=list)
@@ -67,7 +67,7 @@ def put(tx: Tx, new: Config) -> None:
         "id": new.id,
         "project_id": new.project_id,
         "name": new.name,
-        "tool": new.group,
+        "tool": new.group or "",
         "body": tx.seal(body, "software_config.body", new.id),
         "created_at": new.created_at,
     }
@@ -133,6 +133,6 @@ def config_of(tx: Tx, row: Any) -> Config:
         project_id=row.project_id,
         name=row.name,
         created_at=row.created_at,
-        group=row.tool,
+        group=row.tool or None,
         **tx.unseal(row.body, "software_config.body", row.id),
     )

@@ -97,7 +97,7 @@ def test_what_is_left_out_has_its_default(api: Caller):
     made = api.call("POST", CONFIGS, {}).json()["software_config"]
     del made["id"], made["creation_time"]
     assert made == {
-        "name": None, "group": "Heat::Ungrouped", "config": None, "inputs": [], "outputs": [],
+        "name": None, "group": None, "config": None, "inputs": [], "outputs": [],
         "options": {},
     }  # fmt: skip
 

@@ -9,7 +9,7 @@ import pytest
 from hearth.model.state import Action
 from hearth.resources.heat.config_transport import COLLECTORS
 from tests.resources.driver import drive
-from tests.resources.heat.test_wait_conditions import Desk
+from tests.resources.heat.test_wait_conditions import Desk, Guests
 
 SERVER = "OS::Nova::Server"
 DEPLOYED = "OS::Heat::DeployedServer"
@@ -24,18 +24,6 @@ def server(transport, **more):
         "software_config_transport": transport,
         **more,
     }
-
-
-class Guests(Desk):
-    """Users with the cloud of the test."""
-
-    def __init__(self, cloud):
-        super().__init__()
-        self.their_cloud = cloud
-
-    async def cloud(self, user_id, password):
-        assert self.users[user_id] == (password, True)
-        return self.their_cloud
 
 
 async def made(driver, transport, **more):

@@ -244,7 +244,7 @@ def test_names_of_inputs_are_replaced_by_their_values_wherever_they_stand():
 
 def test_an_input_without_a_value_is_null_or_refused():
     assert filled({"get_input": "x"}, "get_input", {}, strict=False) is None
-    with pytest.raises(LookupError):
+    with pytest.raises(CloudFault, match="x"):
         filled({"get_input": "x"}, "get_input", {}, strict=True)
 
 

@@ -11,7 +11,9 @@ from hearth.cloud import CloudFault
 from hearth.model.problem import Rejected
 from hearth.model.state import Action
 from hearth.resources.base import Failed, Later, Ready, Users
+from hearth.resources.heat import queues
 from hearth.resources.heat.signed_url import signature
+from tests.resources.driver import drive
 from tests.resources.fake import context_of
 
 HANDLE = "OS::Heat::WaitConditionHandle"
@@ -49,6 +51,18 @@ class Desk(Users):
     async def token(self, user_id, password):
         assert self.users[user_id][0] == password
         return f"token-of-{user_id}"
+
+
+class Guests(Desk):
+    """Users with the cloud of the test."""
+
+    def __init__(self, cloud):
+        super().__init__()
+        self.their_cloud = cloud
+
+    async def cloud(self, user_id, password):
+        assert self.users[user_id] == (password, True)
+        return self.their_cloud
 
 
 def run(ctx, action):
@@ -124,11 +138,83 @@ def test_a_password_for_the_native_api():
     assert signal["project_id"] == "users"
 
 
-def test_queues_are_refused_in_plain_words_and_nothing_needs_nothing():
-    with pytest.raises(CloudFault, match="messaging"):
-        handle("ZAQAR_SIGNAL")
+def test_without_signals_a_handle_needs_no_user_and_its_condition_no_signal():
     ctx = handle("NO_SIGNAL")
     assert ctx.users.users == {}
+
+    def condition(silent):
+        transport = "NO_SIGNAL" if silent else "TOKEN_SIGNAL"
+        found = context_of(
+            "OS::Heat::WaitCondition",
+            {"handle": "h", "timeout": 5, "count": 2},
+            read_properties={"h": {"signal_transport": transport}}.get,
+            read_metadata=nothing,
+        )
+        run(found, Action.CREATE)
+        return asyncio.run(found.kind.wait(found))
+
+    async def nothing(_):
+        return {}
+
+    assert condition(silent=True) == Ready({"1": {"data": None}, "2": {"data": None}})
+    assert isinstance(condition(silent=False), Later)
+
+
+@pytest.mark.parametrize("transport", ["TOKEN_SIGNAL", "ZAQAR_SIGNAL", "HEAT_SIGNAL"])
+def test_what_a_client_needs_is_null_where_a_token_is_all(transport):
+    async def story(driver):
+        users = Guests(driver.cloud)
+        ctx = await driver.create(HANDLE, {"signal_transport": transport}, users=users)
+        return json.loads(ctx.kind.recordable(ctx)["signal"])
+
+    found = drive(story)
+    keys = {"username", "user_id", "password", "auth_url", "project_id", "domain_id", "region_name"}
+    more = {"ZAQAR_SIGNAL": {"queue_id"}, "HEAT_SIGNAL": {"alarm_url"}}
+    assert (found and found.keys()) == (keys | more[transport] if transport in more else None)
+
+
+def test_messages_in_a_queue_are_signals_each_once():
+    async def story(driver):
+        users = Guests(driver.cloud)
+        ctx = await driver.create(HANDLE, {"signal_transport": "ZAQAR_SIGNAL"}, users=users)
+        queue = json.loads(ctx.kind.recordable(ctx)["signal"])["queue_id"]
+        assert await ctx.kind.collect(ctx) is None
+        for body in ({}, {"id": "x", "data": 7}, {"colour": "red"}, "text"):
+            await queues.post(driver.cloud, queue, body)
+        first = await ctx.kind.collect(ctx)
+        again = await ctx.kind.collect(ctx)  # a crash came before the first was stored
+        assert first == again
+        ctx.metadata, ctx.data = first.metadata, {**ctx.data, **first.data}
+        assert await ctx.kind.collect(ctx) is None
+        assert list(driver.running.cloud.store.all("messaging.messages")) == []
+        await queues.post(driver.cloud, queue, {"status": "FAILURE", "reason": "no disk"})
+        last = await ctx.kind.collect(ctx)
+        await driver.delete_all()
+        return first, last, driver.left(), users.users
+
+    first, last, left, users = drive(story)
+    assert {ident: one["data"] for ident, one in first.metadata.items()} == {"1": None, "x": 7}
+    assert (*first.earlier, first.reason) == (
+        "Signal: status:SUCCESS reason:Signal 1 received",
+        "Signal: status:SUCCESS reason:Signal 2 received",
+    )
+    assert last.metadata.keys() == {"1", "x", "3"}
+    assert last.reason == "Signal: status:FAILURE reason:no disk"
+    assert (left, users) == ({}, {})
+
+
+def test_a_message_that_is_no_signal_is_dropped():
+    async def story(driver):
+        users = Guests(driver.cloud)
+        ctx = await driver.create(HANDLE, {"signal_transport": "ZAQAR_SIGNAL"}, users=users)
+        await queues.post(driver.cloud, ctx.data["queue_id"], [1])
+        done = await ctx.kind.collect(ctx)
+        ctx.data = {**ctx.data, **done.data}
+        assert await ctx.kind.collect(ctx) is None
+        return done, list(driver.running.cloud.store.all("messaging.messages"))
+
+    done, left = drive(story)
+    assert (done.metadata, done.reason, done.earlier, left) == ({}, None, (), [])
 
 
 def test_without_a_domain_for_users_the_handle_says_so():
@@ -152,7 +238,7 @@ def test_a_signal_fills_in_what_is_missing():
     assert first.metadata == {
         "1": {"data": None, "reason": "Signal 1 received", "status": "SUCCESS"}
     }
-    assert first.reason == "status:SUCCESS reason:Signal 1 received"
+    assert first.reason == "Signal: status:SUCCESS reason:Signal 1 received"
     again = replace(ctx, metadata=first.metadata)
     second = again.kind.signal(again, {"id": "1", "status": "FAILURE", "reason": "no"})
     assert second.metadata["1"]["status"] == "FAILURE"

@@ -175,7 +175,7 @@ PARAMETER = lenient(
 CONFIG: dict[str, Shape] = {
     "id": TEXT,
     "name": MAYBE_TEXT,
-    "group": TEXT,
+    "group": MAYBE_TEXT,
     "config": ANY,
     "inputs": several(FREE),
     "outputs": several(FREE),

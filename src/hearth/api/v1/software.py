@@ -10,7 +10,6 @@ from typing import Any
 from hearth.model.problem import HTTPBadRequest, Invalid, Problem, Rejected
 from hearth.model.span import Span
 from hearth.resources.heat import software_io
-from hearth.resources.heat.software_io import UNGROUPED
 from hearth.service.software_configs import ConfigRequest
 from hearth.service.software_deployments import DeploymentRequest
 from hearth.template.walk import too_deep
@@ -25,7 +24,7 @@ def config(data: Mapping[str, Any]) -> ConfigRequest:
     fields = _Fields(data)
     found = ConfigRequest(
         name=fields.text("name"),
-        group=fields.text("group") or UNGROUPED,
+        group=fields.text("group"),
         config=fields.value("config"),
         inputs=software_io.inputs(fields.value("inputs"), Span(path="inputs"), fields.problems),
         outputs=software_io.outputs(fields.value("outputs"), Span(path="outputs"), fields.problems),

@@ -4,6 +4,7 @@ from hearth.cloud.fault import CloudFault
 from hearth.model.problem import Rejected
 from hearth.resources.base import Failed
 
+TIMED_OUT = "Timed out"
 LASTING_TYPES = frozenset({"GatewayConflictWithAllocationPools"})
 LASTING_WORDS = ("Multiple possible networks found",)
 """Conflicts (409) of a request with itself: no other resource can end them, so no retry helps."""

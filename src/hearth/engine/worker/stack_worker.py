@@ -9,6 +9,7 @@ from typing import Any, Protocol, assert_never
 
 from hearth.engine.worker import life_log
 from hearth.engine.worker.committer import Committer
+from hearth.engine.worker.failure import TIMED_OUT
 from hearth.engine.worker.inbox import Inbox
 from hearth.engine.worker.known.access import Access
 from hearth.engine.worker.known.commits import Commits, answer
@@ -266,7 +267,7 @@ class StackWorker:
             if traversal.out_of_time():
                 for _ in range(3):  # what is broken off shows before the stack's failure
                     await asyncio.sleep(0)
-                self._operation.ending.fail("Timed out")
+                self._operation.ending.fail(TIMED_OUT)
         return True
 
     def _ended(self, task: NodeTask, outcome: Outcome | None) -> None:

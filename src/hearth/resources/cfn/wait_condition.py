@@ -29,7 +29,7 @@ class SignedHandle(SignedSignal):
         if details["Status"] not in STATUSES:
             raise Rejected([StackValidationFailed(None, "Metadata format invalid")])
         entry = {name: details[name] for name in KEYS}
-        reason = f"status:{entry['Status']} reason:{entry['Reason']}"
+        reason = f"Signal: status:{entry['Status']} reason:{entry['Reason']}"
         return SignalResult({**ctx.metadata, str(details["UniqueId"]): entry}, reason=reason)
 
 

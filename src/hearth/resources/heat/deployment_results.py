@@ -30,7 +30,7 @@ class Results:
         if self.status is Status.COMPLETE:
             return f"deployment {deployment_id} succeeded"
         code = self.output_values.get(STATUS_CODE)
-        ended = f" ({code})" if _failed(code) else ""
+        ended = f" ({code})" if _failed(code) and self.reason == _exited(code) else ""
         return f"deployment {deployment_id} failed{ended}"
 
 
@@ -44,8 +44,7 @@ def results_of(sent: Mapping[str, Any] | None, outputs: Iterable[Mapping[str, An
     values = {name: told.get(name) for name in ALWAYS}
     reasons = []
     if _failed(code := values[STATUS_CODE]):
-        words = f"Deployment exited with non-zero status code: {code}"
-        reasons.append(f"{STATUS_CODE} : {words}")
+        reasons.append(_exited(code))
     for output in outputs:
         name = output["name"]
         if name in told:
@@ -55,6 +54,11 @@ def results_of(sent: Mapping[str, Any] | None, outputs: Iterable[Mapping[str, An
     if reasons:
         return Results(Status.FAILED, ", ".join(reasons), values)
     return Results(Status.COMPLETE, RECEIVED, values)
+
+
+def _exited(code: Any) -> str:
+    """Return the reason of a failure by the exit code alone."""
+    return f"{STATUS_CODE} : Deployment exited with non-zero status code: {code}"
 
 
 def _failed(code: Any) -> bool:

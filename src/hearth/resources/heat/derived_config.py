@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
+from hearth.cloud.fault import CloudFault
 from hearth.resources.base import ResourceContext
 from hearth.resources.heat.signed_url import signed_url
 from hearth.resources.heat.software_io import UNGROUPED
@@ -45,12 +46,13 @@ def replacing_inputs(source: Mapping[str, Any] | None) -> list[str]:
 def filled(config: Any, key: str, values: Mapping[str, Any], *, strict: bool) -> Any:
     """Return a configuration with each `{key: NAME}` replaced by the value of that input.
 
-    Raises LookupError if `strict` and there is no such input; otherwise its value is None.
+    Raises CloudFault if `strict` and there is no such input; otherwise its value is None.
     """
     match config:
         case {**only} if len(only) == 1 and isinstance(name := only.get(key), str):
             if strict and name not in values:
-                raise LookupError(f"{name} is not an input of the deployment")
+                words = f"The Parameter ({name}) was not provided."
+                raise CloudFault("orchestration", 400, "UserParameterMissing", words)
             return values.get(name)
         case Mapping():
             return {one: filled(inner, key, values, strict=strict) for one, inner in config.items()}

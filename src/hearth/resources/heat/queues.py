@@ -4,6 +4,7 @@ They are used with the credentials of the resource's own user. Source: spec/soft
 """
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from hearth.cloud.contract import Cloud, Response
@@ -15,7 +16,7 @@ from hearth.resources.lookup import CLIENT
 
 MESSAGES = "messaging"
 TTL_S = 3600
-POPPED_MAX = 20  # messages at a time, as many as the service gives at most
+LISTED_MAX = 20  # messages at a time, as many as the service gives at most
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 GONE = (401, 404)  # the answers of Keystone and Zaqar when the user or the queue is deleted
 
@@ -51,17 +52,18 @@ async def post(cloud: Cloud, name: str, document: Any) -> None:
     await _call(cloud, "POST", name, "/messages", json=messages)
 
 
-async def pop(ctx: ResourceContext, name: str) -> list[Any]:
-    """Return the bodies of the oldest messages, which are deleted from the queue."""
-    answer = await _call(await own_cloud(ctx), "DELETE", name, f"/messages?pop={POPPED_MAX}")
-    return [message["body"] for message in (answer.body or {}).get("messages", ())]
+async def messages_in(ctx: ResourceContext, name: str) -> dict[str, Any]:
+    """Return the bodies of the oldest messages by their ids; they stay in the queue."""
+    path = f"/messages?echo=true&limit={LISTED_MAX}"
+    answer = await _call(await own_cloud(ctx), "GET", name, path)
+    listed = (answer.body or {}).get("messages", ())
+    return {str(message["id"]): message["body"] for message in listed}
 
 
-async def oldest(ctx: ResourceContext, name: str) -> Any:
-    """Return the body of the oldest message, which stays in the queue; None if there is none."""
-    answer = await _call(await own_cloud(ctx), "GET", name, "/messages?limit=1&echo=true")
-    messages = (answer.body or {}).get("messages", ())
-    return messages[0]["body"] if messages else None
+async def drop_messages(ctx: ResourceContext, name: str, ids: Sequence[str]) -> None:
+    """Delete messages from a queue."""
+    if ids:
+        await _call(await own_cloud(ctx), "DELETE", name, f"/messages?ids={','.join(ids)}")
 
 
 async def _call(cloud: Cloud, method: str, name: str, path: str = "", **more: Any) -> Response:

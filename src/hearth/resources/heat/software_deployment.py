@@ -23,6 +23,7 @@ from hearth.resources.base import (
 )
 from hearth.resources.capabilities import ReportsResults
 from hearth.resources.deployments import Deployments, Run
+from hearth.resources.heat import queues
 from hearth.resources.heat.derived_config import (
     WITH_KEYS,
     WITH_USER,
@@ -33,7 +34,6 @@ from hearth.resources.heat.derived_config import (
 )
 from hearth.resources.heat.objects import drop_object as delete_object
 from hearth.resources.heat.objects import make_signal_object, signal_in
-from hearth.resources.heat.queues import drop_queue, make_queue, oldest, pop, queue_name
 from hearth.resources.heat.stack_user import StackUser
 from hearth.schema import LIST, MAP, STRING, AllowedValues, Attr, Prop, Support
 
@@ -124,9 +124,10 @@ class SoftwareDeployment(ReportsResults, StackUser):
         if transport in WITH_KEYS:
             made |= (await self.make_keys(ctx)).data
         elif transport == "ZAQAR_SIGNAL":
-            made["queue"] = queue_name(ctx)
-            await make_queue(ctx, queue_name(ctx))
-            await pop(ctx, queue_name(ctx))  # the results of the run before
+            made["queue"] = name = queues.queue_name(ctx)
+            await queues.make_queue(ctx, name)
+            before = await queues.messages_in(ctx, name)  # the results of earlier runs
+            await queues.drop_messages(ctx, name, [*before])
         elif transport == "TEMP_URL_SIGNAL" and "signal_url" not in ctx.data:
             made |= await make_signal_object(ctx)
         return Made(data=made)
@@ -186,7 +187,7 @@ class SoftwareDeployment(ReportsResults, StackUser):
         if "object_name" in data:
             await delete_object(ctx, data["container"], data["object_name"])
         if "queue" in data:
-            await drop_queue(ctx, data["queue"])
+            await queues.drop_queue(ctx, data["queue"])
         return Made(data=dict.fromkeys(("config_id", "next_config", "object_name", "queue")))
 
     async def drop_user(self, ctx: ResourceContext) -> Made:
@@ -248,7 +249,8 @@ class SoftwareDeployment(ReportsResults, StackUser):
     async def _fetched(self, ctx: ResourceContext, after: float) -> Any:
         """Return the results that lie in an object or a queue, or None."""
         if ctx.given("signal_transport") == "ZAQAR_SIGNAL":
-            return await oldest(ctx, ctx.data["queue"])
+            messages = await queues.messages_in(ctx, ctx.data["queue"])
+            return next(iter(messages.values()), None)
         return await signal_in(ctx, ctx.data["container"], ctx.data["object_name"], after=after)
 
     async def _server_is_gone(self, ctx: ResourceContext) -> bool:

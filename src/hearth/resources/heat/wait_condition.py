@@ -19,6 +19,7 @@ from hearth.resources.base import (
 from hearth.schema import INTEGER, NUMBER, STRING, Attr, Prop, Range, Support
 
 LOOK_AGAIN_S = 1.0
+SILENT = "silent"  # key of private data: the handle takes no signals
 
 
 class CountsSignals(ResourceType):
@@ -42,8 +43,14 @@ class CountsSignals(ResourceType):
         return self.create_steps(ctx) if self.count in ctx.changed else ()
 
     async def begin(self, ctx: ResourceContext) -> Made:
-        """Nothing to make: what counts is in the handle."""
-        return Made(physical_id=ctx.physical_id or ctx.physical_name)
+        """Nothing to make: what counts is in the handle, unless that takes no signals."""
+        reference = str(ctx.properties[self.handle])
+        handle = None if ctx.read_properties is None else ctx.properties_of(reference)
+        silent = (handle or {}).get("signal_transport") == "NO_SIGNAL"
+        return Made(
+            physical_id=ctx.physical_id or ctx.physical_name,
+            data={SILENT: "yes"} if silent else {},
+        )
 
     async def wait(self, ctx: ResourceContext) -> Progress:
         """Whether enough signals are there, one of them tells of a failure, or time is over."""
@@ -60,7 +67,10 @@ class CountsSignals(ResourceType):
         return Later(min(LOOK_AGAIN_S, left_s + 0.01))
 
     async def signals(self, ctx: ResourceContext) -> Mapping[str, Mapping[str, Any]]:
-        """The signals that the handle has, by id."""
+        """The signals that the handle has, by id; if it takes none, as many as are waited for."""
+        if SILENT in ctx.data:
+            count = int(ctx.given(self.count) or 1)
+            return {str(number): {"data": None} for number in range(1, count + 1)}
         found = await ctx.metadata_of(str(ctx.properties[self.handle]))
         return {
             ident: {name.lower(): value for name, value in one.items()}

@@ -2,13 +2,15 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
-from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
 from hearth.model.problem import Rejected, RequestLimitExceeded, StackValidationFailed
 from hearth.resources.base import Made, ResourceContext, SignalResult, Step
 from hearth.resources.capabilities import CollectsSignals
+from hearth.resources.heat import queues
 from hearth.resources.heat.objects import OBJECTS, drop_object, make_signal_object
 from hearth.resources.heat.signed_url import native_url, signed_url
 from hearth.resources.heat.stack_user import StackUser, users_of
@@ -64,13 +66,15 @@ class WaitConditionHandle(CollectsSignals, StackUser):
             case "TEMP_URL_SIGNAL":
                 return (Step("object", self.make_object),)
             case "ZAQAR_SIGNAL":
-                return (Step("queue", self.no_queue),)
+                return (*self.user_steps(ctx), Step("queue", self.make_queue))
             case _:
                 return (*self.user_steps(ctx), Step("token", self.make_token))
 
     def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         objects = (Step("drop-object", self.drop_object),) if "object_name" in ctx.data else ()
-        return (*objects, *self.drop_user_steps(ctx))
+        queued = ctx.given("signal_transport") == "ZAQAR_SIGNAL" and ctx.data.get("user_id")
+        queue = (Step("drop-queue", self.drop_queue),) if queued else ()
+        return (*objects, *queue, *self.drop_user_steps(ctx))
 
     async def begin(self, ctx: ResourceContext) -> Made:
         """Nothing to make beyond what is made already."""
@@ -93,10 +97,16 @@ class WaitConditionHandle(CollectsSignals, StackUser):
         """Create the object into which servers put signals, and the URL for that."""
         return Made(physical_id=ctx.physical_name, data=await make_signal_object(ctx))
 
-    async def no_queue(self, ctx: ResourceContext) -> Made:
-        """Queues are refused: no messaging service is spoken to yet."""
-        words = "ZAQAR_SIGNAL needs the messaging service, which is not available here."
-        raise CloudFault("messaging", 400, "ResourceTypeUnavailable", words)
+    async def make_queue(self, ctx: ResourceContext) -> Made:
+        """Make the queue that signals are put into."""
+        name = queues.queue_name(ctx)
+        await queues.make_queue(ctx, name)
+        return Made(physical_id=ctx.physical_name, data={"queue_id": name})
+
+    async def drop_queue(self, ctx: ResourceContext) -> Made:
+        """Delete the queue, also one whose making was not answered."""
+        await queues.drop_queue(ctx, queues.queue_name(ctx))
+        return Made(data={"queue_id": None})
 
     async def drop_object(self, ctx: ResourceContext) -> Made:
         """Delete the object, and the container if that was the last one."""
@@ -104,7 +114,9 @@ class WaitConditionHandle(CollectsSignals, StackUser):
         return Made(data={"object_name": None, "signal_url": None})
 
     async def collect(self, ctx: ResourceContext) -> SignalResult | None:
-        """The signal that lies in the object, if there is one."""
+        """The signals that lie in the object or in the queue, if there are any."""
+        if "queue_id" in ctx.data:
+            return await self.collect_messages(ctx, ctx.data["queue_id"])
         if "object_name" not in ctx.data:
             return None
         path = f"/{segment(ctx.data['container'])}/{segment(ctx.data['object_name'])}"
@@ -117,6 +129,24 @@ class WaitConditionHandle(CollectsSignals, StackUser):
             return None
         signalled = self.signal(ctx, details)
         return SignalResult(signalled.metadata, {"collected": stamp}, signalled.reason)
+
+    async def collect_messages(self, ctx: ResourceContext, queue: str) -> SignalResult | None:
+        """The new messages as signals. They are deleted at the next look, when they are stored."""
+        found = await queues.messages_in(ctx, queue)
+        stored = json.loads(ctx.data.get("collected", "[]"))
+        await queues.drop_messages(ctx, queue, [one for one in found if one in stored])
+        new = {ident: body for ident, body in found.items() if ident not in stored}
+        if not new:
+            return None
+        reasons = []
+        for body in new.values():
+            with suppress(Rejected):  # it is not stored
+                signalled = self.signal(ctx, body)
+                ctx = replace(ctx, metadata=signalled.metadata or {})
+                reasons.append(str(signalled.reason))
+        last = reasons.pop() if reasons else None
+        data = {"collected": json.dumps(list(new))}
+        return SignalResult(ctx.metadata, data, last, earlier=tuple(reasons))
 
     def signal(self, ctx: ResourceContext, details: Any) -> SignalResult:
         details = {} if details is None else details
@@ -135,7 +165,7 @@ class WaitConditionHandle(CollectsSignals, StackUser):
         }
         if entry["status"] not in STATUSES:
             raise Rejected([StackValidationFailed(None, "Metadata format invalid")])
-        reason = f"status:{entry['status']} reason:{entry['reason']}"
+        reason = f"Signal: status:{entry['status']} reason:{entry['reason']}"
         return SignalResult({**ctx.metadata, ident: entry}, reason=reason)
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
@@ -168,8 +198,8 @@ def _too_much(what: str, most: int) -> Rejected:
     return Rejected([RequestLimitExceeded(None, words)])
 
 
-def signal_of(ctx: ResourceContext) -> dict[str, Any]:
-    """What a client of the chosen transport needs."""
+def signal_of(ctx: ResourceContext) -> dict[str, Any] | None:
+    """Return what a client of the chosen transport needs; None if a token is all."""
     data = ctx.data
     match ctx.given("signal_transport"):
         case "CFN_SIGNAL":
@@ -177,17 +207,23 @@ def signal_of(ctx: ResourceContext) -> dict[str, Any]:
         case "TEMP_URL_SIGNAL":
             return {"alarm_url": data.get("signal_url")}
         case "HEAT_SIGNAL":
-            return {
-                "alarm_url": native_url(ctx),
-                "username": ctx.physical_name,
-                "user_id": data.get("user_id"),
-                "password": data.get("password"),
-                "auth_url": ctx.stack.identity_url,
-                "project_id": ctx.stack.user_project_id or ctx.stack.project_id,
-                "domain_id": None,
-                "region_name": ctx.stack.region,
-            }
+            return {**_credentials(ctx), "alarm_url": native_url(ctx)}
+        case "ZAQAR_SIGNAL":
+            return {**_credentials(ctx), "queue_id": data.get("queue_id")}
         case "NO_SIGNAL":
             return {}
         case _:
-            return {"alarm_url": data.get("endpoint"), "token": data.get("token")}
+            return None
+
+
+def _credentials(ctx: ResourceContext) -> dict[str, Any]:
+    data, stack = ctx.data, ctx.stack
+    return {
+        "username": ctx.physical_name,
+        "user_id": data.get("user_id"),
+        "password": data.get("password"),
+        "auth_url": stack.identity_url,
+        "project_id": stack.user_project_id or stack.project_id,
+        "domain_id": None if ctx.users is None else ctx.users.domain_id,
+        "region_name": stack.region,
+    }

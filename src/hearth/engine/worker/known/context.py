@@ -144,7 +144,8 @@ async def _collected(owned: OwnedStack, record: Record) -> Mapping[str, Any] | N
     owned.memory.note_metadata(record.id, done.metadata)
     if done.data:
         owned.memory.note_data(record.id, done.data)
-    if done.reason is not None:
-        owned.memory.event(record, record.status, done.reason, action="SIGNAL")
+    for reason in (*done.earlier, done.reason):
+        if reason is not None:
+            owned.memory.event(record, record.status, reason, action="SIGNAL")
     owned.host.wake()
     return done.metadata

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from hearth.cloud.fault import CloudFault
 from hearth.engine.core.graph import Key, NodeKind
 from hearth.engine.core.record import Record
-from hearth.engine.worker.failure import ResourceFailure, Stopped, Superseded, failure_of
+from hearth.engine.worker.failure import TIMED_OUT, ResourceFailure, Stopped, Superseded, failure_of
 from hearth.engine.worker.known.owned import OwnedStack
 from hearth.engine.worker.node import walk
 from hearth.engine.worker.node.attempt import Attempt
@@ -116,7 +116,7 @@ class NodeTask:
         except Superseded:
             pass
         except Stopped as why:
-            attempt.end_badly(attempt.record, f"{attempt.doing} aborted ({why})")
+            attempt.end_badly(attempt.record, f"{attempt.doing} aborted ({self._why(str(why))})")
         except Exception as problem:
             if is_outage(problem):  # the stack is taken up from its rows again
                 self._owned.host.break_off(problem)
@@ -131,6 +131,14 @@ class NodeTask:
             self._report(self, outcome)
         except Exception as problem:
             self._owned.host.break_off(problem)
+
+    def _why(self, why: str) -> str:
+        """Return why the task was stopped, in the words of Heat for a deadline."""
+        if why != TIMED_OUT:
+            return why
+        record, stack = self.attempt.record, self._owned.memory.stack
+        task = f"{self.attempt.doing.value.lower()} from {record.type.rpartition('::')[2]}"
+        return f'Task {task} "{record.name}" Stack "{stack.name}" [{stack.id}] {why}'
 
     async def _driven(self) -> Outcome | None:
         """Drive the node; if it is stopped, let its type note that nobody waits any more."""

@@ -10,6 +10,7 @@ from hearth.engine.core import graph as graphs
 from hearth.engine.core import walk as walks
 from hearth.engine.core.graph import Graph, Key, Node, NodeKind, State
 from hearth.engine.core.record import Record
+from hearth.engine.worker.failure import TIMED_OUT
 from hearth.engine.worker.known.owned import OwnedStack
 from hearth.engine.worker.node import immediate, walk
 from hearth.engine.worker.node.outcome import Done, Failed, Outcome, Removed
@@ -149,11 +150,11 @@ class Traversal:
             if node.state is not State.PLANNED or node.waiting:
                 continue
             if not left % 100 and self.out_of_time():
-                self._ending.fail("Timed out")
+                self._ending.fail(TIMED_OUT)
                 return
             self._start(node)
         if self._hooks and self.out_of_time():
-            self._ending.fail("Timed out")
+            self._ending.fail(TIMED_OUT)
         if self.ready:
             self._owned.host.wake()
 
@@ -292,5 +293,5 @@ class Traversal:
             return False
         self.late = True
         for task in self._tasks.values():
-            task.stop("Timed out")
+            task.stop(TIMED_OUT)
         return not self._aim.over
