@@ -1,4 +1,4 @@
-"""Templates and environments in one style, without a change of their meaning.
+"""The formatter: templates and environments in one style, without a change of their meaning.
 
 Source: docs/fmt.md.
 """

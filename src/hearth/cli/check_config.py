@@ -19,7 +19,7 @@ from hearth.store.database import shown_url
 
 
 def run(configs: Sequence[Path], role: str) -> int:
-    """Print it; return 0 if the configuration is valid, else 1. No connection is made."""
+    """Print the effective configuration; return 0 if it is valid, else 1. Connects to nothing."""
     try:
         configuration = read(configs)
         conf = configuration.conf

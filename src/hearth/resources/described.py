@@ -61,7 +61,7 @@ def _row(rtype: ResourceType) -> Row:
 
 
 def key_in_full(rtype: ResourceType) -> str:
-    """Return what the key is, and with which properties there is none."""
+    """Return the intent key in words, and the properties for which there is no key."""
     words = rtype.key_in_words()
     if not rtype.keyless_with:
         return words

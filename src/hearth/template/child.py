@@ -1,4 +1,4 @@
-"""A nested template as a resource type: its parameters are properties, its outputs attributes.
+"""Nested templates as resource types: their parameters are properties, their outputs attributes.
 
 Source: spec/hot.md, section 10; spec/groups-and-nesting.md, section 2.
 """

@@ -1,4 +1,8 @@
-"""YAML or JSON text to nodes that know their place.
+"""From YAML or JSON text to nodes that have their place.
+
+The events come from the C parser. Building light nodes from them costs a third of composing
+PyYAML's nodes, allows limits while a document is read, and never recurses. Scalars follow YAML 1.1,
+except that dates stay text; map keys become text. Source: spec/hot.md, section 1.
 
 The events come from the C parser; building our own light nodes from them costs a third of what
 composing PyYAML's does, lets limits stop a document while it is read, and never recurses. Scalars
@@ -74,7 +78,7 @@ class Node:
         return value
 
     def span(self, file: str, path: str = "") -> Span:
-        """This place, as part of a file."""
+        """The place of this node, as part of a file."""
         return Span(file, self.line, self.column, path)
 
     def key_span(self, file: str, path: str = "") -> Span:

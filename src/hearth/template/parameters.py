@@ -109,7 +109,7 @@ class ParameterValue:
 
 
 def _of_text(constraint: Constraint, kind: ParameterType) -> bool:
-    """The constraints on the parsed value."""
+    """Return the constraints on the parsed value."""
     return kind is ParameterType.JSON and isinstance(constraint, Length)
 
 

@@ -1,4 +1,7 @@
-"""Nodes to one syntax tree for HOT and CFN.
+"""From nodes to one syntax tree for HOT and CFN.
+
+An error in an expression stays in the tree, because its branch may never be selected. All other
+errors are reported at once. Source: spec/hot.md, sections 3, 5, 6, 7.
 
 An error in an expression stays in the tree, because its branch may never be selected. All other
 errors are reported at once. Source: spec/hot.md, sections 3, 5, 6, 7.
@@ -473,8 +476,9 @@ class _Parser:
             self.steps.pop()
 
     def outer(self) -> str:
-        """Return the condition function around the current one: its name is the whole path in the
-        error of a removed function [cond-removed-fn].
+        """Return the condition function around the current one, or None.
+
+        Its name is the whole path in the error of a removed function [cond-removed-fn].
         """
         names = [step for step in self.steps[:-1] if isinstance(step, str)]
         return names[-1] if names else ""

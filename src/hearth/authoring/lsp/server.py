@@ -62,7 +62,7 @@ WATCHED = "**/*.{yaml,yml,template,json}"
 
 
 class HearthServer(LanguageServer):
-    """The server of one editor."""
+    """The language server of one editor."""
 
     protocol: Protocol
 

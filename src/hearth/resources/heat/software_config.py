@@ -1,4 +1,6 @@
-"""Software configurations: what a deployment will do on a server, kept by the service itself.
+"""Software configurations: what a deployment does on a server, stored by the service itself.
+
+Hearth creates them through its own API, as any user would, and finds them there by name.
 
 They are made over its API, as by any user: whoever looks finds them there under the generated name.
 """
@@ -16,7 +18,7 @@ _ENTRIES["replace_on_change"] = replace(INPUT["replace_on_change"], default=Fals
 
 
 class SoftwareConfig(CollectionResource):
-    """A configuration for servers, as text for a tool. It cannot be changed."""
+    """A configuration for servers, as text for a configuration tool. It cannot be changed."""
 
     type_name = "OS::Heat::SoftwareConfig"
     support = Support(version="2014.1")
@@ -38,7 +40,7 @@ class SoftwareConfig(CollectionResource):
 
 
 class StructuredConfig(SoftwareConfig):
-    """A configuration for servers, as a map for a tool. It cannot be changed."""
+    """A configuration for servers, as a map for a configuration tool. It cannot be changed."""
 
     type_name = "OS::Heat::StructuredConfig"
     properties = {**SoftwareConfig.properties, "config": Prop(MAP, "A map for the tool.")}

@@ -22,7 +22,7 @@ KEYS = frozenset({"id", "data", "reason", "status"})
 
 
 class WaitConditionHandle(CollectsSignals, StackUser):
-    """Receives signals and keeps them in its metadata, for wait conditions to count."""
+    """Receives signals and stores them in its metadata, where wait conditions count them."""
 
     type_name = "OS::Heat::WaitConditionHandle"
     support = Support(version="2014.2")
@@ -73,24 +73,24 @@ class WaitConditionHandle(CollectsSignals, StackUser):
         return (*objects, *self.drop_user_steps(ctx))
 
     async def begin(self, ctx: ResourceContext) -> Made:
-        """Nothing to make beyond what is made already."""
+        """Return the physical id; the earlier steps created the rest."""
         return Made(physical_id=ctx.physical_name, metadata={})
 
     async def make_token(self, ctx: ResourceContext) -> Made:
-        """Get the token that signals are to carry."""
+        """Create the token for the client that sends the signals."""
         token = await users_of(ctx).token(ctx.data["user_id"], ctx.data["password"])
         return Made(
             physical_id=ctx.physical_name, data={"token": token, "endpoint": native_url(ctx)}
         )
 
     async def sign(self, ctx: ResourceContext) -> Made:
-        """Make the signed URL; it stays the same from then on."""
+        """Create the signed URL; it never changes."""
         data = ctx.data
         url = signed_url(ctx, data["access_key"], data["secret_key"], "waitcondition")
         return Made(physical_id=ctx.physical_name, data={"ec2_signed_url": url})
 
     async def make_object(self, ctx: ResourceContext) -> Made:
-        """Make the object that signals are put into, and the URL for that."""
+        """Create the object that receives the signals, and its temporary URL."""
         container, name = ctx.stack.id, ctx.physical_name
         key = await temporary_url_key(ctx)
         path = f"/{segment(container)}"
@@ -105,7 +105,7 @@ class WaitConditionHandle(CollectsSignals, StackUser):
         )
 
     async def no_queue(self, ctx: ResourceContext) -> Made:
-        """Queues are refused: no messaging service is spoken to yet."""
+        """Raise CloudFault: signals through a queue are not supported yet."""
         words = "ZAQAR_SIGNAL needs the messaging service, which is not available here."
         raise CloudFault("messaging", 400, "ResourceTypeUnavailable", words)
 
@@ -115,7 +115,7 @@ class WaitConditionHandle(CollectsSignals, StackUser):
         return Made(data={"object_name": None, "signal_url": None})
 
     async def collect(self, ctx: ResourceContext) -> SignalResult | None:
-        """The signal that lies in the object, if there is one."""
+        """Return the result of a new signal in the object, or None."""
         if "object_name" not in ctx.data:
             return None
         path = f"/{segment(ctx.data['container'])}/{segment(ctx.data['object_name'])}"
@@ -180,7 +180,7 @@ def _too_much(what: str, most: int) -> Rejected:
 
 
 def signal_of(ctx: ResourceContext) -> dict[str, Any]:
-    """What a client of the chosen transport needs."""
+    """Return the data that a client of the chosen transport needs."""
     data = ctx.data
     match ctx.given("signal_transport"):
         case "CFN_SIGNAL":

@@ -27,12 +27,12 @@ _user = StackUser()
 
 
 def wanted(ctx: ResourceContext) -> bool:
-    """Whether the server takes software deployments."""
+    """Return whether the server accepts software deployments."""
     return bool(ctx.given("user_data_format") == "SOFTWARE_CONFIG")
 
 
 def steps(ctx: ResourceContext) -> tuple[Step, ...]:
-    """Make what the transport needs, then the metadata."""
+    """Return the steps that create what the transport needs and then write the metadata."""
     if not wanted(ctx):
         return ()
     before: tuple[Step, ...] = ()
@@ -49,7 +49,7 @@ def steps(ctx: ResourceContext) -> tuple[Step, ...]:
 
 
 def change_steps(ctx: ResourceContext) -> tuple[Step, ...]:
-    """The same after an update; an object that nobody polls any more goes first."""
+    """Return the steps of an update; they first delete an object that is no longer polled."""
     data = ctx.data
     there = (data.get("metadata_container"), data.get("metadata_object"))
     polled = ctx.given("software_config_transport") == "POLL_TEMP_URL"
@@ -58,13 +58,13 @@ def change_steps(ctx: ResourceContext) -> tuple[Step, ...]:
 
 
 def drop_steps(ctx: ResourceContext) -> tuple[Step, ...]:
-    """Remove what the transport needed."""
+    """Return the steps that delete what the transport needed."""
     objects = (Step("drop-object", drop_object),) if "metadata_object" in ctx.data else ()
     return (*objects, *_user.drop_user_steps(ctx))
 
 
 async def stray_users(ctx: ResourceContext) -> list[str]:
-    """Users under the record's key that are not recorded, each with a prefix."""
+    """Return users with the record's key that are not recorded, each id with a prefix."""
     return [f"{USER}{ident}" for ident in await _user.orphans(ctx)] if wanted(ctx) else []
 
 
@@ -84,7 +84,7 @@ def let_in(ctx: ResourceContext) -> tuple[Step, ...]:
 
 
 async def write(ctx: ResourceContext) -> Made:
-    """The metadata document: that of the template, the section, and no deployment yet."""
+    """Write the metadata document: the template's metadata and the section of the agent."""
     text = document(ctx)
     if "metadata_object" in ctx.data:
         data = ctx.data
@@ -94,7 +94,7 @@ async def write(ctx: ResourceContext) -> Made:
 
 
 def document(ctx: ResourceContext) -> Body:
-    """What the guest reads; the keys of a former transport become null."""
+    """Return the document that the guest reads; the keys of a former transport become null."""
     given = dict(ctx.metadata.get(SECTION) or {})
     kind = COLLECTORS[str(ctx.given("software_config_transport") or "POLL_SERVER_CFN")]
     section: Body = {}
@@ -107,7 +107,7 @@ def document(ctx: ResourceContext) -> Body:
 
 
 def access(ctx: ResourceContext, kind: str) -> Body:
-    """What the agent needs for one way of getting the metadata."""
+    """Return what the agent needs for a transport, for example addresses and credentials."""
     data, stack = ctx.data, ctx.stack
     match kind:
         case "cfn":
@@ -133,7 +133,7 @@ def access(ctx: ResourceContext, kind: str) -> Body:
 
 
 async def make_object(ctx: ResourceContext) -> Made:
-    """Make the object that the guest polls, and the URL for that."""
+    """Create the object that the guest polls, and its temporary URL."""
     container, name = place(ctx)
     key = await temporary_url_key(ctx)
     await ctx.cloud.request(OBJECTS, "PUT", f"/{segment(container)}", idempotent=True)
@@ -146,7 +146,7 @@ async def make_object(ctx: ResourceContext) -> Made:
 
 
 def place(ctx: ResourceContext) -> tuple[str, str]:
-    """Container and name of the object that the guest polls."""
+    """Return container and name of the object that the guest polls."""
     given: dict[str, Any] = ctx.given("deployment_swift_data") or {}
     return given.get("container") or ctx.physical_name, given.get("object") or ctx.record_id
 
@@ -158,6 +158,6 @@ async def drop_object(ctx: ResourceContext) -> Made:
 
 
 async def no_queue(ctx: ResourceContext) -> Made:
-    """Queues are refused: no messaging service is spoken to yet."""
+    """Raise CloudFault: metadata through a queue is not supported yet."""
     words = "ZAQAR_MESSAGE needs the messaging service, which is not available here."
     raise CloudFault("messaging", 400, "ResourceTypeUnavailable", words)

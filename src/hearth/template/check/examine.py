@@ -1,4 +1,4 @@
-"""One template after the other, from the root down: `examine`."""
+"""The examination of templates, from the root down."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def examine(module: Module, *, alone: bool = False) -> list[Problem]:
 
 
 class _Template:
-    """The examination of one template."""
+    """The examination of one template of the tree."""
 
     def __init__(self, module: Module, report: Report, *, alone: bool) -> None:
         self.module = module
@@ -343,8 +343,9 @@ class _Template:
 
 
 def _together(sources: Sequence[ResourceSource]) -> bool:
-    """Return whether resources certainly exist at the same time: different conditions may exclude
-    each other.
+    """Return whether resources certainly exist at the same time.
+
+    If their conditions differ, they may exclude each other.
     """
     conditions = [json.dumps(frozen(one.condition)) for one in sources if one.condition is not None]
     return len(set(conditions)) < 2

@@ -33,7 +33,7 @@ REPEAT_VALUES_MAX = 500_000
 
 
 def map_merge(args: Any) -> Any:
-    """One map of many; later ones win."""
+    """Return one map that merges several; later entries win."""
     if isinstance(args, Unknown):
         return args
     if not isinstance(args, list):
@@ -51,7 +51,7 @@ def map_merge(args: Any) -> Any:
 
 
 def map_replace(args: Any) -> dict[str, Any]:
-    """A map with some keys and values replaced."""
+    """Return a map with some keys and values replaced."""
     if not isinstance(args, list) or len(args) != 2:
         raise EvaluationError("a list of a map and its replacements is needed")
     source, replacements = args
@@ -79,7 +79,7 @@ def map_replace(args: Any) -> dict[str, Any]:
 
 
 def list_concat(args: Any) -> Any:
-    """One list of many."""
+    """Return one list that joins several."""
     if isinstance(args, Unknown):
         return args
     if not isinstance(args, list):
@@ -97,7 +97,7 @@ def list_concat(args: Any) -> Any:
 
 
 def list_concat_unique(args: Any) -> Any:
-    """One list of many, with the first of equal items."""
+    """Return one list that joins several, without duplicates."""
     result: list[Any] = []
     seen: set[Any] = set()
     for item in list_concat(args):
@@ -258,7 +258,7 @@ def select(args: Any) -> Any:
 
 
 def member_list_to_map(args: Any) -> dict[str, str]:
-    """`.member.N.KEY=k` and `.member.N.VALUE=v` texts as a map."""
+    """Return a map of the texts `.member.N.KEY=k` and `.member.N.VALUE=v`."""
     key_name, value_name, items = args
     if not isinstance(key_name, str) or not isinstance(value_name, str):
         raise EvaluationError(f"two names are needed, not {key_name!r} and {value_name!r}")
