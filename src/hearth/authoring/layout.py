@@ -368,8 +368,6 @@ class _Layout:
 
         It is indented like the text after it, or like a block that ends here, if the comment had
         that indentation.
-
-        It goes with what follows, or with a block that ends here, if it stood as deep as that.
         """
         if self.flows:
             return self.flows[-1].inner

@@ -267,7 +267,7 @@ class ResourceType:
     def conflicts(
         self, properties: Mapping[str, Any], still_open: Collection[str] = ()
     ) -> Iterable[str | Violation]:
-        """Yield problems between properties; the properties in `still_open` have no value yet.
+        """Yield problems of properties that depend on each other.
 
         The properties in `still_open` have no value yet.
         """

@@ -1,8 +1,6 @@
 """Named constraints that need no cloud: addresses, domain names, times.
 
 Each function returns None if the value is valid, otherwise the error message.
-
-Each function returns None, or what is wrong with the value.
 """
 
 import ipaddress

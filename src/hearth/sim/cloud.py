@@ -2,9 +2,6 @@
 
 Things are named NAME#n, where n counts the accepted creates of a name. The cloud accepts a call at
 once and finishes it later; the answer contains the time of the next poll.
-
-Things are named NAME#n, n counting the creates accepted for a name. A call is accepted at once and
-takes its time; the answer tells when to look again.
 """
 
 import asyncio

@@ -4,11 +4,6 @@ A template is a map of names to entries. An entry has the properties `u`, `r`, `
 list of names. An entry with `child` is a nested stack with its own template and a parameter `p`. An
 entry with `value` has no physical resource, one with `mailbox` stores the signals that it receives,
 one with `wait` waits for such a signal, and one with `group` is a group of members.
-
-A template is a map of names to entries. An entry has the properties `u`, `r`, `l` and `after`, a
-list of names; one with `child` is a nested stack with a template of its own and a parameter `p`,
-one with `value` is a resource without anything physical, one with `mailbox` hears what it is told,
-one with `wait` waits for that, and one with `group` is a group of such members.
 """
 
 import json

@@ -3,10 +3,6 @@
 A point is a COMMIT of an engine or of a request, or a call of an engine to the cloud; points are
 numbered in order. A run has faults at no more than two points. All runs together cover every fault
 at every point, and every pair.
-
-A point is a COMMIT of an engine or of a request, or a call of an engine to the cloud, numbered as
-they come. One run has at most two points at which something goes wrong; all runs together have
-every mishap at every point, and every pair.
 """
 
 import asyncio

@@ -45,9 +45,6 @@ class Machines:
     """Faults of machines and their connections.
 
     They have their own random numbers, so a history without such faults stays the same history.
-
-    They have their own random numbers, so a history without them is the same history as if they
-    did not exist.
     """
 
     def __init__(self, seed: int, odds: Odds, seen: Counter[str]) -> None:

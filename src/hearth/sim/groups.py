@@ -1,8 +1,6 @@
 """Groups in some histories: one group, which is resized, updated in batches and scaled.
 
 They have their own random numbers, so a history without groups stays the same history.
-
-They have their own random numbers, so a history without groups stays the same history.
 """
 
 import random

@@ -36,9 +36,6 @@ class Scenario:
 
     `template` is the expected content of the stack in the end. `refused` are the cloud's refusals:
     (name, operation). `told` are the signals that the tally must have received.
-
-    `template` is what the stack must consist of in the end, `faults` what the cloud refuses: (name,
-    operation). `told` is what its tally must have heard.
     """
 
     name: str

@@ -17,10 +17,6 @@ class Evaluated:
     `unknown` names the resources that must exist before all values are known. `open_properties` are
     the top-level properties that wait for them, `secret` those that contain a hidden value.
     `findings` are the problems, and the questions that only the cloud can answer.
-
-    `unknown` names the resources that must exist before all of it is known; `open_properties` the
-    top-level properties that wait for them, `secret` those that contain a hidden value; `findings`
-    are the problems, and the questions that only the cloud can answer.
     """
 
     properties: Mapping[str, Any]

@@ -3,10 +3,6 @@
 The events come from the C parser. Building light nodes from them costs a third of composing
 PyYAML's nodes, allows limits while a document is read, and never recurses. Scalars follow YAML 1.1,
 except that dates stay text; map keys become text. Source: spec/hot.md, section 1.
-
-The events come from the C parser; building our own light nodes from them costs a third of what
-composing PyYAML's does, lets limits stop a document while it is read, and never recurses. Scalars
-follow YAML 1.1, except that dates stay text; map keys become text. Source: spec/hot.md, section 1.
 """
 
 from __future__ import annotations

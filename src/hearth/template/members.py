@@ -2,9 +2,6 @@
 
 `[n, resource.m, resource.q, value, k]` reads `resource.m.resource.q.value` of `n`, and then `k` in
 the result. Source: spec/hot.md, section 10.3.
-
-`[n, resource.m, resource.q, value, k]` asks `n` for `resource.m.resource.q.value`, and looks for
-`k` in the answer. Source: spec/hot.md, section 10.3.
 """
 
 from __future__ import annotations

@@ -2,9 +2,6 @@
 
 An error in an expression stays in the tree, because its branch may never be selected. All other
 errors are reported at once. Source: spec/hot.md, sections 3, 5, 6, 7.
-
-An error in an expression stays in the tree, because its branch may never be selected. All other
-errors are reported at once. Source: spec/hot.md, sections 3, 5, 6, 7.
 """
 
 from __future__ import annotations

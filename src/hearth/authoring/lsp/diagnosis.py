@@ -2,9 +2,6 @@
 
 The linter checks a file with all files that it refers to, so a file can have findings from several
 open files. The diagnostics of a file are the findings from all of them.
-
-A file is checked with all that it leads to. So each open file has findings about several, and what
-is shown of a file is what all open ones have found in it.
 """
 
 from __future__ import annotations

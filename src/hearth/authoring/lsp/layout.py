@@ -3,10 +3,6 @@
 A section is a top-level key. A block is one entry of a section: a resource, a parameter, an output.
 Indentation alone shows where they begin. Blocks are cached by their content, so an edit only causes
 the edited block to be parsed again, even if others have moved.
-
-A section is a key at the top; a block is one entry of a section: a resource, a parameter, an
-output. Where they begin is seen by indentation alone. A block is kept by its content, so after an
-edit only the block that was edited is read again, wherever the others have moved.
 """
 
 from __future__ import annotations
@@ -104,9 +100,6 @@ class Section:
 
     If `whole`, the section is one block, and `value` is the value of the key; otherwise each entry
     has a block. `key` counts from `base`.
-
-    If `whole`, the section is one block, and `value` stands under the key; else there is a block
-    for each entry. `key` counts from `base`.
     """
 
     key: Scalar

@@ -2,9 +2,6 @@
 
 A run takes long and keeps the interpreter busy, but the process that answers the editor must not
 wait. This process reads one JSON object per line of its input and writes one for each.
-
-A run takes long and keeps the interpreter busy, and the process that answers the editor must not
-wait for it. The process reads a JSON object per line of its input and writes one for each.
 """
 
 from __future__ import annotations

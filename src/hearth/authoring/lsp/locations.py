@@ -74,11 +74,6 @@ class Location:
     it from the `root` of a resource (for example its properties); None if it has no schema. In an
     ARGUMENT, `outer` is the location of the function call. A `conditional` location allows only
     functions of conditions.
-
-    `name` is the resource, parameter, function, constraint or mapping that it belongs to. In a
-    VALUE, `steps` lead from the `root` of a resource (its properties, say) to it; None where no
-    schema speaks of it. `outer` is where the function call stands whose ARGUMENT it is.
-    `conditional` locations know the functions of conditions only.
     """
 
     what: What

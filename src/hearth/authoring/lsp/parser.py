@@ -6,13 +6,6 @@ indentation shows what belongs together, a single word among the keys of a map i
 colon, and open brackets and quotes end before less indented keys.
 
 Offsets count from the beginning of the parsed text.
-
-The tree of a text that a YAML loader can read has the values that the loader gives, except for
-escapes and aliases. The tree of any other text, which is the usual text while somebody types, is a
-guess: indentation decides what belongs together, a word alone among the keys of a map is a key
-without a colon, and brackets and quotes that are never closed end before less indented keys.
-
-Offsets count from the beginning of the text that was parsed.
 """
 
 from __future__ import annotations

@@ -3,10 +3,6 @@
 Hearth keeps the texts itself and accepts only the line ends of the protocol. Every request gets an
 answer, also one with bad parameters, one before `initialize` or after `shutdown`, and an invalid
 message.
-
-Texts are kept by us, by the line ends that the protocol names and no others. Each request gets an
-answer: those with bad parameters, those before the first and after the last, and what is no
-message at all.
 """
 
 from __future__ import annotations

@@ -119,8 +119,6 @@ class Schemas:
         """Return the type whose properties are at some steps, and its name for a registry.
 
         It is the type of the resource itself, or of a definition inside a property.
-
-        That is the resource itself, or one that a property of it holds.
         """
         if not steps:
             name = document.type_of(resource)

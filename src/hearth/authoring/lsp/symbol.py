@@ -93,8 +93,6 @@ def occurrences(symbol: Symbol, schemas: Schemas) -> Iterator[Occurrence]:
     """Yield the occurrences of a symbol in its template, its parents and environments.
 
     Files that are neither open nor in the same folder are not searched.
-
-    Of these, those that are open or in the same folder.
     """
     home = symbol.home
     for item in home.all_items(symbol.section):

@@ -1,8 +1,6 @@
 """What all alarms have in common: the URLs and queues they notify, evaluation, and updates.
 
 The service accepts only complete alarms: an update sends all fields and keeps the alarm's state.
-
-The service takes whole alarms only: an update sends all of it and keeps the state it is in.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,8 +1,6 @@
 """What types of the key-manager service have in common: physical ids are URLs.
 
 The service can change nothing but the payload of a secret, so an object keeps its first name.
-
-The service changes nothing but a secret's payload, so a thing keeps the name it is made under.
 """
 
 from collections.abc import Mapping

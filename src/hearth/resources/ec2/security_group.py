@@ -32,8 +32,6 @@ class SecurityGroup(AdapterType):
     """Rules for the traffic of a server.
 
     Without rules for outgoing traffic, all outgoing traffic is allowed.
-
-    Where no rule for outgoing traffic is given, all of it is allowed.
     """
 
     type_name = "AWS::EC2::SecurityGroup"

@@ -2,9 +2,6 @@
 
 A VPC is a network and a router of the same name. A route table is another router, with a tag that
 names its VPC. A gateway attachment sets the external gateway of these routers.
-
-A VPC is a network and a router of the same name. A route table is a router too, with a tag that
-names its VPC; a gateway attachment gives all of these the way out.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -2,9 +2,6 @@
 
 The string is derived from the record's secret and the properties, so a repeat after a crash gives
 the same string.
-
-The string follows from the record's secret and the properties: whoever makes it again after a crash
-makes the same one.
 """
 
 import hashlib

@@ -259,8 +259,6 @@ def indexed(value: Any, mark: str | Unknown, name: str) -> Any:
     """Replace the index variable in every text of a value; keys stay unchanged.
 
     If the variable is not known yet, each text becomes Unknown.
-
-    A text is Unknown while the variable is.
     """
     match value:
         case str():

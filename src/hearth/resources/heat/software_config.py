@@ -1,8 +1,6 @@
 """Software configurations: what a deployment does on a server, stored by the service itself.
 
 Hearth creates them through its own API, as any user would, and finds them there by name.
-
-They are made over its API, as by any user: whoever looks finds them there under the generated name.
 """
 
 from dataclasses import replace

@@ -2,9 +2,6 @@
 
 It can be in another region, or in another cloud with a credential from the owner's key manager.
 Each call reads that secret again; Hearth does not store it.
-
-It may be in another region, or in another cloud by a credential that its owner keeps as a secret.
-What the secret says is read for each call and kept nowhere.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,8 +43,6 @@ class Stack(ResourceType):
     """A separate stack with its own template and parameters.
 
     Its name is the generated one, which is unique in the project.
-
-    Its name is the generated one, which no other stack of the project has.
     """
 
     type_name = "OS::Heat::Stack"

@@ -2,9 +2,6 @@
 
 A client with the temporary URL uploads a new version; the container keeps the older ones. Source:
 spec/software-config.md, section 15.
-
-Whoever has the temporary URL puts a new version; the container keeps the older ones beside it.
-Source: spec/software-config.md, section 15.
 """
 
 import json

@@ -126,8 +126,6 @@ def admits(
     """Return whether a user with these properties may access the resource `name`.
 
     `policies` maps the reference of each policy in the stack to the resources it allows.
-
-    `policies` are those of the stack by what they are referred to: {policy: names}.
     """
     wanted = [one for one in properties.get(POLICIES) or [] if isinstance(one, str)]
     return all(name in policies.get(one, ()) for one in wanted)

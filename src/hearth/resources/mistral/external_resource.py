@@ -49,8 +49,6 @@ class ExternalResource(ResourceType):
     """An object whose actions are workflow executions; the output `resource_id` is its physical id.
 
     The output of an execution is in the environment of later executions.
-
-    What an execution gives is in the environment of the ones after it.
     """
 
     type_name = "OS::Mistral::ExternalResource"

@@ -1,8 +1,6 @@
 """OS::Mistral::Workflow: tasks and the transitions between them.
 
 A signal starts an execution of the workflow.
-
-A signal starts an execution of it.
 """
 
 import json

@@ -46,8 +46,6 @@ class SecurityGroup(NeutronResource):
     """Rules for the traffic of a port. Only the given rules apply.
 
     Without rules for outgoing traffic, all outgoing traffic is allowed.
-
-    Where no rule for outgoing traffic is given, all of it is allowed.
     """
 
     type_name = "OS::Neutron::SecurityGroup"

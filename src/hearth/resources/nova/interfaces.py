@@ -2,9 +2,6 @@
 
 Hearth creates a port if the compute service cannot express the request: a subnet, extra properties
 of the port, or a floating IP. The private data `internal_ports` contains the ids.
-
-A port of our own is made where the compute service can not be told enough: for a subnet, for extra
-properties of the port, for a floating IP. Their ids are in the private data, `internal_ports`.
 """
 
 import hashlib
@@ -206,8 +203,6 @@ async def reuse(ctx: ResourceContext) -> Made:
 
     Hearth manages the port of such an interface from then on, even if the compute service created
     it.
-
-    Such a port is one of our own from then on, even if the compute service made it.
     """
     kept = kept_ports(ctx)
     wanted = keyed(ctx.given("networks") or [])

@@ -27,9 +27,6 @@ class KeyPair(ResourceType):
 
     If none is given, Hearth generates a key pair and sends only the public key; that key shows
     whether an existing pair of this name belongs to the record.
-
-    Where none is given, a pair is made here and only its public half is sent: so the key itself
-    tells whether a pair of that name is ours.
     """
 
     type_name = "OS::Nova::KeyPair"

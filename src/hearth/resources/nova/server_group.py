@@ -23,8 +23,6 @@ class ServerGroup(CollectionResource):
     """A group of servers that must, or must not, share a host.
 
     The service stores no intent key: a group with a user-chosen name may belong to anyone.
-
-    The service takes no key: one whose name the user chose can not be told from a stranger's.
     """
 
     type_name = "OS::Nova::ServerGroup"

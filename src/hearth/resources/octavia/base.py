@@ -2,8 +2,6 @@
 
 While a load balancer is pending, the service refuses calls to it and its parts; the engine repeats
 them later.
-
-While a load balancer is pending, calls to it and to its parts are refused, and made again later.
 """
 
 import re

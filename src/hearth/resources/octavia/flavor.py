@@ -2,9 +2,6 @@
 
 A profile contains options of a provider; users name a flavor or a zone, which refers to a profile.
 The data of a profile that is in use cannot change.
-
-A profile says what a provider is to do, in the provider's words; a flavor or a zone is what users
-name. A profile that is used keeps its data.
 """
 
 from hearth.cloud.contract import Body
