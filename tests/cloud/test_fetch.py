@@ -119,7 +119,7 @@ def test_a_name_is_judged_by_the_address_that_is_connected_to(
 def test_redirections_lead_nowhere_else(shop: int):
     assert "169.254.169.254 is not a public address" in refused(f"http://127.0.0.1:{shop}/inside")
     assert "only http and https" in refused(f"http://127.0.0.1:{shop}/file")
-    assert "more than 5 redirections" in refused(f"http://127.0.0.1:{shop}/round")
+    assert "more than 5 redirects" in refused(f"http://127.0.0.1:{shop}/round")
 
 
 def test_size_text_and_status_are_checked(shop: int):

@@ -396,7 +396,7 @@ class CollectionResource(ResourceType):
         replaced = type(self).wanted_key_field is not CollectionResource.wanted_key_field
         if replaced or field in self.properties:
             return f"the {field}, which gets the user-supplied text when the id is recorded"
-        return f"the {field}, which stays"
+        return f"the {field}, which remains unchanged"
 
     def wanted_key_field(self, ctx: ResourceContext) -> Any:
         """Return the text that the user wants in the key's field, or None."""

@@ -68,7 +68,7 @@ def key_in_full(rtype: ResourceType) -> str:
     given = " and a ".join(sorted(rtype.keyless_with))
     return (
         f"{words}; none with a user-supplied {given}: the service has no place for a key and no"
-        " update. After a lost answer a second object may stay, and an event reports it"
+        " update. After a lost answer a second object may remain, and an event reports it"
     )
 
 

@@ -257,7 +257,7 @@ def check_name(name: str) -> None:
     """Raise Rejected for an invalid stack name."""
     if not STACK_NAME.match(name):
         words = (
-            f"Invalid stack name {name}: it must begin with a letter, hold only letters, digits, "
-            '"_", "." and "-", and have at most 255 characters'
+            f"Invalid stack name {name}: it must begin with a letter, contain only letters, "
+            'digits, "_", "." and "-", and have at most 255 characters'
         )
         raise Rejected([StackValidationFailed(None, words)])

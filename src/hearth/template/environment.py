@@ -369,7 +369,7 @@ def _named_problems(node: Node, file: str, path: str, depth: int = 0) -> Iterato
     if depth > 1 and isinstance(node.value, str):
         return
     if not isinstance(node.value, dict):
-        words = f"expected a map of what is meant for single resources, got {node.plain()}"
+        words = f"expected a map of settings for single resources, got {node.plain()}"
         yield HTTPBadRequest(node.span(file, path), words)
         return
     for name, inner in node.value.items():

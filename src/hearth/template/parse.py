@@ -329,7 +329,7 @@ class _Parser:
             description=self.description(fields.get("description")),
         )
         if source.external_id is not None and "depends_on" in fields:
-            words = f"depends_on of {name} ({source.type}) can not stand beside its external_id"
+            words = f"depends_on of {name} ({source.type}) cannot be combined with its external_id"
             at = fields["depends_on"].span(self.file, dotted(self.steps))
             self.problems.append(InvalidExternalResourceDependency(at, words))
         return source
@@ -446,7 +446,7 @@ class _Parser:
             if self.in_condition:
                 known = self.grammar.condition_functions.get(name)
                 if known is None:
-                    words = f"{name} can not be used in conditions"
+                    words = f"{name} cannot be used in conditions"
                     if self.grammar.functions.get(name) is None:
                         words = f"{name} is not supported in this version, within {self.outer()}"
                         at = args.key_span(self.file, self.outer())

@@ -62,13 +62,15 @@ class Protocol(LanguageServerProtocol):
         if message is UNREADABLE:
             return
         if not hasattr(message, "jsonrpc"):
-            self.refuse(None, JsonRpcInvalidRequest("not a message of JSON-RPC 2.0"))
+            self.refuse(None, JsonRpcInvalidRequest("not a JSON-RPC 2.0 message"))
             return
         method = getattr(message, "method", None)
         request = getattr(message, "id", None) if method is not None else None
         if method not in (None, types.INITIALIZE, types.EXIT) and self._workspace is None:
             if request is not None:
-                self.refuse(request, JsonRpcServerNotInitialized("initialize comes first"))
+                self.refuse(
+                    request, JsonRpcServerNotInitialized("the first request must be initialize")
+                )
         elif self._shutdown and request is not None:
             self.refuse(request, JsonRpcInvalidRequest("the server has been shut down"))
         elif method == types.INITIALIZE and self._workspace is not None:

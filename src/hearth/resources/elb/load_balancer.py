@@ -276,7 +276,7 @@ async def subnet_of(ctx: ResourceContext, places: Sequence[Place]) -> str:
     own = [one for one in usable if one["project_id"] == ctx.stack.project_id] or usable
     if len(own) == 1:
         return str(own[0]["subnets"][0])
-    words = f"Subnets: one is needed, for there are {len(own)} networks to choose from"
+    words = f"Subnets: required, because there are {len(own)} networks to choose from"
     raise CloudFault("network", 400, "BadRequest", words)
 
 

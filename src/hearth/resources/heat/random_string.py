@@ -139,7 +139,7 @@ class RandomString(ResourceType):
     def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
         length = properties.get("length")
         if length is not None and sum(least for _, least in sets_of(properties)) > length:
-            yield "length is smaller than all the minimums together"
+            yield "length is smaller than the sum of the minimums"
 
 
 def text_of(ctx: ResourceContext) -> str:

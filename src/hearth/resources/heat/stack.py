@@ -268,7 +268,7 @@ async def reached(cloud: Cloud, context: Mapping[str, Any] | None) -> Cloud:
         if credential is None:
             raise
         why = WHY.get(fault.type, fault.message)
-        words = f'The credential in the secret "{secret}" does not serve: {why}'
+        words = f'The credential in the secret "{secret}" cannot be used: {why}'
         raise _out_of_reach(words, 0 if fault.passing else 400) from fault
     return there
 

@@ -101,7 +101,7 @@ class StackUser(ResourceType):
 def users_of(ctx: ResourceContext) -> Users:
     """Return the users of the stack. Raises CloudFault if there is no domain for them."""
     if ctx.users is None:
-        words = "This installation has no domain for the users of stacks."
+        words = "This installation has no domain for the users of stacks (stack_user_domain_name)."
         raise CloudFault("identity", 400, "StackDomainMissing", words)
     return ctx.users
 

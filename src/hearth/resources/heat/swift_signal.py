@@ -148,7 +148,7 @@ class SwiftSignal(ResourceType):
         url = str(ctx.properties["handle"])
         place = PATH.search(urlsplit(url).path)
         if place is None:
-            return Failed(f"handle: {url} is no temporary URL of an object", "ValueError")
+            return Failed(f"handle: {url} is not a temporary URL of an object", "ValueError")
         container, name = unquote(place["container"]), unquote(place["name"])
         if container != ctx.stack.id:
             words = f"handle: {container} is not the container of the signals of this stack"
@@ -210,9 +210,9 @@ def signals_in(texts: list[str]) -> dict[str, Mapping[str, Any]]:
         try:
             given = json.loads(text) if text.strip() else {}
         except ValueError:
-            raise ValueError(f"This signal is no JSON: {text[:100]}") from None
+            raise ValueError(f"This signal is not JSON: {text[:100]}") from None
         if not isinstance(given, dict):
-            raise ValueError(f"This signal is no JSON object: {text[:100]}")
+            raise ValueError(f"This signal is not a JSON object: {text[:100]}")
         number = len(signals) + 1
         status = given.get("status", "SUCCESS")
         if status not in STATUSES:

@@ -194,7 +194,7 @@ class Workflow(DeliversSignals, StackUser):
                 if reverse and needed not in names:
                     yield Violation(f"{at}.requires", f"There is no task {needed}.")
             if names.index(name) != number:
-                yield Violation(f"{at}.name", f"There is a task {name} already.")
+                yield Violation(f"{at}.name", f"Duplicate task {name}.")
         if (properties.get("task_defaults") or {}).get("requires") and not reverse:
             words = "Only reverse workflows can contain it."
             yield Violation("task_defaults.requires", words)

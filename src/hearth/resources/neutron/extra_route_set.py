@@ -84,7 +84,7 @@ class ExtraRouteSet(ResourceType):
         there = [route for route in await self.present(ctx) if route in routes(ctx.properties)]
         if there:
             words = ", ".join(f"{one['destination']} via {one['nexthop']}" for one in there)
-            text = f"routes: the router {ctx.properties['router']} has these already: {words}"
+            text = f"routes: the router {ctx.properties['router']} already has these: {words}"
             raise Rejected([StackValidationFailed(None, text)])
         body = await self.put(ctx, "add_extraroutes", routes(ctx.properties))
         return Made(physical_id=ctx.properties["router"], body=body)

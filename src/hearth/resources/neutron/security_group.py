@@ -124,7 +124,7 @@ class SecurityGroup(NeutronResource):
 
     def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
         if properties.get("name") == "default":
-            yield 'a security group can not be named "default"'
+            yield 'a security group cannot be named "default"'
 
     async def settle(self, ctx: ResourceContext) -> Made | None:
         """Change the rules of the group to the desired ones. Can be repeated."""

@@ -85,5 +85,5 @@ async def port_of_server(ctx: ResourceContext, server: str) -> str:
     for port in ports:
         if any("." in one["ip_address"] for one in port["fixed_ips"]):
             return str(port["id"])
-    words = f"server {server} has no port with an address of version 4"
+    words = f"server {server} has no port with an IPv4 address"
     raise CloudFault("network", 400, "BadRequest", words)

@@ -307,7 +307,7 @@ class Server(CollectionResource):
             after.get("image_update_policy") == "REPLACE"
             or not (change.before.get("image") and after.get("image"))
         ):
-            return "the image changed and can not be rebuilt"
+            return "the image changed and the server cannot be rebuilt"
         if "user_data" in changed and after.get("user_data_update_policy") == "REPLACE":
             return "user_data changed and user_data_update_policy is REPLACE"
         return None

@@ -71,7 +71,7 @@ def map_replace(args: Any) -> dict[str, Any]:
         new = keys.get(key)
         new = key if new is None else str(new)
         if new in result or (new != key and new in source):
-            raise EvaluationError(f'the key "{new}" would be there twice')
+            raise EvaluationError(f'the key "{new}" would be a duplicate')
         if isinstance(value, str) and value in values:
             value = values[value]
         result[new] = value
@@ -151,19 +151,19 @@ def _repeater(maps: bool, parallel: bool) -> Callable[[Any], list[Any]]:
         if permutations:
             count = prod(map(len, lists))
             if count > REPEAT_MAX:
-                raise EvaluationError(f"repeat would make {count} items")
+                raise EvaluationError(f"repeat would create {count} items")
             rows = product(*lists)
         else:
             if not all(lists):
                 return []
             if len({len(items) for items in lists}) > 1:
-                words = "without permutations the lists of for_each must be equally long"
+                words = "without permutations the lists of for_each must have the same length"
                 raise EvaluationError(words)
             rows = zip(*lists, strict=True)
         template = args["template"]
         count = prod(map(len, lists)) if permutations else len(lists[0])
         if count * values_in(template) > REPEAT_VALUES_MAX:
-            raise EvaluationError(f"repeat would make more than {REPEAT_VALUES_MAX} values")
+            raise EvaluationError(f"repeat would create more than {REPEAT_VALUES_MAX} values")
         marker = _Marker(list(marks))
         return [marker.marked(template, row) for row in rows]
 

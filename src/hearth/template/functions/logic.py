@@ -77,7 +77,7 @@ def _decided(by: bool, truths: list[bool | Unknown]) -> bool | Unknown:
 def _operands(args: Any) -> list[Any]:
     """Return all operands as booleans: each must be a condition, whatever the others are."""
     if None in args:
-        raise EvaluationError("null is no condition")
+        raise EvaluationError("null is not a condition")
     return list(args)
 
 

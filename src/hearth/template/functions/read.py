@@ -149,7 +149,7 @@ def _facade(words: Mapping[str, str]) -> tuple[Any, Any]:
 
     def apply(args: Any, scope: Scope) -> Any:
         if scope.facade is None:
-            raise EvaluationError("this stack is not a nested stack")
+            raise EvaluationError("this stack is not a nested stack, so it has no parent resource")
         return getattr(scope.facade, words[args])
 
     return apply, check

@@ -83,7 +83,7 @@ def _text_of(value: Any, structured: bool) -> str:
         case dict() | list() if structured:
             return as_json(value)
         case _:
-            raise EvaluationError(f"{value!r} can not be put into text")
+            raise EvaluationError(f"{value!r} cannot be inserted into text")
 
 
 def replaced(template: Any, params: Any, structured: bool) -> tuple[str, set[str]]:
@@ -99,7 +99,7 @@ def replaced(template: Any, params: Any, structured: bool) -> tuple[str, set[str
         except EvaluationError as error:
             raise EvaluationError(f'params, "{key}": {error}') from None
     if "" in values:
-        raise EvaluationError("an empty key can not be replaced")
+        raise EvaluationError("an empty key cannot be replaced")
     if not values:
         return template, set()
     keys = sorted(values, key=lambda key: (-len(key), key))
@@ -196,7 +196,9 @@ def str_split(args: Any) -> Any:
     except (ValueError, TypeError, OverflowError):
         raise EvaluationError(f"the index must be a number, not {args[2]!r}") from None
     except IndexError:
-        raise EvaluationError(f"there is no piece {args[2]}, the text has {len(pieces)}") from None
+        raise EvaluationError(
+            f"there is no piece {args[2]}: the text has {len(pieces)} pieces"
+        ) from None
 
 
 def _check_list(args: Any) -> str | None:
@@ -224,7 +226,7 @@ def digest(args: Any) -> str:
     if not isinstance(args, list):
         raise EvaluationError("a list of an algorithm and a text is needed")
     if len(args) != 2:
-        raise EvaluationError("an algorithm and a text are needed, and no more")
+        raise EvaluationError("expected exactly an algorithm and a text")
     algorithm, text = args
     if not isinstance(algorithm, str) or not isinstance(text, str):
         raise EvaluationError("the algorithm and the text must both be text")
@@ -233,9 +235,9 @@ def digest(args: Any) -> str:
     try:
         return hashlib.new(algorithm.lower(), text.encode("latin-1")).hexdigest()
     except UnicodeEncodeError:
-        raise EvaluationError("only characters of latin-1 can be digested") from None
+        raise EvaluationError("only Latin-1 characters can be hashed") from None
     except TypeError:
-        raise EvaluationError(f'"{algorithm}" gives no fixed length') from None
+        raise EvaluationError(f'"{algorithm}" has no fixed digest length') from None
 
 
 URL_KEYS = ("scheme", "username", "password", "host", "port", "path", "query", "fragment")
@@ -262,7 +264,7 @@ def _url_wrong(args: Any, computed: bool) -> str | None:
         elif not isinstance(value, str):
             return f"the {key} must be text"
         elif computed and key == "scheme" and ":" in value:
-            return "the scheme must not hold a colon"
+            return "the scheme must not contain a colon"
     return None
 
 
