@@ -96,7 +96,7 @@ def revision_of(request: StackRequest, current: Revision | None = None) -> Revis
 async def requested(
     services: Services, caller: Caller, request: StackRequest, current: Revision | None = None
 ) -> Revision:
-    """As `revision_of`, computed without blocking the event loop."""
+    """Return the same as `revision_of`, computed without blocking the event loop."""
     characters = characters_of(request.template or "", request.files)
     if isinstance(request.environment, str):
         characters += len(request.environment)

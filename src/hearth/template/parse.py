@@ -35,7 +35,7 @@ EMPTY = Const({})
 
 @dataclass(frozen=True, eq=False)
 class ResourceSource:
-    """A resource as in the template."""
+    """A resource as the template declares it."""
 
     name: str
     type: str
@@ -53,7 +53,7 @@ class ResourceSource:
 
 @dataclass(frozen=True, eq=False)
 class OutputSource:
-    """An output as in the template."""
+    """An output as the template declares it."""
 
     name: str
     value: Expr

@@ -109,7 +109,7 @@ class StackWorker:
         self.wake()
 
     def kill(self) -> None:
-        """Stop and write nothing any more."""
+        """Stop at once, without further writes to the database."""
         self._killed = True
         self._kill_tasks()
         for task in self._own:
