@@ -70,7 +70,7 @@ def test_a_text_is_fetched_and_followed_to_where_it_is(shop: int):
 
 def test_nothing_is_fetched_unless_allowed(shop: int):
     Shop.asked.clear()
-    assert "switched off" in refused(f"http://127.0.0.1:{shop}/t", FetchConfig())
+    assert "is disabled" in refused(f"http://127.0.0.1:{shop}/t", FetchConfig())
     assert not Shop.asked
 
 
