@@ -89,4 +89,4 @@ def test_it_may_not_depend_on_others(api: Caller, network: str):
     )
     reply = api.call("POST", "/stacks", {"stack_name": "nowhere", "template": template})
     assert reply.status_code == 400
-    assert "can not stand beside its external_id" in reply.json()["error"]["message"]
+    assert "cannot be combined with its external_id" in reply.json()["error"]["message"]

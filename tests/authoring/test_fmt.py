@@ -319,7 +319,7 @@ def test_json_keeps_its_meaning_whatever_its_style_was(value, indent):
         ("a: [1\nb: 2\n", "t.yaml:2:2", "did not find expected"),
         ("a: 1\n---\nb: 1\n", "t.yaml:3:1", "more than one document"),
         ("a: !Ref b\n", "t.yaml:1:4", "the tag !Ref is not allowed"),
-        ("? [a]\n: b\n", "t.yaml:1:3", "can not be a key"),
+        ("? [a]\n: b\n", "t.yaml:1:3", "cannot be a key"),
         ('{"a": 1, "b"}x', "t.yaml:1:14", "not well-formed YAML"),
         ("a: *b\n", "t.yaml:1:4", "there is no anchor b"),
     ],

@@ -25,8 +25,8 @@ def test_it_says_what_would_be_served_and_shows_no_secret(tmp_path: Path):
     assert "trusts: given to trusted" in lines
     assert "set: auth_encryption_key = ***" in lines
     assert "set: log_dir = /var/log/heat" in lines
-    assert "does nothing here: convergence_engine: every stack converges" in lines
-    assert "not known: [oslo_polcy] policy_file; did you mean [oslo_policy]?" in lines
+    assert "has no effect: convergence_engine: every stack converges" in lines
+    assert "unknown: [oslo_polcy] policy_file; did you mean [oslo_policy]?" in lines
     assert "secret" not in done.output
     assert "orchestration: " in done.output
     assert "orchestration: " not in checked(tmp_path, "--role", "engine").output
@@ -35,7 +35,7 @@ def test_it_says_what_would_be_served_and_shows_no_secret(tmp_path: Path):
 def test_a_policy_file_that_is_not_there_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     put(tmp_path, oslo_policy={"policy_file": "gone.yaml"})
     assert checked(tmp_path).exit_code == 0
-    assert "policy_file: there is no gone.yaml; the defaults count" in caplog.text
+    assert "policy_file: gone.yaml does not exist; the default rules apply" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -67,5 +67,5 @@ def test_a_key_that_can_be_guessed_is_refused(tmp_path: Path, key: str):
     put(tmp_path, DEFAULT={"auth_encryption_key": key})
     done = checked(tmp_path)
     assert done.exit_code == 1
-    assert "auth_encryption_key: it needs 32 characters or more" in done.stderr
+    assert "auth_encryption_key: needs at least 32 characters" in done.stderr
     assert key not in done.output

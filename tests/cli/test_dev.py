@@ -167,6 +167,6 @@ def test_a_folder_in_use_is_left_alone(tmp_path: Path):
     with hearth_dev(tmp_path) as dev:
         before = (tmp_path / "clouds.yaml").read_text()
         said = refused("--port", "0", "--data", str(tmp_path))
-        assert "in use by another hearth" in said
+        assert "in use by another Hearth process" in said
         assert (tmp_path / "clouds.yaml").read_text() == before
         assert answers(dev)

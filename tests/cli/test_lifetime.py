@@ -86,7 +86,7 @@ def test_policies_are_read_again(hearth: Site):
     wait_for(look, "the broken file to be noticed", 20)
     assert (hearth.stacks().status_code, hearth.stacks("admin").status_code) == (403, 200)
     said = hearth.reload(oslo_policy={"policy_file": "policy.yaml"})
-    assert "the settings stay as they are: [oslo_policy]" in said
+    assert "the settings remain unchanged: [oslo_policy]" in said
     policy.unlink()
     hearth.reload()
     assert hearth.stacks().status_code == 200
@@ -95,11 +95,11 @@ def test_policies_are_read_again(hearth: Site):
 def test_a_wrong_file_changes_nothing_and_what_cannot_change_is_named(hearth: Site):
     wrong = {"max_stacks_per_tenant": "many", "enable_stack_adopt": "true"}
     said = hearth.reload(DEFAULT=wrong)
-    assert "the settings stay as they are: " in said
+    assert "the settings remain unchanged: " in said
     assert "max_stacks_per_tenant" in said
     assert make(hearth, "as-before").status_code == 201
     said = hearth.reload(DEFAULT={"action_retry_limit": "1", "max_stack_per_tenant": "1"})
-    assert "these settings count from the next start on: action_retry_limit" in said
+    assert "these settings take effect at the next start: action_retry_limit" in said
     assert "max_stack_per_tenant; did you mean max_stacks_per_tenant?" in hearth.told("are unknown")
     hearth.reload()
 
@@ -214,6 +214,6 @@ def test_a_part_that_breaks_ends_the_process_with_a_failure(tmp_path: Path):
         with served(tmp_path, database={"connection": url.replace("%", "%%")}) as hearth:
             assert hearth.process is not None
             assert hearth.process.wait(30) == 1
-            assert hearth.told("a part of the process ended by itself")
+            assert hearth.told("a part of the process ended unexpectedly")
     finally:
         drop_database("postgresql", name)

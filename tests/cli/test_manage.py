@@ -85,7 +85,7 @@ def test_what_is_not_needed_says_why_and_the_state_of_a_stack(conf: Path, databa
     stack_id = made(store)
     told = said(conf, "reset_stack_status", stack_id)
     assert f"stack web ({stack_id}): CREATE_IN_PROGRESS, Stack CREATE started" in told
-    assert "no engine holds it: due 2" in told
+    assert "not held by an engine: due 2" in told
     assert "not needed." in told
     store.transact(lambda tx: claim.announce(tx, "e1", "host1", 1))
     store.transact(lambda tx: claim.claim(tx, "e1", 10))

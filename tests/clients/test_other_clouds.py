@@ -163,7 +163,7 @@ def test_what_cannot_be_reached_is_told_and_nothing_is_made(dev: Dev, other: Dev
             "no-such-secret": "cannot be read",
             kept(here, "no JSON"): "it is not JSON",
             kept(here, '{"auth_type": "v2password", "auth": {}}'): "auth_type must be one of",
-            kept(here, json.dumps(wrong)): "does not serve: The request you have made",
+            kept(here, json.dumps(wrong)): "cannot be used: The request you have made",
             kept(here, json.dumps(password("http://127.0.0.1:9"))): "auth_url does not answer",
         }
         dev.mark()
@@ -177,7 +177,7 @@ def test_what_cannot_be_reached_is_told_and_nothing_is_made(dev: Dev, other: Dev
         late = made(heat, "late", KEYED, json.dumps(wrong))
         done = settled(heat, late, "CREATE")
         assert done.stack_status == "CREATE_FAILED"
-        assert "does not serve: The request you have made" in done.stack_status_reason
+        assert "cannot be used: The request you have made" in done.stack_status_reason
         heat.stacks.delete(late)
         after(heat, late, "DELETE")
         assert (dev.left_over(), other.left_over()) == ([], [])

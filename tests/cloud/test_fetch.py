@@ -70,7 +70,7 @@ def test_a_text_is_fetched_and_followed_to_where_it_is(shop: int):
 
 def test_nothing_is_fetched_unless_allowed(shop: int):
     Shop.asked.clear()
-    assert "switched off" in refused(f"http://127.0.0.1:{shop}/t", FetchConfig())
+    assert "is disabled" in refused(f"http://127.0.0.1:{shop}/t", FetchConfig())
     assert not Shop.asked
 
 
@@ -119,7 +119,7 @@ def test_a_name_is_judged_by_the_address_that_is_connected_to(
 def test_redirections_lead_nowhere_else(shop: int):
     assert "169.254.169.254 is not a public address" in refused(f"http://127.0.0.1:{shop}/inside")
     assert "only http and https" in refused(f"http://127.0.0.1:{shop}/file")
-    assert "more than 5 redirections" in refused(f"http://127.0.0.1:{shop}/round")
+    assert "more than 5 redirects" in refused(f"http://127.0.0.1:{shop}/round")
 
 
 def test_size_text_and_status_are_checked(shop: int):

@@ -194,7 +194,7 @@ def test_aliases_that_expand_without_end_are_refused():
 
 def test_an_anchor_inside_itself_is_refused():
     (problem,) = problems_of(HOT + "outputs: &a {x: *a}\n")
-    assert "holds itself" in problem.message
+    assert "contains itself" in problem.message
 
 
 @pytest.mark.parametrize("deep", ["[" * 20000, "{a: " * 20000, "- " * 20000])

@@ -39,7 +39,7 @@ def test_all_values_together_have_a_bound():
     with spending():
         errors = [one.evaluate(NOWHERE)[1] for one in made.values()]
     assert errors[0] is None
-    assert "all values together take more than 32 MiB" in errors[-1]
+    assert "all values together need more than 32 MiB" in errors[-1]
 
 
 def test_each_request_has_a_budget_of_its_own():
@@ -64,7 +64,7 @@ def test_a_property_that_takes_too_much_is_a_problem_of_its_resource():
     )
     problems = program(LARGE + "resources:\n" + resources).check_values(NOWHERE).problems
     assert problems[-1].at.path == "resources.r39.properties.value"
-    assert "all values together take more than" in problems[-1].message
+    assert "all values together need more than" in problems[-1].message
 
 
 def test_a_budget_is_shared_by_what_is_done_inside():
@@ -90,7 +90,7 @@ def test_yaql_expressions_share_their_steps(monkeypatch):
     with spending():
         errors = [one.evaluate(NOWHERE)[1] for one in made.values()]
     assert errors[0] is None
-    assert "more steps, with the others, than they may" in errors[-1]
+    assert "more steps than are left for all expressions" in errors[-1]
     assert bounds.STEPS_MAX <= STEPS_MAX
 
 

@@ -71,7 +71,7 @@ def test_json_with_tabs_is_json_though_it_is_no_yaml():
 def test_numbers_without_end_are_refused(number):
     with pytest.raises(Rejected) as caught:
         load(f"a: {number}\n")
-    assert "can not be read as a number" in str(caught.value)
+    assert "is not a valid number" in str(caught.value)
 
 
 def test_empty_text_is_null():

@@ -49,7 +49,7 @@ async def version_one(request: Request) -> Response:
 
 
 async def version_other(request: Request) -> Response:
-    """GET /v2 and the like: the available versions."""
+    """GET of another version, such as /v2: the available versions."""
     if request.path_params["number"] == 1:
         raise HTTPException(404)
     return JSONResponse(_versions(request), status_code=300)

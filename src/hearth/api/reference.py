@@ -38,7 +38,7 @@ def exchanges() -> dict[str, Any]:
 
 
 def page() -> str:
-    """The whole reference, as Markdown."""
+    """Return the whole reference as Markdown."""
     parts = [HEAD]
     for tag, endpoints in TABLE.items():
         parts.append(f"## {tag}\n")

@@ -1,4 +1,4 @@
-"""Templates and environments in one style, without a change of their meaning.
+"""The formatter: templates and environments in one style, without a change of their meaning.
 
 Source: docs/fmt.md.
 """
@@ -52,7 +52,7 @@ def _kept(before: str, after: str) -> bool:
 
 
 def _left(file: str, would: str) -> Rejected:
-    words = f"it is left as it is, for in the style of hearth fmt it would {would}"
+    words = f"left unchanged: in the style of hearth fmt it would {would}"
     return Rejected([HTTPBadRequest(Span(file, 1, 1), words)])
 
 

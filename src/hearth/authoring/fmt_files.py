@@ -1,4 +1,4 @@
-"""The files of `hearth fmt`: found in folders, read, compared, replaced atomically."""
+"""The files of `hearth fmt`: search in folders, read, compare, replace atomically."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """A block list or map: its former column, and its new column."""
+    """A block list or map: its original column, and its new column."""
 
     is_list: bool
     was: int
@@ -337,7 +337,7 @@ class _Layout:
     # -- between tokens ---------------------------------------------------------------------
 
     def gap(self, gap: str, kind: str) -> bool:
-        """Lay out the text between two tokens; return whether the second one starts a line."""
+        """Lay out the text between two tokens; return whether the second token starts a line."""
         following = self.column(kind)
         breaks = 2 if not self.lines and not self.line else 0
         start = True  # there has been no comment
@@ -364,9 +364,10 @@ class _Layout:
         return True
 
     def comment_column(self, was: int, following: int) -> int:
-        """The column of a comment with a line of its own.
+        """Return the column of a comment that has its own line.
 
-        It goes with what follows, or with a block that ends here, if it stood as deep as that.
+        It is indented like the text after it, or like a block that ends here, if the comment had
+        that indentation.
         """
         if self.flows:
             return self.flows[-1].inner

@@ -43,11 +43,11 @@ def lint(
     *,
     open_texts: Mapping[Path, str] | None = None,
 ) -> list[Finding]:
-    """Return the findings of a template, its nested templates and its environments, by place; or of
-    an environment alone.
+    """Return the findings of a template, its nested templates and its environments, by place.
 
-    `open_texts` are the texts of files that are open in an editor: they replace those of the disk.
-    Raises OSError if the template or an environment cannot be read.
+    An environment can also be checked alone. `open_texts` are the texts of files that are open in
+    an editor: they replace those of the disk. Raises OSError if the template or an environment
+    cannot be read.
     """
     return lint_with_texts(template, environments, open_texts=open_texts)[0]
 
@@ -58,7 +58,7 @@ def lint_with_texts(
     *,
     open_texts: Mapping[Path, str] | None = None,
 ) -> tuple[list[Finding], Mapping[str, str]]:
-    """As `lint`; also return the texts of the files that were read, by name."""
+    """Lint a template; return the findings, and the texts of the files that were read, by name."""
     texts = {path.absolute(): text for path, text in (open_texts or {}).items()}
     project = Project(open_texts=texts)
     for path in environments:

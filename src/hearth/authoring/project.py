@@ -122,7 +122,7 @@ class Project:
             self.files[name] = UNKNOWN
         elif self.elsewhere(name, at.file):
             self.files[name] = UNKNOWN
-            words = f"{name} lies outside of the template's folder and is not here"
+            words = f"{name} is outside of the template's folder and does not exist here"
             self.problems.append(Notice(at, words, code="not-read"))
         elif name not in self.files and self.exists(name):
             text = self.open_texts.get(Path(name).absolute())

@@ -1,4 +1,4 @@
-"""Findings for people and for programs: text, JSON, SARIF, annotations of GitHub."""
+"""Output formats for findings: text, JSON, SARIF, GitHub annotations."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ def _count(number: int, what: str) -> str:
 
 
 def as_json(findings: Sequence[Finding], texts: Texts) -> str:
-    """A list of maps."""
+    """Return the findings as a JSON list of maps."""
     return json.dumps([one.as_json() for one in findings], indent=1, ensure_ascii=False) + "\n"
 
 
 def as_sarif(findings: Sequence[Finding], texts: Texts) -> str:
-    """SARIF 2.1.0, which code hosts and editors read."""
+    """Return the findings as SARIF 2.1.0, which code hosts and editors read."""
     codes = sorted({one.code for one in findings})
     run = {
         "tool": {
@@ -121,7 +121,7 @@ def _sarif_result(one: Finding, codes: Sequence[str]) -> dict[str, Any]:
 
 
 def as_github(findings: Sequence[Finding], texts: Texts) -> str:
-    """Workflow commands: annotations in a pull request."""
+    """Return the findings as workflow commands, which GitHub shows in a pull request."""
     return "".join(
         f"::{one.severity} file={_escaped(one.file, ',:')},line={one.line},col={one.column},"
         f"title={_escaped(one.code, ',:')}::{_escaped(one.message)}\n"

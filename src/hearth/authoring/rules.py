@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Rule:
-    """The explanation of a code. `example` is a template with such a finding."""
+    """A lint rule; `example` is a template that breaks it."""
 
     code: str
     summary: str
@@ -17,7 +17,7 @@ class Rule:
 
     @property
     def text(self) -> str:
-        """Return the text for `hearth lint --explain`."""
+        """The text for `hearth lint --explain`."""
         shown = f"{self.code}: {self.summary}\n\n{self.details}\n"
         if self.example:
             lines = "\n".join(f"    {line}" for line in self.example.rstrip("\n").split("\n"))

@@ -1,4 +1,4 @@
-"""Lines of a text as YAML counts them, and the words in them."""
+"""The lines of a text as YAML counts them, and the words in them."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from hearth.store.database import shown_url
 
 
 def run(configs: Sequence[Path], role: str) -> int:
-    """Print it; return 0 if the configuration is valid, else 1. No connection is made."""
+    """Print the effective configuration; return 0 if it is valid, else 1. Connects to nothing."""
     try:
         configuration = read(configs)
         conf = configuration.conf
@@ -52,16 +52,16 @@ def _lines(configuration: Configuration, found: Settings, role: str) -> Iterator
         place = found.stack_domain_name or found.stack_domain_id
         yield f"users of stacks: in {place}, by {found.domain_admin.username}"
     else:
-        yield "users of stacks: in the project of the stack, for no stack_domain_admin is set"
+        yield "users of stacks: in the project of the stack, because stack_domain_admin is not set"
     sent = found.notifications
     yield f"notifications: {'none' if sent is None else ', '.join(sent.topics)}"
     for option, value in values(conf, OPTIONS):
         if value != option.default:
             yield f"set: {option.place} = {'***' if option.secret else _text(value)}"
     for place, why in sorted(configuration.idle.items()):
-        yield f"does nothing here: {place}: {why}"
+        yield f"has no effect: {place}: {why}"
     for words in configuration.not_known():
-        yield f"not known: {words}"
+        yield f"unknown: {words}"
 
 
 def _text(value: object) -> str:

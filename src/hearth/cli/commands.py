@@ -4,7 +4,7 @@ import click
 
 
 class Commands(click.Group):
-    """A group; those below it are of the same kind."""
+    """A group of commands; its subgroups list their commands in the same way."""
 
     group_class = type  # click: of the same class as their group
 

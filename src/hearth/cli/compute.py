@@ -1,8 +1,8 @@
 """The process that forks the computing processes: it has all code loaded, and forks one per job.
 
-It is started by `hearth.engine.programs.compute.pool` with a socket. A message on it is either the
-end of another socket, over which a new process gets its job, or the id of a process to kill. When
-its own socket closes, it ends with all its processes.
+`hearth.engine.programs.compute.pool` starts it with a socket. Each message on the socket is either
+the end of another socket, over which a new process gets its job, or the id of a process to kill.
+When its own socket closes, it ends with all its processes.
 """
 
 import gc

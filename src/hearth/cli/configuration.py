@@ -18,8 +18,11 @@ PLACES = (Path("/etc/heat/heat.conf"), Path("/etc/hearth/hearth.conf"))  # the l
 
 @dataclass(frozen=True)
 class Configuration:
-    """A loaded oslo.config and its files. `idle` are settings without effect, with the reason;
-    `unknown` are unknown settings, with a suggestion."""
+    """A loaded oslo.config and its files.
+
+    `idle` are settings without effect, with the reason; `unknown` are unknown settings, with a
+    suggestion.
+    """
 
     conf: Any
     files: tuple[str, ...]
@@ -27,7 +30,7 @@ class Configuration:
     unknown: Mapping[str, str | None]
 
     def values(self) -> dict[str, Any]:
-        """Return all values in force, by place, including secrets."""
+        """Return all effective values by place, including secrets."""
         return {option.place: value for option, value in values(self.conf, options.OPTIONS)}
 
     def tell(self, before: "Configuration | None" = None) -> None:

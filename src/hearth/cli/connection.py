@@ -103,7 +103,7 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Resume reading, if that is allowed."""
+        """Check the received data, pass it on, and set the next deadline."""
         if self.transport.is_closing():
             return
         if self._drained is not None:

@@ -1,4 +1,4 @@
-"""`hearth dev`: Hearth and an OpenStack in a box, two processes, one command."""
+"""`hearth dev`: Hearth and an embedded OpenStack, two processes, one command."""
 
 import asyncio
 import json

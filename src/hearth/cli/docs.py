@@ -11,20 +11,20 @@ from hearth.resources.registry import builtin_types, default_catalog
 
 
 def language_page() -> str:
-    """The reference of the template language, with the functions of installed packages."""
+    """Return the reference of the template language, with the functions of installed packages."""
     use_installed()
     return language.page()
 
 
 def types_table(form: str) -> str:
-    """All resource types, installed ones too, as "markdown" or "json"."""
+    """Return all resource types, installed ones too, as "markdown" or "json"."""
     catalog = default_catalog()
     kinds = [kind for kind in map(catalog.find, catalog.names()) if kind is not None]
     return as_json(rows(kinds)) if form == "json" else as_markdown(rows(kinds))
 
 
 def one_type(name: str) -> str:
-    """A type with its properties, attributes and example. Raises LookupError with a suggestion."""
+    """Return the page of a type. Raises LookupError with a suggestion."""
     catalog = default_catalog()
     rtype = catalog.find(name)
     if rtype is None:

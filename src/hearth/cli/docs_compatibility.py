@@ -60,7 +60,7 @@ def _summary() -> str:
 
 
 def _available() -> list[str]:
-    """Types of Heat that do their work here."""
+    """Return the names of Heat's types that are implemented in Hearth."""
     return sorted(KNOWN & set(builtin_types()))
 
 
@@ -79,7 +79,7 @@ def _types() -> str:
 
 
 def _by_service(names: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
-    """Names without their service, by service: `OS::Nova`, [`Server`, …]."""
+    """Yield each service with its names, as in `OS::Nova`, [`Server`, …]."""
     for service, found in groupby(sorted(names), key=lambda name: name.split("::")[:2]):
         prefix = "::".join(service)
         yield prefix, [name.removeprefix(f"{prefix}::") for name in found]
@@ -98,7 +98,7 @@ def _unavailable() -> str:
 
 
 def _advice(name: str) -> str:
-    """Return what to use instead of a type; empty where Hearth does not have that either."""
+    """Return the replacement for a type; empty if there is none."""
     if name in INSTEAD:
         return code(INSTEAD[name]) if INSTEAD[name] in builtin_types() else ""
     return advice(name)
@@ -120,7 +120,7 @@ def _versions() -> str:
 
 
 def _functions() -> str:
-    """Functions with the versions that have them; conditions count as a use."""
+    """Return functions with the versions that allow them, at least in conditions."""
     rows = []
     for word in words_of_functions():
         hot = presence(lambda g, word=word: _has(g, word))  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""The state tables of the engine, made by asking its own rules."""
+"""The state tables of the engine, generated from its rules."""
 
 from collections.abc import Iterable, Sequence
 
@@ -19,7 +19,7 @@ BEGIN, END = "<!-- made by `hearth docs engine` -->", "<!-- end -->"
 
 
 def engine_tables() -> str:
-    """All tables, as Markdown."""
+    """Return all tables as Markdown."""
     return "\n\n".join(
         [
             "### Requests by stack state\n\n" + _requests(),
@@ -36,7 +36,7 @@ def _table(head: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
 
 
 def _requests() -> str:
-    """Every request against every state, states that answer alike in one line."""
+    """Return the answer to each request in each state; states with equal answers share a line."""
     by_answers: dict[tuple[str, ...], list[str]] = {}
     for action in STACK_ACTIONS:
         for status in Status:

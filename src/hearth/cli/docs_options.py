@@ -1,4 +1,4 @@
-"""The page of all settings, from their tables."""
+"""The page of all settings, generated from their tables."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -28,7 +28,7 @@ and another one the settings that are unknown.
 
 
 def page() -> str:
-    """The page, as Markdown."""
+    """Return the page as Markdown."""
     parts = [HEAD, *_sections()]
     parts.append("## Settings without effect\n\n" + "\n".join(_idle()) + "\n")
     return "\n".join(parts)

@@ -12,7 +12,7 @@ STDIN = "-"
 
 
 def run(names: Sequence[str], *, check: bool, diff: bool) -> int:
-    """Format what is named; 0, or 1 if `check` finds a text in another style, or 2 for errors."""
+    """Format the named files. Return 0, 1 if `check` finds another style, or 2 after errors."""
     status = 0
     for path in dict.fromkeys(_named(names)):
         status = max(status, _told(path, check, diff))
@@ -20,7 +20,7 @@ def run(names: Sequence[str], *, check: bool, diff: bool) -> int:
 
 
 def _named(names: Sequence[str]) -> Iterator[Path | None]:
-    """Files; None is standard input."""
+    """Return the named files; None is standard input."""
     for name in names:
         if name == STDIN:
             yield None
@@ -60,7 +60,7 @@ def _one(path: Path | None, name: str, check: bool, diff: bool) -> int:
 
 
 def _write(text: str) -> None:
-    """Text as it is, whatever the locale and the line breaks of the terminal are."""
+    """Write text unchanged, whatever the locale and the line breaks of the terminal are."""
     sys.stdout.flush()
     sys.stdout.buffer.write(text.encode())
     sys.stdout.buffer.flush()

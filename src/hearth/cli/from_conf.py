@@ -95,7 +95,7 @@ def _demand(conf: Any) -> None:
     if missing:
         raise WrongSetting(f"not set: {', '.join(missing)}")
     if len(keys_in(conf.auth_encryption_key)[0]) < KEY_CHARACTERS_MIN:
-        words = f"auth_encryption_key: it needs {KEY_CHARACTERS_MIN} characters or more"
+        words = f"auth_encryption_key: needs at least {KEY_CHARACTERS_MIN} characters"
         raise WrongSetting(f"{words}; `openssl rand -hex 32` makes one")
     for place in ("keystone_authtoken", "trustee", "ec2authtoken"):
         kinds = (None, "password", "v3password", *(("none",) if place == "ec2authtoken" else ()))

@@ -29,7 +29,7 @@ def global_environment(folder: Path | None) -> Environment:
         try:
             one = Environment.parse(file.read_text(encoding="utf-8"), str(file))
         except (OSError, UnicodeDecodeError, Rejected) as problem:
-            log.warning("%s is left out: %s", file, problem)
+            log.warning("%s is ignored: %s", file, problem)
             continue
         for name, value in one.resource_registry.items():
             if isinstance(value, str) and value.endswith(TEMPLATE_ENDINGS):
@@ -37,7 +37,7 @@ def global_environment(folder: Path | None) -> Environment:
                 try:
                     texts[str(path)] = path.read_text(encoding="utf-8")
                 except (OSError, UnicodeDecodeError) as problem:
-                    log.warning("%s: the entry %s is left out: %s", file, name, problem)
+                    log.warning("%s: the entry %s is ignored: %s", file, name, problem)
                     continue
                 registry[name] = str(path)
             else:

@@ -1,4 +1,4 @@
-"""Ids: random UUIDs; the random bytes are fetched for many at once."""
+"""Random UUIDs; the random bytes are read for many ids at once."""
 
 import os
 

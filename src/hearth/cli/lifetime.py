@@ -93,7 +93,7 @@ async def until_stopped(
     log.info("stopping")
     broken = [task for task in tasks if task.done()]
     for task in broken:
-        log.error("a part of the process ended by itself", exc_info=task.exception())
+        log.error("a part of the process ended unexpectedly", exc_info=task.exception())
     for one in servers:
         one.should_exit = True
     if work:
@@ -136,7 +136,7 @@ def _on_hangup(reload: Reload) -> None:
             try:
                 await reload()
             except Exception:  # after any error the next signal is handled, too
-                log.exception("the settings could not be read again")
+                log.exception("the settings could not be reloaded")
 
     task = loop.create_task(reloading(), name="reloading")
     loop.add_signal_handler(signal.SIGHUP, lambda: again.set() if not task.done() else None)
@@ -149,7 +149,9 @@ async def _keep_time(running: Running) -> None:
         try:
             await running.clock.ask(running.services.store)
         except SQLAlchemyError as problem:
-            log.warning("the database's time is not known: %s", str(problem).partition("\n")[0])
+            log.warning(
+                "the time of the database cannot be read: %s", str(problem).partition("\n")[0]
+            )
 
 
 async def _taken_leave(running: Running) -> None:

@@ -1,4 +1,4 @@
-"""`hearth`: the commands. Each imports its modules only when it is run."""
+"""`hearth`: the commands. Each command imports its modules only when it runs."""
 
 import gc
 import sys

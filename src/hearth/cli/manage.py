@@ -119,7 +119,7 @@ def reset_stack_status(configs: Configs, stack_id: str) -> None:
 def _held(row: StackRow, engine: EngineRow | None) -> str:
     if row.owner is None:
         due = "nothing to do" if row.due_at is None else f"due {_moment(row.due_at)}"
-        return f"no engine holds it: {due}"
+        return f"not held by an engine: {due}"
     if engine is None:
         return f"held by engine {row.owner}, which is unknown"
     return f"held by engine {engine.id} on {engine.host} ({'up' if engine.up else 'down'})"

@@ -132,13 +132,13 @@ def update_params(what: str, *, verbose_update_params: bool) -> None:
 @click.argument("stack_ids", nargs=-1)
 def migrate_convergence_1(stack_ids: tuple[str, ...]) -> None:
     """Not needed: every stack converges."""
-    click.echo("not needed. Every stack converges, from its first operation on.")
+    click.echo("not needed. Every stack converges.")
 
 
 @manage.command(name="migrate-properties-data")
 def migrate_properties_data() -> None:
     """Not needed: properties are stored in one place."""
-    click.echo("not needed. The properties of a resource have been in one place all along.")
+    click.echo("not needed. Properties are stored in one place.")
 
 
 manage.add_command(purge_deleted, "purge-deleted-stacks")

@@ -69,6 +69,6 @@ def lock(path: Path) -> TextIO:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         held.close()
-        words = "is in use by another hearth; stop that one or choose another place"
+        words = "is in use by another Hearth process; stop it or choose another place"
         raise WrongSetting(f"{path.parent} {words}") from None
     return held

@@ -34,7 +34,7 @@ class Reloading:
             loop = asyncio.get_running_loop()
             told, settings, policy = await loop.run_in_executor(thread, self._looked)
         except (WrongSetting, WrongRules) as problem:
-            log.error("the settings stay as they are: %s", problem)
+            log.error("the settings remain unchanged: %s", problem)
             return
         finally:
             thread.shutdown(wait=False)
@@ -46,9 +46,9 @@ class Reloading:
         levels(told.conf)
         told.tell(former)
         words = ", ".join(sorted(changed & LIVE)) or "nothing but policies"
-        log.warning("the settings were read again; in force by now: %s", words)
+        log.warning("the settings were reloaded; now in effect: %s", words)
         if fixed := sorted(changed - LIVE):
-            log.warning("these settings count from the next start on: %s", ", ".join(fixed))
+            log.warning("these settings take effect at the next start: %s", ", ".join(fixed))
 
     def _looked(self) -> tuple[Configuration, Settings, Policy]:
         told, settings = self._read()

@@ -92,7 +92,7 @@ def tell_of_readable(files: Sequence[str]) -> None:
     passwords."""
     for file in files:
         if Path(file).stat().st_mode & stat.S_IROTH:
-            log.warning("%s, with its keys, can be read by everybody on this machine", file)
+            log.warning("all users of this machine can read %s, which contains keys", file)
 
 
 def address(at: Any, sockets: Sequence[socket.socket]) -> str:

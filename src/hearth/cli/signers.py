@@ -19,7 +19,9 @@ def signers(conf: Any, service_user: PasswordCredential) -> tuple[PasswordCreden
     group = conf[SECTION]
     sections = [f"{SECTION}.{name}" for name in group.clouds] if group.multi_cloud else []
     if group.multi_cloud and not sections:
-        raise WrongSetting(f"[{SECTION}] clouds: not set, and multi_cloud needs the names of some")
+        raise WrongSetting(
+            f"[{SECTION}] clouds: not set, but multi_cloud requires at least one name"
+        )
     return tuple(_signer(conf, section, service_user) for section in sections or [SECTION])
 
 

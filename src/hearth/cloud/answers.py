@@ -54,7 +54,7 @@ def _unpacker(encoding: str) -> Any:
             return None
         case "gzip" | "x-gzip" | "deflate":
             return zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
-    raise BadAnswer("the answer has an unexpected compression")
+    raise BadAnswer("the answer has an unknown compression")
 
 
 def _unpacked(unpack: Any, chunk: bytes, most: int) -> bytes:
@@ -80,13 +80,13 @@ def parsed(raw: bytes, content_type: str) -> Any:
         except msgspec.DecodeError:
             pass
         except RecursionError:
-            raise BadAnswer("the answer is nested too deep") from None
+            raise BadAnswer("the answer is nested too deeply") from None
         try:  # less strict: it accepts NaN and half a surrogate pair
             return json.loads(raw)
         except ValueError:
             pass
         except RecursionError:
-            raise BadAnswer("the answer is nested too deep") from None
+            raise BadAnswer("the answer is nested too deeply") from None
     return raw.decode("utf-8", "replace")
 
 

@@ -45,7 +45,7 @@ class FetchConfig:
 async def fetch(url: str, config: FetchConfig) -> str:
     """Return the text at a URL. Raises NotFetched."""
     if not config.enabled:
-        raise NotFetched("fetching is switched off here ([hearth] template_fetch_enabled)")
+        raise NotFetched("fetching is disabled ([hearth] template_fetch_enabled)")
     connector = aiohttp.TCPConnector(resolver=_Guarded(config), ttl_dns_cache=0, limit=1)
     timeout = aiohttp.ClientTimeout(total=config.timeout_s)
     jar = aiohttp.DummyCookieJar()
@@ -82,7 +82,7 @@ async def _followed(http: aiohttp.ClientSession, url: URL, config: FetchConfig) 
             if answer.status != 200:
                 raise NotFetched(f"the answer is {answer.status} {answer.reason}")
             return await _text(answer, config.bytes_max)
-    raise NotFetched(f"more than {REDIRECTS_MAX} redirections")
+    raise NotFetched(f"more than {REDIRECTS_MAX} redirects")
 
 
 async def _text(answer: aiohttp.ClientResponse, most: int) -> str:

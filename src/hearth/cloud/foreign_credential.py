@@ -42,7 +42,7 @@ def foreign_credential(text: Any) -> ForeignCredential:
         raise NoCredential("it is not JSON") from None
     auth = said.get("auth") if isinstance(said, dict) else None
     if not isinstance(auth, dict):
-        raise NoCredential('it must be a map with "auth_type" and "auth", which is a map')
+        raise NoCredential('it must be a map with the text "auth_type" and the map "auth"')
     kind = said.get("auth_type")
     if not isinstance(kind, str) or kind not in KINDS:
         raise NoCredential(f"its auth_type must be one of {', '.join(KINDS)}")

@@ -83,7 +83,7 @@ class ListingCloud(ABC):
         idempotent: bool | None = None,
         renew_after_s: float = 0,
     ) -> Response:
-        """As in Cloud."""
+        """Make one call, as `Cloud.request` does."""
 
     async def listing(
         self, service: str, path: str, *, microversion: str | None = None

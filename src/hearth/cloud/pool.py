@@ -211,5 +211,5 @@ def _context(tls: Tls) -> SSLContext | bool:
     try:
         return tls.context()
     except (OSError, ValueError) as error:
-        words = f"The certificate of the authority cannot be read: {error}"
+        words = f"The certificate of the certificate authority cannot be read: {error}"
         raise CloudFault("identity", 400, "WrongCertificate", words) from None

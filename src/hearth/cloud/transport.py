@@ -198,7 +198,7 @@ def _address(service: str, endpoint: str, path: str) -> URL:
             return url
     except ValueError:
         pass
-    words = f"The address of {service} in the catalogue is not one: {endpoint[:WORDS_MAX]}"
+    words = f"The catalogue has an invalid URL for {service}: {endpoint[:WORDS_MAX]}"
     raise CloudFault(service, 400, "BadEndpoint", words)
 
 

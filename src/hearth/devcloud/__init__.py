@@ -1,9 +1,9 @@
 """An OpenStack in one process: real HTTP services with real state, for any client.
 
-Invariant: this package imports nothing else of ours and does not know who calls it. Every handler
-is a plain function from a call to a reply, run to its end on one thread, so state is never half
-made; waiting, faults and the socket live in `server`. What happens later is a row in the agenda of
-`store`.
+Invariant: this package imports nothing else of Hearth and does not know its callers. Every handler
+is a plain function from a call to a reply and runs to its end on one thread, so state is never
+inconsistent. Waiting, faults and the socket live in `server`. Later changes are rows in the agenda
+of `store`.
 """
 
 from hearth.devcloud.cloud import DevCloud

@@ -1,4 +1,4 @@
-"""`python -m hearth.devcloud`: the cloud as a process of its own."""
+"""`python -m hearth.devcloud`: the embedded cloud as a separate process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Serve until SIGTERM or SIGINT, or until the parent is gone."""
+    """Serve until SIGTERM or SIGINT, or until the parent process ends."""
     options = _parser().parse_args(argv)
     if options.parent_pid is not None and not _tie_to(options.parent_pid):
         return 1
@@ -66,7 +66,7 @@ def _password(options: argparse.Namespace) -> str:
 
 
 def _tie_to(parent: int) -> bool:
-    """Ask the kernel to end us with our parent; False when it is gone already."""
+    """Let the kernel end this process with its parent; return False if the parent has ended."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     return os.getppid() == parent

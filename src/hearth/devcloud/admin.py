@@ -47,7 +47,7 @@ def handle(cloud: Cloud, method: str, target: str, raw: bytes) -> Reply:
 
 
 def _lose(cloud: Cloud, object_id: str) -> Reply:
-    """Remove an object without a call to its service."""
+    """Remove an object without a call to its service, as if the cloud had lost it."""
     there = (table.get(object_id) for table in cloud.store.tables.values())
     lost = [thing for thing in there if thing is not None and not thing.seed]
     for thing in lost:
@@ -73,7 +73,7 @@ def _add(cloud: Cloud, raw: bytes) -> Reply:
 
 
 def _tell(cloud: Cloud, raw: bytes) -> Reply:
-    """Give measures and events to alarms; the reply waits until all their notices are sent."""
+    """Send measures and events to alarms; the reply waits until all their notices are sent."""
     try:
         news = msgspec.json.decode(raw)
         if isinstance(news, dict) and isinstance(news.get("event"), dict):

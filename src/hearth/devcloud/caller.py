@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls, with which roles where."""
+    """The caller of a request, with roles and scope."""
 
     token: str
     user_id: str
@@ -21,10 +21,10 @@ class Caller:
 
     @property
     def delegated(self) -> bool:
-        """Acts by a trust or an application credential."""
+        """Whether the caller acts with a trust or an application credential."""
         return bool(self.trust_id or self.application_credential_id)
 
     @property
     def is_admin(self) -> bool:
-        """Has the role admin."""
+        """Whether the caller has the role admin."""
         return "admin" in self.roles

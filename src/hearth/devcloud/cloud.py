@@ -1,4 +1,4 @@
-"""The cloud as one value: its store, its fault rules, its services, and the way of a call."""
+"""The embedded cloud as one value: its store, its fault rules, its services."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ TRANSITIONS: dict[str, Callable[[Cloud, Thing], None]] = {
 
 
 class DevCloud:
-    """An OpenStack without its sockets: `handle` takes a call and gives the reply.
+    """An OpenStack without sockets: `handle` takes a call and returns the reply.
 
-    `url` is where it can be reached; set it before the first call (`serve` does).
+    `url` is its address; set it before the first call (`serve` does).
     """
 
     def __init__(self, settings: Settings | None = None, *, url: str = "http://127.0.0.1") -> None:
@@ -79,7 +79,7 @@ class DevCloud:
         seed.sow(self)
 
     def move_to(self, url: str) -> None:
-        """Change the address of the cloud, and with it the endpoints in the catalogue."""
+        """Change the address of the cloud, also in the endpoints of the catalogue."""
         self.url = url
         self.callers.clear()
         seed.plant_catalogue(self)
@@ -136,7 +136,7 @@ class DevCloud:
         self.store.settle(time.time(), self.carry_out)
 
     def carry_out(self, transition: str, thing: Thing) -> None:
-        """Carry out one transition of a thing."""
+        """Carry out one transition of an object."""
         TRANSITIONS[transition](self, thing)
 
     def _dispatch(self, service: Service, call: Call) -> Reply:

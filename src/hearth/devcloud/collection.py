@@ -1,4 +1,4 @@
-"""Declared collections: which fields an object has, and who may set them when."""
+"""Declared collections: the fields of an object, and who may set them when."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Check = Callable[[Any], Any]
 
 
 class Fault(Enum):
-    """Why a field was refused."""
+    """The reason why a field was refused."""
 
     UNKNOWN = "unknown"
     READ_ONLY = "read-only"
@@ -25,7 +25,7 @@ class Fault(Enum):
 
 
 class Invalid(Exception):
-    """A body that a declaration refuses: the fault, the fields, and words for people."""
+    """The body violates a declaration: the fault, the fields, and a message."""
 
     def __init__(self, fault: Fault, names: Iterable[str], message: str) -> None:
         super().__init__(message)
@@ -35,11 +35,11 @@ class Invalid(Exception):
 
 
 class Unconvertible(ValueError):
-    """A value of another type that cannot be read as the wanted one."""
+    """A value cannot be converted to the declared type."""
 
 
 def anything(value: Any) -> Any:
-    """Takes whatever comes."""
+    """Accept any value."""
     return value
 
 
@@ -59,7 +59,7 @@ def text(max_length: int = 255, *, null: bool = False) -> Check:
 
 
 def boolean(value: Any) -> bool:
-    """True or false, also as the words and digits that clients send."""
+    """Return a boolean, which may be given as text or digit. Raises ValueError."""
     if isinstance(value, bool):
         return value
     match str(value).lower():
@@ -71,7 +71,7 @@ def boolean(value: Any) -> bool:
 
 
 def integer(low: int | None = None, high: int | None = None, *, null: bool = False) -> Check:
-    """Return a check for a whole number within bounds, also as digits in a string."""
+    """Return a check for an integer within bounds, also as text."""
 
     def check(value: Any) -> Any:
         if value is None and null:
@@ -90,7 +90,7 @@ def integer(low: int | None = None, high: int | None = None, *, null: bool = Fal
 
 
 def one_of(*choices: Any) -> Check:
-    """One of the given values."""
+    """Return a check that allows only the given values."""
 
     def check(value: Any) -> Any:
         if value not in choices:
@@ -114,7 +114,7 @@ def list_of(check_item: Check = anything, *, null: bool = False) -> Check:
 
 
 def mapping(value: Any) -> Any:
-    """Return an object with any members; null is the empty one."""
+    """Return an object with any members; null becomes an empty object."""
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -139,7 +139,7 @@ _UUID = re.compile(r"^[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$", re.IGNORE
 
 
 def is_uuid(value: Any) -> bool:
-    """Return whether it is written like a UUID, with or without dashes."""
+    """Return whether a value has the form of a UUID, with or without dashes."""
     return isinstance(value, str) and _UUID.match(value) is not None
 
 
@@ -152,9 +152,9 @@ def uuid(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field: how it is checked, its default (a value or a factory), and who may set it when.
+    """A field: its check, its default (a value or a factory), and who may set it when.
 
-    With `admin` others may name it when they create, with its default, as Neutron's policy has it.
+    With `admin`, other users may set it at create, but only to its default, as in Neutron's policy.
     """
 
     check: Check = anything
@@ -175,7 +175,7 @@ READ_ONLY = Field(create=False, update=False)
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """A kind of object: where it is kept, the keys of its bodies, its fields."""
+    """A kind of object: its table, the keys of its bodies, its fields."""
 
     service: str
     plural: str
@@ -188,16 +188,16 @@ class Collection:
 
     @property
     def table(self) -> str:
-        """Return the name of its table in the store."""
+        """The name of its table in the store."""
         return f"{self.service}.{self.plural}"
 
     @property
     def plural_key(self) -> str:
-        """Return the key of a list of them in a body."""
+        """The key of a list of objects in a body."""
         return self.plural
 
     def for_create(self, given: Mapping[str, Any], *, admin: bool = True) -> dict[str, Any]:
-        """Return all fields of a new object; raises `Invalid`."""
+        """Return all fields of a new object. Raises `Invalid`."""
         values = self._checked(given, admin=admin, creating=True)
         missing = [n for n, f in self.fields.items() if f.required and n not in values]
         if missing:
@@ -208,7 +208,7 @@ class Collection:
         return values
 
     def for_update(self, given: Mapping[str, Any], *, admin: bool = True) -> dict[str, Any]:
-        """Return the changes that are asked for; raises `Invalid`."""
+        """Return the requested changes. Raises `Invalid`."""
         return self._checked(given, admin=admin, creating=False)
 
     def _checked(self, given: Mapping[str, Any], *, admin: bool, creating: bool) -> dict[str, Any]:

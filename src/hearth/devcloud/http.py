@@ -1,4 +1,4 @@
-"""A call, its reply, and the way from a path to a handler; no sockets here."""
+"""Calls, replies, and routing from paths to handlers, without sockets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ decode_json = msgspec.json.Decoder().decode
 
 
 class Refusal(Exception):
-    """A request that a service turns down; each service has its own body for it."""
+    """A request that a service refuses; each service formats the body."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Refusal(Exception):
 
 @dataclass(slots=True)
 class Reply:
-    """Status, body and headers. A dict or list is sent as JSON, bytes and text as they are."""
+    """Status, body and headers. A dict or list is sent as JSON, bytes and text unchanged."""
 
     status: int = 200
     body: Any = None
@@ -47,7 +47,7 @@ class Reply:
 
 
 class Cloud(Protocol):
-    """What the routes and the jobs of a service need of the cloud that they belong to."""
+    """What routes and background jobs need of their cloud."""
 
     settings: Settings
     store: Store
@@ -65,12 +65,12 @@ class Cloud(Protocol):
         """Carry out all transitions that are due."""
 
     def carry_out(self, transition: str, thing: Thing) -> None:
-        """Carry out one transition of a thing."""
+        """Carry out one transition of an object."""
 
 
 @dataclass(slots=True)
 class Call:
-    """One request on its way through a service."""
+    """A request to a service, while it is handled."""
 
     cloud: Cloud
     service: str
@@ -88,24 +88,24 @@ class Call:
 
     @property
     def caller(self) -> Caller:
-        """Who calls. Handlers behind the token check always have one."""
+        """The caller; it is set for all handlers behind the token check."""
         assert self.identity is not None
         return self.identity
 
     @property
     def base(self) -> str:
-        """Return the address of the whole cloud, without a trailing slash."""
+        """The address of the whole cloud, without a trailing slash."""
         return self.cloud.url
 
     def json(self) -> Any:
-        """Return the body as JSON; raises a 400 when it is none."""
+        """Return the body as JSON. Raises a 400 if it is invalid."""
         try:
             return decode_json(self.raw)
         except (msgspec.DecodeError, UnicodeDecodeError):
             raise Refusal(400, "NotJSON", "The body is not valid JSON") from None
 
     def object(self, key: str) -> Body:
-        """Return the mapping under `key` of the body; raises a 400 when there is none."""
+        """Return the object under `key` of the body. Raises a 400 if there is none."""
         body = self.json()
         if not isinstance(body, dict) or not isinstance(body.get(key), dict):
             raise Refusal(400, "NotJSON", f"The body needs an object '{key}'")
@@ -130,7 +130,9 @@ class _Node:
 
 
 class Router:
-    """Paths to handlers; `{}` in a pattern stands for one segment, a literal one wins over it."""
+    """A map from paths to handlers; `{}` stands for any segment, but literal segments have
+    priority.
+    """
 
     def __init__(self, *tables: Iterable[Route]) -> None:
         self._root = _Node()
@@ -139,7 +141,7 @@ class Router:
                 self.add(method, pattern, handler)
 
     def add(self, method: str, pattern: str, handler: Handler) -> None:
-        """One more route."""
+        """Add a route."""
         node = self._root
         for word in pattern.strip("/").split("/"):
             if not word:
@@ -152,7 +154,7 @@ class Router:
         node.methods[method] = handler
 
     def find(self, segments: list[str]) -> tuple[Mapping[str, Handler], tuple[str, ...]] | None:
-        """Return the methods of the pattern that fits, and the segments that stand for its `{}`."""
+        """Return the methods of the matching pattern, and the segments at its `{}`."""
         return _walk(self._root, segments, 0, ())
 
 
@@ -173,7 +175,7 @@ def _walk(
 
 
 def unauthorized(call: Call) -> Reply:
-    """401 as the token filter in front of most services says it."""
+    """Return the 401 of the token filter that most services use."""
     return Reply(
         401,
         {
@@ -189,7 +191,7 @@ def unauthorized(call: Call) -> Reply:
 
 @dataclass(frozen=True)
 class Service:
-    """One service: its routes, its shape of refusal, and what it adds to each call and reply."""
+    """A service: its routes, its error format, and what it adds to each call and reply."""
 
     name: str
     router: Router

@@ -1,7 +1,7 @@
-"""Background jobs: HTTP calls that the cloud makes itself, and workflows that are due.
+"""Background jobs: HTTP calls that the cloud itself sends, and workflows that are due.
 
-A service orders a call and names the transition that gets the answer. Both are in the store: after
-a restart, calls that had no answer yet are made again.
+A service requests a call and names the transition that gets the answer. Both are in the store:
+after a restart, calls without an answer are sent again.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ def order(
     timeout_s: float = TIMEOUT_S,
     **more: Any,
 ) -> None:
-    """Order a call. The transition `then` gets the job, with `answer` and `more` in it.
+    """Request a call. The transition `then` gets the job, with `answer` and `more` in it.
 
-    `about` is the id of the thing that the call is for.
+    `about` is the id of the object that the call is for.
     """
     body: Body = {
         "method": method,
@@ -72,7 +72,7 @@ class Runner:
         self.wake(0)
 
     def wake(self, after_s: float) -> None:
-        """Look for jobs, at the latest after some seconds."""
+        """Look for jobs within the given number of seconds."""
         due = self._loop.time() + max(0.0, after_s)
         if self._timer is not None:
             if self._timer.when() <= due:
@@ -101,7 +101,7 @@ class Runner:
         self._cloud.carry_out(job.hidden["then"], job)
 
     async def _answer(self, wanted: Body) -> Body:
-        """Return status, headers and body of the answer; `error` is why there is no answer."""
+        """Return status, headers and body of the answer; `error` explains a missing answer."""
         self._session = self._session or aiohttp.ClientSession()
         try:
             async with self._session.request(

@@ -29,7 +29,7 @@ _EFFECT = {
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """What rules ask of a handler: times in seconds, `None` where the default holds."""
+    """The effects of rules on a handler: times in seconds; None is the default."""
 
     slow_s: float | None = None
     invisible_s: float = 0.0
@@ -40,7 +40,7 @@ NO_EFFECTS = Effects()
 
 
 class BadRule(ValueError):
-    """A rule that cannot be read."""
+    """A rule that is not valid."""
 
 
 @dataclass(slots=True)
@@ -133,7 +133,7 @@ class Fate:
 
 
 class Knobs:
-    """The rules, and the gate at which held calls wait."""
+    """The fault rules, and the gate at which held calls wait."""
 
     def __init__(self) -> None:
         self.rules: list[Rule] = []
@@ -142,7 +142,7 @@ class Knobs:
         self._gate: asyncio.Future[bool] | None = None
 
     def add(self, rules: list[Any]) -> None:
-        """More rules from JSON; raises `BadRule`."""
+        """Add rules from JSON. Raises `BadRule`."""
         self.rules += [parse_rule(rule) for rule in rules]
 
     def clear(self) -> None:
@@ -152,9 +152,9 @@ class Knobs:
         self.release()
 
     def release(self, *, discard: bool = False) -> int:
-        """Let all held and withheld calls go on; gives how many there were.
+        """Release all held and withheld calls; return their number.
 
-        With `discard` the held ones are cut off instead, as if they had never arrived.
+        With `discard`, held calls are cut off instead, as if they had never arrived.
         """
         count = self.waiting
         if self._gate is not None:
@@ -163,7 +163,7 @@ class Knobs:
         return count
 
     async def held(self, timeout_s: float | None = None) -> bool:
-        """Wait for the next release, or for the time to be over; False for a call to be cut."""
+        """Wait for the next release or the timeout; return False if the call must be cut off."""
         if self._gate is None:
             self._gate = asyncio.get_running_loop().create_future()
         self.waiting += 1
@@ -212,7 +212,7 @@ def _apply(fate: Fate, effect: Mapping[str, Any]) -> None:
 
 
 def parse_rule(rule: Any) -> Rule:
-    """Return a rule from `{"match": {...}, "effect": {...}}`; raises `BadRule`."""
+    """Return a rule from `{"match": {...}, "effect": {...}}`. Raises `BadRule`."""
     if not isinstance(rule, dict) or not isinstance(rule.get("effect"), dict):
         raise BadRule("a rule is an object with 'match' and 'effect'")
     match, effect = rule.get("match") or {}, rule["effect"]

@@ -1,4 +1,4 @@
-"""The account of every call and every object, for tests to compare against."""
+"""The audit log: every call and every object, for tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ CALLS_MAX = 1_000_000
 
 @dataclass(slots=True)
 class Entry:
-    """One object that was ever made; `created` and `deleted` are numbers of calls."""
+    """An object that was created; `created` and `deleted` are numbers of calls."""
 
     service: str
     collection: str
@@ -26,7 +26,7 @@ class Entry:
 
 @dataclass(slots=True)
 class CallEntry:
-    """One call; the status is 0 for one that was dropped or never answered."""
+    """A call; the status is 0 if it was dropped or never answered."""
 
     seq: int
     method: str
@@ -62,24 +62,24 @@ class Ledger:
         at: float,
         implicit: bool,
     ) -> int:
-        """Enter an object; gives the index for `deleted`."""
+        """Record a new object; return the index for `deleted`."""
         self.entries.append(
             Entry(service, collection, id_, name, project_id, self.seq, at, implicit=implicit)
         )
         return len(self.entries) - 1
 
     def deleted(self, index: int, *, at: float) -> None:
-        """The object of this index is gone."""
+        """Record that the object of this index was deleted."""
         entry = self.entries[index]
         entry.deleted, entry.deleted_at = self.seq, at
 
     def called(self, call: CallEntry) -> None:
-        """Enter a call that has ended."""
+        """Record a call that has ended."""
         if len(self.calls) < CALLS_MAX:
             self.calls.append(call)
 
     def mark(self) -> None:
-        """Start a fresh account; objects alive now are not in it."""
+        """Start a new section of the log, without the existing objects."""
         self.first = len(self.entries)
         self.calls_from = len(self.calls)
 

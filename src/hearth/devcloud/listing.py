@@ -1,4 +1,4 @@
-"""Filtering, sorting and paging of a list of bodies, as the services have it in common."""
+"""Filtering, sorting and paging of lists, as most services do it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TAG_FILTERS = frozenset({"tags", "tags-any", "not-tags", "not-tags-any"})
 
 
 def same(wanted: str, value: Any) -> bool:
-    """Return whether a value is what a query argument says."""
+    """Return whether a value matches a query argument."""
     if isinstance(value, bool):
         return wanted.lower() in (("true", "1") if value else ("false", "0"))
     if value is None:
@@ -40,7 +40,7 @@ def same(wanted: str, value: Any) -> bool:
 def filtered(
     things: Iterable[Thing], query: Mapping[str, list[str]], ignore: frozenset[str] = CONTROLS
 ) -> list[Thing]:
-    """Those whose fields have one of the wanted values each, and the wanted tags."""
+    """Return the objects whose fields and tags match the query."""
     found = list(things)
     for key, values in query.items():
         if key in TAG_FILTERS:
@@ -71,7 +71,7 @@ def tagged(kind: str, names: set[str], tags: list[str]) -> bool:
 
 
 def ordered(things: list[Thing], call: Call) -> list[Thing]:
-    """Sorted by `sort_key`/`sort_dir` or `sort=key:dir`."""
+    """Return the objects sorted by `sort_key`/`sort_dir` or `sort=key:dir`."""
     keys = list(call.query.get("sort_key", []))
     directions = list(call.query.get("sort_dir", []))
     for item in ",".join(call.query.get("sort", [])).split(","):
@@ -96,7 +96,7 @@ def _sort_value(key: str) -> Callable[[Thing], tuple[bool, str]]:
 def page(
     things: list[Thing], call: Call, *, marker_status: int = 400, max_limit: int = 1000
 ) -> tuple[list[Thing], bool]:
-    """Return the page that `limit` and `marker` ask for, and whether there is more after it."""
+    """Return the page for `limit` and `marker`, and whether there are more objects after it."""
     marker = call.argument("marker")
     if marker:
         index = next((i for i, thing in enumerate(things) if thing.id == marker), None)

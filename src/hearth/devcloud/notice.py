@@ -1,4 +1,4 @@
-"""What an alarm sends to a URL."""
+"""The notice that an alarm sends to a URL."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Notice:
-    """A POST that the socket has to make; `outcome` receives its status or its error."""
+    """A POST that must be sent; `outcome` receives its status or its error."""
 
     url: str
     headers: Mapping[str, str]

@@ -1,4 +1,4 @@
-"""Sending the notices of alarms; a clock carries out transitions while events are on."""
+"""Delivery of alarm notices; a clock carries out transitions while events are enabled."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TICK_S = 0.1
 
 
 class Post:
-    """The sender of one cloud."""
+    """The sender of a cloud's notices."""
 
     def __init__(self, cloud: Cloud) -> None:
         self._cloud = cloud
@@ -49,7 +49,7 @@ class Post:
             notice.outcome["error"] = f"{type(error).__name__}: {error}"
 
     def _tick(self) -> None:
-        """Start the clock while events are on: they happen without calls, too."""
+        """Start the clock if events are enabled, because they also occur without calls."""
         ticking = self._clock is not None and not self._clock.done()
         if self._cloud.knobs.events and not ticking:
             self._clock = asyncio.create_task(self._go_on())

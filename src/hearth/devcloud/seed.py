@@ -1,4 +1,4 @@
-"""What is there from the start. Ids are fixed, so a restart changes nothing for a client."""
+"""The initial objects. Their ids are fixed, so a restart changes nothing for a client."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ _KEYPAIRS = ("stack_key", "test_key", "default")
 
 
 def sow(cloud: Cloud) -> None:
-    """Put everything in place in an empty cloud."""
+    """Create all initial objects in an empty cloud."""
     _identity(cloud)
     plant_catalogue(cloud)
     _networks(cloud)
@@ -131,7 +131,7 @@ def _domain(name: str) -> str:
 
 
 def plant_catalogue(cloud: Cloud) -> None:
-    """Region, services and endpoints at the address the cloud has now, and services' users."""
+    """Create the region, the services, the endpoints at the current address, and service users."""
     for name in _SERVICE_USERS:
         if cloud.store.get("identity.users", fixed_hex("user", name)) is None:
             _user(cloud, name, "default", None)
@@ -160,7 +160,7 @@ def plant_catalogue(cloud: Cloud) -> None:
 
 
 def _networks(cloud: Cloud) -> None:
-    """As devstack makes them: `private` reaches `public` by way of `router1`."""
+    """Create networks as devstack does: `private` reaches `public` through `router1`."""
     made: dict[str, tuple[Thing, Thing]] = {}
     for name, project, cidr, external in (
         ("public", "admin", "172.24.4.0/22", True),

@@ -1,4 +1,4 @@
-"""The socket: HTTP in and out, waiting and faults; all else is `DevCloud.handle`."""
+"""The socket: HTTP, waiting and faults; `DevCloud.handle` does the rest."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ class Running:
 
     @property
     def url(self) -> str:
-        """Return the address: `http://127.0.0.1:port`."""
+        """The address: `http://127.0.0.1:port`."""
         return self.cloud.url
 
     @property
     def auth_url(self) -> str:
-        """Return the auth URL for clients."""
+        """The auth URL for clients."""
         return f"{self.cloud.url}/identity/v3"
 
     async def close(self) -> None:
-        """Stop listening, release waiting calls, save."""
+        """Stop listening, release waiting calls, save the state."""
         self.cloud.knobs.clear()
         await self._jobs.close()
         if self._saver is not None:
@@ -83,7 +83,7 @@ async def serve(
     data: Path | None = None,
     settings: Settings | None = None,
 ) -> Running:
-    """Start a cloud on 127.0.0.1; port 0 means any free port. The file `data` keeps its state."""
+    """Start a cloud on 127.0.0.1; port 0 means any free port. The file `data` stores its state."""
     cloud = cloud or DevCloud(settings)
     if data is not None:
         snapshot.load(cloud, data)

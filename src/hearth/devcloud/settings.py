@@ -1,4 +1,4 @@
-"""What can be chosen when a cloud starts."""
+"""The settings of the embedded cloud at its start."""
 
 from __future__ import annotations
 

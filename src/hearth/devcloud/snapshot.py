@@ -1,4 +1,4 @@
-"""The state of the cloud in a file, which is replaced as a whole."""
+"""The state of the cloud in a file, which is replaced atomically."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _State(msgspec.Struct):
 
 
 def save(cloud: Cloud, path: Path) -> None:
-    """Write the state; a reader sees the old one or the new one."""
+    """Write the state atomically: a reader sees the old state or the new one."""
     store, ledger = cloud.store, cloud.store.ledger
     state = _State(
         format=FORMAT,
@@ -49,7 +49,7 @@ def save(cloud: Cloud, path: Path) -> None:
 def load(cloud: Cloud, path: Path) -> None:
     """Restore the saved state, if there is one.
 
-    Raises `ValueError` for one of another format.
+    Raises ValueError for a file of another format.
     """
     if not path.exists():
         return

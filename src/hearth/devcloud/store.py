@@ -1,6 +1,6 @@
-"""The state of the cloud: things in tables, an agenda of transitions, ids and time.
+"""The state of the cloud: objects in tables, an agenda of transitions, ids and time.
 
-Nothing here runs by itself: `settle` carries out what has become due, before each call.
+Nothing here runs on its own: `settle` carries out due transitions before each call.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Body = dict[str, Any]
 
 @dataclass(slots=True, eq=False)
 class Thing:
-    """One object: its service shows `body`; `hidden` is internal."""
+    """An object: the API shows `body`; `hidden` is internal."""
 
     id: str
     table: str
@@ -50,7 +50,7 @@ INDEXED = {
 
 
 class Store:
-    """Tables of things, an agenda of transitions, and the ledger of both."""
+    """Tables of objects, an agenda of transitions, and the audit log."""
 
     def __init__(self, seed: int | None = None) -> None:
         self.tables: dict[str, dict[str, Thing]] = {}
@@ -76,35 +76,35 @@ class Store:
         return f"{number & ~(3 << 62) | (2 << 62):032x}"
 
     def new_secret(self, length: int = 32) -> str:
-        """Return random letters and digits; they can be guessed only if a seed is set."""
+        """Return random letters and digits; they are predictable only if a seed is set."""
         return "".join(self._rng.choices("abcdefghijkmnpqrstuvwxyz23456789", k=length))
 
     def new_serial(self, kind: str = "") -> int:
-        """Return the next number of a kind, from 1."""
+        """Return the next serial number of a kind, from 1."""
         number = self.serials[kind] = self.serials.get(kind, 0) + 1
         return number
 
     def table(self, name: str) -> dict[str, Thing]:
-        """Return the things of a table by id, in the order of creation."""
+        """Return the objects of a table by id, in the order of creation."""
         found = self.tables.get(name)
         if found is None:
             found = self.tables[name] = {}
         return found
 
     def get(self, table: str, thing_id: object) -> Thing | None:
-        """Return a thing; None if it does not exist, is not visible yet, or the id is no text."""
+        """Return an object; None if it does not exist, is not visible yet, or the id is no text."""
         thing = self.table(table).get(thing_id) if isinstance(thing_id, str) else None
         if thing is None or thing.visible_from > self.time:
             return None
         return thing
 
     def all(self, table: str) -> Iterator[Thing]:
-        """Yield the visible things of a table."""
+        """Yield the visible objects of a table."""
         now = self.time
         return (thing for thing in self.table(table).values() if thing.visible_from <= now)
 
     def where(self, table: str, **wanted: Any) -> list[Thing]:
-        """Return the things whose body has all the given values."""
+        """Return the objects whose body has all the given values."""
         things = self.table(table)
         for name in INDEXED.get(table, ()):
             if name in wanted:
@@ -116,13 +116,13 @@ class Store:
         return found
 
     def count(self, table: str, project_id: str) -> int:
-        """Return how many things a project has in an indexed or small table."""
+        """Return the number of a project's objects in an indexed or small table."""
         if "project_id" in INDEXED.get(table, ()):
             return len(self._index.get((table, "project_id", project_id), ()))
         return len(self.where(table, project_id=project_id))
 
     def insert(self, thing: Thing, *, implicit: bool = False) -> Thing:
-        """Add a new thing and enter it in the audit log."""
+        """Add a new object and record it in the audit log."""
         self.adopt(thing)
         self.changed = True
         if not thing.seed:
@@ -141,14 +141,14 @@ class Store:
         return thing
 
     def adopt(self, thing: Thing) -> None:
-        """Add a thing without an entry in the audit log."""
+        """Add an object without an entry in the audit log."""
         self.table(thing.table)[thing.id] = thing
         for name in INDEXED.get(thing.table, ()):
             key = (thing.table, name, thing.body.get(name))
             self._index.setdefault(key, {})[thing.id] = thing
 
     def change(self, thing: Thing, **changes: Any) -> None:
-        """Change fields of a thing, including indexed ones."""
+        """Change fields of an object, including indexed ones."""
         self._forget(thing)
         thing.body.update(changes)
         self.adopt(thing)
@@ -159,7 +159,7 @@ class Store:
         self._index = {}
 
     def remove(self, thing: Thing) -> None:
-        """Remove a thing; the audit log keeps the time."""
+        """Remove an object; the audit log keeps the time."""
         if self.table(thing.table).pop(thing.id, None) is None:
             return
         self._forget(thing)
@@ -176,13 +176,13 @@ class Store:
                 del self._index[key]
 
     def later(self, after_s: float, thing: Thing, transition: str) -> None:
-        """Schedule a transition of a thing; 0 means right after the current call."""
+        """Schedule a transition of an object; 0 means right after the current call."""
         due = self.time + max(0.0, after_s)
         heapq.heappush(self._agenda, (due, next(self._order), thing.table, thing.id, transition))
         self.changed = True
 
     def settle(self, now: float, run: Callable[[str, Thing], None]) -> None:
-        """Carry out the transitions that are due, each at its own time."""
+        """Carry out the transitions that are due, each at its scheduled time."""
         agenda = self._agenda
         while agenda and agenda[0][0] <= now:
             due, _, table, thing_id, transition = heapq.heappop(agenda)
@@ -195,7 +195,7 @@ class Store:
 
     @property
     def agenda(self) -> list[tuple[float, int, str, str, str]]:
-        """Return the scheduled transitions: (time, order, table, id, transition)."""
+        """The scheduled transitions: (time, order, table, id, transition)."""
         return self._agenda
 
     def restore_agenda(self, rows: list[tuple[float, int, str, str, str]]) -> None:
@@ -205,15 +205,15 @@ class Store:
 
 
 def stamp_z(at: float) -> str:
-    """`2026-01-01T00:00:00Z`."""
+    """Return a time as `2026-01-01T00:00:00Z`."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def stamp_micro(at: float) -> str:
-    """`2026-01-01T00:00:00.000000`."""
+    """Return a time as `2026-01-01T00:00:00.000000`."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")
 
 
 def stamp_micro_z(at: float) -> str:
-    """`2026-01-01T00:00:00.000000Z`."""
+    """Return a time as `2026-01-01T00:00:00.000000Z`."""
     return stamp_micro(at) + "Z"

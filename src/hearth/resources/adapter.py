@@ -1,4 +1,4 @@
-"""Types that translate their properties and leave the work to another type."""
+"""Types that translate their properties and delegate the work to another type."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class AdapterType(ResourceType):
         super().__init_subclass__(**more)
 
     def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the properties for the other type; null ones count as not given."""
+        """Return the properties for the other type; null ones are omitted."""
         raise NotImplementedError(self.type_name)
 
     def shown(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -57,11 +57,11 @@ class AdapterType(ResourceType):
         return {**usual, **{name: value for name, value in given.items() if value is not None}}
 
     async def seen(self, ctx: ResourceContext) -> ResourceContext:
-        """Return the context for a call, with properties that need the cloud."""
+        """Return the context for a call; subclasses may read property values from the cloud."""
         return self.other_context(ctx)
 
     def through(self, steps: Sequence[Step]) -> tuple[Step, ...]:
-        """Return steps of the other type as steps of this one."""
+        """Return steps of the other type as steps of this type."""
         return tuple(
             Step(
                 step.name,
@@ -112,7 +112,7 @@ class AdapterType(ResourceType):
         return await self.other.replace_failed(self.other_context(ctx))
 
     async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
-        """Return an empty map, or None if the object is gone."""
+        """Return an empty map if the object exists, or None if it is gone."""
         return None if await self.other.observe(await self.seen(ctx)) is None else {}
 
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:

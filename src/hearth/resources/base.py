@@ -64,7 +64,7 @@ class IntentKey(StrEnum):
 
 
 class Before(Protocol):
-    """Resources of a template that must come before a resource that does not refer to them."""
+    """Resources of a template that must exist before a resource that does not refer to them."""
 
     def names(self, definition: Any, program: Any) -> Iterable[str]:
         """Return the names of those resources, for the resource of a definition."""
@@ -267,7 +267,7 @@ class ResourceType:
     def conflicts(
         self, properties: Mapping[str, Any], still_open: Collection[str] = ()
     ) -> Iterable[str | Violation]:
-        """Yield the problems of properties that depend on each other.
+        """Yield problems of properties that depend on each other.
 
         The properties in `still_open` have no value yet.
         """
@@ -284,7 +284,7 @@ class ResourceType:
             yield from self.check_properties(moved.properties)
 
     def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Violation]:
-        """Return problems that `relations` cannot express; all values are known."""
+        """Return problems that `relations` cannot express. Called when all values are known."""
         return ()
 
     async def refused(self, properties: Mapping[str, Any], cloud: Cloud) -> Sequence[str]:

@@ -1,6 +1,6 @@
 """Named constraints that need no cloud: addresses, domain names, times.
 
-Each function returns None, or what is wrong with the value.
+Each function returns None if the value is valid, otherwise the error message.
 """
 
 import ipaddress
@@ -19,12 +19,12 @@ ZONES: set[str] = set()
 
 
 def ip_addr(value: Any) -> str | None:
-    """An IP address."""
+    """Check that the value is an IP address."""
     return None if _parses(ipaddress.ip_address, value) else "Invalid IP address"
 
 
 def net_cidr(value: Any) -> str | None:
-    """A network in CIDR notation."""
+    """Check that the value is a network in CIDR notation."""
     text = str(value)
     if "/" in text and _parses(lambda v: ipaddress.ip_network(v, strict=False), text):
         return None
@@ -32,19 +32,19 @@ def net_cidr(value: Any) -> str | None:
 
 
 def ip_or_cidr(value: Any) -> str | None:
-    """An IP address or a network."""
+    """Check that the value is an IP address or a network in CIDR notation."""
     if ip_addr(value) is None or net_cidr(value) is None:
         return None
     return f'"{value}" is neither an IP address nor a network'
 
 
 def mac_addr(value: Any) -> str | None:
-    """A hardware address."""
+    """Check that the value is a hardware (MAC) address."""
     return None if MAC.match(str(value)) else f'"{value}" is not a hardware address'
 
 
 def dns_name(value: Any) -> str | None:
-    """A domain name, with or without a closing dot."""
+    """Check that the value is a domain name, with or without a final dot."""
     text = str(value)
     if len(text) > DOMAIN_LIMIT:
         return f'"{value}" exceeds the {DOMAIN_LIMIT} character FQDN limit'
@@ -57,36 +57,36 @@ def dns_name(value: Any) -> str | None:
 
 
 def rel_dns_name(value: Any) -> str | None:
-    """A domain name without a closing dot."""
+    """Check that the value is a domain name without a final dot."""
     if str(value).endswith("."):
         return f'"{value}" must be a relative name, without a closing dot'
     return dns_name(value)
 
 
 def dns_domain(value: Any) -> str | None:
-    """A domain with a closing dot."""
+    """Check that the value is a domain name with a final dot."""
     if not str(value).endswith("."):
         return f'"{value}" must end with "."'
     return dns_name(value)
 
 
 def iso_8601(value: Any) -> str | None:
-    """A moment in ISO 8601 form."""
+    """Check that the value is a time in ISO 8601 format."""
     return None if _parses(_moment, value) else f'"{value}" is not an ISO 8601 time'
 
 
 def expiration(value: Any) -> str | None:
-    """A valid date; the service checks that it is in the future."""
+    """Check that the value is a time; the service checks that it is in the future."""
     return iso_8601(value)
 
 
 def json_string(value: Any) -> str | None:
-    """JSON text."""
+    """Check that the value is JSON."""
     return None if _parses(json.loads, value) else f'"{value}" is not JSON'
 
 
 def cron_expression(value: Any) -> str | None:
-    """A cron expression of five or six fields."""
+    """Check that the value is a cron expression of five or six fields."""
     fields = str(value).split()
     if len(fields) in {5, 6} and all(CRON_FIELD.match(field) for field in fields):
         return None
@@ -94,14 +94,14 @@ def cron_expression(value: Any) -> str | None:
 
 
 def timezone(value: Any) -> str | None:
-    """The name of a time zone."""
+    """Check that the value is the name of a time zone."""
     if not ZONES:
         ZONES.update(available_timezones())
     return None if value in ZONES else f'"{value}" is not a time zone'
 
 
 def always(_value: Any) -> str | None:
-    """The constraint of the test resource: every value is valid."""
+    """Accept every value; the test resource uses this constraint."""
     return None
 
 

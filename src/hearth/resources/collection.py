@@ -138,7 +138,7 @@ class CollectionResource(ResourceType):
         return self._entries(self.properties[name], value, name)
 
     def _entries(self, prop: Prop | None, value: Any, path: str) -> Any:
-        """A value with the entries that the schema declares under their names in the service."""
+        """Return a value whose map entries have the names that the service uses."""
         match value:
             case list() if prop is not None and prop.item is not None:
                 return [self._entries(prop.item, one, path) for one in value]
@@ -291,7 +291,7 @@ class CollectionResource(ResourceType):
         )
 
     async def nothing(self, ctx: ResourceContext) -> Made | None:
-        """Send no write call."""
+        """Return an empty result without a write call."""
         return None
 
     # looking
@@ -396,7 +396,7 @@ class CollectionResource(ResourceType):
         replaced = type(self).wanted_key_field is not CollectionResource.wanted_key_field
         if replaced or field in self.properties:
             return f"the {field}, which gets the user-supplied text when the id is recorded"
-        return f"the {field}, which stays"
+        return f"the {field}, which remains unchanged"
 
     def wanted_key_field(self, ctx: ResourceContext) -> Any:
         """Return the text that the user wants in the key's field, or None."""

@@ -121,7 +121,7 @@ class SignalResult:
 
 @dataclass(frozen=True)
 class Scaling:
-    """A request to change the size of a group, given by its reference or name.
+    """A request to change the size of a group, which is given by its reference or name.
 
     `cooldown_s` None: use the cooldown of the group.
     """
@@ -133,7 +133,7 @@ class Scaling:
 
     @property
     def reason(self) -> str:
-        """What the rest that follows is for."""
+        """The text that explains the cooldown."""
         return f"{self.type} : {self.adjustment.amount:g}"
 
 
@@ -307,10 +307,10 @@ class ResourceContext:
 
     @property
     def physical(self) -> str:
-        """The physical id of an object that exists."""
+        """The physical id; only for an object that exists."""
         assert self.physical_id is not None, f"{self.name} has no physical id"
         return self.physical_id
 
     def shown(self) -> Body:
-        """The last body seen, or an empty one."""
+        """Return the last body from the service, or an empty one."""
         return dict(self.body or {})

@@ -61,14 +61,14 @@ def _row(rtype: ResourceType) -> Row:
 
 
 def key_in_full(rtype: ResourceType) -> str:
-    """Return what the key is, and with which properties there is none."""
+    """Return the intent key in words, and the properties for which there is no key."""
     words = rtype.key_in_words()
     if not rtype.keyless_with:
         return words
     given = " and a ".join(sorted(rtype.keyless_with))
     return (
         f"{words}; none with a user-supplied {given}: the service has no place for a key and no"
-        " update. After a lost answer a second object may stay, and an event reports it"
+        " update. After a lost answer a second object may remain, and an event reports it"
     )
 
 

@@ -1,4 +1,4 @@
-"""Find ids of names, and check constraints that only the cloud can: one list call per kind."""
+"""Find ids by names, and check constraints that need the cloud, with one list call per kind."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ EMPTY_ALLOWED = frozenset(
 
 
 class Names:
-    """The names in a cloud, for all questions of a request: each kind is listed once."""
+    """The names in a cloud, for all lookups of a request: each kind is listed once."""
 
     def __init__(self, cloud: Cloud) -> None:
         self._cloud = cloud
@@ -214,7 +214,7 @@ def _seen(task: asyncio.Task[Any]) -> None:
 async def check_constraints(
     wanted: Iterable[tuple[str, Any, Span | None]], cloud: Cloud, names: Names | None = None
 ) -> list[Problem]:
-    """Return what is wrong with values under named constraints: (constraint, value, place)."""
+    """Return the violations of named constraints: (constraint, value, place)."""
     names = names or Names(cloud)
     problems: list[Problem] = []
     wanted = [one for one in wanted if one[1] is not None]

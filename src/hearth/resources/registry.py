@@ -148,7 +148,7 @@ def _builtin(name: str) -> ResourceType:
             and vars(kind).get("type_name") == name
         ):
             return kind()
-    raise AssertionError(f"{INDEX[name]} declares no {name}")
+    raise AssertionError(f"{INDEX[name]} does not declare {name}")
 
 
 @cache

@@ -7,7 +7,7 @@ from hearth.resources.parts import Part
 
 
 class Tie(ResourceType):
-    """A part without an object around it; settling it again changes nothing."""
+    """A resource that is only a relation between objects; its calls can be repeated."""
 
     part: ClassVar[Part]
     yields: ClassVar[bool] = False  # what is tied can be so once: a replacement needs it
@@ -34,6 +34,6 @@ class Tie(ResourceType):
         return Made(physical_id=ctx.physical_id or ctx.physical_name)
 
     async def untie(self, ctx: ResourceContext) -> Made | None:
-        """Disconnect all."""
+        """Disconnect all objects."""
         await self.part.leave(self, ctx)
         return None

@@ -79,7 +79,7 @@ class AllowedPattern:
         try:
             fits = matches_whole(self.pattern, text)
         except TooSlow as problem:
-            return f'"{text[:40]}" can not be held against "{self.pattern}": {problem}'
+            return f'"{text[:40]}" cannot be compared with "{self.pattern}": {problem}'
         if not fits:
             return self.description or f'"{text}" does not match the pattern "{self.pattern}"'
         return None

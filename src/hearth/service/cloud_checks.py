@@ -27,7 +27,9 @@ def lost_references(program: Program, world: World) -> list[Problem]:
             if value is None or value in map(world.reference, program.resources):
                 continue
             at = definition.span.under("properties").under(name)
-            words = f'"{value}" is no resource of this stack; refer to one by get_resource or Ref'
+            words = (
+                f'"{value}" is not a resource of this stack; refer to one with get_resource or Ref'
+            )
             problems.append(StackValidationFailed(at, words))
     return problems
 

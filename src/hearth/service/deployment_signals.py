@@ -54,7 +54,7 @@ async def _of_object(
     """Return the result in an object, if it is newer than the last change of the deployment."""
     path = _path_in(await cloud.endpoint(OBJECTS), str(config.input("deploy_signal_id") or ""))
     if path is None:
-        log.info("the results of deployment %s lie in another account", one.id)
+        log.info("the results of deployment %s are in another account", one.id)
         return one
     head = (await cloud.request(OBJECTS, "HEAD", path)).headers
     too_large = int(head.get("content-length", "0")) > RESULTS_BYTES_MAX

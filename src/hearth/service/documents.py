@@ -58,7 +58,7 @@ async def adoption(
         plain, text, "adopt_stack_data", project=caller.project_id, characters=len(text)
     )
     if not isinstance(found, dict) or not isinstance(found.get("resources"), dict):
-        words = 'Invalid adopt data: it must be the document of a stack, with "resources"'
+        words = 'Invalid adopt data: expected the document of a stack with "resources"'
         raise Rejected([HTTPBadRequest(None, words)])
     revision = revision_of_document(found, Action.ADOPT)
     inside = Environment.parse(revision.environment)

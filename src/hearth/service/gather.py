@@ -68,7 +68,7 @@ async def _listed(cloud: Cloud, place: str, known: Mapping[str, str], limit: int
         if total > limit or len(names) > FILES_MAX:
             words = (
                 f"The files of {place} are {len(names)} or more, with {total} bytes or more; "
-                f"at most {FILES_MAX} with {limit} bytes are allowed beside those in the request."
+                f"at most {FILES_MAX} with {limit} bytes may be added to those in the request."
             )
             raise Rejected([DownloadLimitExceeded(None, words)])
 

@@ -31,7 +31,7 @@ async def missing_outside(
         if external_id is None or known:
             continue
         if isinstance(services.programs.rtype_of(definition), NestedType):
-            words = "a nested stack can not have an external_id"
+            words = "a nested stack cannot have an external_id"
             problems.append(StackValidationFailed(definition.span.under("external_id"), words))
             continue
         checked = await services.compute.evaluated(partial(definition.check, world), row.project_id)

@@ -44,7 +44,9 @@ class Policy:
             raise WrongRules(f"[oslo_policy]: {' '.join(str(problem).split())}") from None
         wanted = self._enforcer.policy_file
         if wanted not in ("", USUAL_FILE) and not self._enforcer.policy_path:
-            log.warning("[oslo_policy] policy_file: there is no %s; the defaults count", wanted)
+            log.warning(
+                "[oslo_policy] policy_file: %s does not exist; the default rules apply", wanted
+            )
 
     def allows(self, rule: str, caller: Caller) -> bool:
         """Return whether the rule allows the caller to act in its own project."""
@@ -65,7 +67,9 @@ class Policy:
         try:
             return bool(self._enforcer.enforce(rule, target, facts))
         except (ValueError, OSError) as problem:  # logged once; the previous rules stay in force
-            log.error("a policy file cannot be read; its former rules stay: %s", problem)
+            log.error(
+                "a policy file cannot be read; its previous rules remain in effect: %s", problem
+            )
             return bool(self._enforcer.enforce(rule, target, facts))
 
     def demand(self, rule: str, caller: Caller) -> None:

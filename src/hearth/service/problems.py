@@ -45,7 +45,7 @@ class ConfigInUse(Problem):
     def text(self) -> str:
         return (
             f"The software config {self.config} is used by the software deployment"
-            f" {self.deployment}: delete that first."
+            f" {self.deployment}: delete the deployment first."
         )
 
 

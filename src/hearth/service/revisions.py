@@ -108,7 +108,7 @@ def parameters_of(kept: Kept) -> dict[str, str]:
 
 
 async def compare(services: Services, project: str, before: Kept, after: Kept) -> dict[str, Any]:
-    """The differences of two revisions.
+    """Return the differences of two revisions.
 
     `resources` is None where one of them no longer compiles.
     """

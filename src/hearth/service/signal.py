@@ -41,7 +41,7 @@ async def signal(
         if taken:
             services.bus.tell()
             return metadata
-    words = "the resource is signalled by too many at once; try again"
+    words = "the resource receives too many signals at the same time; try again"
     raise Rejected([NotSupported(None, words)])
 
 

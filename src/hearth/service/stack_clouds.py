@@ -105,7 +105,7 @@ class StackClouds:
         except CloudFault as fault:
             if fault.status in ended:
                 return False
-            log.warning("the trust of a stack could not be looked at: %s", fault)
+            log.warning("the trust of a stack could not be read: %s", fault)
         return True
 
     async def entrust(self, row: StackRow, credential: StackCredential) -> tuple[str, str | None]:
@@ -161,7 +161,7 @@ class StackClouds:
             except CloudFault as fault:
                 if fault.status not in TRUST_ENDED:
                     raise
-                log.info("stack %s: a former trust is out of reach: %s", row.id, fault)
+                log.info("stack %s: a former trust cannot be deleted: %s", row.id, fault)
 
     async def teardown(self, row: StackRow, credential: StackCredential | None) -> None:
         """Delete what Hearth created for a root stack: its users' project and its trusts."""
@@ -205,7 +205,11 @@ class StackClouds:
                 if fault.status not in TRUST_ENDED:
                     raise
                 last = fault
-        log.warning("stack %s: its application credential is left to its owner: %s", row.id, last)
+        log.warning(
+            "stack %s: its application credential remains, only its owner can delete it: %s",
+            row.id,
+            last,
+        )
 
     async def _drop_lost(self, row: StackRow, trustor: str, keys: Sequence[str]) -> None:
         """Delete unrecorded trusts where the requester may not even list them."""
@@ -218,7 +222,9 @@ class StackClouds:
         except CloudFault as fault:
             if fault.status != 403:
                 raise
-            log.info("stack %s: the service user may not look for its trusts: %s", row.id, fault)
+            log.info(
+                "stack %s: the service user is not allowed to list its trusts: %s", row.id, fault
+            )
 
     async def _drop_trusts(
         self, cloud: Cloud, key: str, last: str | None, trustor: str | None = None

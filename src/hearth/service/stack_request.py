@@ -96,7 +96,7 @@ def revision_of(request: StackRequest, current: Revision | None = None) -> Revis
 async def requested(
     services: Services, caller: Caller, request: StackRequest, current: Revision | None = None
 ) -> Revision:
-    """As `revision_of`, computed without blocking the event loop."""
+    """Return the same as `revision_of`, computed without blocking the event loop."""
     characters = characters_of(request.template or "", request.files)
     if isinstance(request.environment, str):
         characters += len(request.environment)
@@ -257,7 +257,7 @@ def check_name(name: str) -> None:
     """Raise Rejected for an invalid stack name."""
     if not STACK_NAME.match(name):
         words = (
-            f"Invalid stack name {name}: it must begin with a letter, hold only letters, digits, "
-            '"_", "." and "-", and have at most 255 characters'
+            f"Invalid stack name {name}: it must begin with a letter, contain only letters, "
+            'digits, "_", "." and "-", and have at most 255 characters'
         )
         raise Rejected([StackValidationFailed(None, words)])

@@ -45,7 +45,7 @@ class StoredWorld:
         return Facade(**self._facade) if self._facade else None
 
     def availability_zones(self) -> Any:
-        """The names of the resources, as far as they are known."""
+        """Return the names of the availability zones, as far as they are known."""
         return UNKNOWN if self._zones is None else list(self._zones)
 
     def _made(self, name: str) -> Record | None:

@@ -1,4 +1,4 @@
-"""Checks of a world at rest, after any history."""
+"""Checks of a simulated world at rest, after any history."""
 
 import json
 from collections import Counter
@@ -33,7 +33,7 @@ BROKEN_OFF = " aborted ("  # whose end nobody waited for
 
 
 def nothing_lost(world: World) -> Iterator[str]:
-    """Check that a record knows each living thing, and that no key of a record made two."""
+    """Check that a record knows each existing thing, and that no key was used for two things."""
     world.twin.settle()
     known = {
         record.physical_id for stack_id in _stacks(world) for record in world.records(stack_id)
@@ -102,7 +102,7 @@ def nodes(template: Template) -> Iterator[tuple[str, tuple[Mapping[str, Any], An
 def _value(
     spec: Any, template: Template, scope: Any, only: Mapping[str, str], world: World
 ) -> str | None:
-    """Return the value that a property must have; None if it is not known outside."""
+    """Return the expected value of a property, or None if only the engine knows it."""
     match spec:
         case {"get_param": "secret"}:
             return SECRET
@@ -206,13 +206,15 @@ def _in_order(events: list[Any]) -> Iterator[str]:
 
 
 def _said_well(one: Any) -> bool:
-    """Return whether a user has marked a resource healthy."""
+    """Return whether an event is a user's request to mark a resource as healthy."""
     return "resource_mark_unhealthy" in one.reason and bool(one.status == Status.COMPLETE)
 
 
 def _for_good(one: Any, doing: str | None) -> bool:
-    """Whether an event of a resource must fail the operation: it is no attempt among several, and
-    no awakening before an update, which makes the thing anew instead."""
+    """Return whether an event of a resource must fail the operation.
+
+    A failed resume before an update does not count, because the update then replaces the resource.
+    """
     woken = one.action == Action.RESUME and doing != Action.RESUME
     return str(one.reason).startswith("Error:") and not woken
 
@@ -244,7 +246,7 @@ def all_gone(world: World) -> Iterator[str]:
 
 
 def as_foreseen(plan: Plan, before: Sequence[Record], after: Sequence[Record]) -> Iterator[str]:
-    """Check that the certain parts of a preview came true."""
+    """Check that a preview was right about everything that it called certain."""
     old, new = reads.in_charge(before), reads.in_charge(after)
     for entry in plan.entries:
         if entry.name not in old or entry.record_id != old[entry.name].id:
@@ -278,9 +280,10 @@ def _closed(events: list[Any]) -> Iterator[str]:
 
 
 def _nested_first(events: list[Any]) -> Iterator[str]:
-    """A resource that is a stack ends after that stack has, unless its own end was not waited for.
+    """Yield errors of the order of events: a nested stack must end before its resource does.
 
-    Also a failure must be that of the operation it had asked for, not of the one before.
+    The resource may end first only if the parent stopped waiting. A failure must belong to the
+    operation that the parent requested, not to an earlier one.
     """
     going: dict[str, tuple[int, str]] = {}  # stacks in progress: since which event, and with what
     begun: dict[str, int] = {}  # when their parents last began something with them
@@ -308,9 +311,9 @@ def _begins(one: Any) -> bool:
 
 
 def _taken_back(events: list[Any]) -> Iterator[str]:
-    """A rollback returns to what an update had replaced, as long as that is there.
+    """Yield errors of rollbacks: a rollback returns to the replaced resource if it still exists.
 
-    Only where the update began from a stack at its end: else what is returned to may be younger.
+    This holds only if the update began on a complete stack.
     """
     replaced: dict[str, str | None] = {}
     settled = as_meant = clean = rolling = False

@@ -1,4 +1,4 @@
-"""A resource type of the simulator that must let go before another can take its place."""
+"""A resource type of the simulator that must release its name before a replacement can take it."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,8 +14,11 @@ LAST = ":last"  # ends the key of a copy that outlives its original
 
 
 class Claim(Thing):
-    """Holds its name alone, as a port holds its addresses, and is made in two steps. `w` is an
-    older name of `u`; `seen` takes a call; the deletion policy may ask for a last copy."""
+    """A thing whose name is exclusive, as the addresses of a port are; its create has two steps.
+
+    `w` is an older name of the property `u`. Reading `seen` needs a call. The deletion policy
+    Snapshot is allowed.
+    """
 
     type_name = "Test::Claim"
     properties = {

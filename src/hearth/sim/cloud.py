@@ -1,7 +1,7 @@
-"""The twin of a cloud: things with a life cycle, and the faults that a history asks for.
+"""The simulated cloud: things with a life cycle, and the faults that a history requests.
 
-Things are named NAME#n, n counting the creates accepted for a name. A call is accepted at once and
-takes its time; the answer tells when to look again.
+Things are named NAME#n, where n counts the accepted creates of a name. The cloud accepts a call at
+once and finishes it later; the answer contains the time of the next poll.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ class Fault:
 
 @dataclass(slots=True)
 class Call:
-    """One call that the cloud received."""
+    """A call that the cloud received."""
 
     op: str
     name: str
@@ -46,7 +46,7 @@ class Call:
 
 @dataclass(slots=True)
 class Thing:
-    """A physical resource."""
+    """A physical resource of the simulated cloud."""
 
     id: str
     name: str
@@ -69,7 +69,7 @@ class Thing:
 
 @dataclass
 class TwinCloud:
-    """All things of one history. `at` gives the time in seconds."""
+    """All things of a history. `at` returns the current time in seconds."""
 
     at: Callable[[], float]
     times: Mapping[tuple[str, str, int | None], float] = field(default_factory=dict)
@@ -102,7 +102,7 @@ class TwinCloud:
         mishap: str | None = None,
         **_: Any,
     ) -> Response:
-        """One call of the twin's API: /things, /things/ID, /things/ID/ACTION."""
+        """Answer a call of the API: /things, /things/ID, /things/ID/ACTION."""
         await asyncio.sleep(0)
         if mishap is not None:
             return self._gone_wrong(mishap, method, path, json or {})
@@ -130,7 +130,7 @@ class TwinCloud:
         return answer
 
     def _gone_wrong(self, mishap: str, method: str, path: str, body: Mapping[str, Any]) -> Response:
-        """Carry out a call with a chosen fault; see explore.py."""
+        """Carry out a call with a given fault; explore.py describes the faults."""
         match mishap:
             case "unanswered before":
                 raise of_a_write(CloudFault("test", 504, "Gateway Timeout", "the gateway gave up"))
@@ -176,7 +176,7 @@ class TwinCloud:
         ]
 
     def _at_last(self, method: str, path: str, body: Mapping[str, Any]) -> None:
-        """Carry out a call that was delayed on its way."""
+        """Carry out a call that was delayed on its way to the cloud."""
         with suppress(CloudFault):
             if (method, path) == ("POST", "/things"):
                 self._create(body, late=True)
@@ -274,7 +274,7 @@ class TwinCloud:
         return Response(204, {}, {})
 
     def _missing(self, id_: str) -> Response:
-        """Fail the check of a thing that does not exist."""
+        """Record the failed check of a missing thing, and raise CloudFault."""
         now, name = self.at(), id_.partition("#")[0]
         self.attempts["check", name] += 1
         self.calls.append(Call("check", name, id_, now, now, "failed"))
@@ -343,17 +343,17 @@ class TwinCloud:
                 thing.fate, thing.busy_until, thing.call.end = "ok", self.at(), self.at()
 
     def outside(self, thing_id: str) -> None:
-        """Add a thing that existed before the history."""
+        """Add a thing that existed before the history began."""
         values = {"u": "", "r": ""}
         self.things[thing_id] = Thing(thing_id, thing_id.partition("#")[0], "", values, 0.0)
 
     def vanish(self, name: str) -> None:
-        """Remove the living thing of a name without a request."""
+        """Remove the existing things of a name without a request, as a cloud may lose them."""
         for thing in [t for t in self.things.values() if t.name == name]:
             self.lose(thing.id)
 
     def lose(self, thing_id: str) -> None:
-        """Remove a thing without a request."""
+        """Remove a thing without a request, as a cloud may lose it."""
         self.vanished += 1
         del self.things[thing_id]
 

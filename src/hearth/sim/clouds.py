@@ -1,4 +1,4 @@
-"""The clouds of a world: every credential leads to the twin; trusts are created and deleted."""
+"""The clouds of a world: every credential leads to the simulated cloud; trusts can be created."""
 
 import asyncio
 from collections.abc import Callable

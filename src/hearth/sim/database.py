@@ -1,4 +1,4 @@
-"""Databases in memory: made once with their statements, then used by one history after another."""
+"""In-memory databases that are created once and reused by several histories."""
 
 from collections.abc import Callable
 from functools import cache
@@ -16,8 +16,10 @@ _WIPE = [str(table.delete()) for table in reversed(metadata.sorted_tables)]
 
 
 class SimStore(Store):
-    """A store in memory whose COMMITs may go wrong: `commit` is asked for each of them what it
-    comes to, and given what carries it out, or takes it back."""
+    """An in-memory store whose COMMITs can fail.
+
+    For each COMMIT it calls `commit` with two functions: one commits, the other rolls back.
+    """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         super().__init__("sqlite://", SEALER, clock=clock, inline=True, receipts=True)
@@ -31,7 +33,7 @@ class SimStore(Store):
 
 
 class Database:
-    """A store in memory whose clock is that of the history that has it."""
+    """An in-memory store that uses the clock of its current history."""
 
     def __init__(self) -> None:
         self.now: Callable[[], float] = lambda: EPOCH_S
@@ -40,7 +42,7 @@ class Database:
         source.driver_connection.backup(target.driver_connection)  # type: ignore[union-attr]
 
     def give_back(self) -> None:
-        """Release the database."""
+        """Empty the database, and release it for the next history."""
         self.store.commit = None
         raw: Any = self.store.sync_engine.raw_connection().driver_connection
         raw.rollback()
@@ -61,7 +63,7 @@ def database(now: Callable[[], float]) -> Database:
 
 @cache
 def _empty() -> Store:
-    """Return a database with tables to copy: a hundred times faster than creating them."""
+    """Return a database with all tables, for copying: a hundred times faster than creating them."""
     store = Store("sqlite://", SEALER, inline=True)
     store.create_tables()
     return store

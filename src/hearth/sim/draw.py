@@ -1,9 +1,9 @@
 """Random requests of users: templates, changes of templates, environments.
 
 A template is a map of names to entries. An entry has the properties `u`, `r`, `l` and `after`, a
-list of names; one with `child` is a nested stack with a template of its own and a parameter `p`,
-one with `value` is a resource without anything physical, one with `mailbox` hears what it is told,
-one with `wait` waits for that, and one with `group` is a group of such members.
+list of names. An entry with `child` is a nested stack with its own template and a parameter `p`. An
+entry with `value` has no physical resource, one with `mailbox` stores the signals that it receives,
+one with `wait` waits for such a signal, and one with `group` is a group of members.
 """
 
 import json
@@ -56,7 +56,7 @@ class Draw:
         return {name: without_lost(entry, names) for name, entry in names.items()}
 
     def tweaked(self, template: Template) -> Template:
-        """Return a template with one value changed in place, preferably one that others read."""
+        """Return a template with one value changed in place, preferably one with references."""
         values = {name: "value" if "value" in entry else "u" for name, entry in template.items()}
         plain = [
             name

@@ -1,8 +1,8 @@
-"""Faults placed one by one, and in pairs, at every point of small stories.
+"""Faults at every point of short scenarios, one at a time and in pairs.
 
-A point is a COMMIT of an engine or of a request, or a call of an engine to the cloud, numbered as
-they come. One run has at most two points at which something goes wrong; all runs together have
-every mishap at every point, and every pair.
+A point is a COMMIT of an engine or of a request, or a call of an engine to the cloud; points are
+numbered in order. A run has faults at no more than two points. All runs together cover every fault
+at every point, and every pair.
 """
 
 import asyncio
@@ -163,7 +163,7 @@ async def _run(world: World, scenario: Scenario, outcome: Outcome, faults: _Plac
 
 
 def _asked_once(world: World, stack_id: str, scenario: Scenario) -> Iterator[str]:
-    """Check that each request was carried out once, by its revisions and words."""
+    """Yield an error unless each request was carried out exactly once."""
     own = sa.and_(tables.revision.c.stack_id == stack_id, tables.revision.c.copy_of.is_(None))
     query = sa.select(sa.func.count()).select_from(tables.revision).where(own)
     revisions = world.store.transact(lambda tx: tx.value(query), write=False)
@@ -177,8 +177,10 @@ def _asked_once(world: World, stack_id: str, scenario: Scenario) -> Iterator[str
 
 
 async def _heal(world: World, stack_id: str, scenario: Scenario, outcome: Outcome) -> None:
-    """What is there is as the template says, or becomes so with the next update; a delete leaves
-    nothing."""
+    """Check that the stack can be repaired: an update restores the template, a delete removes all.
+
+    Add the errors to the outcome.
+    """
     template = scenario.template
     if world.stack(stack_id).status is Status.FAILED:
         action = Action.UPDATE if scenario.ends != "DELETE_COMPLETE" else Action.DELETE
@@ -198,7 +200,7 @@ async def _heal(world: World, stack_id: str, scenario: Scenario, outcome: Outcom
 
 
 async def _revive(world: World) -> None:
-    """Start another engine for each one that dies."""
+    """Start a new engine for each engine that dies."""
     while True:
         await asyncio.sleep(REVIVED_S)
         if len(world.engines) < ENGINES:

@@ -1,4 +1,4 @@
-"""The faults of random histories, and how likely each is."""
+"""The faults of random histories, and the probability of each."""
 
 import random
 from collections import Counter
@@ -44,8 +44,7 @@ def with_odds(**more: float) -> Odds:
 class Machines:
     """Faults of machines and their connections.
 
-    They have their own random numbers, so a history without them is the same history as if they
-    did not exist.
+    They have their own random numbers, so a history without such faults stays the same history.
     """
 
     def __init__(self, seed: int, odds: Odds, seen: Counter[str]) -> None:

@@ -1,4 +1,4 @@
-"""Entries of templates that are groups: as resources, and their members."""
+"""Template entries that are groups: conversion to resources and to their members."""
 
 import re
 from collections.abc import Iterator
@@ -41,5 +41,5 @@ def members(entry: Entry) -> Iterator[tuple[str, Entry]]:
 
 
 def by_chance(name: str) -> bool:
-    """Return whether a name is a random name of a member."""
+    """Return whether a name is a randomly generated member name."""
     return _BY_CHANCE.fullmatch(name) is not None

@@ -53,7 +53,7 @@ class Groups:
         return {**template, name: self._drawn()}
 
     def scales(self) -> int | None:
-        """Return by how many members the group is scaled now; None if it is not."""
+        """Return by how many members the group is scaled now, or None if it is not."""
         if not self.here or self._by_number or self._rng.random() > SCALES:
             return None
         return self._rng.choice((-2, -1, 1, 2))
@@ -78,10 +78,11 @@ def as_wanted(
     *,
     exactly: bool,
 ) -> Iterator[str]:
-    """A group with names of chance has the members that its child's template names, all equal.
+    """Yield errors of groups with random names: members differ from the template of the nested
+    stack.
 
-    `given` is what a snapshot brought back. `exactly`: as many as the template says, too; nobody
-    has scaled it since.
+    `given` is the restored data of a snapshot. `exactly`: the size must match too, because nobody
+    has scaled the group since.
     """
     mine = {thing.id: thing for thing in world.mine() if by_chance(thing.name)}
     for name, entry in template.items():

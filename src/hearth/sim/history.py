@@ -157,7 +157,7 @@ class _History:
     # -- engines -----------------------------------------------------------------------------
 
     def _hook(self, engine: Engine) -> bool:
-        """Return whether an engine dies before or after a call; called for each call."""
+        """Return whether an engine dies at a call; it may also freeze. Called for each call."""
         match self.faults.of_engine():
             case "freeze":
                 seconds, standing = self.rng.uniform(5.0, 40.0), self.faults.machines.stands()
@@ -214,7 +214,7 @@ class _History:
             self.seen["clock jump"] += 1
 
     async def _until_ended(self) -> None:
-        """Wait until the stack shows the end of its operation; its engine may still be busy."""
+        """Wait until the stack shows the end of its operation; its engine may still be working."""
         try:
             async with asyncio.timeout(REST_MAX_S):
                 while self._busy():
@@ -261,7 +261,7 @@ class _History:
             self.seen["refused"] += 1
 
     def _not_begun(self) -> bool:
-        """Return whether an adoption ended, or was asked to end, before it made a record."""
+        """Return whether an adoption may have ended before it created any record."""
         nothing = self.seen["adopt"] > 0 and not self.world.records(self.stack_id)
         return nothing or self._half_adopted()
 
@@ -287,7 +287,9 @@ class _History:
             self.asked[row.revision] = (template, operation.revision.document)
 
     def _leave_out(self, template: Template) -> None:
-        """Note what an update of a half adopted stack omits: it is never adopted."""
+        """Note the resources that an update drops from a half-adopted stack: Hearth never adopts
+        them.
+        """
         if self._half_adopted():
             for name in self.template.keys() - template.keys():
                 self.world.retained |= self.template[name].get("child", {}).keys()
@@ -324,7 +326,7 @@ class _History:
         return Requester(user_id=self.rng.choice("ab")) if self.rng.random() < 0.3 else None
 
     async def _preview(self, revision: Revision, *, observe: bool) -> None:
-        """Preview an update; check the preview later if nothing else happens during the update."""
+        """Preview an update; the preview is checked later if nothing interferes."""
         self.seen["preview"] += 1
         # no preview knows what becomes of what is under way, or of a mark that nobody has read
         certain = not self.world.under_way() and not self.world.has_mail(self.stack_id)
@@ -333,7 +335,7 @@ class _History:
         self._foreseen = foreseen if certain else None
 
     async def _forbidden(self) -> None:
-        """Update a property that must never change."""
+        """Try to update a property that must never change."""
         wanted = self.draw.forbidden(self.template)
         outside = any(name[0] == "x" for name in wanted if wanted[name] != self.template.get(name))
         revision = self._revision(wanted)
@@ -351,7 +353,7 @@ class _History:
         )
 
     async def _hand_over(self) -> None:
-        """Stop an engine in an orderly way, and start another."""
+        """Stop an engine with a handover, and start another."""
         if self.world.engines:
             self.seen["handed over"] += 1
             self._start_engine()
@@ -477,7 +479,7 @@ class _History:
         self._clearer = self.loop.create_task(self._clear_hooks())
 
     async def _clear_hooks(self) -> None:
-        """Clear the hooks that wait, from time to time."""
+        """Clear the hooks that wait, some of the time."""
         while True:
             await asyncio.sleep(CLEARS_EVERY_S)
             await self._write_letters()
@@ -492,7 +494,7 @@ class _History:
                     continue
 
     async def _write_letters(self) -> None:
-        """Send a word to each mailbox, sooner or later."""
+        """Send a signal to each mailbox, some of the time; to all after the faults have ended."""
         boxes = [name for name, entry in self.template.items() if "mailbox" in entry]
         known = self.world.records(self.stack_id) if boxes else []
         there = {record.name for record in known if not record.new}
@@ -517,7 +519,7 @@ class _History:
                 wrong += groups.as_wanted(self.world, self.stack_id, *meant, exactly=False)
 
     def _half_adopted(self) -> bool:
-        """Return whether nested stacks are missing that will adopt resources."""
+        """Return whether nested stacks that must adopt resources do not exist yet."""
         records = self.world.records(self.stack_id) if self.seen["adopt"] else []
         return any(one.new and self._nests(one.name) for one in records)
 

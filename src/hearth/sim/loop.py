@@ -74,7 +74,7 @@ class VirtualClock:
         return self.now()
 
     def tells(self, now: float, asked_at: float) -> None:
-        """Do nothing: the database uses this clock."""
+        """Do nothing, because the database uses the same clock."""
 
     def jump(self, seconds: float) -> None:
         self._jumped += seconds

@@ -23,7 +23,7 @@ PATIENCE_S = 90.0
 
 
 class Mailbox(CollectsSignals):
-    """Keeps what it is told in its metadata. Letters to a `fetched` one lie in the cloud."""
+    """Stores the last signal in its metadata; a `fetched` mailbox reads it from the cloud."""
 
     type_name = "Test::Mailbox"
     properties = {"how": Prop(STRING, "told or fetched.", default="told")}
@@ -51,7 +51,7 @@ class Mailbox(CollectsSignals):
 
 
 class Wait(ResourceType):
-    """Complete as soon as its mailbox has a word."""
+    """Complete as soon as its mailbox has received a signal."""
 
     type_name = "Test::Wait"
     properties = {"mailbox": Prop(STRING, "The mailbox's reference.", required=True)}
@@ -79,7 +79,7 @@ class Wait(ResourceType):
 
 
 class Tally(Mailbox):
-    """Keeps each word that it receives, under the next number."""
+    """Stores all signals that it receives, numbered from 1."""
 
     type_name = "Test::Tally"
 
@@ -89,7 +89,7 @@ class Tally(Mailbox):
 
 
 class Quorum(Wait):
-    """Complete as soon as its tally has two words."""
+    """Complete as soon as its tally has received two signals."""
 
     type_name = "Test::Quorum"
 

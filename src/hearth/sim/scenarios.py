@@ -32,10 +32,10 @@ async def _nothing(world: World) -> str:
 
 @dataclass(frozen=True)
 class Scenario:
-    """A story: `tell` plays it on the stack that is there `before`, and returns the stack's id.
+    """A scenario: `tell` runs it on the stack that `before` created, and returns the stack's id.
 
-    `template` is what the stack must consist of in the end, `faults` what the cloud refuses: (name,
-    operation). `told` is what its tally must have heard.
+    `template` is the expected content of the stack in the end. `refused` are the cloud's refusals:
+    (name, operation). `told` are the signals that the tally must have received.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Scenario:
 
 
 def _there(template: Template) -> Callable[[World], Awaitable[str]]:
-    """Return a step that creates the stack of a template and waits until it is at rest."""
+    """Return a step that creates a stack from the template and waits until it is at rest."""
 
     async def before(world: World) -> str:
         stack_id = await _created(world, template)
@@ -113,7 +113,7 @@ async def _delete(world: World, stack_id: str) -> str:
 
 
 async def _signal(world: World, _: str) -> str:
-    """Wait for two words, and send each of them once."""
+    """Create a stack that waits for two signals, and send each signal once."""
     wait = {"type": "Test::Quorum", "properties": {"mailbox": {"get_resource": "t"}}}
     resources = {"t": {"type": "Test::Tally"}, "q": wait}
     body = {"heat_template_version": "2018-08-31", "resources": resources}
@@ -140,7 +140,7 @@ async def _until_there(world: World, stack_id: str, name: str) -> None:
 
 
 async def _hand_over(world: World, _: str) -> str:
-    """Stop the busy engine in the middle of its work."""
+    """Stop the working engine in the middle of its work."""
     stack_id = await _created(world, PAIR)
     await asyncio.sleep(SOON_S)
     for engine in list(world.engines):

@@ -1,4 +1,4 @@
-"""The resource types of the simulator: things of the twin cloud."""
+"""The resource types of the simulator: things of the simulated cloud."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,8 +21,11 @@ from hearth.schema.prop import STRING, Attr, Prop
 
 
 class Thing(ResourceType):
-    """Something in the twin cloud. `u` changes in place, `r` replaces, `l` declares itself
-    changeable and then replaces, `m` must never change."""
+    """A thing in the simulated cloud, with one property for each way to change.
+
+    `u` is updated in place, `r` causes a replacement, `l` too although it is declared updatable,
+    and `m` must never change.
+    """
 
     type_name = "Test::Node"
     properties = {
@@ -122,7 +125,7 @@ class Thing(ResourceType):
         return None
 
     async def _acted(self, ctx: ResourceContext) -> Made | None:
-        """Return whether the action is in progress or done already."""
+        """Return a result if the action is in progress or done, else None."""
         shown = await ctx.cloud.request("test", "GET", f"/things/{ctx.physical_id}")
         body = shown.body
         if body["op"] == ctx.action.value.lower() and body["status"] == "BUSY":
@@ -172,7 +175,7 @@ class Thing(ResourceType):
 
 
 class Other(Thing):
-    """The same type under another name; Test::Node can take over its things."""
+    """A second type for the same things; Test::Node can take over its things."""
 
     type_name = "Test::Other"
     substitute = "Test::Node"
@@ -203,7 +206,7 @@ def _progress(ctx: ResourceContext, body: Mapping[str, Any]) -> Progress:
 
 
 class Value(ResourceType):
-    """A resource without a physical one; a change of `k` replaces it."""
+    """A resource without a physical resource; a change of `k` replaces it."""
 
     type_name = "Test::Value"
     properties = {

@@ -1,4 +1,4 @@
-"""A plug-in of the simulator: it raises errors now and then, and records its calls."""
+"""A plug-in of the simulator: it sometimes raises errors, and it records its calls."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,7 @@ from hearth.engine.worker.ports import Occasion
 
 
 class Watcher:
-    """`objects` returns whether a call raises an error."""
+    """A lifecycle plug-in; `objects` returns whether a call must raise an error."""
 
     def __init__(self, objects: Callable[[str], bool]) -> None:
         self._objects = objects

@@ -1,4 +1,4 @@
-"""The world of one history: engines, one store in memory, a twin cloud, requests of users."""
+"""The world of a history: engines, an in-memory store, a simulated cloud, requests of users."""
 
 import asyncio
 import random
@@ -76,11 +76,14 @@ _BUSY = Prepared(
 
 
 class Faults(Protocol):
-    """Chooses what goes wrong at which point."""
+    """Chooses the fault of each point."""
 
     def at(self, what: str, method: str) -> str | None:
-        """The mishap of the next point: a `commit` of an engine, a `request`'s, or a call that
-        may `write` or `read`."""
+        """Return the fault of the next point, or None.
+
+        `what` is the kind of point: `commit` of an engine, `request` for the commit of a request,
+        `write` or `read` for a call.
+        """
 
 
 class _Handle:
@@ -143,7 +146,7 @@ class _Handle:
 
 
 class SeveredStore(Store):
-    """The world's store as one engine reaches it."""
+    """The store of the world as one engine sees it."""
 
     def __init__(self, store: Store, handle: _Handle) -> None:
         self._store = store
@@ -174,7 +177,7 @@ class SeveredStore(Store):
 
 
 class SeveredCloud:
-    """The twin as one engine reaches it."""
+    """The simulated cloud as one engine sees it."""
 
     def __init__(self, twin: TwinCloud, handle: _Handle) -> None:
         self._twin = twin
@@ -252,12 +255,12 @@ class World:
     # -- faults that are placed, see explore.py ---------------------------------------------
 
     def place(self, faults: "Faults") -> None:
-        """Let `faults` choose what goes wrong at each COMMIT and each call of an engine."""
+        """Use `faults` to choose the fault of each COMMIT and each call of an engine."""
         self.faults = faults
         self._database.store.commit = self._commit
 
     def befalls(self, handle: "_Handle", what: str, method: str) -> str | None:
-        """Return what goes wrong at a call; a machine that stops does so here."""
+        """Return the fault of a call, or None; a machine that must stop does so here."""
         if self.faults is None:
             return None
         mishap = self.faults.at(what, method)
@@ -292,8 +295,11 @@ class World:
     def start_engines(
         self, count: int = 2, programs: Programs | None = None, *, skew_s: float = 0.0
     ) -> None:
-        """`programs` are those of the world, unless these engines know other types; `skew_s` is by
-        how much the clocks of their machines are wrong."""
+        """Start engines.
+
+        `programs` are the cached programs; by default those of the world. `skew_s` is the error of
+        the clocks on the engines' machines, in seconds.
+        """
         for _ in range(count):
             handle = _Handle(self)
             handle.skew_s = skew_s
@@ -323,7 +329,7 @@ class World:
             self._mains[engine.id] = self.loop.create_task(engine.run())
 
     def close(self) -> None:
-        """End everything in the world; its database can be used by the next one."""
+        """End everything in the world, and release its database."""
         self._database.give_back()
 
     def kill_engines(self) -> None:
@@ -332,7 +338,7 @@ class World:
             self.kill(engine)
 
     def dies_here(self, engine: Engine) -> bool:
-        """Ask the history whether the engine dies now, and let it die."""
+        """Return whether the engine dies now, as the history decides, and let it die."""
         if self._hook is None or engine not in self.engines or not self._hook(engine):
             return False
         self.kill(engine)
@@ -361,8 +367,10 @@ class World:
             raise CloudFault("test", 503, "ServiceUnavailable", "the twin is busy", 1.0)
 
     def freeze(self, engine: Engine, seconds: float, *, standing: bool = False) -> None:
-        """The engine does not get on for a while, and then goes on as if nothing had been;
-        `standing`: its clocks have not seen it either."""
+        """Freeze an engine for some seconds; it then continues as if nothing had happened.
+
+        With `standing` its clocks stop, too.
+        """
         self._handles[engine.id].freeze(seconds, standing=standing)
 
     async def thawed(self) -> None:
@@ -428,7 +436,7 @@ class World:
         self._wake()
 
     async def say(self, stack_id: str, name: str, word: str) -> None:
-        """Send a word to a mailbox; see service/signal.py."""
+        """Send a signal to a mailbox; see service/signal.py."""
         record, now = self.record(stack_id, name), self.clock.now()
         if record.held.properties.get("how") == "fetched":
             self.twin.letters.setdefault(record.id, []).append(word)
@@ -443,7 +451,7 @@ class World:
         self._wake()
 
     async def tell(self, stack_id: str, name: str, word: str) -> None:
-        """Signal a resource, as the API does."""
+        """Send a signal to a resource, as the API does."""
         services: Any = SimpleNamespace(
             store=self.store, programs=self.programs, clouds=Clouds(self.twin, self.trusts),
             clock=self.clock, new_id=self.new_id, endpoints=Endpoints(),
@@ -524,7 +532,7 @@ class World:
         )
 
     def has_mail(self, stack_id: str) -> bool:
-        """Return whether a request or message for the stack waits for an engine."""
+        """Return whether a request or a message for the stack waits for an engine."""
         return (
             self.store.transact(lambda tx: tx.first(_MESSAGE, {"id": stack_id}), write=False)
             is not None
@@ -550,7 +558,7 @@ class World:
         return self.store.transact(look, write=False)
 
     def mine(self) -> list[Thing]:
-        """Return all things that this world has made."""
+        """Return all things that were created in this world."""
         return [thing for thing in self.twin.things.values() if thing.key]
 
     async def scale(self, stack_id: str, name: str, change: int) -> bool:
@@ -602,7 +610,7 @@ class World:
         return all(call.end <= now for call in running if call.end is not None)
 
     async def rest(self, limit_s: float = 86_400.0) -> None:
-        """Wait until nothing is left that starts by itself. Raises TimeoutError."""
+        """Wait until no automatic work is left. Raises TimeoutError."""
         until = self.loop.time() + limit_s
         await asyncio.sleep(0.1)
         while not self.quiet():

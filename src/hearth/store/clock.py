@@ -16,7 +16,7 @@ _NOW = Prepared(sa.select(NOW.label("now")))
 
 
 def boot_time() -> float:
-    """Return seconds that never jump; if the system can tell, they include time asleep."""
+    """Return the seconds of a clock that never jumps and, if possible, counts time in standby."""
     clock = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if clock is None else time.clock_gettime(clock)
 

@@ -39,7 +39,7 @@ class DataChanged(msgspec.Struct, frozen=True):
 
 
 class HealthMarked(msgspec.Struct, frozen=True):
-    """A user marks a resource as healthy or not."""
+    """A request of a user to mark a resource as healthy or unhealthy."""
 
     record: str
     healthy: bool

@@ -111,7 +111,7 @@ class Sealer:
             return cipher.decrypt(sealed[start:body], sealed[body:], place)
         except InvalidTag:
             raise Unsealable(
-                f"the sealed value of {column} was changed or moved, or its key is another one"
+                f"the encrypted value of {column} was changed or moved, or has another key"
             ) from None
 
     def fingerprint(self, value: Any) -> str:
@@ -164,7 +164,7 @@ def _of_text(stored: str) -> bytes:
     try:
         return binascii.a2b_base64(stored[len(TEXT_MARK) :], strict_mode=True)
     except ValueError:
-        raise Unsealable("the sealed text was changed") from None
+        raise Unsealable("the encrypted text was changed") from None
 
 
 def _derive(secret: str, purpose: str) -> bytes:

@@ -88,7 +88,7 @@ class Budget:
         if self.bytes < 0:
             if self.inline:
                 raise Overrun
-            words = f"all values together take more than {self.allowed // 1024**2} MiB"
+            words = f"all values together need more than {self.allowed // 1024**2} MiB"
             raise EvaluationError(words)
 
     def compiled(self, resources: int) -> None:

@@ -1,4 +1,4 @@
-"""A nested template as a resource type: its parameters are properties, its outputs attributes.
+"""Nested templates as resource types: their parameters are properties, their outputs attributes.
 
 Source: spec/hot.md, section 10; spec/groups-and-nesting.md, section 2.
 """
@@ -101,7 +101,7 @@ def _joined(items: list[Any]) -> str:
     texts = []
     for item in items:
         if item is not None and not isinstance(item, str):
-            raise ValueError(f"a list for a child stack may hold text only, not {item!r}")
+            raise ValueError(f"a list for a nested stack may contain text only, not {item!r}")
         texts.append(item or "")
     return ",".join(texts)
 

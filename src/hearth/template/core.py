@@ -54,11 +54,11 @@ class Core:
         self._fingerprint = ""
 
     def word(self, key: str) -> str:
-        """Return a key of a resource in the words of its format."""
+        """Return the name of a resource's key in the format of its template."""
         return key if self.hot else key.title().replace("_", "")
 
     def fingerprint(self, type_name: str) -> str:
-        """A hash that is equal for equal definitions."""
+        """Return a hash that is equal for equal definitions."""
         if not self._fingerprint:
             parts = [
                 type_name,
@@ -74,7 +74,7 @@ class Core:
 
 
 def _by_entry(expr: Expr, source: Expr, scope: Scope | None) -> Expr:
-    """Return the same map, split into entries if one is secret, so that the others are not."""
+    """Return the map, split into entries if one is secret, so that the others are not secret."""
     if not isinstance(expr, Const) or not expr.secret or not isinstance(source, MapOf):
         return expr
     assert scope is not None

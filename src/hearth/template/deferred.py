@@ -31,7 +31,7 @@ Question = tuple[str, tuple[Any, ...]]
 
 
 class Deferred(BaseException):
-    """An evaluation for another process: `method` of `target` in a world."""
+    """An evaluation for another process: a `method` of `target` in a world."""
 
     def __init__(self, target: Any, method: str, world: Any, options: dict[str, Any]) -> None:
         super().__init__(method)
@@ -112,8 +112,10 @@ _answers: ContextVar[Answers | None] = ContextVar("answers", default=None)
 
 @contextmanager
 def deferring(answers: Answers) -> Iterator[None]:
-    """Limit all evaluations in the block to a few milliseconds; raise Deferred for one that needs
-    more and has no answer yet."""
+    """Limit each evaluation in the block to a few milliseconds.
+
+    Raises Deferred for one that needs more and has no stored answer.
+    """
     token = _answers.set(answers)
     try:
         with inlined():

@@ -72,9 +72,11 @@ class TypeEntry:
 
 @dataclass(frozen=True)
 class Environment:
-    """Values and type mappings. `base` is the operator's environment below the user's, `texts` are
-    the templates that it names. The environment of a nested stack is `of_child`: its
-    `parameter_defaults` replace the template's own defaults.
+    """Values and type mappings.
+
+    `base` is the operator's environment below the user's, `texts` are the templates that it names.
+    The environment of a nested stack is `of_child`: its `parameter_defaults` replace the template's
+    own defaults.
     """
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -170,8 +172,9 @@ class Environment:
         return self._find(type_name, resource, catalog, set(), {})
 
     def mappings(self, type_name: str, resource: str, catalog: Names) -> dict[str, str]:
-        """Return the entries that lead from a type to the result of `find`, without wildcards:
-        `{name of a type: value of the entry that resolved it}`.
+        """Return the entries that lead from a type to the result of `find`, without wildcards.
+
+        The map has the form {name of a type: value of the entry that resolved it}.
         """
         steps: dict[str, str] = {}
         self._find(type_name, resource, catalog, set(), steps)
@@ -180,8 +183,9 @@ class Environment:
     def _find(
         self, type_name: str, resource: str, catalog: Names, seen: set[str], steps: dict[str, str]
     ) -> TemplateEntry | TypeEntry | None:
-        """As `find`; names in `seen` were visited before. `steps` collects the entries that led to
-        the result.
+        """Return the result of `find`, skipping the names in `seen`, which were visited before.
+
+        `steps` collects the entries that led to the result.
         """
         if type_name in seen or len(seen) >= NAMES_TRIED_MAX:
             return None
@@ -358,13 +362,14 @@ def _problems(root: Node, file: str) -> Iterator[Problem]:
 
 
 def _named_problems(node: Node, file: str, path: str, depth: int = 0) -> Iterator[Problem]:
-    """Return the problems of the entries for single resources. From the second level on, an entry
-    may be a type mapping.
+    """Return the problems of the entries for single resources.
+
+    From the second level on, an entry may be a type mapping.
     """
     if depth > 1 and isinstance(node.value, str):
         return
     if not isinstance(node.value, dict):
-        words = f"expected a map of what is meant for single resources, got {node.plain()}"
+        words = f"expected a map of settings for single resources, got {node.plain()}"
         yield HTTPBadRequest(node.span(file, path), words)
         return
     for name, inner in node.value.items():

@@ -1,4 +1,4 @@
-"""The values of a resource's definition in a world."""
+"""The evaluated definition of a resource."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from hearth.schema import Findings
 class Evaluated:
     """The values of a resource's definition in a world.
 
-    `unknown` names the resources that must exist before all of it is known; `open_properties` the
-    top-level properties that wait for them, `secret` those that contain a hidden value; `findings`
-    are the problems, and the questions that only the cloud can answer.
+    `unknown` names the resources that must exist before all values are known. `open_properties` are
+    the top-level properties that wait for them, `secret` those that contain a hidden value.
+    `findings` are the problems, and the questions that only the cloud can answer.
     """
 
     properties: Mapping[str, Any]

@@ -51,7 +51,7 @@ class Expr:
         raise NotImplementedError
 
     def parts(self) -> Iterator[Expr]:
-        """The direct subexpressions."""
+        """Return the direct subexpressions."""
         return iter(())
 
 

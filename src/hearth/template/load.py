@@ -1,8 +1,8 @@
-"""YAML or JSON text to nodes that know their place.
+"""From YAML or JSON text to nodes that have their place.
 
-The events come from the C parser; building our own light nodes from them costs a third of what
-composing PyYAML's does, lets limits stop a document while it is read, and never recurses. Scalars
-follow YAML 1.1, except that dates stay text; map keys become text. Source: spec/hot.md, section 1.
+The events come from the C parser. Building light nodes from them costs a third of composing
+PyYAML's nodes, allows limits while a document is read, and never recurses. Scalars follow YAML 1.1,
+except that dates stay text; map keys become text. Source: spec/hot.md, section 1.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Node:
         return value
 
     def span(self, file: str, path: str = "") -> Span:
-        """This place, as part of a file."""
+        """The place of this node, as part of a file."""
         return Span(file, self.line, self.column, path)
 
     def key_span(self, file: str, path: str = "") -> Span:
@@ -156,7 +156,7 @@ def load(
                 return from_plain(plain, file, limits)
             raise Rejected([_syntax_problem(error, source, file)]) from None
         except UnicodeError:
-            words = "the text holds characters that are none"
+            words = "the text contains invalid characters"
             raise Rejected([HTTPBadRequest(Span(file), words)]) from None
 
 
@@ -350,7 +350,7 @@ class _Composer:
         if len(self.open) >= self.limits.nesting_max:
             raise Rejected([_limit_problem(self.at(event), self.limits, by_count=False)])
         if self.open and self.open[-1].key is _NO_KEY and isinstance(self.open[-1].value, dict):
-            raise self.refuse(event, "a list or map can not be a key")
+            raise self.refuse(event, "a list or map cannot be a key")
         mark = event.start_mark
         node = Node({} if is_map else [], mark.line + 1, mark.column + 1)
         if event.anchor is not None:
@@ -375,7 +375,7 @@ class _Composer:
         if node is None:
             raise self.refuse(event, f"there is no anchor {event.anchor}")
         if count < 0:
-            raise self.refuse(event, f"the anchor {event.anchor} holds itself")
+            raise self.refuse(event, f"the anchor {event.anchor} contains itself")
         self.count += count
         copy = Node(node.value, node.line, node.column)
         self.add(copy)
@@ -385,7 +385,7 @@ class _Composer:
         top = self.open[-1] if self.open else None
         if top is not None and top.key is _NO_KEY and isinstance(top.value, dict):
             if isinstance(node.value, list | dict):
-                raise self.refused(node, "a list or map can not be a key")
+                raise self.refused(node, "a list or map cannot be a key")
             top.key = node
             return
         if node.value is MERGE:
@@ -434,7 +434,7 @@ class _Composer:
             try:
                 value = self.convert(text)
             except (ValueError, OverflowError):
-                raise self.refuse(event, f'"{text[:80]}" can not be read as a number') from None
+                raise self.refuse(event, f'"{text[:80]}" is not a valid number') from None
             self.scalars[text] = value
             if isinstance(value, bool | int | float) and not ORDINARY.match(text):
                 self.odd.add(text)

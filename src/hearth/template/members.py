@@ -1,7 +1,7 @@
-"""Reading inside nested stacks: `resource.M` and the steps after it are one name.
+"""Attributes inside nested stacks: `resource.M` and the steps after it are one attribute name.
 
-`[n, resource.m, resource.q, value, k]` asks `n` for `resource.m.resource.q.value`, and looks for
-`k` in the answer. Source: spec/hot.md, section 10.3.
+`[n, resource.m, resource.q, value, k]` reads `resource.m.resource.q.value` of `n`, and then `k` in
+the result. Source: spec/hot.md, section 10.3.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ def asked(attribute: str, path: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
 
 
 def names_read(reads: Iterable[tuple[Any, ...]]) -> set[str]:
-    """Return the names of the attributes that are read. The oldest versions read the whole
-    attribute first, so its name is included.
+    """Return the names of the attributes that are read.
+
+    The oldest versions read the whole attribute first, so its name is included.
     """
     found: set[str] = set()
     for attribute, *path in reads:
@@ -36,8 +37,10 @@ def names_read(reads: Iterable[tuple[Any, ...]]) -> set[str]:
 
 
 def asked_below(reads: Iterable[tuple[Any, ...]]) -> set[str]:
-    """Return what reads of a nested stack's resource need from its members: all words that may be
-    attributes there, and names that lead further down."""
+    """Return what reads of a nested stack's resource need from its members.
+
+    The result contains all words that may be attributes there, and names that lead further down.
+    """
     reads = list(reads)
     found = {word for read in reads for part in read for word in str(part).split(".")}
     for name in names_read(reads):

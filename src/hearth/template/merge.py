@@ -76,7 +76,7 @@ class Merger:
         if own is not None and remembered is not None and own != remembered:
             words = (
                 f'parameter "{name}" is merged with the strategy {remembered} '
-                f"and can not be merged with {own} in {file}"
+                f"and cannot be merged with {own} in {file}"
             )
             raise Rejected([ConflictingMergeStrategyForParam(Span(file), words)])
         strategy = own or remembered or default
@@ -93,13 +93,13 @@ class Merger:
                 case ParameterType.LIST:
                     return _merged_lists(old, new)
                 case ParameterType.BOOLEAN if isinstance(new, str):
-                    words = f'boolean parameter "{name}" can not be merged'
+                    words = f'boolean parameter "{name}" cannot be merged'
                     raise Rejected([InvalidMergeStrategyForParam(Span(file), words)])
                 case _ if isinstance(old, str) and isinstance(new, str):
                     return old + new
         except ValueError:
             pass
-        words = f'the values of parameter "{name}" can not be merged'
+        words = f'the values of parameter "{name}" cannot be merged'
         raise Rejected([HTTPBadRequest(Span(file), words)])
 
 

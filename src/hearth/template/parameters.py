@@ -109,7 +109,7 @@ class ParameterValue:
 
 
 def _of_text(constraint: Constraint, kind: ParameterType) -> bool:
-    """The constraints on the parsed value."""
+    """Return the constraints on the parsed value."""
     return kind is ParameterType.JSON and isinstance(constraint, Length)
 
 
@@ -143,7 +143,7 @@ def unquoted(schema: ParameterSchema, value: Any) -> str | None:
     if schema.type is not ParameterType.STRING or isinstance(value, str | Unknown):
         return None
     if any(isinstance(one, Length | AllowedPattern) for one in schema.constraints):
-        return f"{value!r} must be given as text, for its length or pattern counts"
+        return f"{value!r} must be given as text, because its length or pattern is checked"
     return None
 
 

@@ -1,4 +1,4 @@
-"""Nodes to one syntax tree for HOT and CFN.
+"""From nodes to one syntax tree for HOT and CFN.
 
 An error in an expression stays in the tree, because its branch may never be selected. All other
 errors are reported at once. Source: spec/hot.md, sections 3, 5, 6, 7.
@@ -35,7 +35,7 @@ EMPTY = Const({})
 
 @dataclass(frozen=True, eq=False)
 class ResourceSource:
-    """A resource as in the template."""
+    """A resource as the template declares it."""
 
     name: str
     type: str
@@ -53,7 +53,7 @@ class ResourceSource:
 
 @dataclass(frozen=True, eq=False)
 class OutputSource:
-    """An output as in the template."""
+    """An output as the template declares it."""
 
     name: str
     value: Expr
@@ -329,7 +329,7 @@ class _Parser:
             description=self.description(fields.get("description")),
         )
         if source.external_id is not None and "depends_on" in fields:
-            words = f"depends_on of {name} ({source.type}) can not stand beside its external_id"
+            words = f"depends_on of {name} ({source.type}) cannot be combined with its external_id"
             at = fields["depends_on"].span(self.file, dotted(self.steps))
             self.problems.append(InvalidExternalResourceDependency(at, words))
         return source
@@ -446,7 +446,7 @@ class _Parser:
             if self.in_condition:
                 known = self.grammar.condition_functions.get(name)
                 if known is None:
-                    words = f"{name} can not be used in conditions"
+                    words = f"{name} cannot be used in conditions"
                     if self.grammar.functions.get(name) is None:
                         words = f"{name} is not supported in this version, within {self.outer()}"
                         at = args.key_span(self.file, self.outer())
@@ -473,8 +473,9 @@ class _Parser:
             self.steps.pop()
 
     def outer(self) -> str:
-        """Return the condition function around the current one: its name is the whole path in the
-        error of a removed function [cond-removed-fn].
+        """Return the condition function around the current one, or None.
+
+        Its name is the whole path in the error of a removed function [cond-removed-fn].
         """
         names = [step for step in self.steps[:-1] if isinstance(step, str)]
         return names[-1] if names else ""

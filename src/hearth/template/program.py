@@ -42,9 +42,7 @@ from hearth.template.world import NOWHERE, Facade, NullWorld, Within, World
 
 @dataclass
 class TreeFindings(Findings):
-    """The findings about a program and its nested stacks, the number of their resources and their
-    types, as far as these are known.
-    """
+    """The findings about a program and its nested stacks, and their resources and types."""
 
     resources: int = 0
     types: set[str] = field(default_factory=set)
@@ -244,7 +242,7 @@ class ResourceDefinition:
 
     @deferrable
     def check(self, world: World) -> Evaluated:
-        """As `evaluate`, but with null for unknown values, whose constraints are skipped."""
+        """Return the same as `evaluate`, but unknown values are null and not checked."""
         with spending():
             return self._check(world)
 

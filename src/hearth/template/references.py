@@ -20,8 +20,9 @@ FACADE_NAMES = ("resource_facade", "Fn::ResourceFacade")
 
 @dataclass(frozen=True)
 class Reference:
-    """A call that names a resource. The attribute is None for `get_resource`, and () if all or
-    computed attributes are read.
+    """A call that names a resource.
+
+    The attribute is None for `get_resource`, and () if all or computed attributes are read.
     """
 
     resource: str

@@ -38,7 +38,7 @@ ANYTHING: Kinds = frozenset()
 
 @dataclass(frozen=True)
 class Positions:
-    """A list of arguments, each with kinds of its own."""
+    """A list of arguments, each with its own kinds."""
 
     kinds: tuple[Kinds, ...]
     rest: Kinds
@@ -92,7 +92,7 @@ class Whole:
 
 @dataclass(frozen=True)
 class Marks:
-    """The lists that `repeat` goes over."""
+    """The lists that `repeat` iterates over."""
 
     def __call__(self, args: Any) -> Iterator[Want]:
         if isinstance(args, Mapping) and isinstance(args.get("for_each"), Mapping):
@@ -106,17 +106,17 @@ class Marks:
 
 
 def positions(*kinds: Kinds, rest: Kinds = ANYTHING) -> Positions:
-    """A list of arguments, each with kinds of its own."""
+    """Return the form of a list of arguments, each with its own kinds."""
     return Positions(kinds, rest)
 
 
 def names(**kinds: Kinds) -> Named:
-    """A map of arguments by name."""
+    """Return the form of a map of arguments by name."""
     return Named(kinds)
 
 
 def whole(kinds: Kinds) -> Whole:
-    """One argument."""
+    """Return the form of a single argument."""
     return Whole(kinds)
 
 

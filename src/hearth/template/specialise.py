@@ -1,6 +1,4 @@
-"""From Module to Program: read and check parameter values, decide conditions, compute everything
-that needs only these, and build the graph of the resources.
-"""
+"""From Module to Program: parameter values, conditions, constants, and the resource graph."""
 
 from __future__ import annotations
 
@@ -50,7 +48,7 @@ __all__ = ["Specialiser", "references_in"]
 
 
 class Specialiser:
-    """One run over one module."""
+    """One specialisation of one module."""
 
     def __init__(
         self, module: Module, stack: Stack, facade: Facade | None, strict: bool, check: bool = True
@@ -319,7 +317,7 @@ class Specialiser:
         definitions: Mapping[str, ResourceDefinition],
         reads: Mapping[str, frozenset[Read]],
     ) -> None:
-        """Report an attribute that only an update policy reads: it would never be recorded."""
+        """Report attributes that only an update policy reads: they would never be recorded."""
         for definition in definitions.values():
             for one in references_in(definition.update_policy):
                 known = {read[:1] for read in reads.get(one.resource, ())}

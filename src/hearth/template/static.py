@@ -53,7 +53,7 @@ def check_resource(
     if type_info is None:
         return
     if not isinstance(source.properties, Const | MapOf):
-        words = f"{syntax.grammar.word('properties')} can not be computed as a whole"
+        words = f"{syntax.grammar.word('properties')} cannot be computed as a whole"
         yield StackValidationFailed(source.at, words)
     yield from _check_names(source, type_info, syntax)
     if source.update_policy is not _NO_POLICY:

@@ -14,8 +14,9 @@ Within = Callable[[str, Any, Sequence[Any]], Any]
 
 @dataclass(frozen=True)
 class Facade:
-    """The parent resource of this stack. `secret`: one of its properties is secret, or it belongs
-    to such a resource itself.
+    """The parent resource of this stack.
+
+    `secret`: one of its properties is secret, or it belongs to such a resource itself.
     """
 
     metadata: Mapping[str, Any] = field(default_factory=dict)
@@ -36,7 +37,7 @@ class World(Protocol):
 
     @property
     def facade(self) -> Facade | None:
-        """The parent resource of this stack, None in a root stack."""
+        """The parent resource of this stack, or None in a root stack."""
 
     def reference(self, name: str) -> Any:
         """Return the value of `get_resource`."""
@@ -64,7 +65,7 @@ NOWHERE = Nowhere()
 
 
 class NullWorld:
-    """The world of validation at create time: a reference is the name, attributes are null."""
+    """The world of validation at create time: references are names, attributes are null."""
 
     def __init__(self, world: World) -> None:
         self.world = world

@@ -204,7 +204,7 @@ def test_references_highlights_symbols_and_renames(editor):
     edit = client.at("rename", uri, line, column, newName="first")
     assert {one["newText"] for one in edit["changes"][uri]} == {"first"}
     assert len(edit["changes"][uri]) == 3
-    with pytest.raises(Failed, match='there is a resource "b" already') as refused:
+    with pytest.raises(Failed, match='a resource "b" already exists') as refused:
         client.at("rename", uri, line, column, newName="b")
     assert refused.value.code == -32602
     with pytest.raises(Failed, match="no name here"):

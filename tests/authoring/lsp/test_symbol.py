@@ -178,17 +178,17 @@ def test_environments_that_fit_follow_a_parameter(desk):
 @pytest.mark.parametrize(
     ("new", "words"),
     [
-        ("name", 'there is a parameter "name" already'),
-        ("web", 'there is a resource "web" already'),
-        ("OS::stack_name", "each stack has by itself"),
+        ("name", 'a parameter "name" already exists'),
+        ("web", 'a resource "web" already exists'),
+        ("OS::stack_name", "that every stack has"),
         ("", "must not be empty"),
         (" x", "begin or end with a space"),
-        ("yes", "read as something else"),
-        ("12", "read as something else"),
-        ("a: b", "read as something else"),
-        ("a, b", "read as something else"),
-        ("[a]", "read as something else"),
-        ("a # b", "read as something else"),
+        ("yes", "does not read it as text"),
+        ("12", "does not read it as text"),
+        ("a: b", "does not read it as text"),
+        ("a, b", "does not read it as text"),
+        ("[a]", "does not read it as text"),
+        ("a # b", "does not read it as text"),
     ],
 )
 def test_names_that_can_not_be_are_refused_with_a_reason(desk, new, words):
@@ -201,7 +201,7 @@ def test_a_resource_takes_no_slash_and_no_name_of_a_parameter(desk):
 
     with pytest.raises(Refused, match="slash"):
         rename(desk, text, "a/b")
-    with pytest.raises(Refused, match='there is a parameter "size" already'):
+    with pytest.raises(Refused, match='a parameter "size" already exists'):
         rename(desk, text, "size")
     assert rename(desk, text, "web") == {}
 

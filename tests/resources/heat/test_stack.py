@@ -262,7 +262,7 @@ def without(name, **more):
     [
         (None, "cannot be read: no such secret"),
         ("hidden", "holds no credential: it is not JSON"),
-        ('["hidden"]', 'a map with "auth_type" and "auth"'),
+        ('["hidden"]', 'a map with the text "auth_type"'),
         (json.dumps({**APPLICATION, "auth_type": "hidden"}), "its auth_type must be one of v3app"),
         (json.dumps({**APPLICATION, "auth_type": ["hidden"]}), "its auth_type must be one of v3"),
         (json.dumps(without("auth_url")), "its auth_url must be an http or https address"),
@@ -285,7 +285,7 @@ def test_what_is_wrong_with_a_secret_is_told_without_what_it_says(secret, words)
     ("fault", "words", "status"),
     [
         (CloudFault("identity", 0, "ConnectFailure", "http://far"), "auth_url does not answer", 0),
-        (CloudFault("identity", 401, "Unauthorized", "Who are you?"), "serve: Who are you?", 400),
+        (CloudFault("identity", 401, "Unauthorized", "Who are you?"), "used: Who are you?", 400),
         (CloudFault("identity", 400, "WrongCertificate", "no PEM"), "context.ca_cert: no PEM", 400),
         (CloudFault("x", 404, "EndpointNotFound", "none"), "Cannot establish connection to", 400),
     ],

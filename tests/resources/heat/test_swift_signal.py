@@ -85,8 +85,8 @@ def test_a_failure_ends_the_waiting_with_its_reason():
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        ("{", "This signal is no JSON: {"),
-        ([1], "This signal is no JSON object: [1]"),
+        ("{", "This signal is not JSON: {"),
+        ([1], "This signal is not a JSON object: [1]"),
         ({"status": "MAYBE"}, "Unknown status: MAYBE"),
     ],
 )
@@ -128,7 +128,7 @@ def test_it_looks_again_until_time_is_over_and_reads_what_is_old_once():
 @pytest.mark.parametrize(
     ("url", "words"),
     [
-        ("http://h/other", "handle: http://h/other is no temporary URL"),
+        ("http://h/other", "handle: http://h/other is not a temporary URL"),
         ("http://h/v1/AUTH_x/elsewhere/o", "handle: elsewhere is not the container"),
     ],
 )

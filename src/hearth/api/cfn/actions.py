@@ -77,7 +77,7 @@ class Request:
 
 
 async def list_all(asked: Request) -> view.Tree:
-    """ListStacks: the live stacks of the project."""
+    """ListStacks: the stacks of the project that are not deleted."""
     rows = await _own(asked)
     return {"StackSummaries": [view.summary(row, await asked.program(row)) for row in rows]}
 

@@ -79,14 +79,14 @@ class Gate:
         if found is None:
             if "x-auth-user" in request.headers:
                 return await self._by_token(request)
-            raise CfnError("IncompleteSignature", "there is no signature")
+            raise CfnError("IncompleteSignature", "the request has no signature")
         if not found.access:
             raise CfnError("MissingAuthenticationToken")
         if found.four and request.method == "POST" and (loose := _unsigned(asked)):
             words = f"version 4 does not cover {', '.join(loose)} in the query of a POST"
             raise CfnError("IncompleteSignature", words)
         if (moment := _signed_at(asked.params, request)) and moment > time.time() + AHEAD_MAX_S:
-            raise CfnError("RequestExpired", "the request is dated ahead")
+            raise CfnError("RequestExpired", "the date of the request is in the future")
         credentials = credentials_of(request, asked, found)
         last = CfnError("AccessDenied")
         for identity in self._identities:
@@ -194,5 +194,5 @@ def _refusal(fault: CloudFault) -> CfnError:
         log.error("a signature cannot be checked: %s", fault)
         return CfnError("ServiceUnavailable", "Keystone cannot check the signature")
     if fault.status == 500:  # Keystone's answer to a signature of an unknown form
-        log.warning("Keystone failed over a signature: %s", fault)
+        log.warning("Keystone failed to check a signature: %s", fault)
     return CfnError("AccessDenied")

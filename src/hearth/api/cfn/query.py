@@ -63,7 +63,7 @@ def members(params: Mapping[str, str], name: str) -> list[dict[str, str]]:
 async def _body(request: Request, limit: int) -> bytes:
     declared = request.headers.get("content-length", "0")
     raw = bytearray()
-    words = f"a body may have {limit} bytes"
+    words = f"the body has more than {limit} bytes"
     if declared.isdecimal() and int(declared) > limit:
         raise CfnError("RequestLimitExceeded", words)
     async for chunk in request.stream():
@@ -82,10 +82,10 @@ def _pairs(text: bytes) -> dict[str, str]:
             max_num_fields=FIELDS_MAX,
         )
     except UnicodeDecodeError:
-        raise CfnError("InvalidQueryParameter", "it is not UTF-8, percent-encoded") from None
+        raise CfnError("InvalidQueryParameter", "it is not percent-encoded UTF-8") from None
     except ValueError:  # by its documentation: too many fields
-        words = f"a request may have {FIELDS_MAX} parameters"
+        words = f"the request has more than {FIELDS_MAX} parameters"
         raise CfnError("RequestLimitExceeded", words) from None
     if any("\0" in key or "\0" in value for key, value in found):
-        raise CfnError("InvalidQueryParameter", "it holds the character NUL")
+        raise CfnError("InvalidQueryParameter", "it contains a NUL character")
     return dict(found)

@@ -31,7 +31,7 @@ async def waitcondition(request: Request) -> Response:
     asked, caller = await _begin(request)
     details = _details(request, asked.raw)
     if details is None:
-        raise CfnError("InvalidParameterValue", "a JSON object is needed as the body")
+        raise CfnError("InvalidParameterValue", "the body must be a JSON object")
     name, metadata = await _signal(request, caller, details)
     if asked.as_json:
         body = json.dumps({"resource": name, "metadata": metadata}, default=str)

@@ -17,7 +17,7 @@ Tree = dict[str, Any]
 
 
 def summary(row: StackRow, program: Program | None) -> Tree:
-    """A stack in ListStacks."""
+    """Return a stack in the form of ListStacks."""
     return {
         **_who(row),
         "CreationTime": time(row.created_at),
@@ -30,7 +30,7 @@ def summary(row: StackRow, program: Program | None) -> Tree:
 
 
 def stack(row: StackRow, program: Program | None, outputs: Sequence[OutputValue]) -> Tree:
-    """A stack in DescribeStacks; `LastUpdatedTime` only if it ever was updated."""
+    """Return a stack in the form of DescribeStacks."""
     shown: Tree = {
         **_who(row),
         "Description": _description(program),
@@ -61,7 +61,7 @@ def stack(row: StackRow, program: Program | None, outputs: Sequence[OutputValue]
 
 
 def detail(one: Described) -> Tree:
-    """A resource with its metadata, in DescribeStackResource."""
+    """Return a resource with its metadata, in the form of DescribeStackResource."""
     return {
         **_who(one.stack),
         **resource(one.record),
@@ -72,7 +72,7 @@ def detail(one: Described) -> Tree:
 
 
 def described(row: StackRow, record: Record, description: str) -> Tree:
-    """A resource in DescribeStackResources."""
+    """Return a resource in the form of DescribeStackResources."""
     return {
         **_who(row),
         **resource(record),
@@ -82,7 +82,7 @@ def described(row: StackRow, record: Record, description: str) -> Tree:
 
 
 def resource_summary(record: Record) -> Tree:
-    """A resource in ListStackResources."""
+    """Return a resource in the form of ListStackResources."""
     return {**resource(record), "LastUpdatedTimestamp": _changed(record)}
 
 
@@ -98,7 +98,7 @@ def resource(record: Record) -> Tree:
 
 
 def event(row: StackRow, one: Event) -> Tree:
-    """An event; its properties are JSON text."""
+    """Return an event; its properties are JSON text."""
     return {
         "EventId": one.id,
         **_who(row),

@@ -25,7 +25,7 @@ def caller_of(request: Request) -> Caller:
 def admit(request: Request, endpoint: Endpoint) -> None:
     """Raise Rejected unless the project in the path and the rule allow the caller."""
     if "\0" in request.scope["path"] or b"%00" in request.scope["query_string"]:
-        words = "There is a null character in the address."  # not all databases can search for it
+        words = "The URL contains a null character."  # not all databases can search for it
         raise Rejected([HTTPBadRequest(None, words)])
     caller, policy = caller_of(request), services_of(request).policy
     tenant = request.path_params["tenant_id"]

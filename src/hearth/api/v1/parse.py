@@ -86,7 +86,7 @@ def stack_request(data: Mapping[str, Any], *, existing: bool = False) -> StackRe
     timeout = data.get("timeout_mins")
     minutes = None if timeout is None else integer(timeout, "timeout_mins")
     if minutes == 0:
-        log.warning("timeout_mins 0 stands for the limit that stacks have anyway")
+        log.warning("timeout_mins 0 means the default timeout of stacks")
     return StackRequest(
         template=_template(data.get("template")),
         template_url=None if "template" in data else _text(data, "template_url"),
@@ -122,8 +122,8 @@ async def update_request_of(
     if data.get("revision") is None:
         return found
     if beside := [key for key in BESIDE_NO_REVISION if data.get(key)]:
-        words = "A revision stands for template, files and environment"
-        raise bad(f"{words}: {', '.join(beside)} cannot be given beside it")
+        words = "A revision contains template, files and environment"
+        raise bad(f"{words}: {', '.join(beside)} cannot be given together with it")
     return replace(found, revision=integer(data["revision"], "revision"))
 
 
@@ -154,7 +154,7 @@ def _template(value: Any) -> str | None:
         return value
     if isinstance(value, Mapping):
         if value.keys().isdisjoint(VERSION_KEYS):
-            words = f"the template has no version; {VERSION_KEYS[0]} is needed"
+            words = f"the template has no version key; add {VERSION_KEYS[0]}"
             raise Rejected([NoTemplateVersion(None, words)])
         return json.dumps(value)
     raise bad("Template is not valid: it must be a map or text")
@@ -170,7 +170,7 @@ def _text(data: Mapping[str, Any], name: str) -> str | None:
 def plain(text: str, name: str) -> str:
     """Return text that is stored unchanged: not all databases can store a null character."""
     if "\0" in text:
-        raise bad(f"{name} holds a null character")
+        raise bad(f"{name} contains a null character")
     return text
 
 
@@ -231,7 +231,7 @@ def integer(value: Any, name: str) -> int:
     if isinstance(value, bool) or not text.isdecimal():
         raise bad(f'"{value}" is no valid value for "{name}": it must be a non-negative integer')
     if len(text) > len(str(INTEGER_MAX)) or int(text) > INTEGER_MAX:
-        raise bad(f'"{name}" is too large: it may be {INTEGER_MAX} at most')
+        raise bad(f'"{name}" is too large: the maximum is {INTEGER_MAX}')
     return int(text)
 
 
@@ -300,7 +300,7 @@ def _descending(request: Request) -> bool | None:
         case "desc":
             return True
         case other:
-            words = f"Invalid sort_dir {other}: it is asc or desc"
+            words = f"Invalid sort_dir {other}: expected asc or desc"
             raise Rejected([InvalidDirection(None, words)])
 
 

@@ -18,7 +18,7 @@ async def index(request: Request) -> Response:
     """List the engines, each with the time of its last heartbeat."""
     found = await services_of(request).store.read(engines)
     if not any(one.up for one in found):
-        words = "No engine is running: nothing of what is asked for will be done."
+        words = "No engine is running: operations wait until one starts."
         raise Rejected([HTTPServiceUnavailable(None, words)])
     return JSONResponse({"services": [_view(one) for one in found]})
 

@@ -22,22 +22,22 @@ FREE: Shape = {"type": "object"}
 
 
 def ref(name: str) -> Shape:
-    """A shape of COMPONENTS."""
+    """Return a reference to a shape of COMPONENTS."""
     return {"$ref": f"#/components/schemas/{name}"}
 
 
 def several(item: Shape) -> Shape:
-    """A list."""
+    """Return the shape of a list."""
     return {"type": "array", "items": item}
 
 
 def each(value: Shape) -> Shape:
-    """A map with free keys."""
+    """Return the shape of a map with any keys."""
     return {"type": "object", "additionalProperties": value}
 
 
 def exact(needed: Mapping[str, Shape], maybe: Mapping[str, Shape] | None = None) -> Shape:
-    """A map with these keys and no others."""
+    """Return the shape of a map with these keys and no others."""
     return {
         "type": "object",
         "properties": {**needed, **(maybe or {})},
@@ -47,14 +47,14 @@ def exact(needed: Mapping[str, Shape], maybe: Mapping[str, Shape] | None = None)
 
 
 def lenient(needed: Mapping[str, Shape], maybe: Mapping[str, Shape] | None = None) -> Shape:
-    """A map that may have other keys, which are ignored."""
+    """Return the shape of a map that may have other keys, which are ignored."""
     shape = dict(exact(needed, maybe))
     del shape["additionalProperties"]
     return shape
 
 
 def wrapped(name: str, shape: Shape) -> Shape:
-    """A map of one key."""
+    """Return the shape of a map with one key."""
     return exact({name: shape})
 
 

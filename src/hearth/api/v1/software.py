@@ -129,7 +129,7 @@ class _Fields:
 def _unkept(value: Any) -> str | None:
     """Return why a value cannot be stored, or None if it can."""
     if too_deep(value):
-        return "this is nested too deep"
+        return "this is nested too deeply"
     waiting = [value]
     for one in waiting:
         if isinstance(one, Mapping):
@@ -137,9 +137,9 @@ def _unkept(value: Any) -> str | None:
         elif isinstance(one, list):
             waiting += one
         elif isinstance(one, float) and not math.isfinite(one):
-            return f"{one} is not a number of JSON"
+            return f"{one} is not a JSON number"
         elif isinstance(one, str) and not one.isascii() and _broken(one):
-            return "this has half a character (a lone surrogate)"
+            return "this contains an invalid character (a lone surrogate)"
     return None
 
 

@@ -73,7 +73,7 @@ async def create(request: Request) -> Response:
     data = await parse.body(request)
     name = _new_name(data)
     if "converge" in data:
-        raise parse.bad("converge is for updates only")
+        raise parse.bad("converge is allowed in updates only")
     stack_request, adopt = await parse.stack_request_of(request, data), parse.adopt_data(data)
     row = await create_stack(services_of(request), caller, name, stack_request, adopt=adopt)
     headers = {"Location": view.stack_url(request, row)}
@@ -223,7 +223,7 @@ async def action(request: Request) -> Response:
     """Suspend, resume, check or cancel: exactly one action, whose value is ignored."""
     data = await parse.body(request)
     if len(data) != 1:
-        raise parse.bad("Exactly one action is needed")
+        raise parse.bad("The body must contain exactly one action")
     (word,) = data
     if word not in ACTIONS:
         known = ", ".join(ACTIONS)

@@ -50,7 +50,7 @@ def _second(seconds: int) -> str:
 
 @lru_cache(4096)
 def quoted(name: str) -> str:
-    """A name as one segment of a path."""
+    """Return a name quoted as one segment of a path."""
     return quote(name, safe="")
 
 
@@ -119,7 +119,7 @@ def stack(
 
 
 async def documented(services: Services, row: StackRow, body: Mapping[str, Any]) -> Body:
-    """As `document`, computed without blocking the event loop."""
+    """Return the same as `document`, computed without blocking the event loop."""
     template = body.get("template")
     characters = len(template) if isinstance(template, str) else 0
     return await services.compute.run(document, body, project=row.project_id, characters=characters)

@@ -55,7 +55,7 @@ class Example:
 
     @property
     def template(self) -> str:
-        """The whole template."""
+        """The whole template of the example."""
         version = f'{self.grammar.key}: "{self.grammar.value}"\n'
         if not self.is_expression:
             return version + self.source
@@ -72,7 +72,7 @@ class Example:
 
     @property
     def vector(self) -> dict[str, Any]:
-        """The request."""
+        """The request of the example."""
         mode = {Outcome.MERGED: "environment", Outcome.LOOKUPS: "registry"}.get(self.outcome)
         asked = {"mode": mode or "stack", "template": self.template, **self.request}
         if self.outcome is Outcome.LOOKUPS:
@@ -81,7 +81,9 @@ class Example:
 
     @property
     def shown(self) -> str:
-        """Return the example for the page: files, environment, template and result in one block."""
+        """The example in the form of the page: files, environment, template and result in one
+        block.
+        """
         parts = [*self._files()]
         template = [*self._version(), self.source.rstrip()] if self.source else []
         if template and parts:
@@ -106,7 +108,7 @@ class Example:
             yield f"# {self.grammar.key}: {self.grammar.value}"
 
     def _files(self) -> Iterator[str]:
-        """The environment and the files of the request."""
+        """Return the environment and the files of the request."""
         inline = self.request.get("environment")
         if inline:
             yield f"# the environment\n{inline.rstrip()}"
@@ -195,7 +197,7 @@ def chapters() -> Mapping[str, tuple[Example, ...]]:
 
 
 def examples() -> list[Example]:
-    """All of them."""
+    """Return all examples."""
     of_functions = [one for words in written().values() for one in words.examples]
     return [*of_functions, *(one for several in chapters().values() for one in several)]
 

@@ -90,7 +90,7 @@ def _inside(grammar: Grammar, word: str) -> bool:
 
 
 def _versions(word: str, there: object) -> str:
-    """`HOT since 2016-10-14; HeatTemplateFormatVersion 2012-12-12`, or nothing."""
+    """Return the versions of a function, as in `HOT since 2016-10-14`, or empty text."""
     assert callable(there)
     found = []
     hot = presence(lambda grammar: there(grammar, word))
@@ -101,7 +101,7 @@ def _versions(word: str, there: object) -> str:
 
 
 def _function(word: str) -> Function | None:
-    """Return the newest variant; None for `if`, which is a choice and not a function."""
+    """Return the newest variant of a function; None for `if`, which is no function."""
     names = [one for one in variants(word) if one in REGISTRY]
     if names:
         return REGISTRY[names[-1]]
@@ -111,7 +111,7 @@ def _function(word: str) -> Function | None:
 
 
 def _arguments(words: Words | None) -> Iterator[object]:
-    """Return arguments of a call, because the kind of the result may depend on them."""
+    """Yield sample arguments of calls, because the kind of the result may depend on them."""
     for example in words.examples if words is not None else ():
         if example.is_expression:
             yield from _args(example)

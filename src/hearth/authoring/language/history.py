@@ -62,13 +62,13 @@ def presence(there: Callable[[Grammar], bool]) -> str:
 
 
 def variant(grammar: Grammar, word: str) -> str | None:
-    """Return the variant of a function in this version, by its word."""
+    """Return the variant of a function in this version, by the function's name in templates."""
     known = grammar.functions.get(word)
     return WITHOUT_ELSE if known == "if" and grammar.if_without_else else known
 
 
 def variants(word: str) -> list[str]:
-    """Return all variants of a word outside conditions, oldest first."""
+    """Return all variants of a name outside conditions, oldest first."""
     return list(dict.fromkeys(v for one in (*HOT, *CFN) if (v := variant(one, word)) is not None))
 
 

@@ -1,4 +1,4 @@
-"""Markdown: tables, words as code, blocks."""
+"""Helpers for Markdown: tables, inline code, code blocks."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from typing import Any
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; cells may hold anything but line breaks."""
+    """Return a table; cells may contain anything but line breaks."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
                      for row in lines)  # fmt: skip
 
 
 def code(word: object) -> str:
-    """A word of the language."""
+    """Return text as inline code."""
     text = str(word)
     return f"`` {text} ``" if "`" in text else f"`{text}`"
 
 
 def codes(words: Iterable[object]) -> str:
-    """Words of the language, one after the other."""
+    """Return several texts as inline code, separated by commas."""
     return ", ".join(map(code, words))
 
 
 def block(text: str, language: str = "yaml") -> str:
-    """Text as it is."""
+    """Return text as a code block."""
     return f"```{language}\n{text.rstrip()}\n```"
 
 
 def as_json(value: Any) -> str:
-    """A value in one line."""
+    """Return a value as JSON in one line."""
     return json.dumps(value, ensure_ascii=False)

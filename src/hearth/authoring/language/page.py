@@ -1,4 +1,4 @@
-"""The page: its text, with tables, functions and examples inserted."""
+"""The reference page: its text, with tables, functions and examples inserted."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ MADE: Mapping[str, Callable[[], str]] = {
 
 
 def page() -> str:
-    """The whole page, as Markdown."""
+    """Return the whole page as Markdown."""
     words = WORDS.read_text(encoding="utf-8")
     body = PLACE.sub(_put, words)
     return body.replace("{{contents}}", _contents(body))

@@ -1,4 +1,4 @@
-"""The tables of the page, each made from the code that decides."""
+"""The tables of the reference page, each made from the code that it describes."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def cfn_versions() -> str:
 
 
 def _changes(before: Grammar, after: Grammar) -> Iterable[str]:
-    """Return the differences of a version to its predecessor: additions and removals."""
+    """Return the differences between a version and its predecessor: additions and removals."""
     for what, words_in in _WORDS.items():
         old, new = words_in(before), words_in(after)
         added = [one for one in new if one not in old and one not in (before.key, after.key)]
@@ -95,22 +95,22 @@ def _variant_words(name: str, known: str) -> str:
 
 
 def sections() -> str:
-    """Sections of HOT and of CFN."""
+    """Return the sections of HOT and of CFN templates."""
     return _by_word(lambda grammar: grammar.sections)
 
 
 def resource_keys() -> str:
-    """Keys of a resource."""
+    """Return the keys of a resource."""
     return _by_word(lambda grammar: grammar.resource_keys)
 
 
 def output_keys() -> str:
-    """Keys of an output."""
+    """Return the keys of an output."""
     return _by_word(lambda grammar: grammar.output_keys)
 
 
 def _by_word(words_in: Callable[[Grammar], Mapping[str, str]]) -> str:
-    """HOT's words with their versions, and the words of CFN that mean the same."""
+    """Return the keywords of HOT with their versions, and their equivalents in CFN."""
     ours = dict.fromkeys(
         one for grammar in (*reversed(HOT), *CFN) for one in words_in(grammar).values()
     )
@@ -127,7 +127,7 @@ def _by_word(words_in: Callable[[Grammar], Mapping[str, str]]) -> str:
 
 
 def deletion_policies() -> str:
-    """The words for deletion policies by version."""
+    """Return the keywords for deletion policies by version."""
     names = sorted({one for grammar in GRAMMARS for one in grammar.deletion_policies})
     rows = [
         [
@@ -150,7 +150,7 @@ SAMPLES: tuple[Any, ...] = (
 
 
 def parameter_types() -> str:
-    """The types of parameters by their names."""
+    """Return the types of parameters by their names."""
     rows = [
         [code(kind.value), code(CFN_NAMES[kind]), _ACCEPTED[kind][0], _ACCEPTED[kind][1]]
         for kind in ParameterType
@@ -210,7 +210,7 @@ def _value(value: Any) -> str:
 
 
 def parameter_keys() -> str:
-    """Keys of a declaration."""
+    """Return the keys of a parameter declaration."""
     hot = [
         [code(key), presence(lambda grammar, key=key: key in grammar.parameter_keys)]  # type: ignore[misc]
         for key in sorted({key for grammar in HOT for key in grammar.parameter_keys})
@@ -255,7 +255,7 @@ _CONSTRAINTS = {
 
 
 def pseudo_parameters() -> str:
-    """Parameters that every template has."""
+    """Return the parameters that every template has."""
     hot = sorted(HOT[-1].pseudo_parameters)
     cfn = sorted(CFN[0].pseudo_parameters)
     return f"In HOT {codes(hot)}; in CFN {codes(cfn)}."
@@ -265,7 +265,7 @@ def pseudo_parameters() -> str:
 
 
 def environment_sections() -> str:
-    """The sections of an environment."""
+    """Return the sections of an environment."""
     rows = [
         [code(name), "list" if kind is list else "map", _SECTIONS[name]]
         for name, kind in SECTIONS.items()

@@ -53,10 +53,13 @@ class Choice:
 
 
 class Hand:
-    """Makes the edits of words at the cursor, in the style of the text around it."""
+    """Makes the edits that insert completions at the cursor, in the style of the text around it."""
 
     def __init__(self, context: CursorContext, cursor: int, *, snippets: bool) -> None:
-        """`cursor` is an offset in the text without the mark; `snippets`: the editor has them."""
+        """Prepare edits.
+
+        `cursor` is an offset in the text; `snippets`: the editor supports snippets.
+        """
         self.context = context
         self.snippets = snippets
         source = context.document.text.source

@@ -24,7 +24,7 @@ class Hop:
 
     @property
     def entry(self) -> Entry | None:
-        """Return the entry, if the container is a map."""
+        """The entry, if the container is a map."""
         return self.container.entries[self.index] if isinstance(self.container, Map) else None
 
 
@@ -53,18 +53,18 @@ class CursorContext:
 
     @property
     def flow(self) -> bool:
-        """Return whether it stands in braces or brackets."""
+        """Whether the scalar is inside braces or brackets."""
         return bool(self.hops) and self.hops[-1].container.flow
 
     @property
     def colon(self) -> bool:
-        """Return whether the key that it is has a colon."""
+        """Whether the scalar is a key with a colon."""
         entry = self.hops[-1].entry if self.hops else None
         return self.is_key and entry is not None and entry.colon
 
     @property
     def own_line(self) -> bool:
-        """Return whether nothing but dashes stands before it in its line."""
+        """Whether the scalar is the first word in its line, apart from dashes."""
         line = self.document.text.line_of(self.start)
         before = self.document.text.source[self.document.text.starts[line] : self.start]
         return not before.strip(" \t-")

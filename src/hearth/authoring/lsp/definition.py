@@ -1,4 +1,4 @@
-"""Where the thing under the cursor is defined, in this file or another."""
+"""Finding the definition of the name under the cursor, in this file or another."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hearth.authoring.lsp.symbol import symbol_at
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A part of a document, or a whole file where there is no document."""
+    """A part of a document, or a whole file if it has no document."""
 
     path: Path
     document: Document | None = None

@@ -1,7 +1,7 @@
 """Diagnostics of the open texts, published soon after the last change.
 
-A file is checked with all that it leads to. So each open file has findings about several, and what
-is shown of a file is what all open ones have found in it.
+The linter checks a file with all files that it refers to, so a file can have findings from several
+open files. The diagnostics of a file are the findings from all of them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Remark:
 
     @property
     def text(self) -> str:
-        """Return the text that the finding is about."""
+        """The text that the finding is about."""
         return self.document.text.source[self.start : self.end]
 
 

@@ -39,7 +39,7 @@ class Document:
 
     @cached_property
     def genre(self) -> Genre:
-        """Return the genre by the keys: a version means a template, a registry an environment."""
+        """The genre, by the keys: a version means a template, a registry an environment."""
         keys = {section.key.text for section in self.layout.sections if section.colon}
         if keys.intersection(VERSION_KEYS):
             return Genre.TEMPLATE
@@ -47,7 +47,7 @@ class Document:
 
     @cached_property
     def grammar(self) -> Grammar:
-        """Return the grammar of the version; if that is unclear, the newest one of its format."""
+        """The grammar of the version; if that is unclear, the newest one of its format."""
         for section in self.layout.sections:
             name = section.key.text
             if name in VERSION_KEYS and section.colon:
@@ -61,7 +61,7 @@ class Document:
 
     @cached_property
     def sections(self) -> Mapping[str, Section]:
-        """Return the sections by their internal names."""
+        """The sections by their internal names."""
         if self.genre is Genre.ENVIRONMENT:
             return {one.key.text: one for one in self.layout.sections if one.colon}
         ours = self.grammar.sections
@@ -100,7 +100,7 @@ class Document:
 
     @cached_property
     def registry(self) -> Mapping[str, Any]:
-        """Return the resource registry of an environment."""
+        """The resource registry of an environment."""
         section = self.sections.get("resource_registry")
         if section is None:
             return {}

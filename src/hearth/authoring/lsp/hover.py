@@ -1,4 +1,4 @@
-"""What can be said of the word under the mouse."""
+"""The text that an editor shows for the word under the mouse."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EXCERPT_MAX = 400
 
 
 def hover(context: CursorContext, schemas: Schemas) -> str | None:
-    """Return Markdown about the word at the cursor; None if there is nothing to say."""
+    """Return Markdown about the word at the cursor, or None."""
     if context.document.genre is Genre.NOTHING:
         return None
     text = _key(context, schemas) if context.is_key else _scalar(context, schemas)

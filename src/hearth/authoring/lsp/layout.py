@@ -1,8 +1,8 @@
-"""A text as sections and blocks; each block is parsed by itself and only once.
+"""A text as sections and blocks; each block is parsed separately and only once.
 
-A section is a key at the top; a block is one entry of a section: a resource, a parameter, an
-output. Where they begin is seen by indentation alone. A block is kept by its content, so after an
-edit only the block that was edited is read again, wherever the others have moved.
+A section is a top-level key. A block is one entry of a section: a resource, a parameter, an output.
+Indentation alone shows where they begin. Blocks are cached by their content, so an edit only causes
+the edited block to be parsed again, even if others have moved.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Note = TypeVar("Note")
 
 
 class Block:
-    """A part of a text. Offsets inside count from its beginning; it does not know where it is."""
+    """A part of a text. Offsets inside count from its beginning, so it can move in the text."""
 
     def __init__(self, text: str, *, json: bool = False) -> None:
         self.text = text
@@ -30,12 +30,12 @@ class Block:
 
     @cached_property
     def root(self) -> Node:
-        """Return the syntax tree of the block."""
+        """The syntax tree of the block."""
         return parse(self.text, json=self.json)
 
     @cached_property
     def key(self) -> Scalar | None:
-        """Return the key that the block begins with."""
+        """The key that the block begins with."""
         first = JSON_START.match(self.text) if self.json else LINE.search(self.text)
         if first is None:
             return None
@@ -78,12 +78,12 @@ class Item:
 
     @property
     def start(self) -> int:
-        """Return the offset of its key."""
+        """The offset of the entry's key."""
         return self.base + self.key.start
 
     @property
     def value(self) -> Node:
-        """Return the value of the entry."""
+        """The value of the entry."""
         if self._value is not None:
             return self._value
         root = self._block.root
@@ -96,10 +96,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A key of the outermost map and its blocks.
+    """A top-level key and its blocks.
 
-    If `whole`, the section is one block, and `value` stands under the key; else there is a block
-    for each entry. `key` counts from `base`.
+    If `whole`, the section is one block, and `value` is the value of the key; otherwise each entry
+    has a block. `key` counts from `base`.
     """
 
     key: Scalar
@@ -111,7 +111,7 @@ class Section:
 
     @property
     def start(self) -> int:
-        """Return the offset of its key."""
+        """The offset of the section's key."""
         return self.base + self.key.start
 
     def block_at(self, offset: int) -> Placed | None:
@@ -194,7 +194,7 @@ class Layout:
         return Section(entry.key, start, end, (placed,), entry.value)
 
     def _lone(self, start: int, end: int) -> Section:
-        """Return the section of a word in the outermost map that has no colon yet."""
+        """Return the section of a word at the top level that has no colon yet."""
         placed = self.block(start, end)
         width = len(placed.block.text.splitlines()[0].rstrip()) if end > start else 0
         key = Scalar(0, width, placed.block.text[:width])
@@ -269,7 +269,7 @@ def _indented(indent: int) -> re.Pattern[str]:
 
 
 def _lines(indent: int, text: str, start: int, end: int) -> Iterator[re.Match[str]]:
-    """Yield the lines that are indented, but by no more than this."""
+    """Yield the lines that are indented, but by no more than `indent` characters."""
     return _indented(indent).finditer(text, start, end) if indent > 0 else iter(())
 
 

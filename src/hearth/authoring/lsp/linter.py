@@ -1,7 +1,7 @@
-"""`python -m hearth.authoring.lsp.linter`: run the linter in a process of its own.
+"""`python -m hearth.authoring.lsp.linter`: the linter in a separate process.
 
-A run takes long and keeps the interpreter busy, and the process that answers the editor must not
-wait for it. The process reads a JSON object per line of its input and writes one for each.
+A run takes long and keeps the interpreter busy, but the process that answers the editor must not
+wait. This process reads one JSON object per line of its input and writes one for each.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class LinterProcess:
             answer = await asyncio.wait_for(process.stdout.readline(), ANSWER_S_MAX)
         except TimeoutError:
             await self.close()
-            raise NoAnswer(f"the linter took more than {ANSWER_S_MAX:g} s") from None
+            raise NoAnswer(f"the linter did not finish within {ANSWER_S_MAX:g} s") from None
         except (OSError, ValueError) as error:
             await self.close()
             raise NoAnswer(f"the linter process failed: {error}") from None

@@ -68,12 +68,12 @@ class What(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """What is expected, and of what.
+    """What is expected at a place, and the object that it belongs to.
 
-    `name` is the resource, parameter, function, constraint or mapping that it belongs to. In a
-    VALUE, `steps` lead from the `root` of a resource (its properties, say) to it; None where no
-    schema speaks of it. `outer` is where the function call stands whose ARGUMENT it is.
-    `conditional` locations know the functions of conditions only.
+    `name` is the resource, parameter, function, constraint or mapping. In a VALUE, `steps` lead to
+    it from the `root` of a resource (for example its properties); None if it has no schema. In an
+    ARGUMENT, `outer` is the location of the function call. A `conditional` location allows only
+    functions of conditions.
     """
 
     what: What
@@ -98,7 +98,7 @@ def functions_at(location: Location, grammar: Grammar) -> Mapping[str, str | Non
 
 
 def called(location: Location, node: Map, grammar: Grammar) -> str | None:
-    """Return the function that a map calls: its only key is one."""
+    """Return the function that a map with a single key calls, or None."""
     if len(node.entries) != 1 or location.what not in CALLS:
         return None
     name = node.entries[0].key.text
@@ -130,7 +130,7 @@ def at_index(location: Location, node: List, index: int) -> Location:
 
 
 def at_scalar(location: Location) -> Location:
-    """Return the location of a scalar where `location` also takes a map or list."""
+    """Return the location of a scalar at a place that also allows a map or list."""
     if location.what is What.ARGUMENT:
         found = ALONE.get(location.name)
         return Location(found, conditional=location.conditional) if found else _free(location)

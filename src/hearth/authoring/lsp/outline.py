@@ -27,7 +27,9 @@ class Line:
 
 
 def outline(document: Document) -> list[Line]:
-    """Return the sections with their entries; nothing unless it is a template or environment."""
+    """Return the sections with their entries; empty for other documents than templates and
+    environments.
+    """
     if document.genre is Genre.NOTHING:
         return []
     return [_section(document, one) for one in document.layout.sections if one.colon]
@@ -61,7 +63,7 @@ def _detail(item: Item) -> str:
 
 
 def _trimmed(document: Document, start: int, end: int) -> int:
-    """Return the end without the white space before it."""
+    """Return the end offset without trailing white space."""
     source = document.text.source
     while end > start and source[end - 1] in " \t\r\n,":
         end -= 1

@@ -1,11 +1,11 @@
-"""A parser that reads any text as a syntax tree; it refuses nothing.
+"""A parser that reads any text as a syntax tree and never fails.
 
-The tree of a text that a YAML loader can read has the values that the loader gives, except for
-escapes and aliases. The tree of any other text, which is the usual text while somebody types, is a
-guess: indentation decides what belongs together, a word alone among the keys of a map is a key
-without a colon, and brackets and quotes that are never closed end before less indented keys.
+If a YAML loader accepts the text, the tree has the values that the loader returns, except for
+escapes and aliases. Otherwise, which is usual while somebody types, the tree is a guess:
+indentation shows what belongs together, a single word among the keys of a map is a key without a
+colon, and open brackets and quotes end before less indented keys.
 
-Offsets count from the beginning of the text that was parsed.
+Offsets count from the beginning of the parsed text.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class _Line:
 
 
 class _Parser:
-    """Parses one text; `at` is the line that comes next."""
+    """Parses one text; `at` is the next line."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -96,7 +96,7 @@ class _Parser:
     # -- block style ----------------------------------------------------------------------------
 
     def block(self, pos: int, column: int, outer: int) -> Node:
-        """What begins at `pos` of the next line, in a column; `outer` is what it belongs to."""
+        """Return the block that begins at `pos` of the next line; `outer` is the enclosing node."""
         if self.depth >= DEPTH_MAX:
             return self.rest(pos)
         self.depth += 1
@@ -110,7 +110,7 @@ class _Parser:
             self.depth -= 1
 
     def rest(self, pos: int) -> Scalar:
-        """Return the rest of the line, whatever it is."""
+        """Return the rest of the line, whatever it contains."""
         end = self.lines[self.at].end
         self.at += 1
         return Scalar(pos, end, self.text[pos:end])
@@ -152,7 +152,7 @@ class _Parser:
         return found
 
     def strays(self, found: List, column: int) -> None:
-        """Lines that are more indented than the dash, and yet not part of its item."""
+        """Add to the last item the lines below it that are indented deeper than its dash."""
         while self.at < len(self.lines) and self.lines[self.at].indent > column:
             line = self.lines[self.at]
             more = self.block(line.start, line.indent, column)
@@ -196,7 +196,7 @@ class _Parser:
         return self.inline(after, column)
 
     def nested(self, column: int, empty: int, *, lists: bool) -> Node:
-        """What stands below, more indented; a list may stand in the column of its key."""
+        """Return the value in the lines below; they are indented more, except lists."""
         if self.at < len(self.lines):
             line = self.lines[self.at]
             if line.indent > column or (lists and line.indent == column and self.dash(line.start)):
@@ -204,7 +204,7 @@ class _Parser:
         return _missing(empty)
 
     def literal(self, pos: int, column: int) -> Scalar:
-        """Return a text of whole lines."""
+        """Return a literal or folded block scalar."""
         self.at += 1
         while self.at < len(self.lines) and self.lines[self.at].indent > column:
             self.at += 1
@@ -247,7 +247,7 @@ class _Parser:
         return Scalar(pos, end, text, style)
 
     def led(self, lead: Scalar, outer: int) -> Node:
-        """What stands below a word that should not be there, with that word before it."""
+        """Return the value below a misplaced word, with that word before it."""
         line = self.lines[self.at]
         below = self.block(line.start, line.indent, outer)
         if isinstance(below, Map):
@@ -295,7 +295,7 @@ class _Parser:
         return found
 
     def gap(self, pos: int, outer: int) -> int:
-        """The next sign after spaces, line ends and comments; -1 where the brackets were left."""
+        """Return the offset after white space and comments; -1 if the brackets end there."""
         after = _after(GAP, self.text, pos)
         if after >= len(self.text):
             return -1
@@ -337,7 +337,7 @@ class _Parser:
         return Entry(_missing(key.start), key, colon=False), pos
 
     def colon(self, pos: int, outer: int, *, quoted: bool) -> int:
-        """Return where the colon after a key stands; -1 if there is none."""
+        """Return the offset of the colon after a key; -1 if there is none."""
         after = self.gap(pos, outer)
         if after < 0 or self.text[after] != ":":
             return -1
@@ -403,7 +403,7 @@ def _missing(pos: int) -> Scalar:
 
 
 def key_of(match: re.Match[str]) -> Scalar:
-    """Return the key that KEY has found."""
+    """Return the key from a match of KEY."""
     style = {"double": '"', "single": "'", "plain": ""}[match.lastgroup or "plain"]
     start, end = match.span(match.lastgroup or "plain")
     return Scalar(start, end, _unquoted(match.group(match.lastgroup or "plain"), style), style)

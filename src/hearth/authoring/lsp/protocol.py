@@ -1,8 +1,8 @@
-"""The protocol as the library speaks it, but for two things.
+"""The Language Server Protocol as pygls implements it, with two changes.
 
-Texts are kept by us, by the line ends that the protocol names and no others. Each request gets an
-answer: those with bad parameters, those before the first and after the last, and what is no
-message at all.
+Hearth keeps the texts itself and accepts only the line ends of the protocol. Every request gets an
+answer, also one with bad parameters, one before `initialize` or after `shutdown`, and an invalid
+message.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Protocol(LanguageServerProtocol):
         self.text_closed(params)
 
     def _serialize_message(self, data: Any) -> Any:
-        """What is written for an object."""
+        """Return an object in the form in which it is sent."""
         return data.json if isinstance(data, Ready) else super()._serialize_message(data)
 
     def structure_message(self, data: dict[str, Any]) -> Any:
@@ -58,17 +58,19 @@ class Protocol(LanguageServerProtocol):
             return UNREADABLE
 
     def handle_message(self, message: Any) -> None:
-        """Act on a message, if it is one and its time has come."""
+        """Handle a message, if it is valid and allowed at this time."""
         if message is UNREADABLE:
             return
         if not hasattr(message, "jsonrpc"):
-            self.refuse(None, JsonRpcInvalidRequest("not a message of JSON-RPC 2.0"))
+            self.refuse(None, JsonRpcInvalidRequest("not a JSON-RPC 2.0 message"))
             return
         method = getattr(message, "method", None)
         request = getattr(message, "id", None) if method is not None else None
         if method not in (None, types.INITIALIZE, types.EXIT) and self._workspace is None:
             if request is not None:
-                self.refuse(request, JsonRpcServerNotInitialized("initialize comes first"))
+                self.refuse(
+                    request, JsonRpcServerNotInitialized("the first request must be initialize")
+                )
         elif self._shutdown and request is not None:
             self.refuse(request, JsonRpcInvalidRequest("the server has been shut down"))
         elif method == types.INITIALIZE and self._workspace is not None:
@@ -77,11 +79,11 @@ class Protocol(LanguageServerProtocol):
             super().handle_message(message)
 
     def refuse(self, request: str | int | None, error: JsonRpcException) -> None:
-        """Answer a request, or a message without an id, with an error."""
+        """Answer a request, or an invalid message, with an error."""
         response = types.ResponseErrorMessage(id=request, error=error.to_response_error())
         self._send_data(response)
 
     @property
     def was_shut_down(self) -> bool:
-        """Return whether the editor has asked for the end, as it must before it ends the server."""
+        """Whether the editor has sent `shutdown`, as it must before `exit`."""
         return self._shutdown

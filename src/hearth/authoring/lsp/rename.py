@@ -28,17 +28,15 @@ def _check(symbol: Symbol, new: str) -> None:
     if not new.strip() or new != new.strip():
         raise Refused(f"the name of a {word} must not be empty or begin or end with a space")
     if "/" in new and symbol.of is Of.RESOURCE:
-        raise Refused(f'the name of a resource must not hold a slash: "{new}"')
+        raise Refused(f'the name of a resource must not contain a slash: "{new}"')
     if not plain_safe(new):
-        raise Refused(
-            f'"{new}" can not be a name: without quotes it would be read as something else'
-        )
+        raise Refused(f'"{new}" cannot be a name: without quotes, YAML does not read it as text')
     if new in home.items(symbol.section):
-        raise Refused(f'there is a {word} "{new}" already')
+        raise Refused(f'a {word} "{new}" already exists')
     if symbol.of in (Of.PARAMETER, Of.RESOURCE):
         other = Of.RESOURCE if symbol.of is Of.PARAMETER else Of.PARAMETER
         if new in home.items(SECTIONS[other]):
             kind = SECTIONS[other].removesuffix("s")
-            raise Refused(f'there is a {kind} "{new}" already; a {word} can not have its name')
+            raise Refused(f'a {kind} "{new}" already exists; a {word} cannot have the same name')
     if symbol.of is Of.PARAMETER and new in home.grammar.pseudo_parameters:
-        raise Refused(f'"{new}" is a parameter that each stack has by itself')
+        raise Refused(f'"{new}" is a parameter that every stack has')

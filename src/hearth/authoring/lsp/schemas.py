@@ -1,4 +1,4 @@
-"""The declarations of resource types: built-in types and child templates."""
+"""The declarations of resource types: built-in types and nested templates."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NO_SCHEMA = Prop(ValueKind.ANY)
 
 @dataclass(frozen=True, slots=True)
 class Kin:
-    """A type: what it declares, and the document of the child template if it is one."""
+    """A type with its declarations, and the document of the nested template if it is one."""
 
     name: str
     properties: Mapping[str, Prop]
@@ -116,9 +116,9 @@ class Schemas:
     def held(
         self, document: Document, resource: str, steps: Sequence[str | int]
     ) -> tuple[str, str] | None:
-        """Return the type, and its name for a registry, of the properties at some steps.
+        """Return the type whose properties are at some steps, and its name for a registry.
 
-        That is the resource itself, or one that a property of it holds.
+        It is the type of the resource itself, or of a definition inside a property.
         """
         if not steps:
             name = document.type_of(resource)

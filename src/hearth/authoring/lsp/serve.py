@@ -1,4 +1,4 @@
-"""`hearth lsp`: the server on its standard input and output, or on a port."""
+"""`hearth lsp`: the server on standard input and output, or on a port."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COLLECT_AFTER = (100_000, 50, 50)
 
 
 def serve(port: int | None) -> int:
-    """Serve one editor until it ends the server or goes; the exit status."""
+    """Serve one editor until it disconnects; return the exit status."""
     logging.basicConfig(stream=sys.stderr, level=logging.CRITICAL)
     server = HearthServer()
     types_of(server.schemas.catalog)  # the first to ask should not wait for them
@@ -41,14 +41,14 @@ def serve(port: int | None) -> int:
 
 
 def _standard(server: HearthServer) -> None:
-    """What is printed by mistake goes to the error output: the other one is the editor's."""
+    """Redirect printed text to standard error, because standard output belongs to the editor."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     server.start_io(sys.stdin.buffer, answers)
 
 
 async def _port(server: HearthServer, port: int) -> None:
-    """Serve the first who connects."""
+    """Serve the first client that connects to the port."""
     connected: asyncio.Future[tuple[asyncio.StreamReader, asyncio.StreamWriter]]
     connected = asyncio.get_running_loop().create_future()
 

@@ -62,7 +62,7 @@ WATCHED = "**/*.{yaml,yml,template,json}"
 
 
 class HearthServer(LanguageServer):
-    """The server of one editor."""
+    """The language server of one editor."""
 
     protocol: Protocol
 
@@ -326,7 +326,7 @@ def rename(ls: HearthServer, params: types.RenameParams) -> types.WorkspaceEdit 
     """Return the edits that rename the symbol at a position."""
     symbol = ls.symbol(params)
     if symbol is None:
-        raise JsonRpcInvalidParams("there is no name here that could be another")
+        raise JsonRpcInvalidParams("there is no name here that can be renamed")
     try:
         found = renamed(symbol, params.new_name, ls.schemas)
     except Refused as refused:

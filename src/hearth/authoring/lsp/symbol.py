@@ -64,7 +64,7 @@ class Occurrence:
 
 
 def symbol_at(context: CursorContext, schemas: Schemas) -> Symbol | None:
-    """Return what the name at the cursor stands for."""
+    """Return the symbol that the name at the cursor refers to."""
     location, document, name = context.location, context.document, context.scalar.text
     if context.scalar.style in ("|", ">", "*"):
         return None
@@ -92,7 +92,7 @@ def symbol_at(context: CursorContext, schemas: Schemas) -> Symbol | None:
 def occurrences(symbol: Symbol, schemas: Schemas) -> Iterator[Occurrence]:
     """Yield the occurrences of a symbol in its template, its parents and environments.
 
-    Of these, those that are open or in the same folder.
+    Files that are neither open nor in the same folder are not searched.
     """
     home = symbol.home
     for item in home.all_items(symbol.section):
@@ -145,7 +145,7 @@ def _has_alias(document: Document, home: Path, schemas: Schemas) -> bool:
 
 
 def _of_value(context: CursorContext, schemas: Schemas) -> Symbol | None:
-    """Return the parameter of a template that an environment gives a value to."""
+    """Return the template parameter whose value an environment sets."""
     if not context.is_key or context.location.what is not What.ENV_PARAMETERS:
         return None
     for document in schemas.files.beside(context.document.path):

@@ -12,14 +12,14 @@ YAML_LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 
 
 class Units(StrEnum):
-    """What a column counts. Editors that say nothing count UTF-16."""
+    """The unit of columns; without a choice of the editor it is UTF-16."""
 
     UTF8 = "utf-8"
     UTF16 = "utf-16"
     UTF32 = "utf-32"
 
     def of(self, text: str) -> int:
-        """Return how many units a text has."""
+        """Return the length of a text in this unit."""
         if self is Units.UTF32 or text.isascii():
             return len(text)
         if self is Units.UTF16:
@@ -35,7 +35,7 @@ class Text:
 
     @cached_property
     def starts(self) -> list[int]:
-        """Return the offsets at which lines start, as editors see lines."""
+        """The offsets at which lines start, by the editor's definition of lines."""
         return [0, *(match.end() for match in LINE_END.finditer(self.source))]
 
     @cached_property
@@ -47,7 +47,7 @@ class Text:
         return bisect_right(self.starts, offset) - 1
 
     def line(self, number: int) -> str:
-        """Return a line without its end; nothing where there is none."""
+        """Return a line without its line break; empty text if there is no such line."""
         if not 0 <= number < len(self.starts):
             return ""
         last = number + 1 == len(self.starts)
@@ -60,7 +60,7 @@ class Text:
         return line, units.of(self.source[self.starts[line] : offset])
 
     def offset(self, line: int, column: int, units: Units = Units.UTF16) -> int:
-        """The offset of a location; of the nearest one where a line or column is not there."""
+        """Return the offset of a position, or the nearest one if the position does not exist."""
         if line < 0:
             return 0
         if line >= len(self.starts):
@@ -76,7 +76,7 @@ class Text:
         return self.starts[line] + len(content)
 
     def offset_of_mark(self, line: int, column: int) -> int:
-        """The offset of a line and column from 1, as the compiler counts them in characters."""
+        """Return the offset of a place of the compiler: line and column from 1, in characters."""
         starts = self._yaml_starts
         if line < 1:
             return 0

@@ -1,4 +1,4 @@
-"""The fixed words of templates and environments, each with a line on what it is."""
+"""The keywords of templates and environments, each with a line of description."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass
 class Line:
-    """The state of one resource."""
+    """The state of one resource of the demo."""
 
     path: tuple[str, ...]
     status: str
@@ -59,7 +59,7 @@ class Board:
         return line
 
     def _place(self, stack_name: str) -> tuple[str, ...]:
-        """A nested stack is called parent-resource-suffix."""
+        """Return the path of a resource; the name of a nested stack is parent-resource-suffix."""
         if stack_name == self.stack:
             return ()
         inner = stack_name.removeprefix(f"{self.stack}-").rpartition("-")[0]

@@ -1,4 +1,4 @@
-"""The part of the server: this process does what its user data would do."""
+"""The guest of the demo: this process does what the server's user data would do."""
 
 import base64
 import email

@@ -43,7 +43,7 @@ def run(*, transcript: bool) -> int:
 
 
 class _Stop:
-    """Ends the scenario at a signal, and remembers that it was one."""
+    """Ends the scenario at a signal, and stores that it did."""
 
     asked = False
 

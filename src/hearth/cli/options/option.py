@@ -1,4 +1,4 @@
-"""What an option is: a name that operators know from heat.conf, and what it does here."""
+"""What an option is: a setting that operators know from heat.conf, and its effect in Hearth."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,9 +9,12 @@ Kind = type[str] | type[int] | type[float] | type[bool] | type[list] | type[tupl
 
 @dataclass(frozen=True)
 class Option:
-    """An option of a section. `differs` says why its default is not Heat's, `live` that it may
-    change while a process runs, `own` that Heat has no such option, `library` that a library
-    registers it itself. `formerly` are older names that still count: (section, name)."""
+    """An option of a section.
+
+    `differs` explains a default other than Heat's. `live` options can change while a process runs.
+    Heat has no `own` options. A `library` registers its options itself. `formerly` are older names
+    that are still accepted: (section, name).
+    """
 
     group: str
     name: str
@@ -30,5 +33,5 @@ class Option:
 
     @property
     def place(self) -> str:
-        """The option as a message names it; the section only where it is not the usual one."""
+        """The option as messages name it; the section is left out if it is the default section."""
         return self.name if self.group == "DEFAULT" else f"[{self.group}] {self.name}"

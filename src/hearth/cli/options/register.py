@@ -1,4 +1,4 @@
-"""The tables' options as oslo.config knows them."""
+"""Registration of the options with oslo.config."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -8,7 +8,7 @@ from hearth.cli.options.option import Option
 
 
 def register(conf: Any, options: Iterable[Option], group: str | None = None) -> None:
-    """Declare options, in their own section or in another; libraries declare theirs themselves."""
+    """Register options in their own section or in `group`, except those of libraries."""
     for option in options:
         if not option.library:
             mine = option if group is None else replace(option, group=group)
@@ -16,7 +16,7 @@ def register(conf: Any, options: Iterable[Option], group: str | None = None) -> 
 
 
 def values(conf: Any, options: Iterable[Option]) -> list[tuple[Option, Any]]:
-    """The value of each option that is registered. Raises what oslo.config raises."""
+    """Return the value of each registered option. Raises the errors of oslo.config."""
     found = []
     for option in options:
         if not option.library:

@@ -1,4 +1,4 @@
-"""Alarms: rules about measures and events, and what is called when their state changes."""
+"""The alarm service: rules about measures and events, and calls when an alarm changes its state."""
 
 from __future__ import annotations
 

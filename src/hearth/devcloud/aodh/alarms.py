@@ -1,4 +1,4 @@
-"""Alarms: made, listed, changed, set, and what happened to them."""
+"""Alarms: create, list, show, update, delete, state, history."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ _FIELDS = Collection(
 
 
 def _wanted(call: Call) -> Body:
-    """Return the alarm of a body, with its one rule; raises a 400."""
+    """Return the alarm in a body, with its rule. Raises a 400."""
     given = call.json()
     if not isinstance(given, dict):
         raise bad("Invalid input for field/attribute data.")
@@ -139,7 +139,7 @@ def _invalid(error: Invalid, given: Body) -> Refusal:
 
 
 def _owners(call: Call, values: Body) -> None:
-    """Whose it is: the caller's, unless an admin says otherwise."""
+    """Set the owner of an alarm: the caller, or another user or project for an administrator."""
     for name, own in (("user_id", call.caller.user_id), ("project_id", call.caller.project_id)):
         if values[name] in (None, own):
             values[name] = own
@@ -149,7 +149,7 @@ def _owners(call: Call, values: Body) -> None:
 
 
 def _with_trusts(call: Call, values: Body, known: set[str]) -> None:
-    """URLs that need a trust get one."""
+    """Add a trust to each action URL that needs one."""
     actions = {name: values[name] for name in ACTIONS.values()}
     values.update(trusts.completed(call, actions, known))
 
@@ -159,7 +159,7 @@ def _trusts(alarm: Body) -> set[str]:
 
 
 def create(call: Call) -> Reply:
-    """POST: 201."""
+    """Handle POST of an alarm: 201."""
     values = _wanted(call)
     _owners(call, values)
     quotas.check(call, values["project_id"])
@@ -181,7 +181,7 @@ def create(call: Call) -> Reply:
 
 
 def _scoped(call: Call, values: Body) -> None:
-    """Who is no admin asks for measures of its own project only."""
+    """Restrict a rule of a user other than an administrator to measures of the own project."""
     rule = rule_of(values)
     if values["type"] == "gnocchi_aggregation_by_resources_threshold" and not call.caller.is_admin:
         own, asked = (
@@ -211,7 +211,7 @@ def _questions(call: Call) -> Iterable[tuple[str, str, str]]:
 
 
 def index(call: Call) -> Reply:
-    """GET of the project's alarms, as `q.field`, `q.op` and `q.value` ask."""
+    """Handle GET of the project's alarms, filtered by `q.field`, `q.op` and `q.value`."""
     project: str | None = call.caller.project_id
     wanted: list[tuple[str, str]] = []
     for name, operator, value in _questions(call):
@@ -251,12 +251,12 @@ def _alike(value: Any, wanted: str) -> bool:
 
 
 def show(call: Call) -> Reply:
-    """GET of one."""
+    """Handle GET of an alarm."""
     return Reply(200, find(call).body)
 
 
 def update(call: Call) -> Reply:
-    """PUT of a whole one: what is not said has its default."""
+    """Handle PUT of a complete alarm; omitted fields get their default."""
     thing, values = find(call), _wanted(call)
     before = dict(thing.body)
     for name in ("user_id", "project_id"):
@@ -287,7 +287,7 @@ def update(call: Call) -> Reply:
 
 
 def delete(call: Call) -> Reply:
-    """DELETE: 204; its history and its trust end with it."""
+    """Handle DELETE of an alarm: 204; its history and its trust are deleted, too."""
     thing, store = find(call), call.cloud.store
     for entry in store.where(HISTORY, alarm_id=thing.id):
         store.remove(entry)
@@ -297,12 +297,12 @@ def delete(call: Call) -> Reply:
 
 
 def state(call: Call) -> Reply:
-    """GET of its state: a word."""
+    """Handle GET of an alarm's state, which is a JSON string."""
     return Reply(200, json.dumps(find(call).body["state"]), {"Content-Type": "application/json"})
 
 
 def set_state(call: Call) -> Reply:
-    """PUT of a state: it is set, and no action is called."""
+    """Handle PUT of a state: set it without calling an action."""
     thing, wanted = find(call), call.json()
     if wanted not in STATES:
         raise bad("state invalid")
@@ -313,7 +313,7 @@ def set_state(call: Call) -> Reply:
 
 
 def move(cloud: Cloud, thing: Thing, wanted: str, reason: str) -> None:
-    """The alarm is in a state from now on."""
+    """Set the state of an alarm."""
     if thing.body["state"] != wanted:
         thing.body["state_timestamp"] = stamp_micro(cloud.store.time)
     thing.body.update(state=wanted, state_reason=reason)
@@ -321,7 +321,7 @@ def move(cloud: Cloud, thing: Thing, wanted: str, reason: str) -> None:
 
 
 def remember(cloud: Cloud, thing: Thing, what: str, detail: Body, call: Call | None = None) -> None:
-    """An entry of its history; without a call it is the service's own doing."""
+    """Add an entry to the history of an alarm; without a call, the service is its author."""
     store, caller = cloud.store, call.identity if call is not None else None
     body = {
         "event_id": store.new_id(),
@@ -337,13 +337,13 @@ def remember(cloud: Cloud, thing: Thing, what: str, detail: Body, call: Call | N
 
 
 def history(call: Call) -> Reply:
-    """GET of what happened to it, newest first."""
+    """Handle GET of an alarm's history, newest first."""
     found = call.cloud.store.where(HISTORY, alarm_id=find(call).id)
     return Reply(200, [entry.body for entry in page(found[::-1], call)[0]])
 
 
 def capabilities(call: Call) -> Reply:
-    """GET of what the service can do."""
+    """Handle GET of the capabilities of the service."""
     kinds = ("alarms", "alarms:history")
     api = {f"{kind}:query:simple": True for kind in kinds}
     api |= {f"{kind}:query:complex": False for kind in kinds}
@@ -351,7 +351,7 @@ def capabilities(call: Call) -> Reply:
 
 
 def versions(call: Call) -> Reply:
-    """GET of the root, and of the version."""
+    """Handle GET of the root and of the version."""
     url = f"{call.base}/alarming/v2"
     version = {
         "id": "v2",

@@ -1,7 +1,7 @@
 """Evaluation of alarms with measures, events and members.
 
-Nothing here looks by itself: `receive` is called when somebody behind the scenes has news, and by
-other services of the cloud when events are on.
+Evaluations have no timer: the admin API calls `receive` with news, and other services call it when
+events are enabled.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _TRAITS = {str: 1, int: 2, float: 3, datetime: 4}
 
 @dataclass(frozen=True)
 class Finding:
-    """What an evaluation came to; `state` None leaves the state as it is, quietly."""
+    """The result of an evaluation; a `state` of None leaves the alarm's state unchanged."""
 
     state: str | None
     reason: str = ""
@@ -49,11 +49,11 @@ class Finding:
 
 
 def receive(cloud: Cloud, news: Mapping[str, Any]) -> list[Body]:
-    """Evaluate the alarms that news concern; what came of each of them. Raises a Refusal.
+    """Evaluate the alarms that news concern; return the result for each. Raises a Refusal.
 
-    News are one of: `metric` with `values`, and `resource_id` if it is one resource's; `event` with
-    `event_type` and `traits`; `pool` with its `unhealthy` members; `state`. `alarm` (a name or an
-    id) and `project_id` narrow them down; `alarm` with `values` needs no metric.
+    News are one of: `metric` with `values`, and `resource_id` if the values are of one resource;
+    `event` with `event_type` and `traits`; `pool` with its `unhealthy` members; `state`. `alarm` (a
+    name or an id) and `project_id` select alarms; `alarm` with `values` needs no metric.
     """
     done = []
     for alarm in _asked(cloud, news):
@@ -110,9 +110,9 @@ def _finding(cloud: Cloud, alarm: Thing, news: Mapping[str, Any]) -> Finding | N
 
 
 def _measured(alarm: Thing, rules: Sequence[Body], news: Mapping[str, Any]) -> bool:
-    """Keep values for the rules that they are about; whether there is such a rule.
+    """Store values for the rules that they concern; return whether there is such a rule.
 
-    Null for a value is a gap: what was measured before it does not count.
+    A null value is a gap: earlier values do not count after it.
     """
     samples = alarm.hidden.setdefault("samples", {})
     about = [index for index, rule in enumerate(rules) if _about(rule, news)]
@@ -136,7 +136,7 @@ def _about(rule: Body, news: Mapping[str, Any]) -> bool:
 
 
 def _outside(alarm: Thing, rule: Body, index: int = 0) -> list[bool] | None:
-    """For each of the last periods whether it was beyond the threshold; None: too few."""
+    """Return whether the value crossed the threshold, for each recent period; None if too few."""
     values = alarm.hidden["samples"].get(str(index), [])
     if len(values) < rule["evaluation_periods"]:
         return None
@@ -184,7 +184,7 @@ def _of_rules(alarm: Thing, rules: Sequence[Body]) -> Finding:
 def _judge(
     rule: Body, judged: Iterator[bool | None], names: Iterator[str]
 ) -> tuple[str, bool | None]:
-    """The form of a rule in words, and whether it is beyond its thresholds; None: unknown."""
+    """Return a rule as text, and whether it crosses its thresholds; None: unknown."""
     for word, decides in (("or", True), ("and", False)):
         if word in rule:
             parts = [_judge(inner, judged, names) for inner in rule[word]]
@@ -222,7 +222,7 @@ def _of_members(alarm: Thing, news: Mapping[str, Any]) -> Finding | None:
 
 
 def event(cloud: Cloud, event_type: str, traits: Any) -> Body:
-    """Return an event as services send them; traits as [name, type, value], or as a mapping."""
+    """Return an event in the services' format; traits are [name, type, value], or a mapping."""
     if isinstance(traits, dict):
         traits = [[name, _TRAITS.get(type(value), 1), value] for name, value in traits.items()]
     if not isinstance(traits, list) or not all(_is_trait(one) for one in traits):
@@ -274,7 +274,7 @@ def _meets(condition: Body, happened: Body, traits: Mapping[str, Any]) -> bool:
 
 
 def _conclude(cloud: Cloud, alarm: Thing, finding: Finding) -> Body:
-    """Put an alarm into the state that was found, and send its notices."""
+    """Set an alarm's state to the result of an evaluation, and send its notices."""
     before, state = alarm.body["state"], finding.state or alarm.body["state"]
     alarm.body["evaluate_timestamp"] = stamp_micro(cloud.store.time)
     cloud.store.changed = True
@@ -297,7 +297,7 @@ def _conclude(cloud: Cloud, alarm: Thing, finding: Finding) -> Body:
 
 
 def happened(cloud: Cloud, event_type: str, traits: Body) -> None:
-    """Something happened in another service: if events are on, event alarms hear of it soon."""
+    """Report an event of another service to event alarms soon, if events are enabled."""
     if cloud.knobs.events:
         body = event(cloud, event_type, traits)
         thing = Thing(body["message_id"], EVENTS, traits["tenant_id"], body, seed=True)
@@ -305,7 +305,7 @@ def happened(cloud: Cloud, event_type: str, traits: Body) -> None:
 
 
 def heard(cloud: Cloud, thing: Thing) -> None:
-    """An event has reached the service."""
+    """Evaluate an event that has reached the service."""
     cloud.store.remove(thing)
     receive(cloud, {"event": thing.body})
 

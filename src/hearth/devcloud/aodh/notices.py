@@ -1,4 +1,4 @@
-"""The notices of alarms to the URLs of their states."""
+"""The notices that alarms send to the URLs of their states."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hearth.devcloud.store import Thing
 def send(
     cloud: Cloud, alarm: Thing, previous: str, reason: str, data: Mapping[str, Any]
 ) -> list[Body]:
-    """Send notices to all URLs of the alarm's state; return outcomes that are completed later."""
+    """Send notices to all URLs of the alarm's state; return outcomes that are filled in later."""
     body: Body = {
         "alarm_id": alarm.id,
         "alarm_name": alarm.body["name"],
@@ -69,7 +69,7 @@ def _post(cloud: Cloud, token: str, query: Mapping[str, list[str]], body: Body) 
 
 
 def alarm_queue(body: Body) -> str:
-    """Return the queue of an alarm whose URL names none."""
+    """Return the queue of an alarm whose URL does not name one."""
     return f"alarm-{body['alarm_id']}"
 
 

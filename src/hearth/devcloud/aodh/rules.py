@@ -1,4 +1,4 @@
-"""The rules of alarms by type: their fields, and what is wrong with them."""
+"""The rules of alarms by type: their fields and the checks of them."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _METHODS = re.compile(r"(rate:)?(mean|sum|last|max|min|std|median|first|count|nu
 
 
 def bad(message: str) -> Refusal:
-    """400."""
+    """Return an error 400."""
     return Refusal(400, message=message)
 
 
 def number(value: Any) -> float:
-    """Return a number, also as text."""
+    """Return a number, which may be given as text."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise Unconvertible(f"{value!r} is not a number")
     try:
@@ -58,7 +58,7 @@ def _json_text(value: Any) -> str:
 
 
 def cast(value: Any, kind: str) -> Any:
-    """Return a value as one of `VALUE_TYPES`; raises ValueError."""
+    """Return a value converted to one of `VALUE_TYPES`. Raises ValueError."""
     match kind:
         case "integer":
             return int(value)
@@ -86,7 +86,7 @@ def _query(value: Any) -> Any:
 
 
 def checked(collection: Collection, given: Any) -> Body:
-    """Return all fields of an object of a body; raises ValueError."""
+    """Return all fields of an object in a body. Raises ValueError."""
     if not isinstance(given, dict):
         raise ValueError(f"{given!r} is not an object")
     try:
@@ -148,7 +148,7 @@ THRESHOLDS: Mapping[str, Collection] = {
 
 
 def _composite(value: Any) -> Body:
-    """A tree: {and|or: [two rules or more]}, whose leaves are rules of `THRESHOLDS` with a type."""
+    """Return a composite rule, {and|or: [two rules or more]} with typed rules as leaves."""
     if not isinstance(value, dict):
         raise ValueError(f"{value!r} is not an object")
     if len(value) == 1:
@@ -196,7 +196,7 @@ def rule_of(alarm: Mapping[str, Any]) -> Any:
 
 
 def leaves(rule: Body) -> Iterator[Body]:
-    """Yield the rules with a threshold in a composite one, from left to right."""
+    """Yield the threshold rules in a composite rule, from left to right."""
     for word in ("and", "or"):
         if word in rule:
             for inner in rule[word]:

@@ -1,4 +1,4 @@
-"""The time constraints of alarms: spans of time that begin by a cron expression."""
+"""The time constraints of alarms: periods that start by a cron expression."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hearth.devcloud.http import Body
 
 
 def cron(line: Any) -> str:
-    """Return a cron expression as it is; raise ValueError for anything else."""
+    """Return a valid cron expression unchanged. Raises ValueError."""
     try:
         croniter.expand(str(line))
     except ValueError as problem:
@@ -22,7 +22,7 @@ def cron(line: Any) -> str:
 
 
 def within(constraints: Sequence[Body], now: float) -> bool:
-    """Return whether `now` is in the span of one constraint, or there are no constraints."""
+    """Return whether `now` is in a period of a constraint, or there are no constraints."""
     return not constraints or any(_lasts(one, now) for one in constraints)
 
 

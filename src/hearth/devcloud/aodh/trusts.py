@@ -1,7 +1,7 @@
-"""The right to act for who made an alarm: trusts of the service, kept in the URLs of actions.
+"""Delegation from the creator of an alarm: trusts of the service, in the URLs of actions.
 
-`trust+https://host/…` becomes `trust+https://TRUST:delete@host/…`; "delete" says that the trust is
-the service's own and ends with the alarm.
+`trust+https://host/…` becomes `trust+https://TRUST:delete@host/…`; "delete" means that the service
+created the trust and deletes it with the alarm.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ def given(cloud: Cloud, method: str, path: str, token: str | None, body: Body) -
 
 
 def without(url: str) -> SplitResult:
-    """Return the parts of a URL, its scheme without the prefix."""
+    """Return the parts of a URL, without the prefix of its scheme."""
     return urlsplit(url.removeprefix(TRUSTED))
 
 
 def of(actions: Iterable[str]) -> set[str]:
-    """Return the trusts of the service's own in the URLs of actions."""
+    """Return the trusts that the service created, from the URLs of actions."""
     parts = (without(url) for url in actions if url.startswith(TRUSTED))
     return {one.username for one in parts if one.username and one.password == _OWN}
 
 
 def completed(call: Call, actions: Mapping[str, list[str]], known: set[str]) -> Body:
-    """The actions by state, each URL that needs a trust with one; made when none is known."""
+    """Return the actions by state, with a trust in each URL that needs one."""
     lacking = [
         url
         for urls in actions.values()
@@ -79,7 +79,7 @@ def _made(call: Call) -> str:
 
 
 def dropped(cloud: Cloud, trusts: Iterable[str]) -> None:
-    """They end; a trust that is gone is no matter."""
+    """Delete the trusts; missing ones are ignored."""
     for trust_id in trusts:
         trust = cloud.store.get("identity.trusts", trust_id)
         if trust is not None:
@@ -88,7 +88,7 @@ def dropped(cloud: Cloud, trusts: Iterable[str]) -> None:
 
 
 def token(cloud: Cloud, trust_id: str) -> str:
-    """Return a token in a trust. Raises a Refusal."""
+    """Return a token of a trust. Raises a Refusal."""
     who = {"id": _user(cloud), "password": cloud.settings.password}
     identity = {"methods": ["password"], "password": {"user": who}}
     auth = {"identity": identity, "scope": {"OS-TRUST:trust": {"id": trust_id}}}

@@ -1,4 +1,4 @@
-"""Keys: secrets that others fetch when they need them."""
+"""The key manager service: secrets, containers and orders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may read a secret or a container beside, or instead of, the whole project."""
+"""Access control lists of secrets and containers: access besides, or instead of, the project's."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ def _wanted(call: Call) -> Body:
 
 
 def show(call: Call) -> Reply:
-    """GET: what was set, or that the project may read it."""
+    """Handle GET of an access control list; by default the project may read."""
     rule = base.find(call, call.segments[1]).hidden.get("acl")
     return Reply(200, {"read": rule or {"project-access": True}})
 
 
 def replace(call: Call) -> Reply:
-    """PUT: 200 with the list's address."""
+    """Handle PUT of an access control list: 200 with the URL of the list."""
     return _keep(call, _thing(call), {})
 
 
 def change(call: Call) -> Reply:
-    """PATCH: 200 with the list's address."""
+    """Handle PATCH of an access control list: 200 with the URL of the list."""
     thing = _thing(call)
     return _keep(call, thing, thing.hidden.get("acl") or {})
 
@@ -53,7 +53,7 @@ def _keep(call: Call, thing: Thing, before: Body) -> Reply:
 
 
 def drop(call: Call) -> Reply:
-    """DELETE: 200; the project may read it again."""
+    """Handle DELETE of an access control list: 200; the default applies again."""
     _thing(call).hidden.pop("acl", None)
     return Reply(200)
 

@@ -1,4 +1,4 @@
-"""What secrets, containers and orders have in common: URLs as ids, lists by pages, who may see."""
+"""What secrets, containers and orders have in common: URLs as ids, pages of lists, access."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _OTHER_NAMES = {"alg": "algorithm", "bits": "bit_length"}
 
 
 def bad(message: str) -> Refusal:
-    """400."""
+    """Return an error 400."""
     return Refusal(400, message=message)
 
 
 def given(call: Call) -> Body:
-    """Return the body as an object; raises a 400."""
+    """Return the body as an object. Raises a 400."""
     found = call.json()
     if not isinstance(found, dict):
         raise bad("Provided object does not match schema: it is no object")
@@ -28,12 +28,12 @@ def given(call: Call) -> Body:
 
 
 def stamp(call: Call) -> str:
-    """Now."""
+    """Return the current time in the service's format."""
     return stamp_z(call.cloud.store.time).rstrip("Z")
 
 
 def new(call: Call, plural: str, body: Body, hidden: Body, *, implicit: bool = False) -> Thing:
-    """Return a new thing of the caller."""
+    """Return a new object of the caller."""
     caller, now = call.caller, stamp(call)
     body = {"created": now, "updated": now, "status": "ACTIVE", **body}
     body["creator_id"] = caller.user_id
@@ -44,19 +44,19 @@ def new(call: Call, plural: str, body: Body, hidden: Body, *, implicit: bool = F
 
 
 def ref(call: Call, thing: Thing) -> Body:
-    """Its URL, under the key that bodies have for it."""
+    """Return the URL of an object, under the key that bodies use."""
     plural = thing.table.partition(".")[2]
     return {f"{plural[:-1]}_ref": f"{call.base}/key-manager/v1/{plural}/{thing.id}"}
 
 
 def created(call: Call, thing: Thing, status: int = 201) -> Reply:
-    """Return the answer to a POST."""
+    """Return the reply to a POST: the URL of the object."""
     body = ref(call, thing)
     return Reply(status, body, {"Location": next(iter(body.values()))})
 
 
 def view(call: Call, thing: Thing) -> Body:
-    """What is shown."""
+    """Return an object as the API shows it."""
     shown = {**thing.body, **ref(call, thing)}
     if thing.hidden.get("payload") is not None:
         shown["content_types"] = {"default": thing.hidden["type"]}
@@ -64,7 +64,7 @@ def view(call: Call, thing: Thing) -> Body:
 
 
 def find(call: Call, plural: str, ident: str | None = None) -> Thing:
-    """Return a thing that the caller may read; raises a 403 or 404."""
+    """Return an object that the caller may read. Raises a 403 or 404."""
     thing = call.cloud.store.get(f"key-manager.{plural}", ident or call.ids[0])
     if thing is None:
         raise _missing(plural)
@@ -76,7 +76,7 @@ def find(call: Call, plural: str, ident: str | None = None) -> Thing:
 
 
 def own(call: Call, plural: str) -> Thing:
-    """Return a thing of the caller's project, or any for an administrator; raises a 403 or 404."""
+    """Return an object of the caller's project; administrators get any. Raises a 403 or 404."""
     thing = find(call, plural)
     if call.caller.is_admin or thing.project_id == call.caller.project_id:
         return thing
@@ -88,7 +88,7 @@ def _missing(plural: str) -> Refusal:
 
 
 def may_read(call: Call, thing: Thing) -> bool:
-    """Return whether project, list of users or office let the caller read it."""
+    """Return whether the caller may read an object: by project, user list or role."""
     caller, rule = call.caller, thing.hidden.get("acl") or {}
     if caller.is_admin or caller.user_id in (*rule.get("users", ()), thing.body["creator_id"]):
         return True
@@ -96,7 +96,7 @@ def may_read(call: Call, thing: Thing) -> bool:
 
 
 def listed(call: Call, plural: str) -> Reply:
-    """GET of a collection: a page of it, with the way to the next and the one before."""
+    """Handle GET of a collection: a page with links to the next and the previous page."""
     query = {_OTHER_NAMES.get(k, k): v for k, v in call.query.items() if k not in _PAGING}
     things = call.cloud.store.all(f"key-manager.{plural}")
     found = filtered([t for t in things if t.project_id == call.caller.project_id], query)
@@ -119,6 +119,6 @@ def _number(call: Call, name: str, usual: int) -> int:
 
 
 def delete(call: Call) -> Reply:
-    """DELETE of one, whatever it is: 204."""
+    """Handle DELETE of any object: 204."""
     call.cloud.store.remove(own(call, call.segments[1]))
     return Reply(204)

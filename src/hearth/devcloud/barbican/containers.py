@@ -1,4 +1,4 @@
-"""Containers of secrets, and who says to use them."""
+"""Containers of secrets, and their registered consumers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _text(body: Body, key: str, *, required: bool = False) -> str | None:
 
 
 def _secret(call: Call, one: object) -> Body:
-    """Return a reference to a secret that is there; raises a 400 or 404."""
+    """Return the URL of an existing secret. Raises a 400 or 404."""
     if not isinstance(one, dict) or one.keys() - {"name", "secret_ref"}:
         raise bad(f"Provided object does not match schema: {one!r} is no reference to a secret")
     name, ref = _text(one, "name"), str(_text(one, "secret_ref", required=True))
@@ -37,7 +37,7 @@ def _secret(call: Call, one: object) -> Body:
 
 
 def _fit(kind: str, refs: list[Body]) -> None:
-    """Raises a 400 for references that cannot stand together."""
+    """Raise a 400 if a container may not contain these references together."""
     names = [one["name"] for one in refs]
     if len({one["secret_ref"] for one in refs}) < len(refs):
         raise bad("Duplicate secret ids are not allowed")
@@ -52,7 +52,7 @@ def _fit(kind: str, refs: list[Body]) -> None:
 
 
 def create(call: Call) -> Reply:
-    """POST of a container: 201 with its address."""
+    """Handle POST of a container: 201 with its URL."""
     given = base.given(call)
     kind, refs = given.get("type"), given.get("secret_refs") or []
     if kind not in _TYPES:
@@ -68,17 +68,17 @@ def create(call: Call) -> Reply:
 
 
 def containers(call: Call) -> Reply:
-    """GET of the containers."""
+    """Handle GET of the containers."""
     return base.listed(call, "containers")
 
 
 def show(call: Call) -> Reply:
-    """GET of one."""
+    """Handle GET of a container."""
     return Reply(200, base.view(call, base.find(call, "containers")))
 
 
 def add_secret(call: Call) -> Reply:
-    """POST of one more secret of a generic container: 201."""
+    """Handle POST of one more secret of a generic container: 201."""
     thing = _generic(call)
     refs = [*thing.body["secret_refs"], _secret(call, base.given(call))]
     _fit("generic", refs)
@@ -87,7 +87,7 @@ def add_secret(call: Call) -> Reply:
 
 
 def drop_secret(call: Call) -> Reply:
-    """DELETE of one secret of a generic container: 204."""
+    """Handle DELETE of one secret of a generic container: 204."""
     thing, gone = _generic(call), _secret(call, base.given(call))
     rest = [one for one in thing.body["secret_refs"] if one["secret_ref"] != gone["secret_ref"]]
     if len(rest) == len(thing.body["secret_refs"]):
@@ -104,7 +104,7 @@ def _generic(call: Call) -> Thing:
 
 
 def consumers(call: Call) -> Reply:
-    """GET of who uses a container."""
+    """Handle GET of the consumers of a container."""
     found = base.find(call, "containers").body["consumers"]
     return Reply(200, {"consumers": found, "total": len(found)})
 
@@ -115,7 +115,7 @@ def _consumer(call: Call) -> Body:
 
 
 def add_consumer(call: Call) -> Reply:
-    """POST of a consumer: 200 with the container."""
+    """Handle POST of a consumer: 200 with the container."""
     thing, one = base.find(call, "containers"), _consumer(call)
     if one not in thing.body["consumers"]:
         thing.body["consumers"] = [*thing.body["consumers"], one]
@@ -123,7 +123,7 @@ def add_consumer(call: Call) -> Reply:
 
 
 def drop_consumer(call: Call) -> Reply:
-    """DELETE of a consumer: 200 with the container."""
+    """Handle DELETE of a consumer: 200 with the container."""
     thing, one = base.find(call, "containers"), _consumer(call)
     if one not in thing.body["consumers"]:
         raise Refusal(404, message="Consumer not found.")

@@ -1,4 +1,4 @@
-"""Orders: keys, pairs of keys and certificates that the service makes itself."""
+"""Orders: keys, key pairs and certificates that the service generates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _KINDS = {
 
 
 def create(call: Call) -> Reply:
-    """POST of an order: 202; its secret or container exists a little later."""
+    """Handle POST of an order: 202; its secret or container exists a little later."""
     given = base.given(call)
     kind, meta = given.get("type"), given.get("meta")
     if kind not in _TYPES:
@@ -53,7 +53,7 @@ def _check(meta: Body) -> None:
 
 
 def made(cloud: Cloud, order: Thing) -> None:
-    """The order is carried out."""
+    """Carry out an order."""
     body = order.body
     if order.hidden.pop("fails", False):
         body.update(status="ERROR", error_status_code="500", error_reason="Process failure")
@@ -92,7 +92,7 @@ def _container(cloud: Cloud, order: Thing, kind: str, names: list[str]) -> str:
 
 
 def _insert(cloud: Cloud, order: Thing, plural: str, body: Body, hidden: Body) -> str:
-    """Store a thing for the user of an order; return its URL."""
+    """Store an object for the user of an order; return its URL."""
     same = {key: order.body[key] for key in ("created", "updated", "creator_id")}
     ident = cloud.store.new_id()
     table = f"key-manager.{plural}"
@@ -102,12 +102,12 @@ def _insert(cloud: Cloud, order: Thing, plural: str, body: Body, hidden: Body) -
 
 
 def orders(call: Call) -> Reply:
-    """GET of the orders."""
+    """Handle GET of the orders."""
     return base.listed(call, "orders")
 
 
 def show(call: Call) -> Reply:
-    """GET of one."""
+    """Handle GET of an order."""
     return Reply(200, base.view(call, base.find(call, "orders")))
 
 

@@ -1,4 +1,4 @@
-"""Secrets: what is known of them, and what is in them."""
+"""Secrets: their metadata and their payload."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SECRETS = Collection(
 
 
 def create(call: Call) -> Reply:
-    """POST of a secret: 201 with its address."""
+    """Handle POST of a secret: 201 with its URL."""
     try:
         values = SECRETS.for_create(base.given(call))
     except Invalid as error:
@@ -71,12 +71,12 @@ def _decoded(payload: str) -> bytes:
 
 
 def secrets(call: Call) -> Reply:
-    """GET of the secrets."""
+    """Handle GET of the secrets."""
     return base.listed(call, "secrets")
 
 
 def show(call: Call) -> Reply:
-    """GET of one: what is known of it, or by Accept the payload."""
+    """Handle GET of a secret: the metadata or, depending on Accept, the payload."""
     thing = base.find(call, "secrets")
     accept = call.headers.get("Accept") or "application/json"
     if accept in ("text/plain", "application/octet-stream"):
@@ -85,7 +85,7 @@ def show(call: Call) -> Reply:
 
 
 def payload(call: Call) -> Reply:
-    """GET of the payload."""
+    """Handle GET of the payload."""
     thing = base.find(call, "secrets")
     data = thing.hidden["payload"]
     if data is None:
@@ -94,7 +94,7 @@ def payload(call: Call) -> Reply:
 
 
 def put_payload(call: Call) -> Reply:
-    """PUT of the payload, once: 204."""
+    """Handle PUT of the payload: 204. Allowed only once."""
     thing = base.own(call, "secrets")
     if thing.hidden["payload"] is not None:
         raise Refusal(409, message="Secret already has data, cannot modify it.")

@@ -1,4 +1,4 @@
-"""Volumes: disks that outlive servers."""
+"""The block storage service: volumes, snapshots, backups."""
 
 from __future__ import annotations
 

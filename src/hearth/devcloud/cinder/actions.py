@@ -1,4 +1,4 @@
-"""`POST /volumes/{id}/action`: one verb as the only key of the body."""
+"""`POST /volumes/{id}/action`: the only key of the body is the action."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hearth.devcloud.store import Thing
 
 
 def act(call: Call) -> Reply:
-    """Find the verb and do it."""
+    """Carry out the action that the body names."""
     body = call.json()
     thing = volumes.own(call)
     if not isinstance(body, dict) or len(body) != 1:

@@ -1,4 +1,4 @@
-"""What ties a volume to a server: for Nova as functions, for others as the attachments API."""
+"""Attachments of volumes: functions for Nova, and the attachments API for other clients."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def detach(
     after_s: float = 0.0,
     at_once: bool = False,
 ) -> None:
-    """The volume is being detached, and free a little later."""
+    """Begin to detach a volume, which is available a little later."""
     volume.hidden["leaving"] = attachment_id
     volume.body["status"] = "detaching"
     if at_once:
@@ -50,7 +50,7 @@ def detach(
 
 
 def detached(cloud: Cloud, volume: Thing) -> None:
-    """The attachment is gone."""
+    """Remove the attachment that is being detached."""
     leaving = volume.hidden.pop("leaving", None)
     kept = [a for a in volume.body["attachments"] if a["attachment_id"] != leaving]
     volume.body["attachments"] = kept
@@ -59,7 +59,7 @@ def detached(cloud: Cloud, volume: Thing) -> None:
 
 
 def volume_for_server(cloud: Cloud, server: Thing, device: Body) -> Thing:
-    """Return a volume that Nova makes from an image, a snapshot or nothing; available at once."""
+    """Return a new volume for Nova from an image, a snapshot or nothing; available at once."""
     store = cloud.store
     given: Body = {"size": device["size"], "name": "", "user_id": server.body["user_id"]}
     given["volume_type"] = device["volume_type"]
@@ -81,7 +81,7 @@ def _view(thing: Thing) -> Body:
 
 
 def reserve(call: Call) -> Reply:
-    """POST: the volume is reserved for a server."""
+    """Handle POST of an attachment: reserve the volume for a server."""
     given = call.object("attachment")
     volume = find(call, "volumes", given.get("volume_uuid"), "Volume")
     if volume.body["status"] != "available":
@@ -104,19 +104,19 @@ def reserve(call: Call) -> Reply:
 
 
 def attachments(call: Call) -> Reply:
-    """GET of all."""
+    """Handle GET of all attachments."""
     keys = ("id", "status", "instance", "volume_id")
     found = [{key: thing.body[key] for key in keys} for thing in mine(call, "attachments")]
     return Reply(200, {"attachments": found})
 
 
 def show(call: Call) -> Reply:
-    """GET of one."""
+    """Handle GET of an attachment."""
     return Reply(200, {"attachment": _view(find(call, "attachments", call.ids[0], "Attachment"))})
 
 
 def delete(call: Call) -> Reply:
-    """DELETE: the volume is free."""
+    """Handle DELETE of an attachment: the volume becomes available."""
     thing = find(call, "attachments", call.ids[0], "Attachment")
     store = call.cloud.store
     store.remove(thing)

@@ -1,4 +1,4 @@
-"""What all of Cinder has in common: project in the path, microversions, errors, links."""
+"""What the whole service has in common: project in the path, microversions, errors, links."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PROJECT = re.compile(r"^[0-9a-f]{32}$")
 
 
 def refusal(call: Call, fault: Refusal) -> Reply:
-    """Return an error as Cinder words it."""
+    """Return an error in the format of Cinder."""
     kind = _KINDS.get(fault.status, "computeFault")
     error: Body = {"code": fault.status, "message": fault.message or kind}
     if fault.status == 413:
@@ -34,23 +34,23 @@ def refusal(call: Call, fault: Refusal) -> Reply:
 
 
 def bad(message: str) -> Refusal:
-    """400."""
+    """Return an error 400."""
     return Refusal(400, message=message)
 
 
 def missing(kind: str, name: object) -> Refusal:
-    """404."""
+    """Return an error 404."""
     return Refusal(404, message=f"{kind} {name} could not be found.")
 
 
 def admin_only(call: Call) -> None:
-    """Raises a 403 unless the caller has the role admin."""
+    """Raise a 403 unless the caller has the role admin."""
     if not call.caller.is_admin:
         raise Refusal(403, message="Policy doesn't allow this to be performed.")
 
 
 def prepare(call: Call) -> None:
-    """Take the project out of the path and read the microversion."""
+    """Remove the project from the path and read the microversion."""
     if len(call.segments) > 1 and _PROJECT.match(call.segments[1]):
         if call.segments[1] != call.caller.project_id:
             raise bad("Malformed request url")
@@ -72,14 +72,14 @@ def prepare(call: Call) -> None:
 
 
 def finish(call: Call, reply: Reply) -> None:
-    """Say which microversion answered."""
+    """Add the microversion to the headers of a reply."""
     major, minor = call.version if call.version != (0, 0) else OLDEST
     reply.headers["OpenStack-API-Version"] = f"volume {major}.{minor}"
     reply.headers["Vary"] = "OpenStack-API-Version"
 
 
 def links(call: Call, kind: str, thing_id: str) -> list[Body]:
-    """Return the links of a thing."""
+    """Return the links of an object."""
     return [
         {"rel": "self", "href": f"{call.base}/volume/v3/{kind}/{thing_id}"},
         {"rel": "bookmark", "href": f"{call.base}/volume/{kind}/{thing_id}"},
@@ -87,7 +87,7 @@ def links(call: Call, kind: str, thing_id: str) -> list[Body]:
 
 
 def find(call: Call, table: str, thing_id: object, kind: str) -> Thing:
-    """Return the thing, if it is the caller's; raises a 404."""
+    """Return an object of the caller. Raises a 404."""
     thing = call.cloud.store.get(f"volume.{table}", str(thing_id))
     if thing is None or not (call.caller.is_admin or thing.project_id == call.caller.project_id):
         raise missing(kind, thing_id)
@@ -95,7 +95,7 @@ def find(call: Call, table: str, thing_id: object, kind: str) -> Thing:
 
 
 def mine(call: Call, table: str) -> list[Thing]:
-    """Return the caller's things, newest first; with all_tenants, those of all projects."""
+    """Return the caller's objects, newest first; with all_tenants, those of all projects."""
     caller = call.caller
     everywhere = caller.is_admin and (call.argument("all_tenants") or "0").lower() in ("1", "true")
     found = [
@@ -108,7 +108,7 @@ def mine(call: Call, table: str) -> list[Thing]:
 
 
 def versions(call: Call) -> Reply:
-    """GET /: 300."""
+    """Handle GET of the versions: 300."""
     newest = f"{NEWEST[0]}.{NEWEST[1]}"
     version = {
         "id": "v3.0",

@@ -11,7 +11,7 @@ _TRANSFERS = "volume.transfers"
 
 
 def services(call: Call) -> Reply:
-    """GET os-services."""
+    """Handle GET os-services."""
     admin_only(call)
     rows = (("cinder-volume", "devcloud@lvm"), ("cinder-scheduler", "devcloud"))
     found = []
@@ -32,13 +32,13 @@ def services(call: Call) -> Reply:
 
 
 def zones(call: Call) -> Reply:
-    """GET os-availability-zone."""
+    """Handle GET os-availability-zone."""
     found = [{"zoneName": "nova", "zoneState": {"available": True}}]
     return Reply(200, {"availabilityZoneInfo": found})
 
 
 def extensions(call: Call) -> Reply:
-    """GET /extensions: what clients look for."""
+    """Handle GET /extensions, which clients read first."""
     names = (
         "OS-SCH-HNT",
         "os-volume-encryption-metadata",
@@ -55,14 +55,14 @@ def extensions(call: Call) -> Reply:
 
 
 def messages(call: Call) -> Reply:
-    """GET /messages: what went wrong."""
+    """Handle GET /messages: messages about failures."""
     found = filtered(mine(call, "messages"), call.query)
     shown = [{**t.body, "links": links(call, "messages", t.id)} for t in found]
     return Reply(200, {"messages": shown})
 
 
 def transfer(call: Call) -> Reply:
-    """POST os-volume-transfer: the volume waits for its new owner."""
+    """Handle POST os-volume-transfer: the volume waits for its new owner."""
     given, store = call.object("transfer"), call.cloud.store
     volume = find(call, "volumes", given.get("volume_id"), "Volume")
     if volume.body["status"] != "available":
@@ -84,13 +84,13 @@ def _view(call: Call, thing: Thing) -> Body:
 
 
 def show_transfer(call: Call) -> Reply:
-    """GET of one."""
+    """Handle GET of a transfer."""
     thing = find(call, "transfers", call.ids[0], "Transfer")
     return Reply(200, {"transfer": _view(call, thing)})
 
 
 def accept(call: Call) -> Reply:
-    """POST accept: the volume changes its project."""
+    """Handle POST accept: the volume moves to the caller's project."""
     store, given = call.cloud.store, call.object("accept")
     thing = store.get(_TRANSFERS, call.ids[0])
     if thing is None:
@@ -105,7 +105,7 @@ def accept(call: Call) -> Reply:
 
 
 def cancel(call: Call) -> Reply:
-    """DELETE: the volume stays."""
+    """Handle DELETE of a transfer: the volume stays in its project."""
     thing = find(call, "transfers", call.ids[0], "Transfer")
     volume = call.cloud.store.get("volume.volumes", thing.body["volume_id"])
     if volume is not None:
@@ -115,7 +115,7 @@ def cancel(call: Call) -> Reply:
 
 
 def pools(call: Call) -> Reply:
-    """GET scheduler-stats/get_pools."""
+    """Handle GET scheduler-stats/get_pools."""
     admin_only(call)
     capabilities: Body = {
         "pool_name": "pool",

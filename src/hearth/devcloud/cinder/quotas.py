@@ -29,7 +29,7 @@ def limits(cloud: Cloud, project_id: str) -> dict[str, int]:
 
 
 def used(cloud: Cloud, project_id: str) -> dict[str, int]:
-    """What a project has."""
+    """Return the usage of a project."""
     total = dict.fromkeys(("volumes", "gigabytes", "snapshots", "backups", "backup_gigabytes"), 0)
     for thing in cloud.store.table("volume.volumes").values():
         if thing.project_id == project_id:
@@ -49,7 +49,7 @@ def used(cloud: Cloud, project_id: str) -> dict[str, int]:
 
 
 def check(cloud: Cloud, project_id: str, more: dict[str, int]) -> None:
-    """Raises a 413 when the project may not have that much more."""
+    """Raise a 413 if the additional usage would exceed a quota."""
     bounds = limits(cloud, project_id)
     if all(bounds[key] < 0 for key in more):
         return
@@ -61,7 +61,7 @@ def check(cloud: Cloud, project_id: str, more: dict[str, int]) -> None:
 
 
 def show(call: Call) -> Reply:
-    """GET os-quota-sets/{project}, with usage if asked."""
+    """Handle GET os-quota-sets/{project}, with usage if requested."""
     project_id = call.ids[0]
     if call.caller.project_id != project_id:
         admin_only(call)
@@ -77,12 +77,12 @@ def show(call: Call) -> Reply:
 
 
 def defaults(call: Call) -> Reply:
-    """GET os-quota-sets/{project}/defaults."""
+    """Handle GET os-quota-sets/{project}/defaults."""
     return Reply(200, {"quota_set": {"id": call.ids[0], **DEFAULTS}})
 
 
 def update(call: Call) -> Reply:
-    """PUT, by an admin."""
+    """Handle PUT of a project's quotas, for administrators."""
     admin_only(call)
     given, project_id = dict(call.object("quota_set")), call.ids[0]
     given.pop("tenant_id", None)
@@ -102,7 +102,7 @@ def update(call: Call) -> Reply:
 
 
 def reset(call: Call) -> Reply:
-    """DELETE: back to the defaults."""
+    """Handle DELETE of a project's quotas, which restores the defaults."""
     admin_only(call)
     own = call.cloud.store.get(_TABLE, call.ids[0])
     if own is not None:
@@ -111,7 +111,7 @@ def reset(call: Call) -> Reply:
 
 
 def absolute(call: Call) -> Reply:
-    """GET /limits."""
+    """Handle GET /limits."""
     project_id = call.caller.project_id or ""
     bounds, present = limits(call.cloud, project_id), used(call.cloud, project_id)
     return Reply(

@@ -46,7 +46,7 @@ def _view(call: Call, thing: Thing, *, full: bool) -> Body:
 
 
 def create(call: Call) -> Reply:
-    """POST: 202."""
+    """Handle POST of a snapshot: 202."""
     given = call.object("snapshot")
     if not given.get("volume_id"):
         raise bad("'volume_id' is a required property")
@@ -76,12 +76,12 @@ def _list(call: Call, *, full: bool) -> Reply:
 
 
 def brief(call: Call) -> Reply:
-    """GET /snapshots."""
+    """Handle GET /snapshots."""
     return _list(call, full=False)
 
 
 def detail(call: Call) -> Reply:
-    """GET /snapshots/detail."""
+    """Handle GET /snapshots/detail."""
     return _list(call, full=True)
 
 
@@ -90,12 +90,12 @@ def _own(call: Call) -> Thing:
 
 
 def show(call: Call) -> Reply:
-    """GET of one."""
+    """Handle GET of a snapshot."""
     return Reply(200, {"snapshot": _view(call, _own(call), full=True)})
 
 
 def update(call: Call) -> Reply:
-    """PUT of name and description."""
+    """Handle PUT of a snapshot's name and description."""
     thing, given = _own(call), call.object("snapshot")
     thing.body.update({k: given[k] for k in ("name", "description") if k in given})
     volumes.touch(call.cloud, thing)
@@ -103,7 +103,7 @@ def update(call: Call) -> Reply:
 
 
 def delete(call: Call) -> Reply:
-    """DELETE: 202."""
+    """Handle DELETE of a snapshot: 202."""
     thing = _own(call)
     if thing.body["status"] not in ("available", "error"):
         raise bad("Invalid snapshot: status must be available or error")
@@ -113,7 +113,7 @@ def delete(call: Call) -> Reply:
 
 
 def act(call: Call) -> Reply:
-    """POST action: os-reset_status, by an admin."""
+    """Handle POST action: os-reset_status, for administrators."""
     admin_only(call)
     given = call.json()
     if not isinstance(given, dict) or "os-reset_status" not in given:
@@ -127,7 +127,7 @@ def _backup_view(call: Call, thing: Thing) -> Body:
 
 
 def back_up(call: Call) -> Reply:
-    """POST /backups: 202."""
+    """Handle POST /backups: 202."""
     given = call.object("backup")
     volume = find(call, "volumes", given.get("volume_id"), "Volume")
     if volume.body["status"] not in ("available", "in-use"):
@@ -154,7 +154,7 @@ def back_up(call: Call) -> Reply:
 
 
 def backups(call: Call) -> Reply:
-    """GET /backups."""
+    """Handle GET /backups."""
     found = [
         {"id": t.id, "name": t.body["name"], "links": links(call, "backups", t.id)}
         for t in filtered(mine(call, "backups"), call.query, _PAGING)
@@ -163,19 +163,19 @@ def backups(call: Call) -> Reply:
 
 
 def backups_detail(call: Call) -> Reply:
-    """GET /backups/detail."""
+    """Handle GET /backups/detail."""
     found = filtered(mine(call, "backups"), call.query, _PAGING)
     return Reply(200, {"backups": [_backup_view(call, thing) for thing in found]})
 
 
 def show_backup(call: Call) -> Reply:
-    """GET of one."""
+    """Handle GET of a backup."""
     thing = find(call, "backups", call.ids[0], "Backup")
     return Reply(200, {"backup": _backup_view(call, thing)})
 
 
 def delete_backup(call: Call) -> Reply:
-    """DELETE: 202."""
+    """Handle DELETE of a backup: 202."""
     thing = find(call, "backups", call.ids[0], "Backup")
     if thing.body["status"] not in ("available", "error"):
         raise bad("Invalid backup: status must be available or error")
@@ -185,7 +185,7 @@ def delete_backup(call: Call) -> Reply:
 
 
 def restore(call: Call) -> Reply:
-    """POST restore: into a volume, or a new one."""
+    """Handle POST restore: into an existing volume, or a new one."""
     thing, given = find(call, "backups", call.ids[0], "Backup"), call.object("restore")
     if thing.body["status"] != "available":
         raise bad("Invalid backup: status must be available")

@@ -35,13 +35,13 @@ def _may_see(call: Call, thing: Thing) -> bool:
 
 
 def types(call: Call) -> Reply:
-    """GET /types."""
+    """Handle GET /types."""
     found = [t for t in call.cloud.store.all(_TABLE) if _may_see(call, t)]
     return Reply(200, {"volume_types": [_view(call, thing) for thing in found]})
 
 
 def default(call: Call) -> Reply:
-    """GET /types/default."""
+    """Handle GET /types/default."""
     thing = type_of(call, DEFAULT_TYPE)
     return Reply(200, {"volume_type": _view(call, thing, access=False)})
 
@@ -54,12 +54,12 @@ def _own(call: Call) -> Thing:
 
 
 def show(call: Call) -> Reply:
-    """GET of one."""
+    """Handle GET of a volume type."""
     return Reply(200, {"volume_type": _view(call, _own(call))})
 
 
 def create(call: Call) -> Reply:
-    """POST, by an admin."""
+    """Handle POST of a volume type, for administrators."""
     admin_only(call)
     given, store = call.object("volume_type"), call.cloud.store
     public = given.get("os-volume-type-access:is_public", True)
@@ -80,7 +80,7 @@ def create(call: Call) -> Reply:
 
 
 def update(call: Call) -> Reply:
-    """PUT of name, description, visibility."""
+    """Handle PUT of a volume type's name, description or visibility."""
     admin_only(call)
     thing, given = _own(call), call.object("volume_type")
     _check(call, given, {"name", "description", "is_public"}, thing)
@@ -89,7 +89,7 @@ def update(call: Call) -> Reply:
 
 
 def _check(call: Call, given: Body, known: set[str], own: Thing | None = None) -> None:
-    """Raises a 400 or 409 for fields of a type that will not do."""
+    """Raise a 400 or 409 for invalid fields of a volume type."""
     if set(given) - known:
         raise bad(f"Additional properties are not allowed: {sorted(set(given) - known)}")
     if not isinstance(given.get("is_public", True), bool):
@@ -104,7 +104,7 @@ def _check(call: Call, given: Body, known: set[str], own: Thing | None = None) -
 
 
 def delete(call: Call) -> Reply:
-    """DELETE: 202, not while in use."""
+    """Handle DELETE of an unused volume type: 202."""
     admin_only(call)
     thing = _own(call)
     if call.cloud.store.where("volume.volumes", volume_type=thing.body["name"]):
@@ -114,12 +114,12 @@ def delete(call: Call) -> Reply:
 
 
 def specs(call: Call) -> Reply:
-    """GET of the extra specs."""
+    """Handle GET of the extra specs."""
     return Reply(200, {"extra_specs": _own(call).body["extra_specs"]})
 
 
 def set_specs(call: Call) -> Reply:
-    """POST of more extra specs."""
+    """Handle POST of more extra specs."""
     admin_only(call)
     thing, given = _own(call), call.object("extra_specs")
     thing.body["extra_specs"] = {**thing.body["extra_specs"], **given}
@@ -127,7 +127,7 @@ def set_specs(call: Call) -> Reply:
 
 
 def set_spec(call: Call) -> Reply:
-    """PUT of one extra spec."""
+    """Handle PUT of one extra spec."""
     admin_only(call)
     thing, given = _own(call), call.json()
     thing.body["extra_specs"] = {**thing.body["extra_specs"], **given}
@@ -135,7 +135,7 @@ def set_spec(call: Call) -> Reply:
 
 
 def unset_spec(call: Call) -> Reply:
-    """DELETE of one extra spec."""
+    """Handle DELETE of one extra spec."""
     admin_only(call)
     thing = _own(call)
     if call.ids[1] not in thing.body["extra_specs"]:
@@ -149,7 +149,7 @@ _CIPHERING = ("provider", "cipher", "key_size", "control_location")
 
 
 def _ciphering(call: Call) -> Body:
-    """Return the fields of an encryption, checked."""
+    """Return the checked fields of an encryption."""
     given = call.object("encryption")
     if set(given) - set(_CIPHERING):
         raise bad(f"Additional properties are not allowed: {sorted(set(given) - set(_CIPHERING))}")
@@ -164,13 +164,13 @@ def _ciphering(call: Call) -> Body:
 
 
 def _idle(call: Call, thing: Thing) -> None:
-    """Raises a 400 while there are volumes of a type."""
+    """Raise a 400 if there are volumes of a type."""
     if call.cloud.store.where("volume.volumes", volume_type=thing.body["name"]):
         raise bad("Cannot change encryption specs. Volume type in use.")
 
 
 def encrypt(call: Call) -> Reply:
-    """POST of the encryption of a type, which has none yet."""
+    """Handle POST of the encryption of a type that has none."""
     admin_only(call)
     thing, given = _own(call), _ciphering(call)
     if "provider" not in given or "control_location" not in given:
@@ -185,13 +185,13 @@ def encrypt(call: Call) -> Reply:
 
 
 def encryption(call: Call) -> Reply:
-    """GET of the encryption of a type."""
+    """Handle GET of the encryption of a type."""
     admin_only(call)
     return Reply(200, _own(call).hidden.get("encryption", {}))
 
 
 def update_encryption(call: Call) -> Reply:
-    """PUT of the encryption of a type."""
+    """Handle PUT of the encryption of a type."""
     admin_only(call)
     thing, given = _own(call), _ciphering(call)
     if "encryption" not in thing.hidden:
@@ -202,7 +202,7 @@ def update_encryption(call: Call) -> Reply:
 
 
 def decrypt(call: Call) -> Reply:
-    """DELETE of the encryption of a type."""
+    """Handle DELETE of the encryption of a type."""
     admin_only(call)
     thing = _own(call)
     if "encryption" not in thing.hidden:
@@ -213,7 +213,7 @@ def decrypt(call: Call) -> Reply:
 
 
 def access(call: Call) -> Reply:
-    """GET of who may use a private type."""
+    """Handle GET of the projects that may use a private type."""
     admin_only(call)
     thing = _own(call)
     found = [{"volume_type_id": thing.id, "project_id": p} for p in thing.hidden.get("access", [])]
@@ -221,7 +221,7 @@ def access(call: Call) -> Reply:
 
 
 def act(call: Call) -> Reply:
-    """POST action: addProjectAccess, removeProjectAccess."""
+    """Handle POST action: addProjectAccess, removeProjectAccess."""
     admin_only(call)
     thing = _own(call)
     present = thing.hidden.get("access", [])
@@ -242,7 +242,7 @@ def _qos_view(call: Call, thing: Thing) -> Body:
 
 
 def create_qos(call: Call) -> Reply:
-    """POST /qos-specs."""
+    """Handle POST /qos-specs."""
     admin_only(call)
     given, store = dict(call.object("qos_specs")), call.cloud.store
     name, consumer = given.pop("name", None), given.pop("consumer", "back-end")
@@ -256,7 +256,7 @@ def create_qos(call: Call) -> Reply:
 
 
 def _check_specs(consumer: object, specs: Body) -> None:
-    """Raises a 400 for specifications that are no text, and for an unknown consumer."""
+    """Raise a 400 for specifications that are not text, and for an unknown consumer."""
     if consumer not in ("front-end", "back-end", "both"):
         raise bad(f"Invalid input for field/attribute consumer. Value: {consumer}")
     for key, value in specs.items():
@@ -273,18 +273,18 @@ def _qos(call: Call) -> Thing:
 
 
 def qos_specs(call: Call) -> Reply:
-    """GET /qos-specs."""
+    """Handle GET /qos-specs."""
     admin_only(call)
     return Reply(200, {"qos_specs": [thing.body for thing in call.cloud.store.all(_QOS)]})
 
 
 def show_qos(call: Call) -> Reply:
-    """GET of one."""
+    """Handle GET of QoS specs."""
     return Reply(200, _qos_view(call, _qos(call)))
 
 
 def update_qos(call: Call) -> Reply:
-    """PUT of one."""
+    """Handle PUT of QoS specs."""
     thing, given = _qos(call), dict(call.object("qos_specs"))
     consumer = given.pop("consumer", thing.body["consumer"])
     _check_specs(consumer, given)
@@ -294,7 +294,7 @@ def update_qos(call: Call) -> Reply:
 
 
 def delete_qos_keys(call: Call) -> Reply:
-    """PUT delete_keys."""
+    """Handle PUT delete_keys."""
     thing, keys = _qos(call), call.json().get("keys", [])
     for key in keys:
         if key not in thing.body["specs"]:
@@ -309,7 +309,7 @@ def _associated(call: Call, thing: Thing) -> list[Thing]:
 
 
 def associations(call: Call) -> Reply:
-    """GET of the types that follow specs."""
+    """Handle GET of the volume types that are associated with QoS specs."""
     found = [
         {"association_type": "volume_type", "name": kind.body["name"], "id": kind.id}
         for kind in _associated(call, _qos(call))
@@ -318,7 +318,7 @@ def associations(call: Call) -> Reply:
 
 
 def associate_qos(call: Call) -> Reply:
-    """GET associate or disassociate: tie specs to a type, which has none yet."""
+    """Handle GET associate or disassociate: a type has at most one association."""
     thing = _qos(call)
     wanted = call.argument("vol_type_id")
     if not wanted:
@@ -337,14 +337,14 @@ def associate_qos(call: Call) -> Reply:
 
 
 def dissociate_all(call: Call) -> Reply:
-    """GET disassociate_all: no type follows the specs any more."""
+    """Handle GET disassociate_all: remove all associations of QoS specs."""
     for kind in _associated(call, _qos(call)):
         kind.body["qos_specs_id"] = None
     return Reply(202)
 
 
 def delete_qos(call: Call) -> Reply:
-    """DELETE of one, not while types follow it, unless forced."""
+    """Handle DELETE of QoS specs; with associations only if forced."""
     thing = _qos(call)
     kinds = _associated(call, thing)
     if kinds and (call.argument("force") or "").lower() != "true":

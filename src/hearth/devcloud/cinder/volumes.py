@@ -17,7 +17,11 @@ _FAILS = ("devcloud", "cloudstub")
 
 
 def new_volume(cloud: Cloud, project_id: str, given: Body, *, implicit: bool = False) -> Thing:
-    """A volume on its way to available. `given` has `slow_s`, `fails`, `at_once` for that way."""
+    """Return a new volume, which becomes available.
+
+    `given` contains the requested values. `slow_s` delays the change of state, `at_once` omits the
+    delay, and `fails` makes the volume end in error.
+    """
     store = cloud.store
     volume_id = store.new_id()
     body: Body = {
@@ -52,13 +56,13 @@ def new_volume(cloud: Cloud, project_id: str, given: Body, *, implicit: bool = F
 
 
 def touch(cloud: Cloud, thing: Thing) -> None:
-    """The volume has changed."""
+    """Record a change of a volume."""
     thing.body["updated_at"] = stamp_micro(cloud.store.time)
     cloud.store.changed = True
 
 
 def ready(cloud: Cloud, thing: Thing) -> None:
-    """What was going on is over: `target`, or the first state."""
+    """Finish a task of a volume: set the state `target`, by default available."""
     target = thing.hidden.pop("target", "available")
     if thing.hidden.pop("fails", False):
         target = thing.hidden.pop("failed", "error")
@@ -71,7 +75,7 @@ def ready(cloud: Cloud, thing: Thing) -> None:
 
 
 def _tell(cloud: Cloud, thing: Thing) -> None:
-    """Leave a message about a volume that failed."""
+    """Add a message about a volume that failed."""
     store = cloud.store
     body: Body = {
         "id": store.new_id(),
@@ -89,12 +93,12 @@ def _tell(cloud: Cloud, thing: Thing) -> None:
 
 
 def gone(cloud: Cloud, thing: Thing) -> None:
-    """Deleted at last."""
+    """Remove a deleted volume."""
     cloud.store.remove(thing)
 
 
 def view(call: Call, thing: Thing, *, full: bool = True) -> Body:
-    """Return a volume; `full` is what GET shows."""
+    """Return a volume as the API shows it; `full` is the form of GET for one volume."""
     body = thing.body
     shown: Body = {key: body[key] for key in list(body)[:12] if key != "user_id"}
     shown["links"] = links(call, "volumes", thing.id)
@@ -132,7 +136,7 @@ def view(call: Call, thing: Thing, *, full: bool = True) -> Body:
 
 
 def type_of(call: Call, name: object) -> Thing:
-    """Return the volume type of this name or id; raises a 404."""
+    """Return the volume type with this name or id. Raises a 404."""
     for thing in call.cloud.store.all("volume.types"):
         if name in (thing.id, thing.body["name"]):
             return thing
@@ -152,7 +156,7 @@ def _size(value: Any) -> int | None:
 
 
 def create(call: Call) -> Reply:
-    """POST: 202."""
+    """Handle POST of a volume: 202."""
     given, caller, store = call.object("volume"), call.caller, call.cloud.store
     values = {**given, "size": _size(given.get("size")), "user_id": caller.user_id}
     sources = [key for key in ("snapshot_id", "source_volid", "imageRef") if given.get(key)]
@@ -212,7 +216,7 @@ def _from_source(call: Call, given: Body, values: Body) -> None:
 
 
 def image_metadata(image: Thing) -> Body:
-    """What a volume keeps of the image it was made from; all of it is text."""
+    """Return the metadata that a volume keeps of its image, as text."""
     body = image.body
     keys = ("checksum", "container_format", "disk_format", "min_disk", "min_ram", "size")
     return {
@@ -245,34 +249,34 @@ def _brief(call: Call, thing: Thing) -> Body:
 
 
 def brief(call: Call) -> Reply:
-    """GET /volumes."""
+    """Handle GET /volumes."""
     return _page(call, detail=False)
 
 
 def detail(call: Call) -> Reply:
-    """GET /volumes/detail."""
+    """Handle GET /volumes/detail."""
     return _page(call, detail=True)
 
 
 def summary(call: Call) -> Reply:
-    """GET /volumes/summary."""
+    """Handle GET /volumes/summary."""
     found = mine(call, "volumes")
     total = sum(thing.body["size"] for thing in found)
     return Reply(200, {"volume-summary": {"total_count": len(found), "total_size": total}})
 
 
 def own(call: Call) -> Thing:
-    """Return the volume of the path."""
+    """Return the volume that the path names."""
     return find(call, "volumes", call.ids[0], "Volume")
 
 
 def show(call: Call) -> Reply:
-    """GET of one."""
+    """Handle GET of a volume."""
     return Reply(200, {"volume": view(call, own(call))})
 
 
 def update(call: Call) -> Reply:
-    """PUT of name, description, metadata."""
+    """Handle PUT of a volume's name, description or metadata."""
     thing, given = own(call), call.object("volume")
     for key, alias in (("name", "display_name"), ("description", "display_description")):
         if key in given or alias in given:
@@ -284,7 +288,7 @@ def update(call: Call) -> Reply:
 
 
 def delete(call: Call) -> Reply:
-    """DELETE: 202."""
+    """Handle DELETE of a volume: 202."""
     thing = own(call)
     force = (call.argument("force") or "").lower() == "true"
     if thing.body["status"] not in _DELETABLE and not force:
@@ -313,7 +317,7 @@ def _metadata_of(call: Call) -> Thing:
 
 
 def metadata(call: Call) -> Reply:
-    """GET of all metadata."""
+    """Handle GET of all metadata."""
     return Reply(200, {"metadata": _metadata_of(call).body["metadata"]})
 
 
@@ -327,21 +331,21 @@ def _given(call: Call, key: str) -> Body:
 
 
 def add_metadata(call: Call) -> Reply:
-    """POST of more metadata."""
+    """Handle POST of more metadata."""
     thing = _metadata_of(call)
     thing.body["metadata"] = {**thing.body["metadata"], **_given(call, "metadata")}
     return Reply(200, {"metadata": thing.body["metadata"]})
 
 
 def set_metadata(call: Call) -> Reply:
-    """PUT of all metadata."""
+    """Handle PUT of all metadata."""
     thing = _metadata_of(call)
     thing.body["metadata"] = _given(call, "metadata")
     return Reply(200, {"metadata": thing.body["metadata"]})
 
 
 def item(call: Call) -> Reply:
-    """GET of one item."""
+    """Handle GET of a metadata item."""
     found = _metadata_of(call).body["metadata"]
     if call.ids[1] not in found:
         raise missing("Metadata key", call.ids[1])
@@ -349,14 +353,14 @@ def item(call: Call) -> Reply:
 
 
 def set_item(call: Call) -> Reply:
-    """PUT of one item."""
+    """Handle PUT of a metadata item."""
     thing, given = _metadata_of(call), _given(call, "meta")
     thing.body["metadata"] = {**thing.body["metadata"], **given}
     return Reply(200, {"meta": given})
 
 
 def remove_item(call: Call) -> Reply:
-    """DELETE of one item."""
+    """Handle DELETE of a metadata item."""
     thing = _metadata_of(call)
     if call.ids[1] not in thing.body["metadata"]:
         raise missing("Metadata key", call.ids[1])
@@ -366,7 +370,7 @@ def remove_item(call: Call) -> Reply:
 
 
 def metadata_routes(path: str) -> list[Route]:
-    """Return the routes of the metadata of one kind."""
+    """Return the routes for the metadata of a collection."""
     return [
         ("GET", path + "/{}/metadata", metadata),
         ("POST", path + "/{}/metadata", add_metadata),
@@ -378,7 +382,7 @@ def metadata_routes(path: str) -> list[Route]:
 
 
 def require(condition: bool, message: str) -> None:
-    """Raises a 400 unless the condition holds."""
+    """Raise a 400 unless the condition holds."""
     if not condition:
         raise Refusal(400, message=message)
 

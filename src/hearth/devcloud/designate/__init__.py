@@ -1,4 +1,4 @@
-"""Names: zones and what is in them."""
+"""The DNS service: zones and record sets."""
 
 from __future__ import annotations
 

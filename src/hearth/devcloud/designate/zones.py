@@ -33,7 +33,7 @@ _KINDS = (
 
 
 class Incomplete(Refusal):
-    """A body with something missing or wrong in it, and where."""
+    """A body has missing or invalid fields; names them."""
 
     def __init__(self, path: list[str | int], message: str, validator: str, value: object) -> None:
         super().__init__(400, "invalid_object", message)
@@ -116,7 +116,7 @@ def _pending(call: Call, thing: Thing, action: str) -> Reply:
 
 
 def done(cloud: Cloud, thing: Thing) -> None:
-    """The name servers have it."""
+    """Finish a pending change, as if the name servers had applied it."""
     body = thing.body
     if thing.hidden.pop("fails", False):
         body["status"] = "ERROR"
@@ -159,7 +159,7 @@ def _new(call: Call, kind: Collection, body: Body, *, implicit: bool = False) ->
 
 
 def create(call: Call) -> Reply:
-    """POST of a zone: 202."""
+    """Handle POST of a zone: 202."""
     given = call.json()
     try:
         values = ZONES.for_create(given if isinstance(given, dict) else {})
@@ -205,7 +205,7 @@ def _listed(call: Call, kind: Collection, things: list[Thing]) -> Reply:
 
 
 def zones(call: Call) -> Reply:
-    """GET of the zones."""
+    """Handle GET of the zones."""
     caller = call.caller
     everywhere = caller.is_admin and call.headers.get("X-Auth-All-Projects")
     found = [
@@ -217,12 +217,12 @@ def zones(call: Call) -> Reply:
 
 
 def show(call: Call) -> Reply:
-    """GET of one."""
+    """Handle GET of a zone."""
     return Reply(200, _shown(call, _zone(call)))
 
 
 def update(call: Call) -> Reply:
-    """PATCH of one: 202."""
+    """Handle PATCH of a zone: 202."""
     thing, given = _zone(call), call.json()
     try:
         changes = ZONES.for_update(given if isinstance(given, dict) else {})
@@ -240,7 +240,7 @@ def _check_masters(values: Body) -> None:
 
 
 def delete(call: Call) -> Reply:
-    """DELETE of one: 202."""
+    """Handle DELETE of a zone: 202."""
     return _pending(call, _zone(call), "DELETE")
 
 
@@ -257,7 +257,7 @@ def _check_records(kind: str, records: list[str]) -> None:
 
 
 def create_record(call: Call) -> Reply:
-    """POST of a record set: 202."""
+    """Handle POST of a record set: 202."""
     zone, given = _zone(call), call.json()
     try:
         values = RECORDS.for_create(given if isinstance(given, dict) else {})
@@ -280,7 +280,7 @@ def create_record(call: Call) -> Reply:
 
 
 def records_of(call: Call) -> Reply:
-    """GET of the record sets of a zone."""
+    """Handle GET of the record sets of a zone."""
     found = call.cloud.store.where(RECORDS.table, zone_id=_zone(call).id)
     return _listed(call, RECORDS, found)
 
@@ -293,12 +293,12 @@ def _record(call: Call) -> Thing:
 
 
 def show_record(call: Call) -> Reply:
-    """GET of one."""
+    """Handle GET of a record set."""
     return Reply(200, _shown(call, _record(call)))
 
 
 def _changeable(call: Call) -> Thing:
-    """Return a record set that is not the service's own; raises a 400 for one that is."""
+    """Return a record set that users may change. Raises a 400 for a managed one."""
     thing, zone = _record(call), _zone(call)
     if thing.body["type"] in ("SOA", "NS") and thing.body["name"] == zone.body["name"]:
         raise Refusal(400, "bad_request", "The service looks after this recordset itself")
@@ -306,7 +306,7 @@ def _changeable(call: Call) -> Thing:
 
 
 def update_record(call: Call) -> Reply:
-    """PUT of one: 202."""
+    """Handle PUT of a record set: 202."""
     thing, given = _changeable(call), call.json()
     try:
         changes = RECORDS.for_update(given if isinstance(given, dict) else {})
@@ -318,7 +318,7 @@ def update_record(call: Call) -> Reply:
 
 
 def delete_record(call: Call) -> Reply:
-    """DELETE of one: 202."""
+    """Handle DELETE of a record set: 202."""
     return _pending(call, _changeable(call), "DELETE")
 
 

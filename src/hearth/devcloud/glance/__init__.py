@@ -1,4 +1,4 @@
-"""Images: what servers and volumes start from."""
+"""The image service: disk images for servers and volumes."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ _JSON_TYPES: dict[str, str | list[str]] = {
 
 
 def json_type(field: str) -> str | list[str]:
-    """Return the type of a field as JSON schema names it."""
+    """Return the type of a field as JSON Schema names it."""
     return _JSON_TYPES.get(field, ["null", "string"])
 
 
@@ -126,7 +126,7 @@ _SHOWN = [
 
 
 def refusal(call: Call, fault: Refusal) -> Reply:
-    """Return an error as Glance words it; HTML unless JSON is asked for."""
+    """Return an error in the format of Glance: HTML, or JSON if requested."""
     phrase = HTTPStatus(fault.status).phrase
     if "application/json" not in (call.headers.get("Accept") or ""):
         html = f"<html><head><title>{fault.status} {phrase}</title></head>"
@@ -146,7 +146,7 @@ def _forbidden(message: str) -> Refusal:
 def new_image(
     cloud: Cloud, project_id: str, given: Body, extra: Body, data: bytes | None = None
 ) -> Thing:
-    """Return an image; active when it has data, else queued."""
+    """Return an image: active if it has data, else queued."""
     store = cloud.store
     values = {name: field.initial() for name, field in IMAGES.fields.items()} | given
     image_id = values["id"] or store.new_id()
@@ -167,7 +167,7 @@ def new_image(
 
 
 def fill(cloud: Cloud, thing: Thing, data: bytes) -> None:
-    """The image has its data and is active."""
+    """Set the data of an image, which becomes active."""
     thing.hidden["data"] = data
     thing.body.update(
         size=len(data),
@@ -182,7 +182,7 @@ def fill(cloud: Cloud, thing: Thing, data: bytes) -> None:
 
 
 def view(thing: Thing) -> Body:
-    """Return an image with its own properties and the paths of its parts."""
+    """Return an image as the API shows it."""
     path = f"/v2/images/{thing.id}"
     body = thing.body
     shown = {**thing.hidden.get("extra", {}), **{key: body.get(key) for key in _SHOWN}}
@@ -233,7 +233,7 @@ def _json(call: Call) -> Any:
 
 
 def create(call: Call) -> Reply:
-    """POST: 201, queued."""
+    """Handle POST of an image: 201; it is queued."""
     given = _json(call)
     if not isinstance(given, dict):
         raise _bad("Request body must be a JSON object")
@@ -256,7 +256,7 @@ def create(call: Call) -> Reply:
 
 
 def images(call: Call) -> Reply:
-    """GET of the collection, newest first."""
+    """Handle GET of the images, newest first."""
     found = [t for t in call.cloud.store.all(TABLE) if _listed(call, t)]
     found = found[::-1]
     order = (call.argument("sort") or "").partition(",")[0]
@@ -320,19 +320,19 @@ def _listed(call: Call, thing: Thing) -> bool:
 
 
 def number(text_: str) -> int:
-    """Return a whole number; raises a 400."""
+    """Return an integer. Raises a 400."""
     if not text_.isdigit():
         raise _bad(f"{text_} is not a number")
     return int(text_)
 
 
 def show(call: Call) -> Reply:
-    """GET of one."""
+    """Handle GET of an image."""
     return Reply(200, view(_find(call)))
 
 
 def delete(call: Call) -> Reply:
-    """DELETE: 204."""
+    """Handle DELETE of an image: 204."""
     thing = _mine(call)
     if thing.body["protected"]:
         raise _forbidden(f"Image {thing.id} is protected and cannot be deleted.")
@@ -342,7 +342,7 @@ def delete(call: Call) -> Reply:
 
 
 def upload(call: Call) -> Reply:
-    """PUT of the data: 204."""
+    """Handle PUT of the data: 204."""
     thing = _mine(call)
     if (call.headers.get("Content-Type") or "") != "application/octet-stream":
         raise Refusal(415, message="Unsupported Media Type")
@@ -355,7 +355,7 @@ def upload(call: Call) -> Reply:
 
 
 def download(call: Call) -> Reply:
-    """GET of the data; 204 while there is none."""
+    """Handle GET of the data; 204 without data."""
     thing = _find(call)
     if thing.body["status"] == "deactivated":
         raise _forbidden("The requested image has been deactivated.")
@@ -366,7 +366,7 @@ def download(call: Call) -> Reply:
 
 
 def stage(call: Call) -> Reply:
-    """PUT of data that an import will take: 204."""
+    """Handle PUT of data for a later import: 204."""
     thing = _mine(call)
     thing.hidden["staged"] = call.raw
     thing.body["status"] = "uploading"
@@ -374,7 +374,7 @@ def stage(call: Call) -> Reply:
 
 
 def patch(call: Call) -> Reply:
-    """PATCH with the operations of a JSON patch."""
+    """Handle PATCH with the operations of a JSON patch."""
     if (call.headers.get("Content-Type") or "").partition(";")[0] not in _PATCH_TYPES:
         raise Refusal(415, message="Unsupported Media Type")
     thing, changes = _mine(call), _json(call)
@@ -422,14 +422,14 @@ def _apply(call: Call, thing: Thing, change: Any) -> None:
 
 
 def add_tag(call: Call) -> Reply:
-    """PUT of one tag: 204."""
+    """Handle PUT of one tag: 204."""
     thing = _mine(call)
     thing.body["tags"] = list(dict.fromkeys([*thing.body["tags"], call.ids[1]]))
     return Reply(204, None, dict(_EMPTY))
 
 
 def remove_tag(call: Call) -> Reply:
-    """DELETE of one tag: 204."""
+    """Handle DELETE of one tag: 204."""
     thing = _mine(call)
     if call.ids[1] not in thing.body["tags"]:
         raise Refusal(404, message=f"Tag {call.ids[1]} could not be found")
@@ -438,7 +438,7 @@ def remove_tag(call: Call) -> Reply:
 
 
 def deactivate(call: Call) -> Reply:
-    """POST: nobody can download it."""
+    """Handle POST deactivate: nobody can download the image."""
     thing = _mine(call)
     if thing.body["status"] not in ("active", "deactivated"):
         raise _forbidden("Only an active image can be deactivated.")
@@ -447,14 +447,14 @@ def deactivate(call: Call) -> Reply:
 
 
 def reactivate(call: Call) -> Reply:
-    """POST: it can be downloaded again."""
+    """Handle POST reactivate: the image can be downloaded again."""
     thing = _mine(call)
     thing.body["status"] = "active"
     return Reply(204, None, dict(_EMPTY))
 
 
 def import_data(call: Call) -> Reply:
-    """POST import: 202; staged data becomes the image, or data is fetched from elsewhere."""
+    """Handle POST import: 202; the data is taken from the staging area or downloaded."""
     thing, given = _mine(call), call.object("method")
     name = given.get("name")
     if name not in ("glance-direct", "web-download", "copy-image"):
@@ -481,7 +481,7 @@ def _only_from(thing: Thing, status: str) -> None:
 
 
 def _importing(cloud: Cloud, thing: Thing, *, now: str, failed: str) -> None:
-    """Return the fields of an import: the stores that are being filled, and those that failed."""
+    """Return the import fields: the stores in progress, and those that failed."""
     thing.hidden.setdefault("extra", {}).update(
         {"os_glance_importing_to_stores": now, "os_glance_failed_import": failed}
     )
@@ -490,7 +490,7 @@ def _importing(cloud: Cloud, thing: Thing, *, now: str, failed: str) -> None:
 
 
 def fetch(cloud: Cloud, thing: Thing) -> None:
-    """The data of an import have come, or cannot be had, or are still to be waited for."""
+    """Continue an import: store the data, fail, or check again later."""
     uri = thing.hidden["uri"]
     if (name := web.mirrored(uri)) is not None:
         held = [one for one in cloud.store.where(TABLE, name=name) if one.seed]
@@ -525,14 +525,14 @@ def _member(thing: Thing, project_id: str) -> Body:
 
 
 def members(call: Call) -> Reply:
-    """GET of who else may use it."""
+    """Handle GET of the members of an image."""
     thing = _find(call)
     found = [_member(thing, project_id) for project_id in thing.hidden.get("members", {})]
     return Reply(200, {"members": found, "schema": "/v2/schemas/members"})
 
 
 def add_member(call: Call) -> Reply:
-    """POST of one more."""
+    """Handle POST of a member."""
     thing, given = _mine(call), _json(call)
     project_id = given.get("member") if isinstance(given, dict) else None
     if not isinstance(project_id, str):
@@ -554,13 +554,13 @@ def _has_member(call: Call, thing: Thing) -> str:
 
 
 def member(call: Call) -> Reply:
-    """GET of one."""
+    """Handle GET of a member."""
     thing = _find(call)
     return Reply(200, _member(thing, _has_member(call, thing)))
 
 
 def set_member(call: Call) -> Reply:
-    """PUT of a member's answer."""
+    """Handle PUT of a member's status."""
     thing, given = _find(call), _json(call)
     project_id = _has_member(call, thing)
     status = given.get("status") if isinstance(given, dict) else None
@@ -571,7 +571,7 @@ def set_member(call: Call) -> Reply:
 
 
 def remove_member(call: Call) -> Reply:
-    """DELETE of one: 204."""
+    """Handle DELETE of a member: 204."""
     thing = _mine(call)
     del thing.hidden["members"][_has_member(call, thing)]
     return Reply(204)

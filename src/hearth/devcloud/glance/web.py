@@ -1,7 +1,7 @@
-"""Where images are imported from: the web, and the cloud's own mirror, which needs none.
+"""Sources of image imports: the web, and a mirror inside the cloud.
 
-The mirror holds the images that are there from the start, under their names:
-`http://images.devcloud.test/cirros`. The name is for imports only; nobody else can look it up.
+The mirror contains the initial images under their names: `http://images.devcloud.test/cirros`. Only
+imports can resolve this host name.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _HERE = ("loopback", "localhost", "127.", "0.", "[::", "::1")
 
 
 def allowed(uri: Any) -> bool:
-    """Whether an image may be imported from there: usual ports, and not from this machine."""
+    """Return whether an image may be imported from a URI: a usual port, not on this machine."""
     try:
         parts = urlsplit(uri if isinstance(uri, str) else "")
         port = parts.port
@@ -34,20 +34,20 @@ def allowed(uri: Any) -> bool:
 
 
 def mirrored(uri: str) -> str | None:
-    """Return the name of the image on the mirror that a URI means; None when it leads elsewhere."""
+    """Return the image on the mirror that a URI names, or None."""
     parts = urlsplit(uri)
     return unquote(parts.path.strip("/")) if parts.hostname == MIRROR else None
 
 
 def begin(uri: str) -> Future[bytes | None]:
-    """Start to download; the result is the data, or None when they cannot be had."""
+    """Start a download; the result is the data, or None after an error."""
     coming: Future[bytes | None] = Future()
     Thread(target=lambda: coming.set_result(download(uri)), daemon=True).start()
     return coming
 
 
 def download(uri: str) -> bytes | None:
-    """Return the data at a URI; None when they cannot be had."""
+    """Return the data at a URI, or None after an error."""
     request = urllib.request.Request(uri)  # noqa: S310
     try:
         with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:  # noqa: S310

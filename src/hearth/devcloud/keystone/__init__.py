@@ -1,4 +1,4 @@
-"""Identity: who exists, who may do what, where the services are."""
+"""The identity service: users, roles, tokens, catalogue."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def _named(call: Call, kind: str, actors: str) -> tuple[Thing, Thing]:
 
 
 def grant(call: Call, kind: str, actors: str) -> Reply:
-    """PUT: 204."""
+    """Handle PUT: 204."""
     admin_only(call)
     target, actor = _named(call, kind, actors)
     role = find(call, "roles", call.ids[2])
@@ -29,21 +29,21 @@ def grant(call: Call, kind: str, actors: str) -> Reply:
 
 
 def check(call: Call, kind: str, actors: str) -> Reply:
-    """HEAD: 204 or 404."""
+    """Handle HEAD: 204 or 404."""
     admin_only(call)
     _existing(call)
     return Reply(204)
 
 
 def revoke(call: Call, kind: str, actors: str) -> Reply:
-    """DELETE: 204."""
+    """Handle DELETE: 204."""
     admin_only(call)
     call.cloud.store.remove(_existing(call))
     return Reply(204)
 
 
 def granted(call: Call, kind: str, actors: str) -> Reply:
-    """GET of the roles of one actor on one target."""
+    """Handle GET of the roles of one actor on one target."""
     if actors == "users":
         self_or_admin(call, call.ids[1])
     else:
@@ -62,7 +62,7 @@ def _existing(call: Call) -> Thing:
 
 
 def assignments(call: Call) -> Reply:
-    """GET /v3/role_assignments with its filters."""
+    """Handle GET /v3/role_assignments with its filters."""
     if call.argument("user.id") != call.caller.user_id:
         admin_only(call)
     names = "include_names" in call.query and call.argument("include_names") not in ("0", "False")

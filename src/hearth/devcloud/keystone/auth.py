@@ -1,4 +1,4 @@
-"""`/auth/…`: proving who one is, and what follows from it."""
+"""`/auth/…`: authentication, and what a token gives access to."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _METHODS = {"password", "token", "application_credential"}
 
 
 def unauthorized() -> Refusal:
-    """401, without a hint at what was wrong."""
+    """Return an error 401 that does not reveal the reason."""
     return Refusal(401, message="The request you have made requires authentication.")
 
 
 def log_in(call: Call) -> Reply:
-    """POST /v3/auth/tokens: 201, the token in a header."""
+    """Handle POST /v3/auth/tokens: 201, with the token in a header."""
     body = call.json()
     auth = body.get("auth") if isinstance(body, dict) else None
     if not isinstance(auth, dict) or not isinstance(auth.get("identity"), dict):
@@ -221,7 +221,7 @@ def _subject(call: Call) -> Thing:
 
 
 def validate(call: Call) -> Reply:
-    """GET or HEAD /v3/auth/tokens."""
+    """Handle GET or HEAD /v3/auth/tokens."""
     thing = _subject(call)
     wanted = "nocatalog" not in call.query
     shown = {"token": tokens.view(call.cloud, thing, with_catalogue=wanted)}
@@ -229,25 +229,25 @@ def validate(call: Call) -> Reply:
 
 
 def revoke(call: Call) -> Reply:
-    """DELETE /v3/auth/tokens: 204."""
+    """Handle DELETE /v3/auth/tokens: 204."""
     call.cloud.store.remove(_subject(call))
     call.cloud.callers.clear()
     return Reply(204)
 
 
 def own_catalogue(call: Call) -> Reply:
-    """GET /v3/auth/catalog."""
+    """Handle GET /v3/auth/catalog."""
     found = tokens.catalogue(call.cloud, call.caller.project_id)
     return Reply(200, {"catalog": found, "links": {"self": link(call, "auth/catalog")}})
 
 
 def own_projects(call: Call) -> Reply:
-    """GET /v3/auth/projects."""
+    """Handle GET /v3/auth/projects."""
     return people.projects_for(call, call.caller.user_id)
 
 
 def own_domains(call: Call) -> Reply:
-    """GET /v3/auth/domains."""
+    """Handle GET /v3/auth/domains."""
     store = call.cloud.store
     found = [d for d in store.all("identity.domains") if roles_on(store, call.caller.user_id, d.id)]
     return listed(call, "domains", [people.domains.view(call, domain) for domain in found])
@@ -269,13 +269,13 @@ def _version(call: Call) -> Body:
 
 
 def versions(call: Call) -> Reply:
-    """GET /: 300."""
+    """Handle GET of the versions: 300."""
     location = {"Location": f"{call.base}/identity/v3/"}
     return Reply(300, {"versions": {"values": [_version(call)]}}, location)
 
 
 def version(call: Call) -> Reply:
-    """GET /v3."""
+    """Handle GET /v3."""
     return Reply(200, {"version": _version(call)})
 
 

@@ -1,4 +1,4 @@
-"""Credentials of users: opaque ones, pairs for EC2, application credentials."""
+"""Credentials of users: generic ones, EC2 key pairs, application credentials."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _view(call: Call, thing: Thing) -> Body:
 
 
 def create(call: Call) -> Reply:
-    """POST /v3/credentials: 201. The id of an `ec2` one follows from its access key."""
+    """Handle POST /v3/credentials: 201. The id of an `ec2` credential depends on its access key."""
     try:
         values = CREDENTIALS.for_create(call.object("credential"))
     except Invalid as error:
@@ -76,7 +76,7 @@ def create(call: Call) -> Reply:
 
 
 def credentials(call: Call) -> Reply:
-    """GET /v3/credentials: one's own, or all for an admin."""
+    """Handle GET /v3/credentials: the user's, or all for an administrator."""
     wanted = {key: value for key in ("user_id", "type") if (value := call.argument(key))}
     if not call.caller.is_admin:
         wanted["user_id"] = call.caller.user_id
@@ -91,12 +91,12 @@ def _own(call: Call) -> Thing:
 
 
 def show(call: Call) -> Reply:
-    """GET of one."""
+    """Handle GET of a credential."""
     return Reply(200, {"credential": _view(call, _own(call))})
 
 
 def update(call: Call) -> Reply:
-    """PATCH of one."""
+    """Handle PATCH of a credential."""
     thing = _own(call)
     try:
         thing.body.update(CREDENTIALS.for_update(call.object("credential")))
@@ -106,7 +106,7 @@ def update(call: Call) -> Reply:
 
 
 def delete(call: Call) -> Reply:
-    """DELETE of one: 204."""
+    """Handle DELETE of a credential: 204."""
     call.cloud.store.remove(_own(call))
     return Reply(204)
 
@@ -134,8 +134,11 @@ def _ec2_view(call: Call, thing: Thing) -> Body:
 
 
 def _in_project(call: Call, user_id: str) -> None:
-    """The user itself or an administrator, but not one with the scope of a domain only, nor one
-    who acts for another."""
+    """Raise a 403 unless the caller may use the credentials of a user.
+
+    Allowed are the user and administrators, but only with a project scope or for themselves, and
+    never with a delegated token.
+    """
     if call.caller.delegated:
         raise Refusal(403, message="Delegated tokens cannot access credentials directly.")
     self_or_admin(call, user_id)
@@ -144,7 +147,7 @@ def _in_project(call: Call, user_id: str) -> None:
 
 
 def create_ec2(call: Call) -> Reply:
-    """POST /v3/users/{id}/credentials/OS-EC2: a new pair."""
+    """Handle POST /v3/users/{id}/credentials/OS-EC2: a new key pair."""
     user = find(call, "users", call.ids[0])
     _in_project(call, user.id)
     given = call.json()
@@ -162,7 +165,7 @@ def create_ec2(call: Call) -> Reply:
 
 
 def ec2_pairs(call: Call) -> Reply:
-    """GET of a user's pairs."""
+    """Handle GET of a user's EC2 key pairs."""
     _in_project(call, call.ids[0])
     found = call.cloud.store.where(CREDENTIALS.table, user_id=call.ids[0], type="ec2")
     return listed(call, "credentials", [_ec2_view(call, thing) for thing in found])
@@ -177,12 +180,12 @@ def _ec2_own(call: Call) -> Thing:
 
 
 def show_ec2(call: Call) -> Reply:
-    """GET of one pair."""
+    """Handle GET of an EC2 key pair."""
     return Reply(200, {"credential": _ec2_view(call, _ec2_own(call))})
 
 
 def delete_ec2(call: Call) -> Reply:
-    """DELETE of one pair: 204."""
+    """Handle DELETE of an EC2 key pair: 204."""
     call.cloud.store.remove(_ec2_own(call))
     return Reply(204)
 
@@ -202,7 +205,7 @@ def _application_view(call: Call, thing: Thing) -> Body:
 
 
 def create_application(call: Call) -> Reply:
-    """POST /v3/users/{id}/application_credentials: 201, the secret shown this once."""
+    """Handle POST /v3/users/{id}/application_credentials: 201; only this reply has the secret."""
     caller, store = call.caller, call.cloud.store
     if caller.user_id != call.ids[0] or caller.project_id is None:
         raise forbidden()
@@ -244,7 +247,7 @@ def create_application(call: Call) -> Reply:
 
 
 def _manages_applications(call: Call) -> None:
-    """Raises a 403 where an application credential that is restricted asks."""
+    """Raise a 403 if the caller uses a restricted application credential."""
     by = call.caller.application_credential_id
     if by and not find(call, "application_credentials", by).body["unrestricted"]:
         words = "Using method 'application_credential' is not allowed for managing additional "
@@ -252,7 +255,7 @@ def _manages_applications(call: Call) -> None:
 
 
 def applications(call: Call) -> Reply:
-    """GET of a user's application credentials."""
+    """Handle GET of a user's application credentials."""
     self_or_admin(call, call.ids[0])
     if call.caller.trust_id:
         raise forbidden()
@@ -272,13 +275,13 @@ def _application_own(call: Call) -> Thing:
 
 
 def show_application(call: Call) -> Reply:
-    """GET of one."""
+    """Handle GET of an application credential."""
     thing = _application_own(call)
     return Reply(200, {"application_credential": _application_view(call, thing)})
 
 
 def delete_application(call: Call) -> Reply:
-    """DELETE of one: 204; its tokens are void."""
+    """Handle DELETE of an application credential: 204; its tokens become invalid."""
     thing = _application_own(call)
     _manages_applications(call)
     call.cloud.store.remove(thing)

@@ -1,4 +1,4 @@
-"""How a service acts for a user later on: trusts that it has made, and tokens of them."""
+"""Delegation to services: trusts that a service creates for a user, and their tokens."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TABLE = "identity.trusts"
 
 
 def entrust(cloud: Cloud, caller: Caller, service: str) -> Thing:
-    """A trust of the caller in a service's user, with all the caller may do in its project."""
+    """Return a new trust from the caller to a service's user, with all roles in the project."""
     if caller.delegated or not caller.user_id:
         words = "Who acts for somebody else cannot let a service act for it."
         raise Refusal(403, "Forbidden", words)
@@ -45,7 +45,7 @@ def gave(cloud: Cloud, caller: Caller, service: str, trust_id: str) -> bool:
 
 
 def token(cloud: Cloud, service: str, trust_id: str) -> str | None:
-    """Return a token of a trust; None when it is void."""
+    """Return a token of a trust, or None if the trust is invalid."""
     store, trust = cloud.store, cloud.store.get(TABLE, trust_id)
     user = _user(cloud, service)
     if trust is None or trust.body["trustee_user_id"] != user.id:
@@ -66,7 +66,7 @@ def token(cloud: Cloud, service: str, trust_id: str) -> str | None:
 
 
 def end(cloud: Cloud, trust_id: str | None) -> None:
-    """Drop a trust that a service made; others are their makers' business."""
+    """Delete a trust if a service created it; keep those of users."""
     trust = cloud.store.get(TABLE, trust_id)
     if trust is not None and "made_by" in trust.hidden:
         cloud.store.remove(trust)

@@ -1,4 +1,4 @@
-"""`ec2tokens` and `s3tokens`: a signed request of another cloud's protocol for a token."""
+"""`ec2tokens` and `s3tokens`: a token in exchange for an AWS signature."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _given(call: Call) -> Body:
 
 
 def ec2_tokens(call: Call) -> Reply:
-    """POST /v3/ec2tokens: 200 and a token when the signature holds and is not too old."""
+    """Handle POST /v3/ec2tokens: 200 and a token if the signature is valid and recent."""
     given, now = _given(call), call.cloud.store.time
     return _token(
         call, given, lambda secret: signature.verifies(secret, given) and _in_time(given, now)
@@ -40,7 +40,7 @@ def ec2_tokens(call: Call) -> Reply:
 
 
 def _in_time(given: Body, now: float) -> bool:
-    """Return whether the signature is young enough; one that carries no time never ends."""
+    """Return whether the signature is recent; one without a time never expires."""
     params, headers = given.get("params") or {}, given.get("headers") or {}
     said = params.get("Timestamp") or headers.get("X-Amz-Date") or params.get("X-Amz-Date")
     if not said:
@@ -55,7 +55,7 @@ def _in_time(given: Body, now: float) -> bool:
 
 
 def s3_tokens(call: Call) -> Reply:
-    """POST /v3/s3tokens."""
+    """Handle POST /v3/s3tokens."""
     given = _given(call)
 
     def holds(secret: str) -> bool:

@@ -1,4 +1,4 @@
-"""Names in Keystone: upper and lower case are the same, as in the databases it is installed on."""
+"""Names in Keystone: they ignore case, as in its usual databases."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from hearth.devcloud.store import Store, Thing
 
 
 def same_name(one: object, other: object) -> bool:
-    """Return whether two names stand for the same thing."""
+    """Return whether two names are equal."""
     return str(one).casefold() == str(other).casefold()
 
 
 def named(store: Store, table: str, name: object, **more: Any) -> list[Thing]:
-    """Return the things of a table with that name, and with those other values."""
+    """Return the objects of a table with this name and these other values."""
     exact = store.where(table, name=name, **more)
     if exact:
         return exact

@@ -73,13 +73,13 @@ ROLES = Collection(
 
 
 def drop(store: Store, table: str, **wanted: object) -> None:
-    """Remove all things of an identity table that have these values."""
+    """Remove all objects of an identity table that have these values."""
     for thing in store.where(f"identity.{table}", **wanted):
         store.remove(thing)
 
 
 def drop_user(store: Store, user_id: str) -> None:
-    """Remove what hangs on a user."""
+    """Remove the objects that belong to a user."""
     drop(store, "assignments", actor=user_id)
     drop(store, "trusts", trustor_user_id=user_id)
     drop(store, "trusts", trustee_user_id=user_id)
@@ -88,7 +88,7 @@ def drop_user(store: Store, user_id: str) -> None:
 
 
 def drop_project(store: Store, project_id: str) -> None:
-    """Remove what hangs on a project."""
+    """Remove the objects that belong to a project."""
     drop(store, "assignments", target=project_id)
     for table in ("trusts", "application_credentials", "credentials", "tokens"):
         drop(store, table, project_id=project_id)
@@ -206,7 +206,7 @@ class _Roles(Rest):
 
 
 def change_password(call: Call) -> Reply:
-    """POST /v3/users/{id}/password, by the user."""
+    """Handle POST /v3/users/{id}/password, by the user."""
     user = find(call, "users", call.ids[0])
     if call.caller.user_id != user.id:
         raise forbidden()
@@ -218,7 +218,7 @@ def change_password(call: Call) -> Reply:
 
 
 def projects_of(call: Call) -> Reply:
-    """GET /v3/users/{id}/projects."""
+    """Handle GET /v3/users/{id}/projects."""
     if call.caller.user_id != call.ids[0]:
         admin_only(call)
     return projects_for(call, call.ids[0])

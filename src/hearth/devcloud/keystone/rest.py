@@ -1,4 +1,4 @@
-"""The five operations on a collection of Keystone, and its shape of errors and links."""
+"""The five operations on a collection of Keystone, and its format of errors and links."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NOT_FILTERS = frozenset(
 
 
 def refusal(call: Call, fault: Refusal) -> Reply:
-    """Return an error as Keystone words it."""
+    """Return an error in the format of Keystone."""
     title = HTTPStatus(fault.status).phrase
     reply = Reply(
         fault.status,
@@ -29,34 +29,34 @@ def refusal(call: Call, fault: Refusal) -> Reply:
 
 
 def bad(message: str) -> Refusal:
-    """400."""
+    """Return an error 400."""
     return Refusal(400, message=message)
 
 
 def missing(kind: str, name: str) -> Refusal:
-    """404."""
+    """Return an error 404."""
     return Refusal(404, message=f"Could not find {kind}: {name}.")
 
 
 def forbidden() -> Refusal:
-    """403."""
+    """Return an error 403."""
     return Refusal(403, message="You are not authorized to perform the requested action.")
 
 
 def admin_only(call: Call) -> None:
-    """Raises a 403 unless the caller has the role admin."""
+    """Raise a 403 unless the caller has the role admin."""
     if not call.caller.is_admin:
         raise forbidden()
 
 
 def self_or_admin(call: Call, user_id: str) -> None:
-    """Raises a 403 unless the caller is that user or an admin."""
+    """Raise a 403 unless the caller is that user or an admin."""
     if call.caller.user_id != user_id:
         admin_only(call)
 
 
 def find(call: Call, table: str, thing_id: str) -> Thing:
-    """Return the thing of an identity table; raises a 404."""
+    """Return an object of an identity table. Raises a 404."""
     thing = call.cloud.store.get(f"identity.{table}", thing_id)
     if thing is None:
         raise missing(table.rstrip("s"), thing_id)
@@ -64,7 +64,7 @@ def find(call: Call, table: str, thing_id: str) -> Thing:
 
 
 def link(call: Call, path: str) -> str:
-    """Return the address of a path below v3."""
+    """Return the URL of a path below v3."""
     return f"{call.base}/identity/v3/{path}"
 
 
@@ -85,14 +85,14 @@ def listed(call: Call, key: str, items: list[Body]) -> Reply:
 
 
 class Rest:
-    """One collection. Subclasses override the methods that differ."""
+    """A collection. Subclasses override the methods that differ."""
 
     def __init__(self, collection: Collection) -> None:
         self.collection = collection
 
     @property
     def routes(self) -> list[Route]:
-        """Its five routes."""
+        """The five routes of the collection."""
         path = f"/v3/{self.collection.plural}"
         handlers: list[tuple[str, str, Handler]] = [
             ("POST", path, self.create),
@@ -104,34 +104,34 @@ class Rest:
         return handlers
 
     def may_read(self, call: Call, thing: Thing) -> bool:
-        """Return whether a caller without the role admin may see a thing."""
+        """Return whether a caller without the role admin may read an object."""
         return False
 
     def may_list(self, call: Call) -> bool:
-        """Return whether a caller without the role admin may list the things."""
+        """Return whether a caller without the role admin may list the objects."""
         return False
 
     def new_id(self, call: Call, values: Body) -> str:
-        """Return the id of a new one."""
+        """Return the id of a new object."""
         return call.cloud.store.new_hex()
 
     def complete(self, call: Call, values: Body, hidden: Body) -> None:
-        """Fill in and check what the declaration cannot say."""
+        """Complete and check values further than the declaration does."""
 
     def changed(self, call: Call, thing: Thing, changes: Body) -> None:
-        """Look at changes before they are made."""
+        """Check changes before they are applied."""
 
     def gone(self, call: Call, thing: Thing) -> None:
-        """Refuse a deletion, or take along what hangs on the thing."""
+        """Refuse a delete, or remove what belongs to the object."""
 
     def view(self, call: Call, thing: Thing) -> Body:
-        """What is shown."""
+        """Return an object as the API shows it."""
         body = dict(thing.body)
         body["links"] = {"self": link(call, f"{self.collection.plural}/{thing.id}")}
         return body
 
     def create(self, call: Call) -> Reply:
-        """POST: 201."""
+        """Handle POST of an object: 201."""
         admin_only(call)
         given = call.object(self.collection.singular)
         try:
@@ -147,7 +147,7 @@ class Rest:
         return Reply(201, {self.collection.singular: self.view(call, thing)})
 
     def index(self, call: Call) -> Reply:
-        """GET of the collection, filtered by any field."""
+        """Handle GET of the collection, filtered by any field."""
         if not self.may_list(call):
             admin_only(call)
         query = {key: values for key, values in call.query.items() if key != "name"}
@@ -157,14 +157,14 @@ class Rest:
         return listed(call, self.collection.plural, [self.view(call, thing) for thing in things])
 
     def show(self, call: Call) -> Reply:
-        """GET of one."""
+        """Handle GET of an object."""
         thing = self._find(call)
         if not self.may_read(call, thing):
             admin_only(call)
         return Reply(200, {self.collection.singular: self.view(call, thing)})
 
     def update(self, call: Call) -> Reply:
-        """PATCH."""
+        """Handle PATCH of an object."""
         thing = self._find(call)
         admin_only(call)
         try:
@@ -176,7 +176,7 @@ class Rest:
         return Reply(200, {self.collection.singular: self.view(call, thing)})
 
     def delete(self, call: Call) -> Reply:
-        """DELETE: 204."""
+        """Handle DELETE of an object: 204."""
         thing = self._find(call)
         admin_only(call)
         self.gone(call, thing)
@@ -184,7 +184,7 @@ class Rest:
         return Reply(204)
 
     def unique(self, call: Call, thing: Thing | None, *, name: object, **fields: object) -> None:
-        """Raises a 409 when another one has these values."""
+        """Raise a 409 if another object has these values."""
         for other in named(call.cloud.store, self.collection.table, name, **fields):
             if other is not thing:
                 raise Refusal(409, message=f"Conflict: {self.collection.singular} exists already.")

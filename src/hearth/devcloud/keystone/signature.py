@@ -1,4 +1,4 @@
-"""Signatures of AWS requests, versions 0, 1, 2 and 4, and of S3: what the right one would be."""
+"""Signatures of AWS requests, versions 0, 1, 2 and 4, and of S3: their expected values."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ def _hmac(key: bytes, text: str | bytes, digest: str = "sha256") -> bytes:
 
 
 def version_0(secret: str, params: Mapping[str, str]) -> str:
-    """Base64 of the HMAC over action and time alone."""
+    """Return the base64 of the HMAC over action and time only."""
     text = f"{params.get('Action', '')}{params.get('Timestamp', '')}"
     return base64.b64encode(_hmac(secret.encode(), text, "sha1")).decode()
 
 
 def version_1(secret: str, params: Mapping[str, str]) -> str:
-    """Base64 of the HMAC over all parameters, sorted whatever their case."""
+    """Return the base64 of the HMAC over all parameters, sorted without regard to case."""
     names = sorted((name for name in params if name != "Signature"), key=str.lower)
     text = "".join(f"{name}{params[name]}" for name in names)
     return base64.b64encode(_hmac(secret.encode(), text, "sha1")).decode()
 
 
 def version_2(secret: str, verb: str, host: str, path: str, params: Mapping[str, str]) -> str:
-    """Base64 of the HMAC over verb, host, path and the sorted parameters but `Signature`."""
+    """Return the base64 of the HMAC over verb, host, path and sorted parameters."""
     pairs = sorted((key, value) for key, value in params.items() if key != "Signature")
     query = "&".join(f"{quote(k, safe='')}={quote(str(v), safe='-_~')}" for k, v in pairs)
     text = f"{verb}\n{host}\n{path}\n{query}"
@@ -58,7 +58,7 @@ def version_4(
     date: str,
     body_hash: str,
 ) -> str:
-    """Hex of the HMAC over the canonical request."""
+    """Return the HMAC over the canonical request, in hexadecimal form."""
     lower = {key.lower(): value for key, value in headers.items()}
     query = ""
     if verb.upper() != "POST":
@@ -72,7 +72,7 @@ def version_4(
 
 
 def s3(secret: str, token: str) -> str:
-    """What signs a string-to-sign, given in URL-safe base64, by the version it names itself."""
+    """Return the signature of a string-to-sign in URL-safe base64, in the version that it names."""
     text = base64.urlsafe_b64decode(token)
     if text.startswith(b"AWS4-HMAC-SHA256"):
         scope = text.split(b"\n")[2].decode()
@@ -87,9 +87,9 @@ _AUTHORIZATION = re.compile(
 
 
 def verifies(secret: str, given: Mapping[str, Any]) -> bool:
-    """Whether the parts of a request, as `ec2tokens` takes them, are signed with this secret.
+    """Return whether a request, in the form of `ec2tokens`, is signed with this secret.
 
-    The names of headers are looked up as HTTP writes them, with capitals.
+    Header names must have their usual capitals.
     """
     params, headers = given.get("params") or {}, given.get("headers") or {}
     verb, path = str(given.get("verb", "")), str(given.get("path", ""))

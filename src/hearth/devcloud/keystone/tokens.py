@@ -14,7 +14,7 @@ Body = dict[str, Any]
 
 
 def authenticate(cloud: Cloud, token: str | None) -> Caller | None:
-    """Return the caller behind a token; None when it is unknown, expired or void."""
+    """Return the caller behind a token, or None if it is unknown, expired or invalid."""
     if not token:
         return None
     known = cloud.callers.get(token)
@@ -48,9 +48,9 @@ EXPIRED_ALLOWED_S = 2 * 24 * 3600.0  # Keystone's [token] allow_expired_window
 
 
 def valid(store: Store, token: str, *, expired_s: float = 0) -> Thing | None:
-    """Return the token, if all that it rests on is still there and enabled.
+    """Return the token if everything that it depends on still exists and is enabled.
 
-    It may have ended, at most `expired_s` ago.
+    It may have expired, at most `expired_s` ago.
     """
     thing = store.get("identity.tokens", token)
     if thing is None or thing.body["expires"] + expired_s <= store.time:
@@ -86,7 +86,7 @@ def issue(
     parent: Thing | None = None,
     expires: float | None = None,
 ) -> Thing:
-    """Return a new token. `authenticated` is who proved to be someone, if that is not `user`."""
+    """Return a new token. `authenticated` is the user who authenticated, if it is not `user`."""
     store = cloud.store
     token = "gAAAA" + store.new_secret(80)
     audit = [store.new_secret(22)]
@@ -203,7 +203,7 @@ def catalogue(cloud: Cloud, project_id: str | None) -> list[Body]:
 
 
 def parse_time(text: str) -> float:
-    """Seconds of `2026-01-01T00:00:00.000000Z`, with or without the fraction."""
+    """Return the seconds since 1970 of a time such as `2026-01-01T00:00:00.000000Z`."""
     whole, _, fraction = text.rstrip("Z").partition(".")
     seconds = calendar.timegm(time.strptime(whole, "%Y-%m-%dT%H:%M:%S"))
     return seconds + float(f"0.{fraction}") if fraction else float(seconds)

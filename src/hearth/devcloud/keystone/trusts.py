@@ -59,7 +59,7 @@ def _view(call: Call, thing: Thing, *, detail: bool) -> Body:
 
 
 def create(call: Call) -> Reply:
-    """POST: 201. Only the trustor may, and only with roles of its own."""
+    """Handle POST of a trust: 201. Only the trustor may create it, with the trustor's roles."""
     try:
         values = TRUSTS.for_create(call.object("trust"))
     except Invalid as error:
@@ -103,7 +103,7 @@ def create(call: Call) -> Reply:
 
 
 def _unlike_all_before(call: Call, values: Body) -> None:
-    """A second one that is alike in everything is refused, also when the first one is deleted."""
+    """Raise a 409 for a trust equal to any earlier one, even a deleted one."""
     trustor = find(call, "users", values["trustor_user_id"])
     alike = [values[name] for name in ALIKE]
     if alike in trustor.hidden.setdefault("trusts", []):
@@ -112,7 +112,7 @@ def _unlike_all_before(call: Call, values: Body) -> None:
 
 
 def trusts(call: Call) -> Reply:
-    """GET: those of one trustor or trustee; all for an admin."""
+    """Handle GET of the trusts of a trustor or trustee; all for an administrator."""
     _not_by_application(call)
     keys = ("trustor_user_id", "trustee_user_id")
     wanted = {key: value for key in keys if (value := call.argument(key))}
@@ -137,12 +137,12 @@ def _own(call: Call) -> Thing:
 
 
 def show(call: Call) -> Reply:
-    """GET of one."""
+    """Handle GET of a trust."""
     return Reply(200, {"trust": _view(call, _own(call), detail=True)})
 
 
 def delete(call: Call) -> Reply:
-    """DELETE: 204, by the trustor or an admin; tokens of the trust are void."""
+    """Handle DELETE of a trust by the trustor or an administrator: 204; its tokens are invalid."""
     thing = _own(call)
     if thing.body["trustor_user_id"] != call.caller.user_id and not call.caller.is_admin:
         raise forbidden()
@@ -152,12 +152,12 @@ def delete(call: Call) -> Reply:
 
 
 def roles(call: Call) -> Reply:
-    """GET of the roles of one."""
+    """Handle GET of the roles of a trust."""
     return listed(call, "roles", _view(call, _own(call), detail=True)["roles"])
 
 
 def role(call: Call) -> Reply:
-    """GET of one role of one."""
+    """Handle GET of one role of a trust."""
     for found in _view(call, _own(call), detail=True)["roles"]:
         if found["id"] == call.ids[1]:
             return Reply(200, {"role": found})

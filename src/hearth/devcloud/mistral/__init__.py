@@ -1,4 +1,4 @@
-"""Workflows: definitions in YAML, their executions, and times at which they start by themselves."""
+"""The workflow service: definitions in YAML, executions, and triggers."""
 
 from __future__ import annotations
 

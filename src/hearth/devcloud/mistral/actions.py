@@ -1,4 +1,4 @@
-"""What tasks do: the actions `std.…`, and `heat.…` by which a workflow calls orchestration back."""
+"""The actions of tasks: `std.…`, and `heat.…`, which calls the orchestration service."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ HEAT: Mapping[str, Act] = {
 
 
 def perform(cloud: Cloud, action: Thing) -> Outcome | None:
-    """Return the outcome of an action; None where it comes as the answer to a call."""
+    """Return the outcome of an action; None if it depends on the answer to a call."""
     name, given = action.body["name"], action.hidden["input"]
     match name:
         case "std.noop":
@@ -90,7 +90,7 @@ def perform(cloud: Cloud, action: Thing) -> Outcome | None:
 
 
 def outcome_of(cloud: Cloud, action: Thing, job: Thing) -> Outcome | None:
-    """Return the outcome by an answer; None where a further call is needed."""
+    """Return the outcome from an answer; None if a further call is needed."""
     answer = job.hidden["answer"]
     if answer.get("error"):
         return False, f"Failed to send HTTP request: {answer['error']}"
@@ -144,7 +144,7 @@ def _http_outcome(job: Thing, answer: Body) -> Outcome:
 
 
 def _heat(cloud: Cloud, action: Thing, act: Act, given: Body) -> Outcome | None:
-    """Order the call itself, or first the call that returns the name and id of a stack."""
+    """Request the call; if the stack is not fully named, first request its name and id."""
     lacking = [
         n for n in ("stack_id", "resource_name") if f"{{{n}}}" in act.path and n not in given
     ]
@@ -197,7 +197,7 @@ def _endpoint(cloud: Cloud, project_id: str | None) -> str | None:
 
 
 def _stack_in(answer: Body) -> str | None:
-    """`name/id` of the stack that an answer leads to or shows."""
+    """Return the `name/id` of the stack that an answer redirects to or contains, or None."""
     headers = {name.lower(): value for name, value in answer["headers"].items()}
     if answer["status"] in (301, 302) and "location" in headers:
         return str(headers["location"]).partition("?")[0].partition("/stacks/")[2] or None

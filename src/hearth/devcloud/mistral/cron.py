@@ -1,4 +1,4 @@
-"""Cron triggers: times at which a workflow starts by itself."""
+"""Cron triggers, which start workflows at given times."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ FIELDS = {
 def next_time(pattern: str, at: float) -> float:
     """Return the first time after `at` that a pattern matches, in UTC.
 
-    Raises ValueError for a pattern that cannot be read or that matches no time.
+    Raises ValueError for a pattern that is invalid or never matches.
     """
     due: float = croniter(pattern, at).get_next(float)
     return due
 
 
 def create(call: Call) -> Reply:
-    """POST: 201; 409 where the project has one of that name."""
+    """Handle POST of a trigger: 201, or 409 if the project has one of this name."""
     given, store, caller = document(call, FIELDS), call.cloud.store, call.caller
     name, wanted = given.get("name"), given.get("workflow_id") or given.get("workflow_name")
     if not name or not isinstance(name, str):
@@ -103,7 +103,7 @@ def _arm(cloud: Cloud, trigger: Thing) -> None:
 
 
 def fire(cloud: Cloud, trigger: Thing) -> None:
-    """Its time has come: the workflow starts; the trigger goes with its last one."""
+    """Start the workflow of a trigger that is due; delete the trigger after its last execution."""
     body, store = trigger.body, cloud.store
     workflow = store.get(WORKFLOWS, body["workflow_id"])
     token = delegation.token(cloud, SERVICE_USER, trigger.hidden["trust_id"])
@@ -151,18 +151,18 @@ def _find(call: Call) -> Thing:
 
 
 def show(call: Call) -> Reply:
-    """GET of one, by its id or name."""
+    """Handle GET of a trigger, by its id or name."""
     return Reply(200, _find(call).body)
 
 
 def delete(call: Call) -> Reply:
-    """DELETE of one: 204."""
+    """Handle DELETE of a trigger: 204."""
     _drop(call.cloud, _find(call))
     return Reply(204)
 
 
 def triggers(call: Call) -> Reply:
-    """GET of the project's."""
+    """Handle GET of the project's triggers."""
     return listed(call, TRIGGERS)
 
 

@@ -1,4 +1,4 @@
-"""Executions, their tasks, and the actions of those: started, shown, let go on, deleted."""
+"""Executions, tasks and actions: start, show, pause, continue, delete."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FIELDS = {
 
 
 def create(call: Call) -> Reply:
-    """POST: 201 with a new one, or with that which has the wanted id already."""
+    """Handle POST of an execution: 201 with a new one, or an existing one with the given id."""
     given = document(call, _FIELDS)
     name = given.get("workflow_id") or given.get("workflow_name")
     if not name:
@@ -48,7 +48,7 @@ def create(call: Call) -> Reply:
 
 
 def executions(call: Call) -> Reply:
-    """GET of the project's."""
+    """Handle GET of the project's executions."""
     return listed(call, EXECUTIONS)
 
 
@@ -57,12 +57,12 @@ def _execution(call: Call) -> Thing:
 
 
 def show(call: Call) -> Reply:
-    """GET of one."""
+    """Handle GET of an execution."""
     return Reply(200, _execution(call).body)
 
 
 def change(call: Call) -> Reply:
-    """PUT of one: another state, description or environment."""
+    """Handle PUT of an execution: a new state, description or environment."""
     given, one = document(call, {"state", "state_info", "description", "params"}), _execution(call)
     params = mapping(given, "params")
     if "env" in params:
@@ -75,7 +75,7 @@ def change(call: Call) -> Reply:
 
 
 def delete(call: Call) -> Reply:
-    """DELETE of one that has ended, or of any with `force`: 204."""
+    """Handle DELETE of an execution that has ended, or of any with `force`: 204."""
     one = _execution(call)
     forced = (call.argument("force") or "").lower() in ("true", "1")
     if one.body["state"] not in ENDS and not forced:
@@ -97,28 +97,28 @@ def _drop(call: Call, execution: Thing) -> None:
 
 
 def tasks_of(call: Call) -> Reply:
-    """GET of the tasks of one."""
+    """Handle GET of the tasks of an execution."""
     return listed(call, TASKS, workflow_execution_id=_execution(call).id)
 
 
 def tasks(call: Call) -> Reply:
-    """GET of all tasks of the project."""
+    """Handle GET of all tasks of the project."""
     return listed(call, TASKS)
 
 
 def task(call: Call) -> Reply:
-    """GET of a task."""
+    """Handle GET of a task."""
     return Reply(200, mine(call, TASKS, call.ids[0], "Task execution").body)
 
 
 def actions_of(call: Call) -> Reply:
-    """GET of the actions of a task."""
+    """Handle GET of the actions of a task."""
     of = mine(call, TASKS, call.ids[0], "Task execution")
     return listed(call, ACTIONS, task_execution_id=of.id)
 
 
 def act(call: Call) -> Reply:
-    """POST of an action of its own: 201; one that needs a call has its result later."""
+    """Handle POST of an action without a task: 201; if it needs a call, the result comes later."""
     given = document(call, {"name", "input", "description", "params"})
     if not given.get("name"):
         raise bad("Please provide at least action name to run action.")
@@ -131,17 +131,17 @@ def act(call: Call) -> Reply:
 
 
 def acts(call: Call) -> Reply:
-    """GET of all actions of the project."""
+    """Handle GET of all actions of the project."""
     return listed(call, ACTIONS)
 
 
 def shown_act(call: Call) -> Reply:
-    """GET of an action."""
+    """Handle GET of an action."""
     return Reply(200, mine(call, ACTIONS, call.ids[0], "Action execution").body)
 
 
 def drop_act(call: Call) -> Reply:
-    """DELETE of an action that belongs to no task and has ended: 204."""
+    """Handle DELETE of an action that has ended and has no task: 204."""
     one = mine(call, ACTIONS, call.ids[0], "Action execution")
     if one.body["task_execution_id"] is not None or one.body["state"] not in ENDS:
         raise Refusal(403, "Forbidden", "Only ad-hoc and completed ones can be deleted.")

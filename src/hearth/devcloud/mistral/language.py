@@ -40,11 +40,11 @@ LIMITS = {"yaql.limitIterators": 10_000, "yaql.memoryQuota": 50_000_000}
 
 
 class WrongDefinition(ValueError):
-    """A definition that cannot be carried out."""
+    """A workflow definition is not valid."""
 
 
 class WrongExpression(ValueError):
-    """An expression that has no value."""
+    """An expression has no value."""
 
 
 def read(text: str) -> dict[str, Body]:
@@ -111,12 +111,12 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def as_list(value: Any) -> list[Any]:
-    """What may be given alone or as a list."""
+    """Return a list; a single value becomes a list of one."""
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
 def inputs(spec: Body) -> dict[str, tuple[bool, Any]]:
-    """What a workflow takes: {name: (whether it has a default, the default)}."""
+    """Return the inputs of a workflow: {name: (whether it has a default, the default)}."""
     found: dict[str, tuple[bool, Any]] = {}
     for one in spec.get("input") or []:
         if isinstance(one, dict):
@@ -127,7 +127,7 @@ def inputs(spec: Body) -> dict[str, tuple[bool, Any]]:
 
 
 def shown_input(spec: Body) -> str:
-    """Return the same as one line, as a workflow shows it."""
+    """Return the inputs of a workflow in one line, as the API shows them."""
     return ", ".join(
         f"{name}={json.dumps(value) if not isinstance(value, str) else value}" if given else name
         for name, (given, value) in inputs(spec).items()
@@ -135,12 +135,12 @@ def shown_input(spec: Body) -> str:
 
 
 def task_of(spec: Body, name: str) -> Body:
-    """Return a task with what the defaults of all tasks add to it."""
+    """Return a task with the defaults of all tasks."""
     return {**(spec.get("task-defaults") or {}), **spec["tasks"][name]}
 
 
 def moves(task: Body, clause: str) -> list[tuple[str, Any, Body]]:
-    """Return where a clause leads: [(task or command, condition or None, arguments)]."""
+    """Return the targets of a clause: [(task or command, condition or None, arguments)]."""
     given = task.get(clause)
     if isinstance(given, dict) and ("next" in given or "publish" in given):
         given = given.get("next")
@@ -154,7 +154,7 @@ def moves(task: Body, clause: str) -> list[tuple[str, Any, Body]]:
 
 
 def publishing(task: Body, state: str) -> list[Body]:
-    """What a task publishes when it ends in a state, in the order in which it is done."""
+    """Return what a task publishes when it ends in a state, in order."""
     clause = "publish" if state == "SUCCESS" else "publish-on-error"
     found = [task.get(clause) or {}]
     for name in ("on-success" if state == "SUCCESS" else "on-error", "on-complete"):
@@ -165,7 +165,7 @@ def publishing(task: Body, state: str) -> list[Body]:
 
 
 def call_of(text: str) -> tuple[str, Body]:
-    """`name a=1 b=<% … %>`, or `name(a=1)`: the name and the arguments. Raises WrongDefinition."""
+    """Return name and arguments of `name a=1 b=<% … %>` or `name(a=1)`. Raises WrongDefinition."""
     head = _NAME.match(text)
     if head is None:
         raise WrongDefinition(f"Invalid DSL: {text!r} names nothing")
@@ -221,7 +221,7 @@ def _parsed(text: str) -> Any:
 
 
 def check(text: str) -> None:
-    """Raises WrongDefinition where a text has an expression that cannot be read."""
+    """Raise WrongDefinition if a text contains an invalid expression."""
     for expression in _EXPRESSION.findall(text):
         try:
             _parsed(expression.strip())
@@ -232,7 +232,7 @@ def check(text: str) -> None:
 def evaluate(
     value: Any, data: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]
 ) -> Any:
-    """The value with all expressions in it replaced, at every depth. Raises WrongExpression."""
+    """Return the value with all expressions replaced, at every depth. Raises WrongExpression."""
     match value:
         case dict():
             return {

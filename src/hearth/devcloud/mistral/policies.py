@@ -1,4 +1,4 @@
-"""Decisions about an execution that follow from its definition alone.
+"""Decisions about an execution that depend only on its definition.
 
 Nothing here changes a record: each function gets a definition and values, and returns a value.
 """

@@ -1,4 +1,4 @@
-"""Workflow executions, tasks and action executions as the store keeps them."""
+"""The stored records: workflow executions, tasks and action executions."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def change(cloud: Cloud, thing: Thing, state: str, info: str | None = None) -> N
 
 
 def later(cloud: Cloud, thing: Thing, transition: str, after_s: float = 0.0) -> None:
-    """Let a transition happen to a thing after some seconds."""
+    """Schedule a transition of an object after some seconds."""
     cloud.store.later(after_s, thing, transition)
     cloud.wake(after_s)
 

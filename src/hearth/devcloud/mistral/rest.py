@@ -1,4 +1,4 @@
-"""What bodies and queries bring, and how things are found and shown."""
+"""Parsing of bodies and queries; lookup and display of objects."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ _CONTROLS = frozenset(
 
 
 def stamp(at: float) -> str:
-    """`2026-01-01 00:00:00`."""
+    """Return a time in the format `2026-01-01 00:00:00`."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def bad(message: str) -> Refusal:
-    """400."""
+    """Return an error 400."""
     return Refusal(400, "Bad Request", message)
 
 
 def missing(what: str) -> Refusal:
-    """404."""
+    """Return an error 404."""
     return Refusal(404, "Not Found", f"{what} not found")
 
 
 def document(call: Call, fields: Collection[str]) -> Body:
-    """Return the body: an object with no other fields than these."""
+    """Return the body, an object with no other fields than these."""
     given = call.json()
     if not isinstance(given, dict):
         raise bad("The body must be an object.")
@@ -47,7 +47,7 @@ def document(call: Call, fields: Collection[str]) -> Body:
 
 
 def mapping(given: Body, name: str) -> Body:
-    """Return an object of a body, which clients also send as JSON text."""
+    """Return an object in a body, which may also be JSON text."""
     value = given.get(name)
     if value is None or value == "":
         return {}
@@ -61,7 +61,7 @@ def mapping(given: Body, name: str) -> Body:
 
 
 def mine(call: Call, table: str, ident: str, what: str) -> Thing:
-    """Return a thing of the caller's project."""
+    """Return an object of the caller's project."""
     found = call.cloud.store.get(table, ident)
     if found is None or found.project_id != call.caller.project_id:
         raise missing(f"{what} '{ident}'")
@@ -86,7 +86,7 @@ def workflow_of(store: Store, project_id: str | None, name: str, space: str = ""
 
 
 def listed(call: Call, table: str, **wanted: Any) -> Reply:
-    """GET of the caller's things of a table."""
+    """Handle GET of the caller's objects in a table."""
     found = call.cloud.store.where(table, **wanted)
     own = [one for one in found if one.project_id == call.caller.project_id]
     chosen, more = page(ordered(filtered(own, call.query, _CONTROLS), call), call)

@@ -1,4 +1,4 @@
-"""The course of an execution: tasks begin, act, end, and lead to other tasks.
+"""The course of an execution: tasks start, run actions, end, and lead to other tasks.
 
 Nothing here waits: later steps are in the agenda of the store, or follow the answer of a job.
 """
@@ -105,7 +105,7 @@ def _enter(cloud: Cloud, execution: Thing, name: str, context: Body, by: Body) -
 def _make(
     cloud: Cloud, execution: Thing, name: str, spec: Body, context: Body, state: str = "IDLE"
 ) -> Thing:
-    """Make a task, which begins unless it is WAITING; the execution fails with too many tasks."""
+    """Create a task, which begins unless it is WAITING; the execution fails with too many tasks."""
     execution.hidden["count"] += 1
     made = records.new_task(cloud, execution, name, spec, context, state)
     if execution.hidden["count"] > TASKS_MAX:
@@ -128,7 +128,7 @@ def _ready(cloud: Cloud, execution: Thing, task: Thing) -> None:
 
 
 def again(cloud: Cloud, task: Thing) -> None:
-    """Begin an attempt of a task whose time has come."""
+    """Begin an attempt of a task that is due."""
     execution = execution_of(cloud, task)
     ready = task.body["state"] in ("IDLE", "DELAYED") and "ended" not in task.hidden
     if execution is not None and execution.body["state"] == "RUNNING" and ready:
@@ -214,7 +214,7 @@ def run_action(cloud: Cloud, action: Thing) -> None:
 
 
 def answered(cloud: Cloud, job: Thing) -> None:
-    """Give the answer of a job to the action that ordered it."""
+    """Pass the answer of a job to the action that requested it."""
     action = cloud.store.get(ACTIONS, job.hidden["about"])
     if action is not None:
         outcome = actions.outcome_of(cloud, action, job)
@@ -421,7 +421,7 @@ def _pause(cloud: Cloud, execution: Thing) -> None:
 
 
 def set_state(cloud: Cloud, execution: Thing, state: str, info: str | None) -> None:
-    """Pause, continue or end an execution as a user asks. Raises Refusal."""
+    """Pause, continue or end an execution on request. Raises Refusal."""
     now = execution.body["state"]
     if now in ENDS:
         raise bad(f"Can't change workflow execution state from {now} to {state}.")

@@ -1,4 +1,4 @@
-"""Workflows: definitions under their names."""
+"""Workflows: named definitions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hearth.devcloud.store import Thing
 
 
 def create(call: Call) -> Reply:
-    """POST of a definition: 201 with its workflows; 409 where one is there."""
+    """Handle POST of a definition: 201 with its workflows, or 409 if one exists."""
     specs, space = _given(call), _space(call)
     for name in specs:
         if call.cloud.store.where(WORKFLOWS, name=name, namespace=space, **_own(call)):
@@ -27,7 +27,7 @@ def create(call: Call) -> Reply:
 
 
 def update(call: Call) -> Reply:
-    """PUT of a definition: its workflows must be there; one is meant when the path names it."""
+    """Handle PUT of a definition: its workflows must exist; the path may name one."""
     specs, found = _given(call), []
     if call.ids and len(specs) > 1:
         raise bad("More than one workflows are not supported for update with identifier.")
@@ -47,7 +47,7 @@ def update(call: Call) -> Reply:
 
 
 def validate(call: Call) -> Reply:
-    """POST of a definition to be looked at only."""
+    """Handle POST of a definition for validation only."""
     try:
         read(call.raw.decode())
     except (WrongDefinition, UnicodeDecodeError) as problem:
@@ -101,12 +101,12 @@ def _find(call: Call) -> Thing:
 
 
 def show(call: Call) -> Reply:
-    """GET of one, by its id or name."""
+    """Handle GET of a workflow, by its id or name."""
     return Reply(200, _find(call).body)
 
 
 def delete(call: Call) -> Reply:
-    """DELETE of one that nothing starts by itself: 204."""
+    """Handle DELETE of a workflow without cron triggers: 204."""
     found = _find(call)
     if found.project_id != call.caller.project_id:
         raise Refusal(403, "Forbidden", f"Workflow '{call.ids[0]}' is another project's")
@@ -117,7 +117,7 @@ def delete(call: Call) -> Reply:
 
 
 def workflows(call: Call) -> Reply:
-    """GET of the project's."""
+    """Handle GET of the project's workflows."""
     return listed(call, WORKFLOWS)
 
 

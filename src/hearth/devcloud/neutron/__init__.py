@@ -1,4 +1,4 @@
-"""Networks: who is connected to what, under which address."""
+"""The network service: networks, ports, addresses and more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Addresses: pools, what is taken, MAC and what follows from it."""
+"""Allocation of IP and MAC addresses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def is_slaac(subnet: Thing) -> bool:
-    """Return whether hosts of the subnet make their own addresses."""
+    """Return whether hosts of the subnet generate their own addresses."""
     return subnet.body["ipv6_address_mode"] in ("slaac", "dhcpv6-stateless")
 
 
@@ -34,7 +34,7 @@ def pools_without(net: Network, gateway: str | None) -> list[Body]:
 
 
 def overlaps(net: Network, others: Iterable[str]) -> bool:
-    """Return whether a network has addresses in common with one of the others."""
+    """Return whether a network overlaps one of the others."""
     for text in others:
         other = ipaddress.ip_network(text)
         if other.version == net.version and net.overlaps(other):
@@ -43,9 +43,9 @@ def overlaps(net: Network, others: Iterable[str]) -> bool:
 
 
 def take(subnet: Thing, port_id: str, wanted: str | None = None) -> str:
-    """Return an address of the subnet for a port, the wanted one or the next free of the pools.
+    """Return an address of the subnet for a port: the given one, or the next free one of the pools.
 
-    Raises a 409 when it is taken or none is left.
+    Raises a 409 if it is in use or none is left.
     """
     used: dict[str, str] = subnet.hidden.setdefault("used", {})
     if wanted is not None:
@@ -84,7 +84,7 @@ def _next(subnet: Thing, used: dict[str, str]) -> str | None:
 
 
 def free(store: Store, fixed_ips: Iterable[Body]) -> None:
-    """Give addresses back."""
+    """Release addresses."""
     for item in fixed_ips:
         subnet = store.table("network.subnets").get(item["subnet_id"])
         if subnet is not None:
@@ -92,7 +92,7 @@ def free(store: Store, fixed_ips: Iterable[Body]) -> None:
 
 
 def eui64(cidr: str, mac: str) -> str:
-    """Return the address that a host with this MAC makes for itself in a /64."""
+    """Return the address that a host with this MAC generates for itself in a /64."""
     octets = [int(part, 16) for part in mac.split(":")]
     octets[0] ^= 2
     suffix = int.from_bytes(bytes([*octets[:3], 0xFF, 0xFE, *octets[3:]]), "big")
@@ -100,7 +100,7 @@ def eui64(cidr: str, mac: str) -> str:
 
 
 def is_host(net: Network, address: Any) -> bool:
-    """Return whether an address is one that a host in the network may have."""
+    """Return whether a host in the network may have an address."""
     number = ipaddress.ip_address(address)
     if net.version == 4 and net.prefixlen < 31:
         return number in net and number not in (net.network_address, net.broadcast_address)
@@ -108,7 +108,7 @@ def is_host(net: Network, address: Any) -> bool:
 
 
 def contains(subnet: Thing, address: str) -> bool:
-    """Return whether an address lies in the subnet, where a host may have it."""
+    """Return whether an address is in the subnet and may belong to a host."""
     return is_host(ipaddress.ip_network(subnet.body["cidr"]), address)
 
 
@@ -119,7 +119,7 @@ def new_mac(store: Store) -> str:
 
 
 def assignment(port: Body, domain: str = "cloud.test.") -> list[Any]:
-    """`dns_assignment` of a port."""
+    """Return the `dns_assignment` of a port."""
     found = []
     for item in port["fixed_ips"]:
         address = item["ip_address"]

@@ -1,4 +1,4 @@
-"""Collections whose changes an agent carries out a little later; a status shows the progress."""
+"""Collections whose changes an agent applies later; a status shows the progress."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from hearth.devcloud.store import Thing
 
 
 class Pending(Rest):
-    """Such a collection; `busy` is the status and type of a refusal to change what is pending."""
+    """A collection whose objects are pending after changes; `busy` is the error for a second
+    change.
+    """
 
     standard = False
     busy: tuple[int, str] | None = None
@@ -25,7 +27,7 @@ class Pending(Rest):
         self.begin(call, thing)
 
     def steady(self, thing: Thing) -> None:
-        """Raises a refusal when the thing is being changed already."""
+        """Raise a refusal if the object is pending."""
         if self.busy is not None and thing.body["status"].startswith("PENDING"):
             status, type_ = self.busy
             kind = self.collection.type_name
@@ -33,13 +35,13 @@ class Pending(Rest):
 
     @staticmethod
     def begin(call: Call, thing: Thing) -> None:
-        """The agent will see to it."""
+        """Set an object to pending until the agent has applied the change."""
         thing.hidden["fails"] = call.effects.error
         call.cloud.store.later(call.effects.slow_s or 0, thing, "network.agent")
 
 
 def carried_out(cloud: Cloud, thing: Thing) -> None:
-    """The agent has done what was asked."""
+    """Finish a pending change, as the agent would."""
     if thing.body["status"] == "PENDING_DELETE":
         cloud.store.remove(thing)
         return

@@ -1,4 +1,4 @@
-"""What addresses, prefixes and lists of them look like; raises in Neutron's words."""
+"""Checks of addresses, prefixes and lists of them, with the messages of Neutron."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MAC = re.compile(r"^(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}$", re.IGNORECASE)
 
 
 def mac(value: Any) -> Any:
-    """Return a MAC address that a device may have."""
+    """Return a valid MAC address of a device."""
     if value is None:
         return None
     if not isinstance(value, str) or not _MAC.match(value) or not value.strip("0:-"):
@@ -28,7 +28,7 @@ def mac(value: Any) -> Any:
 
 
 def ip_version(value: Any) -> Any:
-    """4 or 6."""
+    """Return an IP version, 4 or 6."""
     return one_of(4, 6)(integer()(value))
 
 
@@ -51,17 +51,17 @@ def _network(value: Any, *, strict: bool, kind: str) -> str:
 
 
 def cidr(value: Any) -> str:
-    """Return a network with its length, without host bits."""
+    """Return a network with prefix length and without host bits."""
     return _network(value, strict=True, kind="CIDR")
 
 
 def prefix(value: Any) -> str:
-    """Return a network with its length; host bits are cut off."""
+    """Return a network with prefix length; host bits are cleared."""
     return _network(value, strict=False, kind="IP subnet")
 
 
 def fixed_ips(value: Any) -> Any:
-    """Addresses that are wanted, each by its subnet, by itself or by both."""
+    """Return requested addresses, each with a subnet, an address or both."""
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise ValueError(f"Invalid data format for fixed IP: '{value}'")
     known: dict[str, Check] = {"subnet_id": uuid, "ip_address": address}
@@ -72,7 +72,7 @@ def fixed_ips(value: Any) -> Any:
 
 
 def members(**checks: Check) -> Check:
-    """Return a check for an object with all of these members and no other."""
+    """Return a check for an object with exactly these members."""
 
     def check(value: Any) -> Any:
         if not isinstance(value, dict) or set(value) != set(checks):
@@ -85,7 +85,7 @@ def members(**checks: Check) -> Check:
 
 
 def distinct(check_item: Check, doubled: str) -> Check:
-    """Return a list without duplicates, which `doubled` names in errors; null means empty."""
+    """Return a list without duplicates; `doubled` names it in errors; null means empty."""
 
     def check(value: Any) -> Any:
         if not isinstance(value, list | None):

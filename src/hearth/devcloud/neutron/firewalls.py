@@ -100,7 +100,7 @@ FIREWALLS = Collection(
 
 
 def _applied(call: Call, policy_id: str | None) -> list[Thing]:
-    """Return the firewalls under a policy; raises a 409 while one is being changed."""
+    """Return the firewalls of a policy. Raises a 409 if one of them is pending."""
     if policy_id is None:
         return []
     found = call.cloud.store.where(FIREWALLS.table, firewall_policy_id=policy_id)
@@ -189,7 +189,7 @@ class _Policies(Rest):
 
 
 def link(store: Store, policy: Thing) -> None:
-    """Each rule knows its policy and its place there."""
+    """Store in each rule its policy and position."""
     ids = policy.body["firewall_rules"]
     for rule in store.all(RULES.table):
         if rule.id in ids:
@@ -223,7 +223,9 @@ class _Firewalls(Pending):
         thing.hidden["works"] = "ACTIVE" if thing.body["router_ids"] else "INACTIVE"
 
     def delete(self, call: Call) -> Reply:
-        """DELETE: 204; it is gone when the agent has taken it off the routers."""
+        """Handle DELETE of a firewall: 204; it is gone when the agent has removed it from the
+        routers.
+        """
         thing = self.find(call, call.ids[0])
         self.owned_by_caller(call, thing, "delete")
         thing.body["status"] = "PENDING_DELETE"

@@ -55,7 +55,7 @@ def _port(value: Any) -> Any:
 
 
 def _range(value: Any) -> str:
-    """Two ports with a colon between them."""
+    """Return a port range, two ports with a colon between them."""
     low, _, high = str(value).partition(":")
     for port in (low, high):
         if not port.isdigit() or not 1 <= int(port) <= 65535:
@@ -97,7 +97,7 @@ _SIDES = {
 
 
 def follow_port(cloud: Cloud, thing: Thing) -> None:
-    """The status catches up with the association."""
+    """Set the status of a floating IP according to its association."""
     status = "ACTIVE" if thing.body["port_id"] else "DOWN"
     if thing.body["status"] != status:
         thing.body["status"] = status
@@ -221,7 +221,7 @@ def _forwarding_view(thing: Thing) -> Body:
 
 
 def forward(call: Call) -> Reply:
-    """POST of a port forwarding."""
+    """Handle POST of a port forwarding."""
     floating = floating_ips.find(call, call.ids[0])
     floating_ips.owned_by_caller(call, floating, "create_floatingip_port_forwarding of")
     try:
@@ -240,7 +240,7 @@ def forward(call: Call) -> Reply:
 
 
 def _settle(call: Call, floating: Thing, values: Body, own: Thing | None) -> Thing:
-    """Fill in the ranges; gives the router that carries the traffic."""
+    """Fill in the port ranges; return the router that forwards the traffic."""
     store = call.cloud.store
     port = ports.find(call, values["internal_port_id"])
     wanted = values["internal_ip_address"]
@@ -271,7 +271,7 @@ def _span(forwarding: Body, side: str) -> range:
 
 
 def _check_ranges(store: Store, values: Body, own: Thing | None) -> None:
-    """Raises a 400 for ports, outside or inside, that are forwarded already."""
+    """Raise a 400 if an external or internal port is forwarded already."""
     inside = _span(values, "internal")
     if len(inside) not in (1, len(_span(values, "external"))):
         text_ = "internal and external ports must be N-N or 1-N."
@@ -294,19 +294,19 @@ def _forwarding(call: Call) -> Thing:
 
 
 def forwardings(call: Call) -> Reply:
-    """GET of the port forwardings of a floating IP."""
+    """Handle GET of the port forwardings of a floating IP."""
     floating = floating_ips.find(call, call.ids[0])
     found = call.cloud.store.where(FORWARDINGS.table, floatingip_id=floating.id)
     return Reply(200, {"port_forwardings": [_forwarding_view(thing) for thing in found]})
 
 
 def show_forwarding(call: Call) -> Reply:
-    """GET of one."""
+    """Handle GET of a port forwarding."""
     return Reply(200, {"port_forwarding": _forwarding_view(_forwarding(call))})
 
 
 def update_forwarding(call: Call) -> Reply:
-    """PUT of one."""
+    """Handle PUT of a port forwarding."""
     floating = floating_ips.find(call, call.ids[0])
     thing = _forwarding(call)
     try:
@@ -320,7 +320,7 @@ def update_forwarding(call: Call) -> Reply:
 
 
 def stop_forwarding(call: Call) -> Reply:
-    """DELETE of one."""
+    """Handle DELETE of a port forwarding."""
     floating = floating_ips.find(call, call.ids[0])
     store = call.cloud.store
     store.remove(_forwarding(call))

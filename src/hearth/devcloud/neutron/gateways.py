@@ -1,4 +1,4 @@
-"""Gateways to physical networks: of switches (L2 gateways), and of other devices."""
+"""Gateways to physical networks: L2 gateways of switches, and gateways of other devices."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class _NetworkGateways(Rest):
         return gateway, network, {"segmentation_type": kind, "segmentation_id": number}
 
     def connect(self, call: Call) -> Reply:
-        """PUT connect_network: a port of the gateway in the network."""
+        """Handle PUT connect_network: create a port of the gateway in the network."""
         gateway, network, segment = self._mapping(call)
         if any(segment.items() <= port.items() for port in gateway.body["ports"]):
             text_ = f"The specified mapping is already in use on network gateway '{gateway.id}'."
@@ -158,7 +158,7 @@ class _NetworkGateways(Rest):
         return Reply(200, {"connection_info": info})
 
     def disconnect(self, call: Call) -> Reply:
-        """PUT disconnect_network."""
+        """Handle PUT disconnect_network."""
         gateway, network, segment = self._mapping(call)
         store = call.cloud.store
         for entry in gateway.body["ports"]:

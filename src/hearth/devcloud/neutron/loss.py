@@ -1,4 +1,4 @@
-"""What goes along with an object that is gone without a call: its parts, and what it held."""
+"""What is removed together with a lost object: its parts and its allocations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PARTS = {
 
 
 def follow(cloud: Cloud, thing: Thing) -> None:
-    """Let go what belongs to a thing that has just gone."""
+    """Remove the parts and the allocations of an object that was removed."""
     store = cloud.store
     if thing.table in _PARTS:
         table, field = _PARTS[thing.table]

@@ -1,4 +1,4 @@
-"""Labels under which traffic is counted, and their rules. Nothing of either can be changed."""
+"""Metering labels and their rules; neither can be updated."""
 
 from __future__ import annotations
 

@@ -91,12 +91,12 @@ def _link(call: Call) -> list[Body]:
 
 
 def versions(call: Call) -> Reply:
-    """GET /: the one version."""
+    """Handle GET of the versions; there is one."""
     return Reply(200, {"versions": [{"id": "v2.0", "status": "CURRENT", "links": _link(call)}]})
 
 
 def resources(call: Call) -> Reply:
-    """GET /v2.0: the collections."""
+    """Handle GET /v2.0: the collections."""
     names = ("networks", "subnets", "ports", "routers", "floatingips", "security-groups")
     found = [
         {
@@ -110,12 +110,12 @@ def resources(call: Call) -> Reply:
 
 
 def extensions(call: Call) -> Reply:
-    """GET /v2.0/extensions."""
+    """Handle GET /v2.0/extensions."""
     return Reply(200, {"extensions": [_extension(alias) for alias in _ALIASES]})
 
 
 def extension(call: Call) -> Reply:
-    """GET of one extension."""
+    """Handle GET of one extension."""
     if call.ids[0] not in _ALIASES:
         text = f"Extension with alias {call.ids[0]} does not exist"
         raise Refusal(404, "HTTPNotFound", text)
@@ -123,12 +123,12 @@ def extension(call: Call) -> Reply:
 
 
 def agents(call: Call) -> Reply:
-    """GET /v2.0/agents: there are none."""
+    """Handle GET /v2.0/agents; the list is empty."""
     return Reply(200, {"agents": []})
 
 
 def zones(call: Call) -> Reply:
-    """GET /v2.0/availability_zones: there are none."""
+    """Handle GET /v2.0/availability_zones; the list is empty."""
     return Reply(200, {"availability_zones": []})
 
 

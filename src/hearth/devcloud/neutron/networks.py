@@ -1,4 +1,4 @@
-"""Networks."""
+"""Networks: collection, defaults and checks."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class _Networks(Rest):
 
     @staticmethod
     def _check_others(call: Call, thing: Thing, changes: Body) -> None:
-        """Raises a 409 when others need what the network is now: shared, or external."""
+        """Raise a 409 if others depend on the network's being shared or external."""
         ports = call.cloud.store.where("network.ports", network_id=thing.id)
         owners = {port.project_id for port in ports if port.project_id} - {thing.project_id}
         if thing.body["shared"] and changes.get("shared") is False and owners:

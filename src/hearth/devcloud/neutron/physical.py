@@ -1,4 +1,4 @@
-"""What carries a network: kinds of segments, their numbers, and who has which."""
+"""Provider networks: network types, segmentation ids and their allocation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def new_segment(
     implicit: bool = False,
     **more: Any,
 ) -> Thing:
-    """Return a segment of a network; raises what its kind does not allow, and what another has."""
+    """Return a new segment of a network. Raises for invalid or used values."""
     check(kind, place, number)
     store = cloud.store
     if kind == "flat" and _taken(store, kind, place, None):
@@ -57,7 +57,7 @@ def _taken(store: Store, kind: str, place: str | None, number: int | None) -> bo
 
 
 def _free(store: Store, kind: str, place: str | None) -> int:
-    """Return the next number of a kind that nobody has, round and round."""
+    """Return the next free segmentation id of a network type."""
     most = _NUMBERS[kind]
     for _ in range(most):
         number = (store.new_serial(f"{kind} {place or ''}") - 1) % most + 1
@@ -67,7 +67,7 @@ def _free(store: Store, kind: str, place: str | None) -> int:
 
 
 def check(kind: str, place: str | None, number: int | None) -> None:
-    """Raises a 400 for what does not go together."""
+    """Raise a 400 for fields of a provider network that exclude each other."""
     if kind not in KINDS:
         _refuse(f"network_type value '{kind}' not supported")
     if kind in ("local", *_TUNNELS) and place:

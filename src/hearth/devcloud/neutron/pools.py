@@ -1,4 +1,4 @@
-"""Subnet pools, address scopes, address groups and who shares what (RBAC)."""
+"""Subnet pools, address scopes, address groups and RBAC policies."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ _TABLES = {
 
 
 def allocate(cloud: Cloud, values: Body, wanted: addresses.Network | None) -> addresses.Network:
-    """What a new subnet gets of its pool: the wanted network, or the first that is free."""
+    """Return the network for a new subnet: the requested one, or the first free one of the pool."""
     pool = cloud.store.get(SUBNET_POOLS.table, values["subnetpool_id"])
     if pool is None:
         text_ = f"Subnet pool {values['subnetpool_id']} could not be found."
@@ -151,9 +151,9 @@ def _check_length(pool: Thing, length: int) -> None:
 
 
 def _check_quota(pool: Thing, lengths: list[int]) -> None:
-    """Raises when subnets of these lengths are more than the pool's quota.
+    """Raise an error if subnets of these lengths would exceed the pool's quota.
 
-    It counts addresses of IPv4, and /64 networks of IPv6.
+    The quota counts addresses of IPv4, and /64 networks of IPv6.
     """
     quota, whole = pool.body["default_quota"], 32 if pool.body["ip_version"] == 4 else 64
     if quota is not None and sum(2 ** max(whole - length, 0) for length in lengths) > quota:
@@ -193,7 +193,7 @@ class _SubnetPools(Rest):
         super().change(call, thing, self._checked(call, {**thing.body, **changes}, thing))
 
     def _checked(self, call: Call, pool: Body, own: Thing | None = None) -> Body:
-        """Return the pool with its lengths as they are shown; raises for what cannot be one."""
+        """Return the pool with its prefix lengths as shown. Raises for invalid ones."""
         if {net.version for net in _networks(pool)} != {pool["ip_version"]}:
             text_ = "Cannot mix IPv4 and IPv6 prefixes in a subnet pool."
             raise Refusal(400, "PrefixVersionMismatch", text_)
@@ -210,7 +210,7 @@ class _SubnetPools(Rest):
 
     @staticmethod
     def _check_scope(call: Call, pool: Body, own: Thing | None) -> None:
-        """Raises unless the pool's version is that of its scope, and its prefixes are new there."""
+        """Raise unless the pool has the IP version of its scope, and new prefixes."""
         scope = address_scopes.find(call, pool["address_scope_id"])
         if scope.body["ip_version"] != pool["ip_version"]:
             text_ = f"Illegal subnetpool association: {scope.id} is of another IP version."
@@ -285,7 +285,7 @@ class _RbacPolicies(Rest):
 
     @staticmethod
     def _unused(call: Call, thing: Thing) -> None:
-        """Raises a 409 while the other project has ports on the network it may use."""
+        """Raise a 409 if the other project has ports on the shared network."""
         store, target = call.cloud.store, thing.body["target_tenant"]
         ports = store.where("network.ports", network_id=thing.body["object_id"])
         if any(port.project_id == target != thing.project_id for port in ports):

@@ -1,4 +1,4 @@
-"""Ports."""
+"""Ports: creation, addresses, binding and removal."""
 
 from __future__ import annotations
 
@@ -108,8 +108,10 @@ def new_port(
     implicit: bool = False,
     seed: str | None = None,
 ) -> Thing:
-    """A port with its addresses; raises what the network does not allow. `seed` is the id of one
-    that is there from the start."""
+    """Return a port with its addresses. Raises for values that the network does not allow.
+
+    `seed` is the id of an initial port.
+    """
     store = cloud.store
     values = {**PORTS.for_create({"network_id": network.id}), **given}
     secure = values["port_security_enabled"]
@@ -160,14 +162,14 @@ def new_port(
 
 
 def _free_mac(cloud: Cloud, network_id: str, mac: str) -> None:
-    """Raises a 409 when a port of the network has the address."""
+    """Raise a 409 if a port of the network has the MAC address."""
     if cloud.store.where(_TABLE, network_id=network_id, mac_address=mac):
         text_ = f"Unable to complete operation for network {network_id}. MAC {mac} is in use."
         raise Refusal(409, "MacAddressInUse", text_)
 
 
 def bind(port: Thing) -> None:
-    """Status and binding follow from host, device and owner."""
+    """Set status and binding according to host, device and owner."""
     body = port.body
     owner = body["device_owner"]
     bound = bool(body["binding:host_id"]) or owner == "network:router_interface"
@@ -176,7 +178,7 @@ def bind(port: Thing) -> None:
 
 
 def _pairs(port: Body, mac: str) -> list[Body]:
-    """Return the allowed address pairs of a port; raises where they cannot be."""
+    """Return the allowed address pairs of a port. Raises for invalid ones."""
     pairs: list[Body] = port["allowed_address_pairs"]
     if pairs and not port["port_security_enabled"]:
         text_ = "Port Security must be enabled in order to have allowed address pairs on a port."
@@ -201,7 +203,7 @@ def _addresses(
     wanted: list[Body] | None,
     owner: str,
 ) -> list[Body]:
-    """Take addresses; gives all back when one cannot be had."""
+    """Allocate addresses; release all of them if one cannot be allocated."""
     subnets = cloud.store.where("network.subnets", network_id=network.id)
     taken: list[Body] = []
     try:
@@ -226,7 +228,7 @@ def _addresses(
 def _default_addresses(
     network: Thing, subnets: list[Thing], port_id: str, taken: list[Body]
 ) -> None:
-    """One address of each IP version, from the first subnet that has one left."""
+    """Return one address per IP version, each from the first subnet with a free one."""
     for version in (4, 6):
         choices = [
             s for s in subnets if s.body["ip_version"] == version and not addresses.is_slaac(s)
@@ -275,7 +277,7 @@ def _wanted_address(
 
 
 def remove_port(cloud: Cloud, port: Thing) -> None:
-    """Delete a port: its addresses are free, its floating IPs without a port."""
+    """Delete a port; release its addresses and its floating IPs."""
     store = cloud.store
     addresses.free(store, port.body["fixed_ips"])
     for floating in store.where("network.floatingips", port_id=port.id):
@@ -296,7 +298,7 @@ def remove_port(cloud: Cloud, port: Thing) -> None:
 
 
 def _trunk_details(cloud: Cloud, port: Thing) -> Body | None:
-    """What the parent port of a trunk shows of it; None for other ports."""
+    """Return the trunk details of a parent port; None for other ports."""
     for trunk in cloud.store.where("network.trunks", port_id=port.id):
         subs = [
             {**sub, "mac_address": cloud.store.table(_TABLE)[sub["port_id"]].body["mac_address"]}

@@ -69,7 +69,7 @@ class _Policies(Rest):
 
 
 def rule_types(call: Call) -> Reply:
-    """GET of the kinds of rules."""
+    """Handle GET of the rule types."""
     return Reply(200, {"rule_types": [{"type": kind} for kind in RULES]})
 
 
@@ -87,7 +87,7 @@ def _rule(call: Call, kind: str) -> Thing:
 
 
 def create(call: Call, kind: str) -> Reply:
-    """POST of a rule."""
+    """Handle POST of a rule."""
     collection, policy = RULES[kind], policies.find(call, call.ids[0])
     if not call.caller.is_admin:
         raise not_authorized(f"create_policy_{collection.singular}")
@@ -105,17 +105,17 @@ def create(call: Call, kind: str) -> Reply:
 
 
 def rules(call: Call, kind: str) -> Reply:
-    """GET of the rules of a kind."""
+    """Handle GET of the rules of a type."""
     return Reply(200, {RULES[kind].plural: [thing.body for thing in _mine(call, kind)]})
 
 
 def show(call: Call, kind: str) -> Reply:
-    """GET of one."""
+    """Handle GET of a rule."""
     return Reply(200, {RULES[kind].singular: _rule(call, kind).body})
 
 
 def update(call: Call, kind: str) -> Reply:
-    """PUT of one."""
+    """Handle PUT of a rule."""
     collection, thing = RULES[kind], _rule(call, kind)
     try:
         thing.body.update(collection.for_update(call.object(collection.singular)))
@@ -125,7 +125,7 @@ def update(call: Call, kind: str) -> Reply:
 
 
 def delete(call: Call, kind: str) -> Reply:
-    """DELETE of one."""
+    """Handle DELETE of a rule."""
     call.cloud.store.remove(_rule(call, kind))
     return Reply(204)
 

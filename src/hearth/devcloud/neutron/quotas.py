@@ -1,4 +1,4 @@
-"""How much a project may have."""
+"""The quotas of a project."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def limits(cloud: Cloud, project_id: str) -> dict[str, int]:
 
 
 def used(cloud: Cloud, project_id: str, name: str) -> int:
-    """Return how many a project has."""
+    """Return the number of objects of a project."""
     table = _TABLES.get(name)
     if table is None:
         return 0
@@ -49,7 +49,7 @@ def used(cloud: Cloud, project_id: str, name: str) -> int:
 
 
 def check(cloud: Cloud, project_id: str, name: str, table: str, count: int = 1) -> None:
-    """Raises a 409 when `count` more would be too many."""
+    """Raise a 409 if `count` more objects would exceed the quota."""
     limit = limits(cloud, project_id)[name]
     if limit >= 0 and used(cloud, project_id, name) + count > limit:
         raise Refusal(409, "OverQuota", f"Quota exceeded for resources: ['{name}'].")
@@ -66,18 +66,18 @@ def _may_set(call: Call) -> None:
 
 
 def show(call: Call) -> Reply:
-    """GET /v2.0/quotas/{project}."""
+    """Handle GET /v2.0/quotas/{project}."""
     _may_see(call)
     return Reply(200, {"quota": limits(call.cloud, call.ids[0])})
 
 
 def default(call: Call) -> Reply:
-    """GET /v2.0/quotas/{project}/default."""
+    """Handle GET /v2.0/quotas/{project}/default."""
     return Reply(200, {"quota": dict(DEFAULTS)})
 
 
 def details(call: Call) -> Reply:
-    """GET /v2.0/quotas/{project}/details.json."""
+    """Handle GET /v2.0/quotas/{project}/details.json."""
     _may_see(call)
     shown: Body = {
         name: {"limit": limit, "used": used(call.cloud, call.ids[0], name), "reserved": 0}
@@ -87,7 +87,7 @@ def details(call: Call) -> Reply:
 
 
 def update(call: Call) -> Reply:
-    """PUT: not below what is used, unless forced."""
+    """Handle PUT of quotas: not below the usage, unless forced."""
     _may_set(call)
     project_id = call.ids[0]
     given = dict(call.object("quota"))
@@ -109,7 +109,7 @@ def update(call: Call) -> Reply:
 
 
 def reset(call: Call) -> Reply:
-    """DELETE: back to the defaults."""
+    """Handle DELETE of quotas, which restores the defaults."""
     _may_set(call)
     own = call.cloud.store.get(_QUOTAS, call.ids[0])
     if own is None:

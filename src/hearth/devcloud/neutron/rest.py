@@ -14,29 +14,29 @@ _OWNER = ("project_id", "tenant_id")
 
 
 def refusal(call: Call, fault: Refusal) -> Reply:
-    """Return an error as Neutron words it."""
+    """Return an error in the format of Neutron."""
     type_ = "HTTPBadRequest" if fault.type == "NotJSON" else fault.type or "HTTPBadRequest"
     error = {"type": type_, "message": fault.message, "detail": ""}
     return Reply(fault.status, {"NeutronError": error}, dict(fault.headers))
 
 
 def bad_request(message: str) -> Refusal:
-    """400 as the services behind the API give it."""
+    """Return an error 400 in the format of service plug-ins."""
     return Refusal(400, "BadRequest", message)
 
 
 def bad_input(message: str) -> Refusal:
-    """400 for a value that cannot be."""
+    """Return an error 400 for an invalid value."""
     return Refusal(400, "InvalidInput", f"Invalid input for operation: {message}")
 
 
 def not_authorized(what: str) -> Refusal:
-    """403."""
+    """Return an error 403."""
     return Refusal(403, "PolicyNotAuthorized", f"rule:{what} is disallowed by policy")
 
 
 def explain(error: Invalid, collection: Collection, *, creating: bool) -> Refusal:
-    """What the declaration refused, in Neutron's words."""
+    """Return the refusal for a body that violates the declaration, with Neutron's message."""
     names = ", ".join(error.names)
     match error.fault:
         case Fault.UNKNOWN:
@@ -60,7 +60,7 @@ def explain(error: Invalid, collection: Collection, *, creating: bool) -> Refusa
 
 
 def touch(cloud: Cloud, thing: Thing) -> None:
-    """The thing has changed: new revision, new time."""
+    """Record a change of an object: new revision, new time."""
     thing.body["updated_at"] = stamp_z(cloud.store.time)
     thing.body["revision_number"] = thing.body.get("revision_number", 0) + 1
     cloud.store.changed = True
@@ -78,7 +78,7 @@ def owned(project_id: str | None) -> Body:
 
 
 def _tags_in(given: Body) -> list[str] | None:
-    """Take the tags out of a body; raises a 400 for what is no list of strings."""
+    """Remove the tags from a body and return them. Raises a 400 for anything but a text list."""
     tags = given.pop("tags", None)
     if tags is None:
         return None
@@ -88,21 +88,21 @@ def _tags_in(given: Body) -> list[str] | None:
 
 
 def known_policy(call: Call, values: Body) -> None:
-    """Raises a 404 for a QoS policy that is not there."""
+    """Raise a 404 for an unknown QoS policy."""
     policy_id = values.get("qos_policy_id")
     if policy_id is not None and call.cloud.store.get("network.policies", policy_id) is None:
         raise Refusal(404, "QosPolicyNotFound", f"QoS policy {policy_id} could not be found.")
 
 
 def shared_with(call: Call, thing: Thing) -> bool:
-    """Return whether an RBAC policy lets the caller's project see a thing."""
+    """Return whether an RBAC policy lets the caller's project see an object."""
     targets = (call.caller.project_id, "*")
     policies = call.cloud.store.where("network.rbac_policies", object_id=thing.id)
     return any(policy.body["target_tenant"] in targets for policy in policies)
 
 
 class Rest:
-    """One collection. Subclasses override the methods that differ."""
+    """A collection. Subclasses override the methods that differ."""
 
     admin_fields: frozenset[str] = frozenset()
     revision = 0
@@ -114,7 +114,7 @@ class Rest:
 
     @property
     def routes(self) -> list[Route]:
-        """Its five routes and those of tags."""
+        """The five routes of the collection, and those of its tags."""
         path = self.collection.path
         return [
             ("POST", path, self.create),
@@ -131,7 +131,7 @@ class Rest:
         ]
 
     def make(self, call: Call, project_id: str, values: Body) -> Thing:
-        """Return a new thing from checked values."""
+        """Return a new object from checked values."""
         body = {"id": call.cloud.store.new_id(), **values, **owned(project_id)}
         if self.standard:
             body |= stamped(call.cloud, self.revision)
@@ -142,14 +142,14 @@ class Rest:
         thing.body.update(changes)
 
     def gone(self, call: Call, thing: Thing) -> None:
-        """Refuse a deletion, or take along what hangs on the thing."""
+        """Refuse a delete, or remove what belongs to the object."""
 
     def visible(self, call: Call, thing: Thing) -> bool:
-        """Return whether a caller who is neither admin nor owner may see it."""
+        """Return whether a caller who is neither administrator nor owner may see an object."""
         return bool(thing.body.get("shared")) or shared_with(call, thing)
 
     def view(self, call: Call, thing: Thing, *, created: bool = False) -> Body:
-        """What is shown to this caller."""
+        """Return an object as the API shows it to this caller."""
         view = dict(thing.body)
         if not call.caller.is_admin:
             for name in self.admin_fields:
@@ -157,10 +157,10 @@ class Rest:
         return view
 
     def ready(self, call: Call) -> None:
-        """What must be there before the collection is used."""
+        """Create what must exist before the collection is used."""
 
     def find(self, call: Call, thing_id: str) -> Thing:
-        """Return the thing, if the caller may see it; raises a 404."""
+        """Return an object that the caller may see. Raises a 404."""
         thing = call.cloud.store.get(self.collection.table, thing_id)
         if thing is None or not self._sees(call, thing):
             kind = self.collection.type_name
@@ -173,13 +173,13 @@ class Rest:
         return caller.is_admin or thing.project_id == caller.project_id or self.visible(call, thing)
 
     def owned_by_caller(self, call: Call, thing: Thing, verb: str) -> None:
-        """Raises a 403 unless the caller may change the thing."""
+        """Raise a 403 unless the caller may change the object."""
         foreign = self.admin_only or thing.project_id != call.caller.project_id
         if foreign and not call.caller.is_admin:
             raise not_authorized(f"{verb}_{self.collection.singular}")
 
     def create(self, call: Call) -> Reply:
-        """POST of one, or of many under the plural key: 201."""
+        """Handle POST of one object, or of many under the plural key: 201."""
         self.ready(call)
         body = call.json()
         kind = self.collection
@@ -203,7 +203,7 @@ class Rest:
         return Reply(201, {self.collection.plural_key: views})
 
     def create_one(self, call: Call, given: Body) -> Thing:
-        """Check one body and make the thing."""
+        """Check a body and create the object."""
         caller = call.caller
         if self.admin_only and not caller.is_admin:
             raise not_authorized(f"create_{self.collection.singular}")
@@ -232,7 +232,7 @@ class Rest:
         return thing
 
     def index(self, call: Call) -> Reply:
-        """GET of the collection with filters, order, page and chosen fields."""
+        """Handle GET of the collection with filters, order, page and selected fields."""
         self.ready(call)
         store = call.cloud.store
         things = self.matching(call, list(store.all(self.collection.table)))
@@ -251,11 +251,11 @@ class Rest:
         return Reply(200, body)
 
     def matching(self, call: Call, things: list[Thing]) -> list[Thing]:
-        """Those that the query's filters let through."""
+        """Return the objects that match the filters of the query."""
         return filtered(things, call.query, CONTROLS)
 
     def show(self, call: Call) -> Reply:
-        """GET of one."""
+        """Handle GET of an object."""
         self.ready(call)
         view = self.view(call, self.find(call, call.ids[0]))
         if fields := call.query.get("fields"):
@@ -263,7 +263,7 @@ class Rest:
         return Reply(200, {self.collection.singular: view})
 
     def update(self, call: Call) -> Reply:
-        """PUT."""
+        """Handle PUT of an object."""
         kind = self.collection
         thing = self.find(call, call.ids[0])
         self.owned_by_caller(call, thing, "update")
@@ -293,7 +293,7 @@ class Rest:
             raise Refusal(412, "RevisionNumberConstraintFailed", text)
 
     def delete(self, call: Call) -> Reply:
-        """DELETE: 204."""
+        """Handle DELETE of an object: 204."""
         thing = self.find(call, call.ids[0])
         self.owned_by_caller(call, thing, "delete")
         self._check_revision(call, thing)
@@ -302,11 +302,11 @@ class Rest:
         return Reply(204)
 
     def tags(self, call: Call) -> Reply:
-        """GET of the tags."""
+        """Handle GET of the tags."""
         return Reply(200, {"tags": self.find(call, call.ids[0]).body.get("tags", [])})
 
     def set_tags(self, call: Call) -> Reply:
-        """PUT of all tags at once."""
+        """Handle PUT of all tags at once."""
         thing = self._to_tag(call)
         body = call.json()
         tags = body.get("tags") if isinstance(body, dict) else None
@@ -315,24 +315,24 @@ class Rest:
         return self._tagged(call, thing, list(dict.fromkeys(tags)))
 
     def clear_tags(self, call: Call) -> Reply:
-        """DELETE of all tags."""
+        """Handle DELETE of all tags."""
         self._tagged(call, self._to_tag(call), [])
         return Reply(204)
 
     def tag(self, call: Call) -> Reply:
-        """GET of one tag: 204 or 404."""
+        """Handle GET of one tag: 204 or 404."""
         if call.ids[1] not in self.find(call, call.ids[0]).body.get("tags", []):
             raise Refusal(404, "TagNotFound", f"Tag {call.ids[1]} could not be found.")
         return Reply(204)
 
     def add_tag(self, call: Call) -> Reply:
-        """PUT of one tag: 201."""
+        """Handle PUT of one tag: 201."""
         thing = self._to_tag(call)
         self._tagged(call, thing, list(dict.fromkeys([*thing.body["tags"], call.ids[1]])))
         return Reply(201)
 
     def remove_tag(self, call: Call) -> Reply:
-        """DELETE of one tag: 204."""
+        """Handle DELETE of one tag: 204."""
         thing = self._to_tag(call)
         if call.ids[1] not in thing.body["tags"]:
             raise Refusal(404, "TagNotFound", f"Tag {call.ids[1]} could not be found.")

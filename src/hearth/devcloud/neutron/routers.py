@@ -68,12 +68,12 @@ ROUTERS = Collection(
 
 
 def interfaces(store: Store, router_id: str) -> list[Thing]:
-    """Return the ports by which a router is in subnets."""
+    """Return the ports that connect a router to subnets."""
     return store.where("network.ports", device_id=router_id, device_owner=_INTERFACE)
 
 
 def router_between(store: Store, subnet_id: str, external_id: str) -> Thing | None:
-    """Return the router of a subnet that has its gateway on an external network."""
+    """Return the router of a subnet whose gateway is on an external network."""
     for port in store.where("network.ports", device_owner=_INTERFACE):
         if any(item["subnet_id"] == subnet_id for item in port.body["fixed_ips"]):
             router = store.get("network.routers", port.body["device_id"])
@@ -84,7 +84,7 @@ def router_between(store: Store, subnet_id: str, external_id: str) -> Thing | No
 
 
 def _new_router(cloud: Cloud, router_id: str, project_id: str, values: Body) -> Thing:
-    """Return a router of checked values, without a gateway."""
+    """Return a router with checked values, without a gateway."""
     body = {
         "id": router_id,
         "name": values["name"],
@@ -136,8 +136,10 @@ def _plug(cloud: Cloud, router: Thing, subnet: Thing, seed: str | None = None) -
 def seeded_router(
     cloud: Cloud, name: str, external: Thing, subnet: Thing, ids: tuple[str, str, str]
 ) -> None:
-    """A router between a subnet and an external network that is there from the start, in the
-    subnet's project; `ids` are its own, its gateway's and its interface's."""
+    """Create an initial router between a subnet and an external network, in the subnet's project.
+
+    `ids` are those of the router, its gateway and its interface.
+    """
     own, gateway, interface = ids
     values = ROUTERS.for_create({"name": name})
     router = _new_router(cloud, own, subnet.project_id or "", values)
@@ -217,11 +219,11 @@ class _Routers(Rest):
                 raise Refusal(400, "InvalidRoutes", text_)
 
     def add_routes(self, call: Call) -> Reply:
-        """PUT add_extraroutes: those that are there already stay."""
+        """Handle PUT add_extraroutes; existing routes are ignored."""
         return self._routes(call, lambda now, more: [*now, *(r for r in more if r not in now)])
 
     def remove_routes(self, call: Call) -> Reply:
-        """PUT remove_extraroutes: those that are not there are no error."""
+        """Handle PUT remove_extraroutes; missing routes are ignored."""
         return self._routes(call, lambda now, less: [r for r in now if r not in less])
 
     def _routes(self, call: Call, join: Callable[[list[Body], list[Body]], list[Body]]) -> Reply:
@@ -250,7 +252,7 @@ class _Routers(Rest):
         self._clear_gateway(call, thing)
 
     def add_interface(self, call: Call) -> Reply:
-        """PUT add_router_interface: by subnet or by port."""
+        """Handle PUT add_router_interface, with a subnet or a port."""
         router = self.find(call, call.ids[0])
         self.owned_by_caller(call, router, "add_router_interface to")
         given = call.json()
@@ -280,7 +282,7 @@ class _Routers(Rest):
 
     @staticmethod
     def _check_new(store: Store, router: Thing, new: list[Thing]) -> None:
-        """Raises a 400 unless the router can have these subnets besides its others."""
+        """Raise a 400 unless these subnets are compatible with the router's other subnets."""
         if [subnet.body["ip_version"] for subnet in new].count(4) > 1:
             raise bad_request("Bad router request: Cannot have multiple IPv4 subnets on one port.")
         for port in store.where("network.ports", device_id=router.id):
@@ -295,7 +297,7 @@ class _Routers(Rest):
                         raise bad_request(f"Bad router request: {text_}")
 
     def remove_interface(self, call: Call) -> Reply:
-        """PUT remove_router_interface: by subnet, by port or by both."""
+        """Handle PUT remove_router_interface, with a subnet, a port or both."""
         router = self.find(call, call.ids[0])
         self.owned_by_caller(call, router, "remove_router_interface from")
         given = call.json()
@@ -338,7 +340,7 @@ class _Routers(Rest):
 
     @staticmethod
     def _check_used(store: Store, router: Thing, subnet_ids: set[str]) -> None:
-        """Raises a 409 when a route or a VPN service needs one of the subnets."""
+        """Raise a 409 if a route or a VPN service needs one of the subnets."""
         for subnet_id in subnet_ids:
             same = {"router_id": router.id, "subnet_id": subnet_id}
             if store.where("network.vpnservices", **same):

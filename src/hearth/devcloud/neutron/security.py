@@ -133,7 +133,7 @@ RULES = Collection(
 
 
 def default_group(cloud: Cloud, project_id: str) -> Thing:
-    """Return the group `default` of a project, made on first use."""
+    """Return the group `default` of a project; it is created on first use."""
     found = cloud.store.where(_GROUPS, name="default", project_id=project_id)
     if found:
         return found[0]
@@ -240,14 +240,14 @@ class _Rules(Rest):
 
 
 def _number(rule: Body) -> int | None:
-    """Return the number of a rule's protocol; ICMP is another one in IPv6."""
+    """Return the number of a rule's protocol; for IPv6, ICMP has another number."""
     name = rule["protocol"]
     number = int(name) if name and name.isdigit() else _PROTOCOLS[name or "any"]
     return _PROTOCOLS["icmpv6"] if number == 1 and rule["ethertype"] == "IPv6" else number
 
 
 def _selects(rule: Body) -> Body:
-    """What packets a rule is about: the same in all of its spellings."""
+    """Return a rule in normalized form, equal for rules that match the same packets."""
     prefix = rule["remote_ip_prefix"]
     if prefix in ("0.0.0.0/0", "::/0"):
         prefix = None
@@ -260,7 +260,7 @@ def _selects(rule: Body) -> Body:
 
 
 def _check_protocol(rule: Body) -> None:
-    """Raises a 400 where protocol, ethertype and ports do not go together."""
+    """Raise a 400 if protocol, ethertype and ports do not fit together."""
     number, low, high = _number(rule), rule["port_range_min"], rule["port_range_max"]
     if number in _IPV6_ONLY and rule["ethertype"] == "IPv4":
         text = f"Invalid ethertype IPv4 for protocol {rule['protocol']}."
@@ -293,7 +293,7 @@ def _check_icmp(type_: int | None, code: int | None) -> None:
 
 
 def _check_remote(call: Call, rule: Body) -> None:
-    """Raises unless there is at most one remote side, known and of the rule's ethertype."""
+    """Raise an error unless there is at most one valid remote side with the rule's ethertype."""
     prefix, group_id = rule["remote_ip_prefix"], rule["remote_group_id"]
     if prefix and group_id:
         text = "Only remote_ip_prefix or remote_group_id may be provided."

@@ -1,4 +1,4 @@
-"""Segments: the physical pieces of networks. Each network has one, which it is made with."""
+"""Segments of networks; each network is created with one."""
 
 from __future__ import annotations
 

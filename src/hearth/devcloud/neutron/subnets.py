@@ -1,4 +1,4 @@
-"""Subnets."""
+"""Subnets: creation, checks and segments."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ SUBNETS = Collection(
 def new_subnet(
     cloud: Cloud, subnet_id: str, network: Thing, given: Body, *, seed: bool = False
 ) -> Thing:
-    """Return a subnet of checked values; raises what the addresses do not allow."""
+    """Return a subnet with checked values. Raises for invalid addresses."""
     values = {**SUBNETS.for_create({"network_id": network.id, "ip_version": 4}), **given}
     net = _network_of(cloud, network, values)
     if network.body["mtu"] < _MTU_MIN[net.version]:
@@ -116,7 +116,7 @@ def new_subnet(
 
 
 def _put_on(cloud: Cloud, network: Thing, body: Body, segment_id: Any) -> None:
-    """Give a subnet its segment; a network whose subnets have one is not one broadcast domain."""
+    """Set the segment of a subnet; subnets of a network all have one, or none."""
     if segment_id in (None, body.get("segment_id")):
         return
     if "segment_id" in body:
@@ -181,7 +181,7 @@ class _Subnets(Rest):
 
     @staticmethod
     def _free_gateway(call: Call, subnet: Thing) -> None:
-        """Raises a 409 while a router has the subnet's gateway address."""
+        """Raise a 409 if a router has the subnet's gateway address."""
         gateway = subnet.body["gateway_ip"]
         user = subnet.hidden.get("used", {}).get(gateway)
         port = call.cloud.store.get("network.ports", user)
@@ -212,7 +212,7 @@ class _Subnets(Rest):
 
 
 def _spread(call: Call, subnet: Thing) -> None:
-    """Ports that are there already get an address in a new SLAAC subnet."""
+    """Give existing ports an address in a new SLAAC subnet."""
     network_id = subnet.body["network_id"]
     for port in call.cloud.store.where("network.ports", network_id=network_id):
         if not port.body["device_owner"].startswith("network:router"):

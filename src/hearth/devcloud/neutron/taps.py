@@ -1,4 +1,4 @@
-"""Taps: services that get copies of traffic, and flows that are copied."""
+"""Traffic mirroring: services that receive copies, and flows that are copied."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _VLANS = re.compile(r"^\d+(-\d+)?(,\d+(-\d+)?)*$")
 
 
 def _vlans(value: Any) -> str:
-    """Numbers and ranges of VLANs."""
+    """Return VLAN numbers and ranges."""
     if not _VLANS.match(str(value)):
         raise ValueError(f"'{value}' is no list of VLANs")
     return str(value)
@@ -60,7 +60,7 @@ class _Services(_Taps):
 
     @staticmethod
     def port_of_caller(call: Call, port: Thing) -> None:
-        """Raises a 403 for a port of another project."""
+        """Raise a 403 for a port of another project."""
         if not call.caller.is_admin and port.project_id != call.caller.project_id:
             raise Refusal(403, "PortDoesNotBelongToTenant", "The port belongs to another project.")
 

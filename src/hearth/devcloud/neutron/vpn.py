@@ -42,14 +42,14 @@ def _known(given: Any, usual: Body) -> Body:
 
 
 def _lifetime(given: Any) -> Body:
-    """Return how long a key lives."""
+    """Return the lifetime of a key."""
     value = _known(given or {}, {"units": "seconds", "value": 3600})
     one_of("seconds", "kilobytes")(value["units"])
     return {**value, "value": integer(60)(value["value"])}
 
 
 def _dpd(given: Any) -> Body:
-    """What happens when the peer is silent."""
+    """Return the settings for dead peer detection."""
     value = _known(given or {}, {"action": "hold", "interval": 30, "timeout": 120})
     _DPD_ACTIONS(value["action"])
     return {**value, **{name: integer(1)(value[name]) for name in ("interval", "timeout")}}

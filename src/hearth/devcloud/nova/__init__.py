@@ -1,4 +1,4 @@
-"""Compute: servers and what they are made of."""
+"""The compute service: servers, flavors, key pairs and more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`POST /servers/{id}/action`: one verb as the only key of the body."""
+"""`POST /servers/{id}/action`: the only key of the body is the action."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hearth.devcloud.store import Thing
 
 @dataclass(frozen=True)
 class Task:
-    """A verb that only moves the server from one state to another."""
+    """An action that only moves the server from one state to another."""
 
     allowed: frozenset[str]
     task_state: str
@@ -54,7 +54,7 @@ def _allow(server: Thing, verb: str, allowed: frozenset[str]) -> None:
 
 
 def _begin(call: Call, server: Thing, task_state: str, target: str) -> None:
-    """Start a task; its end is on the agenda."""
+    """Start a task; the agenda contains its end."""
     server.hidden["target"] = target
     server.hidden["task_fails"] = call.effects.error
     life.set_state(call.cloud, server, server.body["vm_state"], task_state)
@@ -62,7 +62,7 @@ def _begin(call: Call, server: Thing, task_state: str, target: str) -> None:
 
 
 def act(call: Call) -> Reply:
-    """Find the verb and do it."""
+    """Carry out the action that the body names."""
     server, body = find(call), call.json()
     if not isinstance(body, dict) or len(body) != 1:
         raise bad("There must be exactly one action")
@@ -222,7 +222,7 @@ def _console(call: Call, server: Thing, given: Body) -> Reply:
 
 
 def remote_console(call: Call) -> Reply:
-    """POST remote-consoles."""
+    """Handle POST remote-consoles."""
     server, given = find(call), call.object("remote_console")
     if call.version < (2, 6):
         raise Refusal(404, message="The resource could not be found.")

@@ -27,13 +27,13 @@ def _ports(call: Call, server: Thing) -> list[Thing]:
 
 
 def interfaces(call: Call) -> Reply:
-    """GET of the interfaces."""
+    """Handle GET of the interfaces."""
     found = [_interface(call, port) for port in _ports(call, find(call))]
     return Reply(200, {"interfaceAttachments": found})
 
 
 def interface(call: Call) -> Reply:
-    """GET of one."""
+    """Handle GET of an interface."""
     for port in _ports(call, find(call)):
         if port.id == call.ids[1]:
             return Reply(200, {"interfaceAttachment": _interface(call, port)})
@@ -47,7 +47,7 @@ def _settled(server: Thing) -> None:
 
 
 def plug(call: Call) -> Reply:
-    """POST: by port, or by network."""
+    """Handle POST of an interface: for a port or a network."""
     server, given = find(call), call.object("interfaceAttachment")
     if set(given) - {"net_id", "port_id", "fixed_ips", "tag"}:
         raise bad("Additional properties are not allowed")
@@ -84,7 +84,7 @@ def plug(call: Call) -> Reply:
 
 
 def unplug(call: Call) -> Reply:
-    """DELETE: 202, whether or not the port is there."""
+    """Handle DELETE of an interface: 202, even if the port does not exist."""
     server = find(call)
     _settled(server)
     life.unplug(call.cloud, server, call.ids[1])
@@ -110,7 +110,7 @@ def _attachment(call: Call, server: Thing, item: Body) -> Body:
 
 
 def volumes(call: Call) -> Reply:
-    """GET of the attached volumes."""
+    """Handle GET of the attached volumes."""
     server = find(call)
     found = [_attachment(call, server, item) for item in server.hidden["volumes"]]
     return Reply(200, {"volumeAttachments": found})
@@ -125,14 +125,14 @@ def _item(server: Thing, volume_id: str) -> Body:
 
 
 def volume(call: Call) -> Reply:
-    """GET of one."""
+    """Handle GET of an attached volume."""
     server = find(call)
     shown = _attachment(call, server, _item(server, call.ids[1]))
     return Reply(200, {"volumeAttachment": shown})
 
 
 def attach(call: Call) -> Reply:
-    """POST of a volume that is available."""
+    """Handle POST of an available volume, which attaches it."""
     server, given = find(call), call.object("volumeAttachment")
     if set(given) - {"volumeId", "device", "tag", "delete_on_termination"}:
         raise bad("Additional properties are not allowed")
@@ -151,7 +151,7 @@ def attach(call: Call) -> Reply:
 
 
 def update_attachment(call: Call) -> Reply:
-    """PUT of delete_on_termination."""
+    """Handle PUT of delete_on_termination."""
     server, given = find(call), call.object("volumeAttachment")
     item = _item(server, call.ids[1])
     if "delete_on_termination" in given:
@@ -160,7 +160,7 @@ def update_attachment(call: Call) -> Reply:
 
 
 def detach(call: Call) -> Reply:
-    """DELETE: 202."""
+    """Handle DELETE of an attached volume: 202."""
     server = find(call)
     item = _item(server, call.ids[1])
     if item["boot"]:

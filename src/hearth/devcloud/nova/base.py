@@ -1,4 +1,4 @@
-"""What all of Nova has in common: microversions, errors, links."""
+"""What the whole service has in common: microversions, errors, links."""
 
 from __future__ import annotations
 
@@ -21,40 +21,40 @@ _JSON = "application/json; charset=UTF-8"
 
 
 def refusal(call: Call, fault: Refusal) -> Reply:
-    """Return an error as Nova words it."""
+    """Return an error in the format of Nova."""
     kind = _KINDS.get(fault.status, "computeFault")
     body = {kind: {"code": fault.status, "message": fault.message or kind}}
     return Reply(fault.status, body, {"Content-Type": _JSON, **fault.headers})
 
 
 def bad(message: str) -> Refusal:
-    """400."""
+    """Return an error 400."""
     return Refusal(400, message=message)
 
 
 def missing(kind: str, name: str) -> Refusal:
-    """404."""
+    """Return an error 404."""
     return Refusal(404, message=f"{kind} {name} could not be found.")
 
 
 def conflict(message: str) -> Refusal:
-    """409."""
+    """Return an error 409."""
     return Refusal(409, message=message)
 
 
 def forbidden(message: str = "Policy doesn't allow this to be performed.") -> Refusal:
-    """403."""
+    """Return an error 403."""
     return Refusal(403, message=message)
 
 
 def admin_only(call: Call) -> None:
-    """Raises a 403 unless the caller has the role admin."""
+    """Raise a 403 unless the caller has the role admin."""
     if not call.caller.is_admin:
         raise forbidden()
 
 
 def prepare(call: Call) -> None:
-    """Read the microversion; raises a 400 or 406 for one we do not speak."""
+    """Read the microversion. Raises a 400 or 406 for an unsupported one."""
     call.version = OLDEST
     text = call.headers.get("X-OpenStack-Nova-API-Version")
     for item in (call.headers.get("OpenStack-API-Version") or "").split(","):
@@ -76,7 +76,7 @@ def prepare(call: Call) -> None:
 
 
 def finish(call: Call, reply: Reply) -> None:
-    """Say which microversion answered."""
+    """Add the microversion to the headers of a reply."""
     if call.version == (0, 0) or len(call.segments) < 1:
         return
     text = f"{call.version[0]}.{call.version[1]}"
@@ -88,7 +88,7 @@ def finish(call: Call, reply: Reply) -> None:
 
 
 def links(call: Call, kind: str, thing_id: str) -> list[Body]:
-    """Return the links of a thing."""
+    """Return the links of an object."""
     return [
         {"rel": "self", "href": f"{call.base}/compute/v2.1/{kind}/{thing_id}"},
         bookmark(call, kind, thing_id),
@@ -96,12 +96,12 @@ def links(call: Call, kind: str, thing_id: str) -> list[Body]:
 
 
 def bookmark(call: Call, kind: str, thing_id: str) -> Body:
-    """Return the link of a thing that has no version."""
+    """Return the link of an object, without the version."""
     return {"rel": "bookmark", "href": f"{call.base}/compute/{kind}/{thing_id}"}
 
 
 def versions(call: Call) -> Reply:
-    """GET /: both versions."""
+    """Handle GET of the versions."""
     newest = f"{NEWEST[0]}.{NEWEST[1]}"
     return Reply(
         200,
@@ -126,7 +126,7 @@ def _version(call: Call, id_: str, status: str, newest: str, oldest: str, path: 
 
 
 def version(call: Call) -> Reply:
-    """GET /v2.1."""
+    """Handle GET /v2.1."""
     body = _version(call, "v2.1", "CURRENT", f"{NEWEST[0]}.{NEWEST[1]}", "2.1", "v2.1")
     body["links"].append(
         {"rel": "describedby", "type": "text/html", "href": "http://docs.openstack.org/"}

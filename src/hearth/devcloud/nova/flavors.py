@@ -1,4 +1,4 @@
-"""Flavors, their extra specs and who may use them."""
+"""Flavors, their extra specs and the access to them."""
 
 from __future__ import annotations
 
@@ -98,22 +98,22 @@ def _page(call: Call, *, detail: bool) -> Reply:
 
 
 def brief(call: Call) -> Reply:
-    """GET /flavors."""
+    """Handle GET /flavors."""
     return _page(call, detail=False)
 
 
 def detail(call: Call) -> Reply:
-    """GET /flavors/detail."""
+    """Handle GET /flavors/detail."""
     return _page(call, detail=True)
 
 
 def show(call: Call) -> Reply:
-    """GET of one."""
+    """Handle GET of a flavor."""
     return Reply(200, {"flavor": _view(call, _find(call))})
 
 
 def create(call: Call) -> Reply:
-    """POST, by an admin."""
+    """Handle POST of a flavor, for administrators."""
     admin_only(call)
     given = call.object("flavor")
     try:
@@ -131,7 +131,7 @@ def create(call: Call) -> Reply:
 
 
 def update(call: Call) -> Reply:
-    """PUT of the description, by an admin."""
+    """Handle PUT of a flavor's description, for administrators."""
     admin_only(call)
     thing = _find(call)
     thing.body["description"] = call.object("flavor").get("description")
@@ -139,19 +139,19 @@ def update(call: Call) -> Reply:
 
 
 def delete(call: Call) -> Reply:
-    """DELETE: 202."""
+    """Handle DELETE of a flavor: 202."""
     admin_only(call)
     call.cloud.store.remove(_find(call))
     return Reply(202)
 
 
 def specs(call: Call) -> Reply:
-    """GET of the extra specs."""
+    """Handle GET of the extra specs."""
     return Reply(200, {"extra_specs": _find(call).body["extra_specs"]})
 
 
 def set_specs(call: Call) -> Reply:
-    """POST of more extra specs."""
+    """Handle POST of more extra specs."""
     admin_only(call)
     thing, given = _find(call), call.object("extra_specs")
     thing.body["extra_specs"] = {**thing.body["extra_specs"], **given}
@@ -159,7 +159,7 @@ def set_specs(call: Call) -> Reply:
 
 
 def spec(call: Call) -> Reply:
-    """GET of one extra spec."""
+    """Handle GET of an extra spec."""
     found = _find(call).body["extra_specs"]
     if call.ids[1] not in found:
         raise missing("Extra spec", call.ids[1])
@@ -167,7 +167,7 @@ def spec(call: Call) -> Reply:
 
 
 def set_spec(call: Call) -> Reply:
-    """PUT of one extra spec."""
+    """Handle PUT of an extra spec."""
     admin_only(call)
     thing, given = _find(call), call.json()
     if not isinstance(given, dict) or list(given) != [call.ids[1]]:
@@ -177,7 +177,7 @@ def set_spec(call: Call) -> Reply:
 
 
 def unset_spec(call: Call) -> Reply:
-    """DELETE of one extra spec."""
+    """Handle DELETE of an extra spec."""
     admin_only(call)
     thing = _find(call)
     if call.ids[1] not in thing.body["extra_specs"]:
@@ -193,7 +193,7 @@ def _access(thing: Thing) -> Reply:
 
 
 def access(call: Call) -> Reply:
-    """GET of who may use a flavor that is not public."""
+    """Handle GET of the projects that may use a private flavor."""
     admin_only(call)
     thing = _find(call)
     if thing.body["os-flavor-access:is_public"]:
@@ -202,7 +202,7 @@ def access(call: Call) -> Reply:
 
 
 def act(call: Call) -> Reply:
-    """POST action: addTenantAccess, removeTenantAccess."""
+    """Handle POST action: addTenantAccess, removeTenantAccess."""
     admin_only(call)
     thing, given = _find(call), call.json()
     present = thing.body["access"]

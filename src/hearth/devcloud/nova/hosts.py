@@ -17,13 +17,13 @@ HOST_RAM_MB = 800_000
 
 
 def zone_names(call: Call) -> set[str]:
-    """`nova` and the zones of aggregates."""
+    """Return the names of the zones: `nova` and the zones of aggregates."""
     aggregates = call.cloud.store.all(_AGGREGATES)
     return {"nova"} | {a.body["availability_zone"] for a in aggregates if a.body["hosts"]}
 
 
 def zones(call: Call) -> Reply:
-    """GET os-availability-zone."""
+    """Handle GET os-availability-zone."""
     found = [
         {"zoneName": name, "zoneState": {"available": True}, "hosts": None}
         for name in sorted(zone_names(call))
@@ -32,13 +32,13 @@ def zones(call: Call) -> Reply:
 
 
 def zones_detail(call: Call) -> Reply:
-    """GET os-availability-zone/detail."""
+    """Handle GET os-availability-zone/detail."""
     admin_only(call)
     return zones(call)
 
 
 def services(call: Call) -> Reply:
-    """GET os-services."""
+    """Handle GET os-services."""
     admin_only(call)
     rows = (
         ("nova-scheduler", "internal"),
@@ -63,7 +63,7 @@ def services(call: Call) -> Reply:
 
 
 def _hypervisor(call: Call) -> Body:
-    """Return the only hypervisor; newer callers know it by a UUID."""
+    """Return the only hypervisor; newer microversions identify it by a UUID."""
     servers = [t.hidden["flavor"] for t in call.cloud.store.all("compute.servers")]
     cpus, ram = sum(f["vcpus"] for f in servers), sum(f["ram"] for f in servers)
     disk = sum(f["disk"] for f in servers)
@@ -97,7 +97,7 @@ def _hypervisor(call: Call) -> Body:
 
 
 def _hypervisors(call: Call) -> list[Body]:
-    """Those whose host's name has what is asked for in it."""
+    """Return the hypervisors whose host name contains the pattern. Raises a 404."""
     admin_only(call)
     pattern = call.argument("hypervisor_hostname_pattern") or ""
     found = [_hypervisor(call)] if pattern in HOST else []
@@ -107,18 +107,18 @@ def _hypervisors(call: Call) -> list[Body]:
 
 
 def hypervisors(call: Call) -> Reply:
-    """GET os-hypervisors."""
+    """Handle GET os-hypervisors."""
     brief = ("id", "hypervisor_hostname", "state", "status")
     return Reply(200, {"hypervisors": [{k: h[k] for k in brief} for h in _hypervisors(call)]})
 
 
 def hypervisors_detail(call: Call) -> Reply:
-    """GET os-hypervisors/detail."""
+    """Handle GET os-hypervisors/detail."""
     return Reply(200, {"hypervisors": _hypervisors(call)})
 
 
 def show_hypervisor(call: Call) -> Reply:
-    """GET of one."""
+    """Handle GET of a hypervisor."""
     admin_only(call)
     found = _hypervisor(call)
     if call.ids[0] != str(found["id"]):
@@ -134,7 +134,7 @@ def _aggregate(call: Call) -> Thing:
 
 
 def _checked(call: Call, own: Thing | None = None) -> Body:
-    """Return the fields of an aggregate; raises a 400, or a 409 for a name that is taken."""
+    """Return the fields of an aggregate. Raises a 400, or a 409 if the name is in use."""
     given = call.object("aggregate")
     if set(given) - {"name", "availability_zone"}:
         raise bad(f"Additional properties are not allowed: {sorted(given)}")
@@ -151,7 +151,7 @@ def _checked(call: Call, own: Thing | None = None) -> Body:
 
 
 def create_aggregate(call: Call) -> Reply:
-    """POST os-aggregates."""
+    """Handle POST os-aggregates."""
     admin_only(call)
     given, store = _checked(call), call.cloud.store
     if "name" not in given:
@@ -174,19 +174,19 @@ def create_aggregate(call: Call) -> Reply:
 
 
 def aggregates(call: Call) -> Reply:
-    """GET os-aggregates."""
+    """Handle GET os-aggregates."""
     admin_only(call)
     return Reply(200, {"aggregates": [t.body for t in call.cloud.store.all(_AGGREGATES)]})
 
 
 def show_aggregate(call: Call) -> Reply:
-    """GET of one."""
+    """Handle GET of an aggregate."""
     admin_only(call)
     return Reply(200, {"aggregate": _aggregate(call).body})
 
 
 def update_aggregate(call: Call) -> Reply:
-    """PUT of name or zone."""
+    """Handle PUT of an aggregate's name or zone."""
     admin_only(call)
     thing = _aggregate(call)
     given = _checked(call, thing)
@@ -199,7 +199,7 @@ def update_aggregate(call: Call) -> Reply:
 
 
 def _set_metadata(call: Call, thing: Thing, changes: Body) -> None:
-    """Merge metadata; the zone is among them."""
+    """Merge metadata, which includes the availability zone."""
     merged = {**thing.body["metadata"], **changes}
     kept = {key: value for key, value in merged.items() if value is not None}
     zone = kept.get("availability_zone")
@@ -210,7 +210,7 @@ def _set_metadata(call: Call, thing: Thing, changes: Body) -> None:
 
 
 def _one_zone(call: Call, own: Thing, host: str, zone: object) -> None:
-    """Raises a 409 when a host would be in two zones."""
+    """Raise a 409 if a host would be in two zones."""
     for other in call.cloud.store.all(_AGGREGATES):
         elsewhere = other.body["availability_zone"]
         shared = other is not own and host in other.body["hosts"]
@@ -219,7 +219,7 @@ def _one_zone(call: Call, own: Thing, host: str, zone: object) -> None:
 
 
 def delete_aggregate(call: Call) -> Reply:
-    """DELETE of one without hosts."""
+    """Handle DELETE of an aggregate without hosts."""
     admin_only(call)
     thing = _aggregate(call)
     if thing.body["hosts"]:
@@ -229,7 +229,7 @@ def delete_aggregate(call: Call) -> Reply:
 
 
 def act_on_aggregate(call: Call) -> Reply:
-    """POST action: add_host, remove_host, set_metadata."""
+    """Handle POST action: add_host, remove_host, set_metadata."""
     admin_only(call)
     thing, body = _aggregate(call), call.json()
     hosts = thing.body["hosts"]
@@ -268,7 +268,7 @@ def _group_view(call: Call, thing: Thing) -> Body:
 
 
 def create_group(call: Call) -> Reply:
-    """POST os-server-groups; the form changed with 2.64."""
+    """Handle POST os-server-groups; the format changed with microversion 2.64."""
     given, caller = call.object("server_group"), call.caller
     known = {"name", "policy", "rules"} if call.version >= (2, 64) else {"name", "policies"}
     if set(given) - known:
@@ -300,7 +300,7 @@ def _group(call: Call) -> Thing:
 
 
 def group_of(call: Call, group_id: str) -> Thing | None:
-    """Return the server group, if it is the caller's."""
+    """Return the server group, if it belongs to the caller."""
     thing = call.cloud.store.get(_GROUPS, group_id)
     if thing is None or call.caller.is_admin or thing.project_id == call.caller.project_id:
         return thing
@@ -308,7 +308,7 @@ def group_of(call: Call, group_id: str) -> Thing | None:
 
 
 def groups(call: Call) -> Reply:
-    """GET os-server-groups."""
+    """Handle GET os-server-groups."""
     everywhere = call.caller.is_admin and "all_projects" in call.query
     found = [
         _group_view(call, t)
@@ -319,12 +319,12 @@ def groups(call: Call) -> Reply:
 
 
 def show_group(call: Call) -> Reply:
-    """GET of one."""
+    """Handle GET of a server group."""
     return Reply(200, {"server_group": _group_view(call, _group(call))})
 
 
 def delete_group(call: Call) -> Reply:
-    """DELETE of one."""
+    """Handle DELETE of a server group."""
     call.cloud.store.remove(_group(call))
     return Reply(204)
 

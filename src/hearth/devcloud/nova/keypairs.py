@@ -1,4 +1,4 @@
-"""Key pairs, each of one user."""
+"""Key pairs; each belongs to a user."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _generate() -> tuple[str, str]:
 
 
 def create(call: Call) -> Reply:
-    """POST: with a public key, or before 2.92 with a new pair."""
+    """Handle POST of a key pair: with a public key, or, before 2.92, a new pair."""
     given = call.object("keypair")
     try:
         values = KEYPAIRS.for_create(given)
@@ -112,7 +112,7 @@ def create(call: Call) -> Reply:
 
 
 def keypairs(call: Call) -> Reply:
-    """GET of a user's key pairs."""
+    """Handle GET of a user's key pairs."""
     things = call.cloud.store.where(_TABLE, user_id=_user(call))
     found, _ = page(things, call)
     views = []
@@ -125,7 +125,7 @@ def keypairs(call: Call) -> Reply:
 
 
 def show(call: Call) -> Reply:
-    """GET of one."""
+    """Handle GET of a key pair."""
     body = _find(call).body
     view = {key: body[key] for key in ("name", "public_key", "fingerprint", "user_id")}
     view |= {
@@ -141,7 +141,7 @@ def show(call: Call) -> Reply:
 
 
 def delete(call: Call) -> Reply:
-    """DELETE of one."""
+    """Handle DELETE of a key pair."""
     call.cloud.store.remove(_find(call))
     return Reply(204 if call.version >= (2, 2) else 202)
 

@@ -1,4 +1,4 @@
-"""What happens to a server by itself: it is wired up, built, changes state, is gone."""
+"""Transitions of servers: connect ports and volumes, build, change state, delete."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STATES = {
 
 
 def set_state(cloud: Cloud, server: Thing, vm_state: str, task_state: str | None = None) -> None:
-    """The server is in a state; the status follows."""
+    """Set the state of a server, and its status accordingly."""
     status, before = STATES[vm_state], server.body["vm_state"]
     match task_state:
         case "rebooting":
@@ -48,7 +48,7 @@ def set_state(cloud: Cloud, server: Thing, vm_state: str, task_state: str | None
 
 
 def tell(cloud: Cloud, server: Thing, event_type: str, **more: Any) -> None:
-    """The event of something that has happened to the server."""
+    """Report an event of a server to alarms."""
     traits = {
         "instance_id": server.id,
         "display_name": server.body["name"],
@@ -62,14 +62,14 @@ def tell(cloud: Cloud, server: Thing, event_type: str, **more: Any) -> None:
 
 
 def fail(cloud: Cloud, server: Thing, message: str) -> None:
-    """The server is in error, and says why."""
+    """Set a server to error, with a message."""
     now = stamp_z(cloud.store.time)
     server.hidden["fault"] = {"code": 500, "created": now, "message": message}
     set_state(cloud, server, "error")
 
 
 def wire(cloud: Cloud, server: Thing) -> None:
-    """Find a host, plug the ports, attach the volumes; the build goes on or fails."""
+    """Choose a host, connect ports, attach volumes; then continue the build or fail."""
     hidden = server.hidden
     flavor = hidden["flavor"]
     if server.body["task_state"] == "deleting":
@@ -103,7 +103,7 @@ def _attach(cloud: Cloud, server: Thing, device: Body) -> None:
 
 
 def attach_volume(cloud: Cloud, server: Thing, volume: Thing, device: Body) -> Body:
-    """Attach a volume; gives what the server keeps of it."""
+    """Attach a volume; return the server's record of it."""
     taken = {item["device"] for item in server.hidden["volumes"]}
     name = device.get("device")
     if not name or name in taken:
@@ -126,7 +126,7 @@ def attach_volume(cloud: Cloud, server: Thing, volume: Thing, device: Body) -> B
 
 
 def plug(cloud: Cloud, server: Thing, item: Body) -> Thing:
-    """Bind the given port, or make one on the given network."""
+    """Bind the given port, or create one on the given network."""
     store = cloud.store
     binding: Body = {
         "device_id": server.id,
@@ -155,7 +155,7 @@ def plug(cloud: Cloud, server: Thing, item: Body) -> Thing:
 
 
 def unplug(cloud: Cloud, server: Thing, port_id: str) -> None:
-    """Delete a port that was made for the server; let go of one that was given."""
+    """Delete a port that was created for the server; unbind one that was given."""
     port = cloud.store.table("network.ports").get(port_id)
     server.hidden["ports"] = [other for other in server.hidden["ports"] if other != port_id]
     if port is None:
@@ -169,7 +169,7 @@ def unplug(cloud: Cloud, server: Thing, port_id: str) -> None:
 
 
 def unplug_all(cloud: Cloud, server: Thing) -> None:
-    """No port is left."""
+    """Remove all ports of a server."""
     for port_id in list(server.hidden["ports"]):
         unplug(cloud, server, port_id)
 
@@ -185,7 +185,7 @@ def _let_go(cloud: Cloud, server: Thing) -> None:
 
 
 def built(cloud: Cloud, server: Thing) -> None:
-    """The build is over."""
+    """Finish the build of a server."""
     if server.body["task_state"] == "deleting":
         return
     if server.hidden["fails"]:
@@ -198,7 +198,7 @@ def built(cloud: Cloud, server: Thing) -> None:
 
 
 def changed(cloud: Cloud, server: Thing) -> None:
-    """A task is over: the state it leads to is there."""
+    """Finish a task of a server: set its target state."""
     target = server.hidden.pop("target", None)
     if target is None or server.body["task_state"] == "deleting":
         return
@@ -209,7 +209,7 @@ def changed(cloud: Cloud, server: Thing) -> None:
 
 
 def deleted(cloud: Cloud, server: Thing) -> None:
-    """The server is gone, with all that was made for it."""
+    """Remove a server with everything that was created for it."""
     before = server.body["vm_state"]
     server.body["vm_state"] = "deleted"
     tell(cloud, server, "compute.instance.update", old_state=before)

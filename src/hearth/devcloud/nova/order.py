@@ -1,4 +1,4 @@
-"""What is checked before a server is accepted, and what it is to become."""
+"""Checks of a request for a server, and the resulting values."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _SINCE = {
 
 
 def words(value: Any) -> Any:
-    """Metadata: short strings by short names."""
+    """Return metadata: short strings with short names. Raises ValueError."""
     for key, item in mapping(value).items():
         if not isinstance(item, str) or len(item) > 255 or not 0 < len(key) <= 255:
             raise ValueError(f"{key!r} has no valid value")
@@ -92,7 +92,7 @@ SERVERS = Collection(
 
 
 def checked(call: Call, given: Mapping[str, Any]) -> Body:
-    """Return all fields; raises a 400 in the words of a schema."""
+    """Return all fields. Raises a 400 in the format of a schema."""
     for key, since in _SINCE.items():
         if key in given and call.version < since:
             raise bad(f"Additional properties are not allowed ('{key}' was unexpected)")
@@ -116,7 +116,7 @@ def checked(call: Call, given: Mapping[str, Any]) -> Body:
 
 
 def flavor(call: Call, values: Body) -> Thing:
-    """Return the flavor; raises a 400."""
+    """Return the flavor. Raises a 400."""
     reference = str(values["flavorRef"]).rpartition("/")[2]
     thing = flavor_of(call, reference)
     if thing is None:
@@ -125,7 +125,7 @@ def flavor(call: Call, values: Body) -> Thing:
 
 
 def image(call: Call, values: Body, chosen: Thing) -> str:
-    """Return the id of the image, empty for a boot from a volume; raises a 400 or 403."""
+    """Return the id of the image, empty for a boot from a volume. Raises a 400 or 403."""
     reference = values["imageRef"] or ""
     if not isinstance(reference, str):
         raise bad("Invalid imageRef provided.")
@@ -142,7 +142,7 @@ def image(call: Call, values: Body, chosen: Thing) -> str:
 
 
 def check_image(call: Call, reference: str, chosen: Body) -> Thing:
-    """Return the image, if it fits the flavor; raises a 400."""
+    """Return the image, if it fits the flavor. Raises a 400."""
     if not is_uuid(reference):
         raise bad("Invalid imageRef provided.")
     thing = call.cloud.store.get("image.images", reference)
@@ -167,7 +167,7 @@ def _may_use(call: Call, thing: Thing) -> bool:
 
 
 def networks(call: Call, values: Body) -> list[Body]:
-    """Return the requested networks and ports, each checked; raises a 400 or 409."""
+    """Return the requested networks and ports after checks. Raises a 400 or 409."""
     wanted = values["networks"]
     if wanted is None:
         if call.version >= (2, 37):
@@ -219,7 +219,7 @@ def _network(call: Call, item: Any) -> Body:
 
 
 def block_devices(call: Call, values: Body) -> list[Body]:
-    """Return the requested volumes, each checked; raises a 400."""
+    """Return the requested volumes after checks. Raises a 400."""
     devices = []
     legacy = [
         {
@@ -272,7 +272,7 @@ def block_devices(call: Call, values: Body) -> list[Body]:
 
 
 def references(call: Call, values: Body, hints: Body) -> Thing | None:
-    """Check key, security groups, zone and hints; gives the server group. Raises a 400."""
+    """Check key, security groups, zone and hints; return the server group. Raises a 400."""
     caller, store = call.caller, call.cloud.store
     if values["key_name"] and key_of(call, caller.user_id, values["key_name"]) is None:
         raise bad("Invalid key_name provided.")
@@ -302,7 +302,7 @@ def references(call: Call, values: Body, hints: Body) -> Thing | None:
 
 
 def security_group(call: Call, name: str) -> str:
-    """Return the id of the security group of this name or id; raises a 400."""
+    """Return the id of the security group with this name or id. Raises a 400."""
     from hearth.devcloud.neutron.security import default_group
 
     project_id = call.caller.project_id or ""

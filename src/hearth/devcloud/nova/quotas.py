@@ -36,7 +36,7 @@ def limits(cloud: Cloud, project_id: str) -> dict[str, int]:
 
 
 def used(cloud: Cloud, project_id: str) -> dict[str, int]:
-    """What the servers of a project take."""
+    """Return the usage of a project's servers."""
     total = {"instances": 0, "cores": 0, "ram": 0}
     for server in cloud.store.table("compute.servers").values():
         if server.project_id == project_id:
@@ -50,7 +50,7 @@ def used(cloud: Cloud, project_id: str) -> dict[str, int]:
 
 
 def check(cloud: Cloud, project_id: str, more: dict[str, int]) -> None:
-    """Raises a 403 when the project may not have that much more."""
+    """Raise a 403 if the additional usage would exceed a quota."""
     bounds = limits(cloud, project_id)
     if all(bounds[key] < 0 for key in more):
         return
@@ -68,19 +68,19 @@ def _shown(call: Call, project_id: str) -> dict[str, int]:
 
 
 def show(call: Call) -> Reply:
-    """GET os-quota-sets/{project}."""
+    """Handle GET os-quota-sets/{project}."""
     if call.caller.project_id != call.ids[0]:
         admin_only(call)
     return Reply(200, {"quota_set": {"id": call.ids[0], **_shown(call, call.ids[0])}})
 
 
 def defaults(call: Call) -> Reply:
-    """GET os-quota-sets/{project}/defaults."""
+    """Handle GET os-quota-sets/{project}/defaults."""
     return Reply(200, {"quota_set": {"id": call.ids[0], **DEFAULTS}})
 
 
 def detail(call: Call) -> Reply:
-    """GET os-quota-sets/{project}/detail."""
+    """Handle GET os-quota-sets/{project}/detail."""
     if call.caller.project_id != call.ids[0]:
         admin_only(call)
     present = used(call.cloud, call.ids[0])
@@ -92,7 +92,7 @@ def detail(call: Call) -> Reply:
 
 
 def update(call: Call) -> Reply:
-    """PUT: not below what is used, unless forced."""
+    """Handle PUT of quotas: not below the usage, unless forced."""
     admin_only(call)
     project_id, given = call.ids[0], dict(call.object("quota_set"))
     force = bool(given.pop("force", False))
@@ -113,7 +113,7 @@ def update(call: Call) -> Reply:
 
 
 def reset(call: Call) -> Reply:
-    """DELETE: back to the defaults."""
+    """Handle DELETE of quotas, which restores the defaults."""
     admin_only(call)
     own = call.cloud.store.get(_TABLE, call.ids[0])
     if own is not None:
@@ -122,7 +122,7 @@ def reset(call: Call) -> Reply:
 
 
 def absolute(call: Call) -> Reply:
-    """GET /limits."""
+    """Handle GET /limits."""
     project_id = call.caller.project_id or ""
     if call.caller.is_admin:
         project_id = call.argument("tenant_id") or project_id

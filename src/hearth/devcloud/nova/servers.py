@@ -28,7 +28,7 @@ _FILTERS = TAG_FILTERS | {
 
 
 def find(call: Call) -> Thing:
-    """Return the server of the path; raises a 404 when it is not the caller's."""
+    """Return the server that the path names. Raises a 404."""
     thing = call.cloud.store.get(TABLE, call.ids[0])
     if thing is None or not (call.caller.is_admin or thing.project_id == call.caller.project_id):
         raise missing("Instance", call.ids[0])
@@ -36,7 +36,7 @@ def find(call: Call) -> Thing:
 
 
 def create(call: Call) -> Reply:
-    """POST: 202; the server is built after the reply."""
+    """Handle POST of a server: 202; the server is built after the reply."""
     body = call.json()
     if not isinstance(body, dict) or not isinstance(body.get("server"), dict):
         raise bad("'server' is a required property")
@@ -134,13 +134,13 @@ def _accept(call: Call, values: Body, plan: Body, number: int, count: int) -> Th
 
 
 def hostname(name: str) -> str:
-    """What a name becomes as the name of a host."""
+    """Return the host name for the name of a server."""
     text = re.sub(r"[ _.]", "-", name)
     return re.sub(r"[^0-9A-Za-z-]+", "", text).strip("-").lower()[:63] or "server"
 
 
 def record(call: Call, server: Thing, action: str) -> None:
-    """Enter an action in the log of a server."""
+    """Add an action to the log of a server."""
     now = stamp_micro(call.cloud.store.time)
     server.hidden["actions"].insert(
         0,
@@ -205,22 +205,22 @@ def _page(call: Call, *, detail: bool) -> Reply:
 
 
 def brief(call: Call) -> Reply:
-    """GET /servers."""
+    """Handle GET /servers."""
     return _page(call, detail=False)
 
 
 def detail(call: Call) -> Reply:
-    """GET /servers/detail."""
+    """Handle GET /servers/detail."""
     return _page(call, detail=True)
 
 
 def show(call: Call) -> Reply:
-    """GET of one."""
+    """Handle GET of a server."""
     return Reply(200, {"server": view.full(call, find(call))})
 
 
 def update(call: Call) -> Reply:
-    """PUT of name, description, access addresses, disk config, host name."""
+    """Handle PUT of name, description, access addresses, disk config or host name."""
     server, given = find(call), call.object("server")
     allowed = {"name", "accessIPv4", "accessIPv6", "OS-DCF:diskConfig"}
     allowed |= {"description"} if call.version >= (2, 19) else set()
@@ -242,7 +242,7 @@ def update(call: Call) -> Reply:
 
 
 def delete(call: Call) -> Reply:
-    """DELETE: 204; the server is gone a little later."""
+    """Handle DELETE of a server: 204; the server is gone a little later."""
     server = find(call)
     if server.hidden["locked"] and not call.caller.is_admin:
         raise conflict(f"Instance {server.id} is locked")
@@ -270,26 +270,26 @@ def _metadata(call: Call, key: str) -> Body:
 
 
 def metadata(call: Call) -> Reply:
-    """GET of all metadata."""
+    """Handle GET of all metadata."""
     return Reply(200, {"metadata": find(call).body["metadata"]})
 
 
 def add_metadata(call: Call) -> Reply:
-    """POST of more metadata."""
+    """Handle POST of more metadata."""
     server = find(call)
     server.body["metadata"] = {**server.body["metadata"], **_metadata(call, "metadata")}
     return Reply(200, {"metadata": server.body["metadata"]})
 
 
 def set_metadata(call: Call) -> Reply:
-    """PUT of all metadata."""
+    """Handle PUT of all metadata."""
     server = find(call)
     server.body["metadata"] = _metadata(call, "metadata")
     return Reply(200, {"metadata": server.body["metadata"]})
 
 
 def item(call: Call) -> Reply:
-    """GET of one item."""
+    """Handle GET of a metadata item."""
     found = find(call).body["metadata"]
     if call.ids[1] not in found:
         raise missing("Metadata item", call.ids[1])
@@ -297,7 +297,7 @@ def item(call: Call) -> Reply:
 
 
 def set_item(call: Call) -> Reply:
-    """PUT of one item."""
+    """Handle PUT of a metadata item."""
     server, given = find(call), _metadata(call, "meta")
     if list(given) != [call.ids[1]]:
         raise bad("Request body and URI mismatch")
@@ -306,7 +306,7 @@ def set_item(call: Call) -> Reply:
 
 
 def remove_item(call: Call) -> Reply:
-    """DELETE of one item."""
+    """Handle DELETE of a metadata item."""
     server = find(call)
     if call.ids[1] not in server.body["metadata"]:
         raise missing("Metadata item", call.ids[1])
@@ -322,12 +322,12 @@ def _tags_known(call: Call) -> Thing:
 
 
 def tags(call: Call) -> Reply:
-    """GET of the tags."""
+    """Handle GET of the tags."""
     return Reply(200, {"tags": _tags_known(call).body["tags"]})
 
 
 def set_tags(call: Call) -> Reply:
-    """PUT of all tags."""
+    """Handle PUT of all tags."""
     server, given = _tags_known(call), call.json()
     wanted: Any = given.get("tags") if isinstance(given, dict) else None
     if not isinstance(wanted, list) or any(
@@ -342,20 +342,20 @@ def set_tags(call: Call) -> Reply:
 
 
 def clear_tags(call: Call) -> Reply:
-    """DELETE of all tags."""
+    """Handle DELETE of all tags."""
     _tags_known(call).body["tags"] = []
     return Reply(204)
 
 
 def tag(call: Call) -> Reply:
-    """GET of one tag."""
+    """Handle GET of a tag."""
     if call.ids[1] not in _tags_known(call).body["tags"]:
         raise missing("Tag", call.ids[1])
     return Reply(204)
 
 
 def add_tag(call: Call) -> Reply:
-    """PUT of one tag."""
+    """Handle PUT of a tag."""
     server = _tags_known(call)
     if call.ids[1] in server.body["tags"]:
         return Reply(204)
@@ -364,7 +364,7 @@ def add_tag(call: Call) -> Reply:
 
 
 def remove_tag(call: Call) -> Reply:
-    """DELETE of one tag."""
+    """Handle DELETE of a tag."""
     server = _tags_known(call)
     if call.ids[1] not in server.body["tags"]:
         raise missing("Tag", call.ids[1])
@@ -373,12 +373,12 @@ def remove_tag(call: Call) -> Reply:
 
 
 def log(call: Call) -> Reply:
-    """GET os-instance-actions."""
+    """Handle GET os-instance-actions."""
     return Reply(200, {"instanceActions": find(call).hidden["actions"]})
 
 
 def log_entry(call: Call) -> Reply:
-    """GET of one action, by request id."""
+    """Handle GET of an action, by request id."""
     for entry in find(call).hidden["actions"]:
         if entry["request_id"] == call.ids[1]:
             return Reply(200, {"instanceAction": {**entry, "events": []}})
@@ -386,12 +386,12 @@ def log_entry(call: Call) -> Reply:
 
 
 def ips(call: Call) -> Reply:
-    """GET of the addresses."""
+    """Handle GET of the addresses."""
     return Reply(200, {"addresses": view.addresses(call, find(call), extended=False)})
 
 
 def ips_of(call: Call) -> Reply:
-    """GET of the addresses on one network."""
+    """Handle GET of the addresses on one network."""
     found = view.addresses(call, find(call), extended=False)
     if call.ids[1] not in found:
         raise missing("Network", call.ids[1])
@@ -399,7 +399,7 @@ def ips_of(call: Call) -> Reply:
 
 
 def groups(call: Call) -> Reply:
-    """GET of the security groups."""
+    """Handle GET of the security groups."""
     store, found = call.cloud.store, {}
     for port_id in find(call).hidden["ports"]:
         port = store.table("network.ports").get(port_id)
@@ -417,7 +417,7 @@ def groups(call: Call) -> Reply:
 
 
 def diagnostics(call: Call) -> Reply:
-    """GET of the diagnostics, by an admin."""
+    """Handle GET of the diagnostics, for administrators."""
     admin_only(call)
     find(call)
     return Reply(200, {"state": "running", "driver": "devcloud"})

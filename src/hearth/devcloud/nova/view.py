@@ -1,4 +1,4 @@
-"""A server as each microversion shows it."""
+"""A server in the format of each microversion."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ POWER = {"active": 1, "stopped": 4, "paused": 3, "suspended": 7, "rescued": 1, "
 
 
 def brief(call: Call, server: Thing) -> Body:
-    """Id, name and links."""
+    """Return id, name and links of a server."""
     return {
         "id": server.id,
         "name": server.body["name"],
@@ -23,7 +23,7 @@ def brief(call: Call, server: Thing) -> Body:
 
 
 def addresses(call: Call, server: Thing, *, extended: bool = True) -> Body:
-    """`{network name: [address, …]}`, fixed ones first."""
+    """Return `{network name: [address, …]}`, fixed addresses first."""
     store = call.cloud.store
     shown: dict[str, list[Body]] = {}
     for port_id in server.hidden["ports"]:
@@ -75,7 +75,7 @@ def _image(call: Call, server: Thing) -> Body | str:
 
 
 def core(call: Call, server: Thing, *, extended: bool) -> Body:
-    """What an update or a rebuild answers."""
+    """Return a server as the reply to an update or a rebuild."""
     body = server.body
     built = server.hidden["host"]
     view: Body = {
@@ -104,7 +104,7 @@ def core(call: Call, server: Thing, *, extended: bool) -> Body:
 
 
 def full(call: Call, server: Thing) -> Body:
-    """What GET of one and the detailed list show."""
+    """Return a server as in GET of one server and in the detailed list."""
     body, hidden, version = server.body, server.hidden, call.version
     view = core(call, server, extended=True)
     view["OS-EXT-AZ:availability_zone"] = hidden["zone"] if hidden["host"] else ""
@@ -150,7 +150,7 @@ def _admin(call: Call, server: Thing, view: Body) -> None:
 
 
 def _newer(call: Call, server: Thing, view: Body) -> None:
-    """Fields that came with a microversion."""
+    """Add the fields of newer microversions."""
     body, hidden, version = server.body, server.hidden, call.version
     if version >= (2, 9):
         view["locked"] = hidden["locked"]

@@ -1,4 +1,4 @@
-"""Load balancers: one address in front of many members."""
+"""The load-balancer service: one address for many members."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The load balancer itself: its address, its tree, its end."""
+"""Load balancers: address, status tree, delete."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hearth.devcloud.store import Thing
 
 
 class Balancers(Part):
-    """Load balancers; each has a port of its own unless one is given."""
+    """Load balancers; each has its own port, unless one is given."""
 
     apart = ("listeners",)
 
@@ -30,7 +30,7 @@ class Balancers(Part):
         return thing
 
     def create(self, call: Call) -> Reply:
-        """POST: 201; with `listeners` they and their pools are made along with it."""
+        """Handle POST of a load balancer: 201; `listeners` and their pools are created with it."""
         given = call.object(self.collection.singular)
         project_id = given.get("project_id") or given.get("tenant_id") or call.caller.project_id
         if project_id != call.caller.project_id:
@@ -47,7 +47,7 @@ class Balancers(Part):
         return Reply(201, {"loadbalancer": self.view(call, thing)})
 
     def _address(self, call: Call, values: Body, project_id: str | None) -> str | None:
-        """Fill in the address; gives the id of the port that was made for it."""
+        """Fill in the address; return the id of the port that was created for it."""
         store = call.cloud.store
         if values["vip_port_id"]:
             port = store.get("network.ports", values["vip_port_id"])
@@ -96,7 +96,7 @@ class Balancers(Part):
         return {**shown, "vip_vnic_type": "normal"}
 
     def delete(self, call: Call) -> Reply:
-        """DELETE: 204; with `cascade` everything below goes too."""
+        """Handle DELETE of a load balancer: 204; with `cascade` also of all its parts."""
         thing = self._own(call)
         parts = tree.below(call.cloud, thing.id)
         if thing.body["provisioning_status"] not in ("ACTIVE", "ERROR"):
@@ -114,19 +114,19 @@ class Balancers(Part):
         return Reply(204)
 
     def failover(self, call: Call) -> Reply:
-        """PUT: 202."""
+        """Handle PUT of a failover: 202."""
         thing = self._own(call)
         tree.change(call, thing, thing, "PENDING_UPDATE")
         return Reply(202)
 
     def stats(self, call: Call) -> Reply:
-        """GET of the counters: nothing ever passes."""
+        """Handle GET of the counters, which are always zero."""
         self.find(call, tree.BALANCERS, call.ids[0])
         keys = ("bytes_in", "bytes_out", "active_connections", "total_connections")
         return Reply(200, {"stats": {**dict.fromkeys(keys, 0), "request_errors": 0}})
 
     def status(self, call: Call) -> Reply:
-        """GET of the tree of statuses."""
+        """Handle GET of the status tree."""
         store = call.cloud.store
         thing = self.find(call, tree.BALANCERS, call.ids[0])
 

@@ -1,4 +1,4 @@
-"""Load balancers made with all their parts in one call."""
+"""Load balancers that one call creates with all their parts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Planned = tuple[Body, Body | None, Body | None, list[Body]]  # listener, pool, m
 
 
 def planned(listeners: Any) -> list[Planned]:
-    """Return the parts as they are asked for, each checked; raises a 400."""
+    """Return the requested parts after checks. Raises a 400."""
     if not isinstance(listeners, list):
         raise bad("listeners must be a list")
     return list(_planned(listeners))
@@ -39,7 +39,7 @@ def _planned(listeners: list[Any]) -> Iterator[Planned]:
 
 
 def grow(call: Call, balancer: Thing, plan: list[Planned]) -> None:
-    """Make the parts below a new load balancer."""
+    """Create the parts of a new load balancer."""
     project, root = balancer.project_id, balancer.id
     for wanted, pool, monitor, members in plan:
         for collection, number in (

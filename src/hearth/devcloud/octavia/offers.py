@@ -1,4 +1,4 @@
-"""What administrators offer: flavors and availability zones, with profiles for providers."""
+"""Flavors and availability zones of load balancers, with profiles for providers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ ZONES = _offers(
 
 
 class Offered:
-    """One kind of what is offered. Everybody may see flavors and zones, administrators the rest."""
+    """A collection of offers. Everybody may see flavors and zones, administrators the rest."""
 
     public = False
 
@@ -53,7 +53,7 @@ class Offered:
         self.collection = collection
 
     def routes(self, root: str) -> list[Route]:
-        """Its five routes."""
+        """Return the five routes of the collection."""
         path = f"{root}/{self.collection.plural}"
         return [
             ("POST", path, self.create),
@@ -64,22 +64,22 @@ class Offered:
         ]
 
     def check(self, call: Call, values: Body, thing: Thing | None) -> None:
-        """What a body must be beyond its declaration; raises a 400, 404 or 409."""
+        """Check a body further than its declaration does. Raises a 400, 404 or 409."""
 
     def used(self, call: Call, thing: Thing) -> bool:
-        """Return whether another object refers to a thing."""
+        """Return whether another object refers to an offer."""
         raise NotImplementedError
 
     def ident(self, call: Call, values: Body) -> str:
-        """Return the id of a new one."""
+        """Return the id of a new object."""
         return call.cloud.store.new_id()
 
     def view(self, thing: Thing) -> Body:
-        """What is shown."""
+        """Return an object as the API shows it."""
         return {"id": thing.id, **thing.body}
 
     def create(self, call: Call) -> Reply:
-        """POST: 201."""
+        """Handle POST of an object: 201."""
         only_admins(call)
         values = self._given(call, creating=True)
         self.check(call, values, None)
@@ -87,7 +87,7 @@ class Offered:
         return Reply(201, {self.collection.singular: self.view(call.cloud.store.insert(thing))})
 
     def index(self, call: Call) -> Reply:
-        """GET of the collection."""
+        """Handle GET of the collection."""
         if not self.public:
             only_admins(call)
         found, _ = page(filtered(call.cloud.store.all(self.collection.table), call.query), call)
@@ -95,13 +95,13 @@ class Offered:
         return Reply(200, {self.collection.plural: [self.view(t) for t in found], links: []})
 
     def show(self, call: Call) -> Reply:
-        """GET of one."""
+        """Handle GET of an object."""
         if not self.public:
             only_admins(call)
         return Reply(200, {self.collection.singular: self.view(self._own(call))})
 
     def update(self, call: Call) -> Reply:
-        """PUT: 200."""
+        """Handle PUT of an object: 200."""
         only_admins(call)
         thing, values = self._own(call), self._given(call, creating=False)
         self.check(call, values, thing)
@@ -109,7 +109,7 @@ class Offered:
         return Reply(200, {self.collection.singular: self.view(thing)})
 
     def delete(self, call: Call) -> Reply:
-        """DELETE: 204; what is used stays."""
+        """Handle DELETE of an unused object: 204."""
         only_admins(call)
         thing = self._own(call)
         if self.used(call, thing):
@@ -131,7 +131,7 @@ class Offered:
 
 
 class Profiles(Offered):
-    """What a provider is to do, as JSON text."""
+    """Options for a provider, as JSON text."""
 
     def __init__(self, collection: Collection, users: Collection) -> None:
         super().__init__(collection)
@@ -189,7 +189,7 @@ class Zones(Flavors):
 
 
 def look_up(call: Call, collection: Collection, thing_id: object) -> Thing:
-    """Return the thing of that id; raises a 404."""
+    """Return the object with this id. Raises a 404."""
     thing = call.cloud.store.get(collection.table, thing_id)
     if thing is None:
         raise Refusal(404, message=f"{collection.singular} {thing_id} not found.")
@@ -197,13 +197,13 @@ def look_up(call: Call, collection: Collection, thing_id: object) -> Thing:
 
 
 def in_use(collection: Collection, thing: Thing) -> Refusal:
-    """409."""
+    """Return an error 409."""
     text_ = f"{collection.singular} {thing.id} is in use and cannot be modified."
     return Refusal(409, message=text_)
 
 
 def may_choose(call: Call, values: Body) -> None:
-    """Look at the flavor and the zone that a load balancer names; raises a 400."""
+    """Check the flavor and the zone that a load balancer names. Raises a 400."""
     for collection, field in ((FLAVORS, "flavor_id"), (ZONES, "availability_zone")):
         if values[field] is None:
             continue

@@ -1,4 +1,4 @@
-"""The parts of a load balancer and the operations that are the same for all."""
+"""The parts of a load balancer and the operations that all of them share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BALANCER = frozenset({"loadbalancer_id", "load_balancer_id"})  # clients filter
 
 
 class Part:
-    """One kind of part. Subclasses override the methods that differ."""
+    """A kind of part. Subclasses override the methods that differ."""
 
     within = ""
     operating = "OFFLINE"
@@ -24,7 +24,7 @@ class Part:
         self.collection = collection
 
     def routes(self, root: str) -> list[Route]:
-        """Its five routes."""
+        """Return the five routes of the collection."""
         path = root + self.within + "/" + self.collection.plural
         return [
             ("POST", path, self.create),
@@ -35,7 +35,7 @@ class Part:
         ]
 
     def find(self, call: Call, collection: Collection, thing_id: object) -> Thing:
-        """Return the caller's thing of a kind; raises a 404."""
+        """Return the caller's object of a kind. Raises a 404."""
         thing = call.cloud.store.get(collection.table, thing_id)
         caller = call.caller
         if thing is None or not (caller.is_admin or thing.project_id == caller.project_id):
@@ -43,27 +43,27 @@ class Part:
         return thing
 
     def balancer(self, call: Call, thing: Thing) -> Thing:
-        """Return the load balancer that a thing is part of."""
+        """Return the load balancer of a part."""
         return self.find(call, tree.BALANCERS, thing.hidden["balancer"])
 
     def place(self, call: Call, values: Body) -> Body:
-        """Return the ids of what the new thing is below of: `balancer` and more."""
+        """Return the ids of the parents of a new part: `balancer` and more."""
         raise NotImplementedError
 
     def check(self, call: Call, values: Body) -> None:
-        """What the fields must be taken together; raises a 400 or 404."""
+        """Check the fields together. Raises a 400 or 404."""
 
     def links(self, call: Call, thing: Thing) -> Body:
-        """What a view shows beside the fields."""
+        """Return references that the API shows in addition to the fields."""
         return {}
 
     def view(self, call: Call, thing: Thing) -> Body:
-        """What is shown."""
+        """Return a part as the API shows it."""
         body = {key: v for key, v in thing.body.items() if key not in self.references}
         return {**body, **self.links(call, thing), "tenant_id": thing.project_id}
 
     def given(self, call: Call, *, creating: bool) -> Body:
-        """Return the checked fields of the body; raises a 400."""
+        """Return the checked fields of the body. Raises a 400."""
         given = dict(call.object(self.collection.singular))
         for name in ("tenant_id", "project_id", *(self.apart if creating else ())):
             given.pop(name, None)
@@ -79,7 +79,7 @@ class Part:
             raise bad(error.message) from None
 
     def insert(self, call: Call, values: Body, hidden: Body, project_id: str | None) -> Thing:
-        """Return a new thing, pending."""
+        """Return a new part, pending."""
         store = call.cloud.store
         body: Body = {
             "id": store.new_id(),
@@ -93,7 +93,7 @@ class Part:
         return store.insert(Thing(body["id"], self.collection.table, project_id, body, hidden))
 
     def create(self, call: Call) -> Reply:
-        """POST: 201."""
+        """Handle POST of a part: 201."""
         values = self.given(call, creating=True)
         self.check(call, values)
         hidden = self.place(call, values)
@@ -113,7 +113,7 @@ class Part:
         return found
 
     def index(self, call: Call) -> Reply:
-        """GET of the collection; a filter by an unknown field has no effect."""
+        """Handle GET of the collection; filters by unknown fields are ignored."""
         balancers = {one for name in _BALANCER for one in call.query.get(name, ())}
         mine = [
             t for t in self._mine(call) if not balancers or t.hidden.get("balancer") in balancers
@@ -127,11 +127,11 @@ class Part:
         return self.find(call, self.collection, call.ids[-1])
 
     def show(self, call: Call) -> Reply:
-        """GET of one."""
+        """Handle GET of a part."""
         return Reply(200, {self.collection.singular: self.view(call, self._own(call))})
 
     def update(self, call: Call) -> Reply:
-        """PUT."""
+        """Handle PUT of a part."""
         thing = self._own(call)
         changes = self.given(call, creating=False)
         self.check(call, {**thing.body, **changes})
@@ -140,7 +140,7 @@ class Part:
         return Reply(200, {self.collection.singular: self.view(call, thing)})
 
     def delete(self, call: Call) -> Reply:
-        """DELETE: 204."""
+        """Handle DELETE of a part: 204."""
         thing = self._own(call)
         tree.change(call, self.balancer(call, thing), thing, "PENDING_DELETE")
         for other in tree.below(call.cloud, thing.hidden["balancer"]):
@@ -152,7 +152,7 @@ class Part:
 
 
 def _place(member: Body) -> tuple[str, int]:
-    """What no two members of a pool have in common."""
+    """Return address and port of a member, which are unique in a pool."""
     return member["address"], member["protocol_port"]
 
 
@@ -161,7 +161,7 @@ def _ids(things: list[Thing]) -> list[Body]:
 
 
 class Listeners(Part):
-    """Where a load balancer listens."""
+    """Ports on which a load balancer accepts connections."""
 
     references = ("loadbalancer_id",)
 
@@ -180,7 +180,7 @@ class Listeners(Part):
 
 
 class Pools(Part):
-    """Members behind one algorithm."""
+    """Pools of members with a load-balancing algorithm."""
 
     references = ("loadbalancer_id", "listener_id")
 
@@ -226,7 +226,7 @@ class Pools(Part):
 
 
 class Members(Part):
-    """One server behind a pool."""
+    """Servers in a pool."""
 
     within = "/pools/{}"
     operating = "NO_MONITOR"
@@ -236,7 +236,7 @@ class Members(Part):
         return [*super().routes(root), ("PUT", path, self.replace)]
 
     def replace(self, call: Call) -> Reply:
-        """PUT of the collection: 202; the pool has these members then, and no others."""
+        """Handle PUT of the members: 202; the pool then has exactly these members."""
         pool, fields = self.find(call, tree.POOLS, call.ids[0]), self.collection
         balancer = self.balancer(call, pool)
         tree.mutable(balancer)
@@ -312,7 +312,7 @@ _TARGETS = {
 
 
 class Policies(Part):
-    """What a listener does with some requests."""
+    """Actions of a listener for some requests."""
 
     def check(self, call: Call, values: Body) -> None:
         target = _TARGETS.get(values["action"])
@@ -333,7 +333,7 @@ class Policies(Part):
 
 
 class Rules(Part):
-    """When a policy holds."""
+    """Conditions of a policy."""
 
     within = "/l7policies/{}"
 

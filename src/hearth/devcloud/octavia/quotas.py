@@ -1,4 +1,4 @@
-"""How much a project may have."""
+"""The quotas of a project."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _view(limits: Body, project_id: str) -> Body:
 
 
 def check(call: Call, collection: Collection, project_id: str | None) -> None:
-    """Whether a project may have one more; raises a 403."""
+    """Raise a 403 if the project has reached its quota."""
     name = _KEYS.get(collection.singular, collection.singular)
     limit = _limits(call, project_id or "")[name]
     if limit == -1 or not call.cloud.settings.quotas:
@@ -55,26 +55,26 @@ def _mine(call: Call) -> str:
 
 
 def show(call: Call) -> Reply:
-    """GET of a project's limits."""
+    """Handle GET of a project's limits."""
     project_id = _mine(call)
     return Reply(200, {"quota": _view(_limits(call, project_id), project_id)})
 
 
 def defaults(call: Call) -> Reply:
-    """GET of the limits that hold unless others are set."""
+    """Handle GET of the default limits."""
     project_id = _mine(call)
     return Reply(200, {"quota": _view(dict.fromkeys(_LIMITED, -1), project_id)})
 
 
 def index(call: Call) -> Reply:
-    """GET of all that are set."""
+    """Handle GET of all limits that were set."""
     only_admins(call)
     found = [_view(_limits(call, t.id), t.id) for t in call.cloud.store.all(_TABLE)]
     return Reply(200, {"quotas": found, "quotas_links": []})
 
 
 def update(call: Call) -> Reply:
-    """PUT: 202; null is the default again."""
+    """Handle PUT of limits: 202; null restores the default."""
     only_admins(call)
     project_id, store = call.ids[0], call.cloud.store
     try:
@@ -91,7 +91,7 @@ def update(call: Call) -> Reply:
 
 
 def reset(call: Call) -> Reply:
-    """DELETE: 202."""
+    """Handle DELETE of limits: 202."""
     only_admins(call)
     kept = call.cloud.store.get(_TABLE, call.ids[0])
     if kept is None:
@@ -101,7 +101,7 @@ def reset(call: Call) -> Reply:
 
 
 def routes(root: str) -> list[Route]:
-    """Its routes."""
+    """Return the routes of quotas."""
     path = root + "/quotas/{}"
     return [
         ("GET", root + "/quotas", index),

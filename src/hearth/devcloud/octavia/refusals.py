@@ -1,4 +1,4 @@
-"""What the service says when it turns a call down."""
+"""Errors of the load-balancer service."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from hearth.devcloud.http import Call, Refusal
 
 
 def bad(message: str) -> Refusal:
-    """400."""
+    """Return an error 400."""
     return Refusal(400, message=message)
 
 
 def only_admins(call: Call) -> None:
-    """Raises a 403 for anybody else."""
+    """Raise a 403 unless the caller is an administrator."""
     if not call.caller.is_admin:
         raise Refusal(403, message="Policy does not allow this request to be performed.")

@@ -1,4 +1,4 @@
-"""What a load balancer is made of: a tree that is changed one write at a time."""
+"""The parts of a load balancer, a tree that accepts one write at a time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ID = text(36)
 
 
 def persistence(value: Any) -> Any:
-    """Return how clients are kept to a member; the cookie's name is for one kind only."""
+    """Return the session persistence; only one type has a cookie name."""
     if not isinstance(value, dict) or value.keys() - {"type", "cookie_name", *_PERSISTENCE_TIMES}:
         raise ValueError(f"{value!r} is no session persistence")
     if value.get("type") not in ("SOURCE_IP", "HTTP_COOKIE", "APP_COOKIE"):
@@ -218,20 +218,20 @@ def below(cloud: Cloud, balancer_id: str) -> list[Thing]:
 
 
 def mutable(balancer: Thing) -> None:
-    """Raises a 409 unless the load balancer is active."""
+    """Raise a 409 unless the load balancer is active."""
     if balancer.body["provisioning_status"] != "ACTIVE":
         text_ = f"Load Balancer {balancer.id} is immutable and cannot be updated."
         raise Refusal(409, message=text_)
 
 
 def change(call: Call, balancer: Thing, part: Thing, status: str) -> None:
-    """A write to one part: it and the load balancer are pending."""
+    """Begin a change of a part: the part and its load balancer become pending."""
     mutable(balancer)
     pending(call, balancer, part, status)
 
 
 def pending(call: Call, balancer: Thing, part: Thing, status: str) -> None:
-    """Both are pending until the agenda says otherwise."""
+    """Set a part and its load balancer to pending until the agenda ends the change."""
     balancer.body["provisioning_status"] = "PENDING_UPDATE"
     part.body["provisioning_status"] = status
     balancer.hidden["fails"] = part.id if call.effects.error else None

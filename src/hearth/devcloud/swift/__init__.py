@@ -1,4 +1,4 @@
-"""Objects: bytes under names, in containers, in accounts."""
+"""The object store: objects with names, in containers, in accounts."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _finish(call: Call, reply: Reply) -> None:
 
 
 def _account_or_object(call: Call) -> Reply:
-    """Objects have slashes in their names, so the path is split here."""
+    """Route a call to account, container or object; names of objects may contain slashes."""
     path = call.path.removeprefix("/v1/")
     parts = access.split(path)
     access.allow(call, parts)
@@ -68,7 +68,7 @@ def _account_or_object(call: Call) -> Reply:
 
 
 class _Everything(Router):
-    """Any path below /v1 goes to one handler."""
+    """A router that gives every path below /v1 to one handler."""
 
     def find(self, segments: list[str]) -> tuple[Mapping[str, Handler], tuple[str, ...]] | None:
         """Return the handler, for every method."""

@@ -1,4 +1,4 @@
-"""Who may do what in Swift: tokens, temporary URLs, container ACLs."""
+"""Access control in Swift: tokens, temporary URLs, container ACLs."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Parts = tuple[str, str | None, str | None]
 
 
 def split(path: str) -> Parts:
-    """Account, container and object of a path below `/v1/`."""
+    """Return account, container and object of a path below `/v1/`."""
     account, _, rest = path.partition("/")
     container, slash, name = rest.partition("/")
     return unquote(account), unquote(container) or None, (unquote(name) or None) if slash else None
 
 
 def account_of(store: Store, name: str) -> Thing:
-    """Return the account, made on first use."""
+    """Return the account; it is created on first use."""
     thing = store.get(ACCOUNTS, name)
     if thing is None:
         project_id = name.removeprefix("AUTH_")
@@ -35,7 +35,7 @@ def account_of(store: Store, name: str) -> Thing:
 
 
 def container_of(store: Store, account: str, container: str) -> Thing:
-    """Return the container; raises a 404."""
+    """Return the container. Raises a 404."""
     thing = store.get(CONTAINERS, f"{account}/{container}")
     if thing is None:
         raise Refusal(404, message="Not Found")
@@ -43,12 +43,12 @@ def container_of(store: Store, account: str, container: str) -> Thing:
 
 
 def is_open(call: Call) -> bool:
-    """Return whether a call needs no token of its own: it is checked in `allow`."""
+    """Return whether `allow`, not the token filter, checks a call."""
     return True
 
 
 def allow(call: Call, parts: Parts) -> None:
-    """Raises a 401 or 403 unless token, temporary URL or ACL allow the call."""
+    """Raise a 401 or 403 unless the token, the temporary URL or the ACL allows the call."""
     if "temp_url_sig" in call.query:
         _check_temporary(call, parts)
         return
@@ -124,7 +124,7 @@ def _check_temporary(call: Call, parts: Parts) -> None:
 
 
 def metadata(call: Call, kind: str, present: dict[str, str]) -> dict[str, str]:
-    """Return the metadata after the headers of a call: set, changed or removed."""
+    """Return the metadata after the headers of a call have set, changed or removed entries."""
     kept = dict(present)
     plain = {
         "Container": (

@@ -26,7 +26,7 @@ def contents(call: Call, container: Thing) -> list[Thing]:
 
 
 def account(call: Call, name: str) -> Reply:
-    """Everything on an account."""
+    """Handle all methods on an account."""
     store = call.cloud.store
     thing = account_of(store, name)
     mine = [c for c in store.all(CONTAINERS) if c.hidden["account"] == name]
@@ -56,7 +56,7 @@ def account(call: Call, name: str) -> Reply:
 
 
 def container(call: Call, account_name: str, name: str) -> Reply:
-    """Everything on a container."""
+    """Handle all methods on a container."""
     store = call.cloud.store
     key = f"{account_name}/{name}"
     match call.method:
@@ -126,7 +126,7 @@ def _show(call: Call, thing: Thing) -> Reply:
 
 
 def listing(call: Call, rows: list[Body], headers: dict[str, str]) -> Reply:
-    """Rows as JSON or plain names, by `format` or Accept, between markers."""
+    """Return rows as JSON or plain names, depending on `format` or Accept, between markers."""
     first, last = call.argument("marker"), call.argument("end_marker")
 
     def name(row: Body) -> str:

@@ -1,4 +1,4 @@
-"""Objects, and their older versions."""
+"""Objects and their older versions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _KEPT = ("Content-Encoding", "Content-Disposition", "X-Delete-At", "X-Object-Man
 
 
 def act(call: Call, account: str, container: str, name: str) -> Reply:
-    """Everything on an object."""
+    """Handle all methods on an object."""
     home = container_of(call.cloud.store, account, container)
     match call.method:
         case "PUT":
@@ -40,7 +40,7 @@ def _find(call: Call, home: Thing, name: str) -> Thing:
 
 
 def write(store: Store, home: Thing, name: str, data: bytes, more: Body) -> Thing:
-    """Put data under a name; `more` has content type, metadata and headers."""
+    """Store data under a name; `more` contains content type, metadata and headers."""
     key = f"{home.id}/{name}"
     body: Body = {
         "name": name,
@@ -60,7 +60,7 @@ def write(store: Store, home: Thing, name: str, data: bytes, more: Body) -> Thin
 
 
 def _versions(call: Call, home: Thing) -> tuple[Thing | None, bool]:
-    """Return the container of older versions, and whether deletes are kept there too."""
+    """Return the container of older versions, and whether it also keeps deletes."""
     meta = home.body["meta"]
     history = "X-History-Location" in meta
     where = meta.get("X-History-Location") or meta.get("X-Versions-Location")
@@ -71,7 +71,7 @@ def _versions(call: Call, home: Thing) -> tuple[Thing | None, bool]:
 
 
 def _archive(call: Call, home: Thing, name: str) -> None:
-    """Keep the present version of an object in the container of versions."""
+    """Copy the current version of an object to the container of versions."""
     archive, _ = _versions(call, home)
     present = call.cloud.store.get(OBJECTS, f"{home.id}/{name}")
     if archive is None or present is None:

@@ -1,4 +1,4 @@
-"""Messages: queues of them, and claims by which one of many readers takes some."""
+"""The messaging service: queues, and claims by which a reader reserves messages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _is_open(call: Call) -> bool:
 
 
 def _prepare(call: Call) -> None:
-    """What every call must bring, and the form of a queue's name."""
+    """Check what every call must contain, and the form of the queue's name."""
     if len(call.segments) < 2:
         return
     if call.raw and (call.headers.get("Content-Type") or "").lower() == _FORM:
@@ -46,7 +46,7 @@ def _prepare(call: Call) -> None:
 
 
 def _versions(call: Call) -> Reply:
-    """With a whole address: the real service's bare path leads nowhere but at a port's root."""
+    """Handle GET of the versions, with absolute links."""
     version = {
         "id": "2",
         "status": "CURRENT",

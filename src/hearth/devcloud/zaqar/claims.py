@@ -1,4 +1,4 @@
-"""Claims: some messages are one reader's until they are deleted or the claim ends."""
+"""Claims: messages are reserved for a reader until they are deleted or the claim expires."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BOUNDS = (60, 43200)
 
 
 def create(call: Call) -> Reply:
-    """POST of a claim on the oldest free messages: 201 with them, or 204 where none is free."""
+    """Handle POST of a claim on the oldest free messages: 201 with them, or 204 without any."""
     limit = number(call, "limit") or PAGE_DEFAULT
     given = document(call) if call.raw else {}
     ttl, grace = whole(given, "ttl", TTL_DEFAULT), whole(given, "grace", GRACE_DEFAULT)
@@ -32,7 +32,7 @@ def create(call: Call) -> Reply:
 
 
 def _hold(store: Store, claim: Thing, held: list[Thing], ttl: int, grace: int) -> None:
-    """The messages are the claim's from now on, and live longer than it does."""
+    """Reserve messages for a claim, and extend their lifetime beyond its end."""
     ends = store.time + ttl
     claim.hidden.update(ttl=ttl, since=store.time, ends=ends)
     store.later(ttl, claim, "messaging.release")
@@ -54,7 +54,7 @@ def _release(store: Store, claim: Thing) -> None:
 
 
 def expire(cloud: Cloud, claim: Thing) -> None:
-    """It ends, unless it was renewed."""
+    """End a claim, unless it was renewed."""
     if claim.hidden["ends"] <= cloud.store.time:
         _release(cloud.store, claim)
 
@@ -67,7 +67,7 @@ def _find(call: Call) -> Thing:
 
 
 def show(call: Call) -> Reply:
-    """GET of one with its messages; a claim without any is gone."""
+    """Handle GET of a claim with its messages; one without messages does not exist."""
     claim = _find(call)
     held = [view(call, one) for one in _held(call.cloud.store, claim)]
     age = int(call.cloud.store.time - claim.hidden["since"])
@@ -76,7 +76,7 @@ def show(call: Call) -> Reply:
 
 
 def renew(call: Call) -> Reply:
-    """PATCH of one: its time starts again. 204."""
+    """Handle PATCH of a claim, which renews it: 204."""
     given = document(call)
     ttl, grace = whole(given, "ttl", TTL_DEFAULT), whole(given, "grace", GRACE_DEFAULT)
     within(ttl, *BOUNDS, "The TTL for a claim")
@@ -86,7 +86,7 @@ def renew(call: Call) -> Reply:
 
 
 def release(call: Call) -> Reply:
-    """DELETE of one: its messages are free again. 204, also where there is none."""
+    """Handle DELETE of a claim: 204, also if it does not exist. Its messages are free again."""
     claim = call.cloud.store.get(CLAIMS, call.ids[1])
     if claim is not None and claim.body["queue"] == key_of(call):
         _release(call.cloud.store, claim)

@@ -1,4 +1,4 @@
-"""Messages: posted, listed, taken, gone when their time is over."""
+"""Messages: post, list, delete, expire."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from hearth.devcloud.zaqar.subscriptions import notify
 
 
 def post(call: Call) -> Reply:
-    """POST of messages: 201 with their addresses. A queue that is not there is made."""
+    """Handle POST of messages: 201 with their URLs. A missing queue is created."""
     store, queue = call.cloud.store, opened(call)
     size_max = min(setting(queue, "_max_messages_post_size"), POST_MAX)
     if len(call.raw) > size_max:
@@ -81,7 +81,7 @@ def _checked(queue: Thing, one: Any) -> Body:
 
 
 def expire(cloud: Cloud, message: Thing) -> None:
-    """Its time is over, unless a claim made it longer."""
+    """Delete a message at the end of its lifetime, which a claim may have extended."""
     left_s = message.hidden["expires"] - cloud.store.time
     if left_s > 0:
         cloud.store.later(left_s, message, "messaging.expire")
@@ -90,7 +90,7 @@ def expire(cloud: Cloud, message: Thing) -> None:
 
 
 def plain(call: Call, message: Thing) -> Body:
-    """Return a message as those see it who take it."""
+    """Return a message as a claim shows it."""
     hidden = message.hidden
     return {
         "id": message.id,
@@ -102,21 +102,21 @@ def plain(call: Call, message: Thing) -> Body:
 
 
 def view(call: Call, message: Thing) -> Body:
-    """Return a message with its address, which names the claim on it."""
+    """Return a message with its URL, which names its claim."""
     href = f"/v2/queues/{call.ids[0]}/messages/{message.id}"
     claim = message.hidden["claim"]
     return {**plain(call, message), "href": f"{href}?claim_id={claim}" if claim else href}
 
 
 def free(call: Call) -> list[Thing]:
-    """What can be claimed, oldest first."""
+    """Return the messages that can be claimed, oldest first."""
     found = messages_of(call.cloud.store, key_of(call))
     now = call.cloud.store.time
     return [one for one in found if not one.hidden["claim"] and one.hidden["visible"] <= now]
 
 
 def _named(call: Call) -> list[str] | None:
-    """Return the ids that the query names."""
+    """Return the ids in the query."""
     given = [one for part in call.query.get("ids", []) for one in part.split(",") if one]
     if not given:
         return None
@@ -132,8 +132,10 @@ def _of(call: Call, ids: list[str]) -> list[Thing]:
 
 
 def messages(call: Call) -> Reply:
-    """GET of messages by their ids, or after a marker: not those of the same client, nor claimed
-    ones, unless that is asked for."""
+    """Handle GET of messages by ids, or after a marker.
+
+    Messages of the same client and claimed ones are left out, unless the query includes them.
+    """
     ids = _named(call)
     if ids is not None:
         named = _of(call, ids)
@@ -158,7 +160,7 @@ def messages(call: Call) -> Reply:
 
 
 def show(call: Call) -> Reply:
-    """GET of one."""
+    """Handle GET of a message."""
     found = _of(call, [call.ids[1]])
     if not found:
         raise Refusal(404, "Not found", f"Message {call.ids[1]} does not exist")
@@ -166,7 +168,7 @@ def show(call: Call) -> Reply:
 
 
 def delete(call: Call) -> Reply:
-    """DELETE of one; a claimed one needs its claim. 204, also where there is none."""
+    """Handle DELETE of a message: 204, also if it does not exist. A claimed one needs its claim."""
     claim = call.argument("claim_id")
     for one in _of(call, [call.ids[1]]):
         held = one.hidden["claim"]
@@ -181,7 +183,7 @@ def delete(call: Call) -> Reply:
 
 
 def delete_many(call: Call) -> Reply:
-    """DELETE of messages by their ids, or of the oldest free ones, which the reply then has."""
+    """Handle DELETE of messages by ids, or of the oldest free ones, which the reply contains."""
     ids, count = _named(call), number(call, "pop")
     if (ids is None) == (count is None):
         raise bad('The request should have either "ids" or "pop" parameter.')

@@ -1,4 +1,4 @@
-"""Queues: a name, metadata, how much lies there."""
+"""Queues: names, metadata, statistics."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ _BOUNDS = {
 
 
 def check_name(name: str) -> None:
-    """Raises a 400 for what no queue can be called."""
+    """Raise a 400 for an invalid queue name."""
     if not _NAME.fullmatch(name):
         words = "The format of the submitted queue name or project id is not valid."
         raise Refusal(400, "Invalid queue identification", words)
 
 
 def key_of(call: Call) -> str:
-    """Return the id of the queue that a call is about."""
+    """Return the id of the queue that a call names."""
     return f"{call.caller.project_id}/{call.ids[0]}"
 
 
@@ -64,12 +64,12 @@ def opened(call: Call) -> Thing:
 
 
 def setting(queue: Thing, name: str) -> Any:
-    """What holds for a queue: its metadata's word, or the default."""
+    """Return a setting of a queue: from its metadata, or the default."""
     return queue.body["metadata"].get(name) or _RESERVED[name]
 
 
 def messages_of(store: Store, key: str) -> list[Thing]:
-    """Return the messages of a queue in their order."""
+    """Return the messages of a queue in order."""
     return store.where(MESSAGES, queue=key)
 
 
@@ -104,7 +104,7 @@ def _checked(metadata: Body) -> Body:
 
 
 def put(call: Call) -> Reply:
-    """PUT of a queue: 201, or 204 for one that is there and stays as it is."""
+    """Handle PUT of a queue: 201, or 204 if it exists; then it stays unchanged."""
     if len(call.raw) > METADATA_MAX:
         raise bad(f"Queue metadata is too large. Max size: {METADATA_MAX}")
     metadata = _checked(document(call) if call.raw else {})
@@ -116,12 +116,12 @@ def put(call: Call) -> Reply:
 
 
 def show(call: Call) -> Reply:
-    """GET of its metadata."""
+    """Handle GET of a queue's metadata."""
     return Reply(200, _view(_find(call).body["metadata"]))
 
 
 def patch(call: Call) -> Reply:
-    """PATCH of its metadata, by a list of operations."""
+    """Handle PATCH of a queue's metadata, with a list of operations."""
     if call.headers.get("Content-Type") != PATCH_TYPE:
         raise Refusal(415, "Unsupported media type", f"Accepted media type: {PATCH_TYPE}.")
     if not call.raw:
@@ -155,7 +155,7 @@ def _change(metadata: Body, change: Any) -> None:
 
 
 def delete(call: Call) -> Reply:
-    """DELETE of a queue with all that is in it: 204, also where there is none."""
+    """Handle DELETE of a queue with its messages: 204, also if it does not exist."""
     store, key = call.cloud.store, key_of(call)
     thing = store.get(QUEUES, key)
     if thing is not None:
@@ -167,7 +167,7 @@ def delete(call: Call) -> Reply:
 
 
 def queues(call: Call) -> Reply:
-    """GET of the queues by name."""
+    """Handle GET of the queues by name."""
     limit, marker = number(call, "limit") or PAGE_DEFAULT, call.argument("marker") or ""
     detailed = yes(call, "detailed")
     mine = [q for q in call.cloud.store.all(QUEUES) if q.project_id == call.caller.project_id]
@@ -185,7 +185,7 @@ def queues(call: Call) -> Reply:
 
 
 def stats(call: Call) -> Reply:
-    """GET of how many messages there are; none where there is no queue."""
+    """Handle GET of the number of messages; 0 for a missing queue."""
     found = messages_of(call.cloud.store, key_of(call))
     claimed = sum(1 for message in found if message.hidden["claim"])
     counts: Body = {"claimed": claimed, "free": len(found) - claimed, "total": len(found)}

@@ -1,4 +1,4 @@
-"""Reading what calls bring: bodies, numbers within bounds, yes and no."""
+"""Parsing of requests: bodies, numbers within bounds, booleans."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _WORDS = {"true": True, "yes": True, "on": True, "1": True} | {
 
 
 def bad(message: str) -> Refusal:
-    """400 for what is asked."""
+    """Return an error 400 for invalid values."""
     return Refusal(400, BAD_REQUEST, message)
 
 
 def bad_body(message: str) -> Refusal:
-    """400 for the body's form."""
+    """Return an error 400 for an invalid body."""
     return Refusal(400, BAD_BODY, message)
 
 
@@ -37,7 +37,7 @@ def document(call: Call) -> Body:
 
 
 def whole(given: Body, name: str, default: int) -> int:
-    """Return a whole number of a body."""
+    """Return an integer in a body."""
     value = given.get(name, default)
     if type(value) is not int:
         raise bad_body(f'The value of the "{name}" field must be a int.')
@@ -45,14 +45,14 @@ def whole(given: Body, name: str, default: int) -> int:
 
 
 def within(value: int, low: int, high: int, what: str) -> int:
-    """Return the value, which must not be outside its bounds."""
+    """Return the value. Raises a 400 if it is out of bounds."""
     if not low <= value <= high:
         raise bad(f"{what} may not exceed {high} and must be at least {low}")
     return value
 
 
 def number(call: Call, name: str) -> int | None:
-    """Return a whole number of the query, from 1 to a page."""
+    """Return an integer in the query, from 1 to the maximum page size."""
     given = call.argument(name)
     if not given:
         return None
@@ -64,7 +64,7 @@ def number(call: Call, name: str) -> int | None:
 
 
 def yes(call: Call, name: str) -> bool:
-    """Return a boolean of the query; false if it is missing."""
+    """Return a boolean in the query; false if it is missing."""
     given = (call.argument(name) or "false").lower()
     if given not in _WORDS:
         raise Refusal(400, "Invalid parameter", f"{name} must be 'true' or 'false'.")
@@ -72,6 +72,6 @@ def yes(call: Call, name: str) -> bool:
 
 
 def following(call: Call, marker: str) -> list[Body]:
-    """Return the link to the page after this one."""
+    """Return the link to the next page."""
     kept: dict[str, Any] = {name: values[0] for name, values in call.query.items() if values[0]}
     return [{"rel": "next", "href": f"{call.path}?{urlencode({**kept, 'marker': marker})}"}]

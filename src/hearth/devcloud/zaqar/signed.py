@@ -1,4 +1,4 @@
-"""Pre-signed URLs: who has one may make certain calls on a queue for a time, without a token."""
+"""Pre-signed URLs, which allow certain calls on a queue for a limited time without a token."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SECRET = "messaging.secrets"  # noqa: S105
 
 
 def share(call: Call) -> Reply:
-    """POST: what has to be in the headers of the calls that it allows."""
+    """Handle POST of a pre-signed URL: return the headers that the calls need."""
     given = document(call) if call.raw else {}
     if unknown := sorted(given.keys() - FIELDS):
         raise bad(f"Unknown fields: {', '.join(unknown)}.")
@@ -47,7 +47,7 @@ def brings(call: Call) -> bool:
 
 
 def caller(call: Call) -> Caller:
-    """Whom a signed call is made for. Raises Refusal where the signature does not allow it."""
+    """Return the caller that a signed call acts for. Raises Refusal for an invalid signature."""
     headers = call.headers
     shown: Body = {
         "project": headers.get("X-Project-ID", ""),

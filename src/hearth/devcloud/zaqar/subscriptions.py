@@ -1,4 +1,4 @@
-"""Subscriptions: whom each new message of a queue is sent to."""
+"""Subscriptions: receivers of the new messages of a queue."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SERVICE_USER = "zaqar"
 
 
 def create(call: Call) -> Reply:
-    """POST of one: 201 with its id; 409 where the queue has that subscriber already."""
+    """Handle POST of a subscription: 201 with its id, or 409 for an existing subscriber."""
     given = _checked(document(call))
     if "subscriber" not in given:
         raise bad_body('Missing "subscriber" field.')
@@ -72,7 +72,7 @@ def _must_be_new(call: Call, subscriber: str) -> None:
 
 
 def _with_trust(call: Call, subscriber: str, options: Body) -> Body:
-    """Return the options with the trust through which a subscriber is called that wants a token."""
+    """Return the options, with a trust if the subscriber must be called with a token."""
     if not subscriber.startswith(TRUST):
         return options
     known = options.get("trust_id") or urlsplit(subscriber).username
@@ -106,7 +106,7 @@ def _find(call: Call) -> Thing:
 
 
 def subscriptions(call: Call) -> Reply:
-    """GET of those of a queue."""
+    """Handle GET of the subscriptions of a queue."""
     limit, marker = number(call, "limit") or PAGE_DEFAULT, call.argument("marker") or ""
     mine = call.cloud.store.where(SUBSCRIPTIONS, queue=key_of(call))
     found = sorted((one for one in mine if one.id > marker), key=lambda one: one.id)[:limit]
@@ -115,12 +115,12 @@ def subscriptions(call: Call) -> Reply:
 
 
 def show(call: Call) -> Reply:
-    """GET of one."""
+    """Handle GET of a subscription."""
     return Reply(200, _view(call, _find(call)))
 
 
 def patch(call: Call) -> Reply:
-    """PATCH of one: 204."""
+    """Handle PATCH of a subscription: 204."""
     given, one = _checked(document(call)), _find(call)
     if not given:
         raise bad_body("Only subscriber, ttl and options can be changed.")
@@ -137,7 +137,7 @@ def patch(call: Call) -> Reply:
 
 
 def delete(call: Call) -> Reply:
-    """DELETE of one: 204, also where there is none."""
+    """Handle DELETE of a subscription: 204, also if it does not exist."""
     one = call.cloud.store.get(SUBSCRIPTIONS, call.ids[1])
     if one is not None and one.body["queue"] == key_of(call):
         drop(call.cloud, one)
@@ -145,13 +145,13 @@ def delete(call: Call) -> Reply:
 
 
 def drop(cloud: Cloud, one: Thing) -> None:
-    """End one, and the trust that was made for it."""
+    """Delete a subscription, and the trust that was created for it."""
     delegation.end(cloud, one.body["options"].get("trust_id"))
     cloud.store.remove(one)
 
 
 def expire(cloud: Cloud, one: Thing) -> None:
-    """Its time is over, unless it was given more."""
+    """Delete a subscription at the end of its lifetime, unless it was extended."""
     if one.hidden["ends"] <= cloud.store.time:
         drop(cloud, one)
 
@@ -199,7 +199,7 @@ def _plain(url: str) -> str:
 
 
 def sent(cloud: Cloud, job: Thing) -> None:
-    """What nobody took is sent again, some times."""
+    """Send a message again, a limited number of times, if the subscriber did not accept it."""
     hidden = job.hidden
     status, there = hidden["answer"]["status"], cloud.store.get(SUBSCRIPTIONS, hidden["about"])
     if there is None or 0 < status < 500 or hidden["tries"] >= TRIES:

@@ -101,7 +101,7 @@ def decide(
     if outside is not None:  # after a failed first check the object is not adopted yet
         return Decision(Verdict.CREATE if held.reference is None else Verdict.KEEP)
     if record.action is Action.DELETE:
-        return Decision(Verdict.REPLACE, "it was being deleted")
+        return Decision(Verdict.REPLACE, "its delete was in progress")
     if record.failed and record.action is Action.CHECK and check_failed:
         return Decision(Verdict.REPLACE, "its last check failed")
     if record.failed and replace_failed:

@@ -218,7 +218,7 @@ def predict(
     if not record.held.kind:
         return Prediction(PlannedAction.MAY_REPLACE, (Reason("it has no successful create yet"),))
     if asleep(record):
-        words = "it is suspended: it is resumed first"
+        words = "it is suspended and will be resumed first"
         return _because(PlannedAction.MAY_REPLACE, words)
     if (at_once := _by_state(record, expected, traits)) is not None:
         return at_once
@@ -250,7 +250,7 @@ def limited(prediction: Prediction, name: str, preview: PreviewContext) -> Predi
     if preview.observe and (
         frozen or prediction.planned in (PlannedAction.KEEP, PlannedAction.UPDATE)
     ):
-        why = "the real state is examined first"
+        why = "the real state will be checked first"
         return Prediction(PlannedAction.MAY_REPLACE, (Reason(why), *prediction.reasons))
     return prediction
 
@@ -280,7 +280,7 @@ def _by_state(record: Record, expected: Expected, traits: Traits) -> Prediction 
     if record.failed and traits.replace_failed:
         return _because(PlannedAction.REPLACE, f"its {record.action} failed")
     if record.failed and traits.replace_failed is None:
-        why = f"its {record.action} failed: it is replaced if the cloud shows it broken"
+        why = f"its {record.action} failed: it will be replaced if the cloud reports an error state"
         return _because(PlannedAction.MAY_REPLACE, why)
     if traits.always:
         return _because(PlannedAction.REPLACE, "the type is replaced by every update")

@@ -126,7 +126,7 @@ class Engine:
         left = len(self.workers)
         for worker in self.workers.values():
             worker.kill()  # a call of theirs does not end; the next owner looks for it
-        log.info("released %d stacks, left %d with a call that has not ended", held - left, left)
+        log.info("released %d stacks, kept %d with a call in progress", held - left, left)
         if self._lease_task is not None:
             self._lease_task.cancel()
         await self.tools.store.run(lambda tx: claim.resign(tx, self.id))
@@ -149,7 +149,7 @@ class Engine:
             except Exception as problem:
                 if not is_outage(problem):
                     raise
-                log.warning("the database is away: %s", problem)
+                log.warning("the database is unavailable: %s", problem)
             await asyncio.sleep(OUTAGE_PAUSE_S)
 
     async def _announce(self) -> None:
@@ -232,10 +232,10 @@ class Engine:
             if self._odd.get(stack_id, 0) != epoch:
                 continue
             if epoch is None:
-                log.warning("stack %s is no longer ours and is let go", stack_id)
+                log.warning("stack %s belongs to another engine and is released", stack_id)
                 self.workers[stack_id].kill()
             else:
-                log.warning("stack %s is ours and nobody works on it: taken up", stack_id)
+                log.warning("stack %s has no worker: one is started", stack_id)
                 self._take(stack_id, epoch)
         self._odd = odd
 
@@ -267,7 +267,7 @@ class Engine:
             raise
         except Exception as problem:
             if is_outage(problem):
-                log.warning("stack %s: the database is away: %s", worker.stack_id, problem)
+                log.warning("stack %s: the database is unavailable: %s", worker.stack_id, problem)
                 self._spawn(self._begin_again(worker))
                 return
             log.exception("the worker of stack %s ended with an engine fault", worker.stack_id)

@@ -110,7 +110,7 @@ class StackWorker:
         self.wake()
 
     def kill(self) -> None:
-        """Stop and write nothing any more."""
+        """Stop at once, without further writes to the database."""
         self._killed = True
         self._kill_tasks()
         for task in self._own:
@@ -355,7 +355,7 @@ class StackWorker:
                 for task in self._tasks.values():
                     task.look()
             case UnknownKind(kind):
-                words = "stack %s: a message of the kind %s is not understood and is dropped"
+                words = "stack %s: a message of the unknown kind %s is dropped"
                 log.warning(words, self.stack_id, kind)
             case _:
                 assert_never(content)
@@ -383,7 +383,7 @@ class StackWorker:
         """Write a user's health mark into the record."""
         record = self._memory.records.get(mark.record)
         if record is None or record.id in self._tasks:
-            log.info("the mark of resource %s came while it is worked on", mark.record)
+            log.info("resource %s was marked while an action on it is in progress", mark.record)
             return
         now = self._engine.tools.clock.now()
         after = marked(record, healthy=mark.healthy, reason=mark.reason, now=now)
@@ -426,7 +426,7 @@ class StackWorker:
             memory.refused()
         self._inbox.forget(always.read)
         if fate is Fate.LOST:
-            log.warning("stack %s is no longer ours", self.stack_id)
+            log.warning("stack %s belongs to another engine", self.stack_id)
             self.kill()
         answer(tickets, fate)
         begins = fate is Fate.SUPERSEDED or (fate is Fate.DONE and replan)

@@ -1,6 +1,6 @@
-"""What all alarms have in common: whom they tell, when they are looked after, how they change.
+"""What all alarms have in common: the URLs and queues they notify, evaluation, and updates.
 
-The service takes whole alarms only: an update sends all of it and keeps the state it is in.
+The service accepts only complete alarms: an update sends all fields and keeps the alarm's state.
 """
 
 from collections.abc import Iterable, Mapping
@@ -109,7 +109,7 @@ THRESHOLD: Mapping[str, Prop] = {
 
 
 class Alarm(CollectionResource):
-    """An alarm; what it is about is its rule: the properties that no other alarm has."""
+    """An alarm; the properties that no other alarm type has are its rule."""
 
     service = SERVICE
     support = Support(version="2015.1")
@@ -131,7 +131,7 @@ class Alarm(CollectionResource):
         }
 
     def rule(self, fields: Body) -> Body:
-        """The rule with these fields."""
+        """Return the rule of the alarm as the service expects it."""
         return fields
 
     def changed_fields(self, ctx: ResourceContext) -> Body:
@@ -149,11 +149,11 @@ class Alarm(CollectionResource):
         return (Step("enable", self.enable),)
 
     async def disable(self, ctx: ResourceContext) -> Made | None:
-        """Nobody looks after it."""
+        """Disable the alarm: the service no longer evaluates it."""
         return await self.change(ctx, {"enabled": False})
 
     async def enable(self, ctx: ResourceContext) -> Made | None:
-        """It is looked after again, unless the template switches it off."""
+        """Enable the alarm again, unless the template disables it."""
         return await self.change(ctx, {"enabled": ctx.given("enabled")})
 
     async def members(self, ctx: ResourceContext) -> list[Body]:
@@ -170,7 +170,10 @@ class Alarm(CollectionResource):
         return {name: value for name, value in found.items() if name != "query"}  # the service's
 
     def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
-        """None. Raises Rejected for an action that names a resource: only its URL can be called."""
+        """Return the requirements of the base type.
+
+        Raises Rejected if an action names a resource, not a URL.
+        """
         problems = []
         for state in STATES:
             for end in at(f"{state}_actions")(definition.properties):
@@ -186,14 +189,14 @@ class Alarm(CollectionResource):
 
 
 def _urls(ctx: ResourceContext, state: str) -> list[str]:
-    """Whom the alarm tells of a state."""
+    """Return the URLs that the alarm calls when it enters a state."""
     actions = [_called(ctx, str(url)) for url in ctx.given(f"{state}_actions") or [] if url]
     queues = ctx.given(f"{state}_queues") or []
     return actions + [f"trust+zaqar://?queue_name={quote(str(name), safe='')}" for name in queues]
 
 
 def _called(ctx: ResourceContext, url: str) -> str:
-    """The URL; the orchestration API's own takes a token, which comes by a trust."""
+    """Return the URL, as a trust URL if it is a signal URL of this API, which needs a token."""
     stack = ctx.stack
     root = stack.heat_url.rstrip("/").removesuffix(stack.project_id)
     ours = root and url.startswith(root) and url.endswith("/signal")

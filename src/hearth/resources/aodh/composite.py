@@ -1,4 +1,4 @@
-"""OS::Aodh::CompositeAlarm: several rules, of which one or all must be met."""
+"""OS::Aodh::CompositeAlarm: several rules combined with "and" or "or"."""
 
 from hearth.cloud.contract import Body
 from hearth.resources.aodh.base import COMMON, Alarm
@@ -6,7 +6,7 @@ from hearth.schema import LIST, MAP, STRING, AllowedValues, Length, Prop, Suppor
 
 
 class CompositeAlarm(Alarm):
-    """Several rules with thresholds, of which one or all must be met."""
+    """Several threshold rules combined with "and" or "or"."""
 
     type_name = "OS::Aodh::CompositeAlarm"
     support = Support(version="8.0.0")

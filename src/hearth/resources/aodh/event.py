@@ -1,4 +1,4 @@
-"""OS::Aodh::EventAlarm: something has happened."""
+"""OS::Aodh::EventAlarm: an alarm on events of a service."""
 
 from hearth.resources.aodh.base import COMMON, COMPARISONS, Alarm
 from hearth.schema import LIST, MAP, STRING, AllowedValues, Prop, Support

@@ -1,4 +1,4 @@
-"""Alarms on measures that Gnocchi keeps: of one resource, of metrics, of many resources."""
+"""Alarms on metrics in Gnocchi: of one resource, of several metrics, of many resources."""
 
 from collections.abc import Mapping
 
@@ -19,7 +19,7 @@ _RESOURCE_TYPE = Prop(STRING, "Type of the resource.", required=True, update_all
 
 
 class GnocchiResourcesAlarm(Alarm):
-    """A metric of one resource."""
+    """An alarm on a metric of one resource."""
 
     type_name = "OS::Aodh::GnocchiResourcesAlarm"
     properties = {
@@ -32,7 +32,7 @@ class GnocchiResourcesAlarm(Alarm):
 
 
 class GnocchiAggregationByMetricsAlarm(Alarm):
-    """Several metrics taken together."""
+    """An alarm on the aggregate of several metrics."""
 
     type_name = "OS::Aodh::GnocchiAggregationByMetricsAlarm"
     properties = {
@@ -43,7 +43,7 @@ class GnocchiAggregationByMetricsAlarm(Alarm):
 
 
 class GnocchiAggregationByResourcesAlarm(Alarm):
-    """A metric of all resources that a query finds."""
+    """An alarm on a metric, aggregated over all resources that a query finds."""
 
     type_name = "OS::Aodh::GnocchiAggregationByResourcesAlarm"
     properties = {

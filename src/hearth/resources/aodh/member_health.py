@@ -1,4 +1,4 @@
-"""OS::Aodh::LBMemberHealthAlarm: members of a pool do not answer."""
+"""OS::Aodh::LBMemberHealthAlarm: an alarm on pool members in error."""
 
 from hearth.resources.aodh.base import COMMON, Alarm
 from hearth.schema import STRING, Prop, Resolve, Support

@@ -1,11 +1,11 @@
-"""OS::Aodh::PrometheusAlarm: what a query of Prometheus gives."""
+"""OS::Aodh::PrometheusAlarm: an alarm on the result of a Prometheus query."""
 
 from hearth.resources.aodh.base import COMMON, THRESHOLD, Alarm
 from hearth.schema import STRING, Prop, Support
 
 
 class PrometheusAlarm(Alarm):
-    """The value of a query of Prometheus."""
+    """An alarm on the value of a Prometheus query."""
 
     type_name = "OS::Aodh::PrometheusAlarm"
     support = Support(version="22.0.0")

@@ -1,4 +1,4 @@
-"""AWS::AutoScaling::AutoScalingGroup: servers, between two sizes.
+"""AWS::AutoScaling::AutoScalingGroup: a number of servers between a minimum and a maximum.
 
 Source: spec/groups-and-nesting.md, section 6.1.
 """
@@ -24,7 +24,7 @@ LAUNCH = "LaunchConfigurationName"
 
 
 class AutoScalingGroup(Scalable, Instances):
-    """As many servers as scaling policies ask for."""
+    """A group of servers whose number scaling policies change."""
 
     type_name = "AWS::AutoScaling::AutoScalingGroup"
     support = Support(version="2014.1")

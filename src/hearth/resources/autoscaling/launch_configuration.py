@@ -1,4 +1,4 @@
-"""AWS::AutoScaling::LaunchConfiguration: what the servers of a group are made like."""
+"""AWS::AutoScaling::LaunchConfiguration: the properties of the servers in a group."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ NEEDED = ("ImageId", "InstanceType")
 
 
 class LaunchConfiguration(ResourceType):
-    """Properties of servers; makes nothing by itself. Those of a server may stand in for them."""
+    """Properties of the servers in a group, given directly or copied from an existing server."""
 
     type_name = "AWS::AutoScaling::LaunchConfiguration"
     support = Support()
@@ -45,7 +45,7 @@ class LaunchConfiguration(ResourceType):
         return (Step("look", self.look),)
 
     async def look(self, ctx: ResourceContext) -> Made:
-        """Take what the server has, if there is one to be like."""
+        """Read the properties of the existing server in `InstanceId`, if there is one."""
         server = ctx.given("InstanceId")
         data = {INHERITED: json.dumps(await like(ctx, str(server)))} if server else {}
         return Made(physical_id=ctx.physical_name, data=data)
@@ -59,7 +59,7 @@ class LaunchConfiguration(ResourceType):
 
 
 async def like(ctx: ResourceContext, server_id: str) -> dict[str, Any]:
-    """Properties of a server that is there, in the words of launch configurations."""
+    """Return the properties of an existing server, with the names of a launch configuration."""
     answer = await ctx.cloud.request("compute", "GET", f"/servers/{segment(server_id)}")
     server = answer.part("server")
     groups = {str(one["name"]): None for one in server.get("security_groups") or []}

@@ -1,4 +1,4 @@
-"""AWS::AutoScaling::ScalingPolicy: a signed URL as reference.
+"""AWS::AutoScaling::ScalingPolicy: a scaling policy whose reference is a signed URL.
 
 Source: spec/groups-and-nesting.md, section 6.4.
 """
@@ -13,7 +13,7 @@ KINDS = {word: kind for kind, word in Policy.words.items()}
 
 
 class ScalingPolicy(Policy):
-    """Changes the size of a group when it is signalled."""
+    """Changes the size of a group when it receives a signal."""
 
     type_name = "AWS::AutoScaling::ScalingPolicy"
     support = Support()

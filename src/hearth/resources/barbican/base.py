@@ -1,6 +1,6 @@
-"""What types of the key-manager service have in common: their ids are URLs.
+"""What types of the key-manager service have in common: physical ids are URLs.
 
-The service changes nothing but a secret's payload, so a thing keeps the name it is made under.
+The service can change nothing but the payload of a secret, so an object keeps its first name.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ PAGE = 100
 
 
 def kept(plural: str) -> Collection:
-    """A collection of the service, read in large pages."""
+    """Return a collection of the service that is read in large pages."""
     singular = plural.removesuffix("s")
     return Collection(
         SERVICE,
@@ -30,7 +30,7 @@ def kept(plural: str) -> Collection:
 
 
 class BarbicanResource(CollectionResource):
-    """Something the service keeps; nothing of it is updated."""
+    """An object of the key-manager service; none of its properties can be updated."""
 
     service = SERVICE
     identified_by = IntentKey.OWN_NAME
@@ -63,12 +63,12 @@ class BarbicanResource(CollectionResource):
 
 
 def id_of(ref: str) -> str:
-    """The id at the end of a URL."""
+    """Return the id at the end of a URL."""
     return ref.rstrip("/").rpartition("/")[2]
 
 
 async def payload(cloud: Cloud, ref: str) -> Any:
-    """What is in a secret, as text; None when it has nothing yet."""
+    """Return the payload of a secret as text, or None if it has no payload yet."""
     path = f"/v1/secrets/{segment(id_of(ref))}"
     shown = (await cloud.request(SERVICE, "GET", path)).body
     kind = (shown.get("content_types") or {}).get("default")

@@ -1,4 +1,4 @@
-"""Containers: secrets that belong together."""
+"""Containers: groups of secrets."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
@@ -19,7 +19,7 @@ from hearth.schema import (
 
 
 class Container(BarbicanResource):
-    """Secrets by name; those of a certificate or a key pair have their own properties."""
+    """A container: secrets by name. Certificates and key pairs have a property for each secret."""
 
     attributes = {
         "consumers": Attr(LIST, "Who uses it, as far as they have said so."),
@@ -36,7 +36,9 @@ class Container(BarbicanResource):
         return {"name": ctx.wanted_name, "type": self.kind, "secret_refs": refs}
 
     def secrets(self, properties: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
-        """Names and URLs: those in `secrets`; certificate_ref is the one called certificate."""
+        """Yield (name, URL) of each secret; the property certificate_ref gives the name
+        "certificate".
+        """
         for one in properties.get("secrets") or []:
             yield one["name"], one["ref"]
         for name in self.properties:
@@ -59,7 +61,7 @@ def _by_name(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class GenericContainer(Container):
-    """Secrets that belong together, under names of the user."""
+    """A container of secrets under names that the user chooses."""
 
     type_name = "OS::Barbican::GenericContainer"
     support = Support(version="6.0.0")
@@ -82,7 +84,7 @@ class GenericContainer(Container):
 
 
 class CertificateContainer(Container):
-    """A certificate with what belongs to it."""
+    """A certificate, its private key and its intermediates."""
 
     type_name = "OS::Barbican::CertificateContainer"
     support = Support(version="6.0.0")
@@ -109,7 +111,7 @@ class CertificateContainer(Container):
 
 
 class RSAContainer(Container):
-    """A pair of keys; it has both, or it is empty."""
+    """An RSA key pair; it contains both keys or is empty."""
 
     type_name = "OS::Barbican::RSAContainer"
     support = Support(version="6.0.0")

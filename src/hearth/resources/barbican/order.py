@@ -1,4 +1,4 @@
-"""OS::Barbican::Order: a key, a pair of keys or a certificate that the service makes."""
+"""OS::Barbican::Order: a request to generate a key, a key pair or a certificate."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ MADE = ("certificate", "intermediates", "private_key", "public_key")
 
 
 class Order(BarbicanResource):
-    """Something secret that the service makes itself; it stays when the order is deleted."""
+    """A request to generate a secret; the secret remains when the order is deleted."""
 
     type_name = "OS::Barbican::Order"
     support = Support(version="2014.2")

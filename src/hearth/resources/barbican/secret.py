@@ -24,7 +24,7 @@ BYTES = "application/octet-stream"
 
 
 class Secret(BarbicanResource):
-    """Something that only those may read who are let."""
+    """A secret that only authorized users can read."""
 
     type_name = "OS::Barbican::Secret"
     support = Support(version="2014.2")

@@ -1,4 +1,4 @@
-"""AWS::CloudFormation::Stack: a stack below, by the address of its template.
+"""AWS::CloudFormation::Stack: a nested stack whose template has a URL.
 
 Source: spec/groups-and-nesting.md, section 2.
 """
@@ -14,7 +14,7 @@ OUTPUTS = "Outputs."
 
 
 class Stack(NestedType):
-    """A nested stack. Its template is fetched at each create and update."""
+    """A nested stack. Each create and update fetches its template again."""
 
     type_name = "AWS::CloudFormation::Stack"
     support = Support()

@@ -51,7 +51,7 @@ class UpdateWaitConditionHandle(SignedHandle):
 
 
 class WaitCondition(CountsSignals):
-    """Is complete when its handle has received so many successes in time."""
+    """Complete when its handle has received the given number of success signals in time."""
 
     type_name = "AWS::CloudFormation::WaitCondition"
     support = Support(version="2014.1")

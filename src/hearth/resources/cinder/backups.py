@@ -1,4 +1,4 @@
-"""Backups of volumes: made as snapshots of the resource, and what a volume can be made from."""
+"""Backups of volumes: snapshots of the resource, and a source for new volumes."""
 
 from collections.abc import Awaitable, Callable
 
@@ -12,12 +12,12 @@ SERVICE = "block-storage"
 
 
 def own_mark(ctx: ResourceContext) -> str:
-    """One backup of one record: actions begin at different times."""
+    """Return the key of one backup of a record; actions of a record begin at different times."""
     return f"{mark(ctx)}:{ctx.started_at:.3f}"
 
 
 async def begin(ctx: ResourceContext) -> Made:
-    """Have a backup made; the key is its description."""
+    """Create a backup with the intent key as its description."""
     fields = {
         "volume_id": ctx.physical,
         "name": f"{ctx.physical_name}-snapshot",
@@ -29,7 +29,7 @@ async def begin(ctx: ResourceContext) -> Made:
 
 
 async def find(ctx: ResourceContext) -> Made | None:
-    """The backup that an earlier call of this action had made."""
+    """Return the backup that an earlier call of this action created, or None."""
     for backup in await ctx.cloud.listing(SERVICE, "/backups/detail"):
         if backup.get("description") == own_mark(ctx):
             return Made(data={"backup_id": str(backup["id"])})
@@ -45,7 +45,7 @@ async def drop(ctx: ResourceContext) -> None:
 
 
 async def ready(ctx: ResourceContext) -> Progress:
-    """Whether the backup is there."""
+    """Return whether the backup is complete."""
     backup = await ctx.cloud.member(
         SERVICE, "/backups", ctx.data["backup_id"], detail="/backups/detail"
     )

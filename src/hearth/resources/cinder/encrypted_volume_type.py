@@ -1,4 +1,4 @@
-"""OS::Cinder::EncryptedVolumeType: how volumes of a type are encrypted; for administrators."""
+"""OS::Cinder::EncryptedVolumeType: the encryption of a volume type; for administrators."""
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
@@ -11,7 +11,7 @@ SERVICE = "block-storage"
 
 
 class EncryptedVolumeType(CollectionResource):
-    """How volumes of a type are encrypted. The physical id is that of the volume type."""
+    """The encryption of a volume type. The physical id is that of the volume type."""
 
     type_name = "OS::Cinder::EncryptedVolumeType"
     support = Support(version="5.0.0")
@@ -77,7 +77,7 @@ class EncryptedVolumeType(CollectionResource):
         return await self.read(ctx, ctx.physical)
 
     async def read(self, ctx: ResourceContext, volume_type: str) -> Body:
-        """The encryption of a type; CloudFault when it has none."""
+        """Return the encryption of a volume type. Raises CloudFault if it has none."""
         answer = await ctx.cloud.request(
             SERVICE, "GET", f"/types/{segment(volume_type)}/encryption"
         )

@@ -17,7 +17,7 @@ CONSUMER = "consumer"  # given among the specifications, but none of them
 
 
 class QoSSpecs(CollectionResource):
-    """What volumes may do in a time; it holds for volume types that are associated with it."""
+    """QoS limits of volumes; they apply to the associated volume types."""
 
     type_name = "OS::Cinder::QoSSpecs"
     support = Support(version="7.0.0")
@@ -56,7 +56,7 @@ class QoSSpecs(CollectionResource):
         return await self.change(ctx, wanted)
 
     async def remove(self, ctx: ResourceContext, names: set[str]) -> Made | None:
-        """Remove those of the specifications that are there."""
+        """Remove the given keys, as far as the specifications contain them."""
         there = (await self.show(ctx)).get("specs", {})
         if keys := sorted(names & there.keys()):
             path = f"/qos-specs/{segment(ctx.physical)}/delete_keys"
@@ -73,7 +73,7 @@ class QoSSpecs(CollectionResource):
 
 
 class QoSAssociation(Tie):
-    """Lets QoS specifications hold for volume types."""
+    """Applies QoS specifications to volume types."""
 
     type_name = "OS::Cinder::QoSAssociation"
     support = Support(version="8.0.0")
@@ -108,5 +108,5 @@ class QoSAssociation(Tie):
 
 
 def specs_of(properties: Any) -> dict[str, str]:
-    """The specifications; the service takes text only."""
+    """Return the specifications as text, the only kind of value that the service accepts."""
     return {str(name): str(value) for name, value in (properties.get("specs") or {}).items()}

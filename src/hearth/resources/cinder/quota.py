@@ -1,11 +1,11 @@
-"""OS::Cinder::Quota: how much of volumes a project may have; for administrators."""
+"""OS::Cinder::Quota: block storage limits of a project; for administrators."""
 
 from hearth.resources.quota import PROJECT, Limits, QuotaSet, limit
 from hearth.schema import Support
 
 
 class Quota(QuotaSet):
-    """Limits of a project on volumes and what belongs to them."""
+    """Limits of a project for volumes, snapshots and backups."""
 
     type_name = "OS::Cinder::Quota"
     support = Support(version="7.0.0")

@@ -1,4 +1,4 @@
-"""OS::Cinder::Volume: a disk that outlives servers."""
+"""OS::Cinder::Volume: a block device that exists independently of servers."""
 
 import json
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ DETACHED = frozenset({"available", "error", "error_restoring", "error_extending"
 
 
 class Volume(CollectionResource):
-    """A disk that outlives the servers it is attached to."""
+    """A block device that exists independently of the servers it is attached to."""
 
     type_name = "OS::Cinder::Volume"
     properties = {
@@ -144,7 +144,7 @@ class Volume(CollectionResource):
         return await self.change(ctx, fields)
 
     async def guard(self, ctx: ResourceContext) -> Made | None:
-        """Have it read-only, or not any more."""
+        """Set or clear the read-only flag."""
         flag = {"readonly": bool(ctx.given("read_only"))}
         await self.act(ctx, {"os-update_readonly_flag": flag})
         return None
@@ -175,14 +175,14 @@ class Volume(CollectionResource):
         return await self.change(ctx, fields)
 
     async def put_metadata(self, ctx: ResourceContext) -> Made | None:
-        """Make the metadata that of the properties."""
+        """Replace the metadata by that of the properties."""
         wanted = {str(k): str(v) for k, v in (ctx.given("metadata") or {}).items()}
         path = f"/volumes/{segment(ctx.physical)}/metadata"
         await ctx.cloud.request(SERVICE, "PUT", path, json={"metadata": wanted}, idempotent=True)
         return None
 
     async def retype(self, ctx: ResourceContext) -> Made | None:
-        """Have it become one of another type."""
+        """Change the volume's type, unless it has this type already."""
         body = await self.show(ctx) or {}
         if body.get("volume_type") != ctx.given("volume_type"):
             wanted = {"new_type": ctx.given("volume_type"), "migration_policy": "on-demand"}
@@ -190,7 +190,7 @@ class Volume(CollectionResource):
         return Made(body={"status": "retyping"})
 
     async def extend(self, ctx: ResourceContext) -> Made | None:
-        """Have it grow; one that is attached grows where it is."""
+        """Extend the volume, also while it is attached; shrinking is left to `grown` to refuse."""
         if int(ctx.before.get("size") or 0) > int(ctx.properties["size"]):
             return None  # `grown` says so
         body = await self.show(ctx) or {}
@@ -204,7 +204,7 @@ class Volume(CollectionResource):
         return Made(body=body) if begun else None
 
     async def grown(self, ctx: ResourceContext) -> Progress:
-        """Whether it has its new size."""
+        """Return whether the volume has its new size; fail if it would have to shrink."""
         if int(ctx.before.get("size") or 0) > int(ctx.properties["size"]):
             return Failed("Shrinking volume is not supported.", "NotSupported")
         body = await self.show(ctx) or {}
@@ -233,7 +233,7 @@ class Volume(CollectionResource):
         )
 
     async def settled(self, ctx: ResourceContext) -> Progress:
-        """Whether nothing holds it any more."""
+        """Return whether the volume is deleted or detached."""
         progress = await self.gone(ctx)
         if isinstance(progress, Later) and (progress.body or {}).get("status") in DETACHED:
             return Ready(progress.body)
@@ -262,7 +262,7 @@ class Volume(CollectionResource):
         return (backups.BACKUP, *self.delete_steps(ctx)) if ctx.physical_id else ()
 
     async def act(self, ctx: ResourceContext, action: Body, version: str | None = None) -> None:
-        """One action on the volume."""
+        """Call one action of the volume."""
         path = f"/volumes/{segment(ctx.physical)}/action"
         await ctx.cloud.request(SERVICE, "POST", path, json=action, microversion=version)
 
@@ -278,7 +278,7 @@ class Volume(CollectionResource):
 
 
 def shown_of(body: Mapping[str, Any]) -> Body:
-    """The attributes as the body gives them."""
+    """Return the attributes that a body contains."""
     if not body:
         return {}
     return {

@@ -1,4 +1,4 @@
-"""OS::Cinder::VolumeAttachment: a volume in a server."""
+"""OS::Cinder::VolumeAttachment: a volume attached to a server."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -53,7 +53,7 @@ class VolumeAttachment(ResourceType):
         return (Step("detach", self.detach, poll=self.detached),)
 
     async def attach(self, ctx: ResourceContext) -> Made:
-        """Ask for the attachment."""
+        """Request the attachment."""
         fields: Body = {"volumeId": ctx.properties["volume_id"]}
         if ctx.given("mountpoint"):
             fields["device"] = ctx.given("mountpoint")
@@ -70,7 +70,7 @@ class VolumeAttachment(ResourceType):
         return None
 
     async def attached(self, ctx: ResourceContext) -> Progress:
-        """Whether the volume is in use."""
+        """Return whether the volume is attached ("in-use")."""
         volume = await volume_of(ctx, ctx.properties)
         status = (volume or {}).get("status")
         if status == "in-use":
@@ -80,7 +80,7 @@ class VolumeAttachment(ResourceType):
         return Failed(f'Went to status {status} due to "Volume attachment failed"', retry=True)
 
     async def detach(self, ctx: ResourceContext) -> Made | None:
-        """Ask for the end of the attachment; what is gone already is done."""
+        """Detach the volume; "not found" is success."""
         await detach_from(ctx, ctx.properties)
         return None
 
@@ -88,7 +88,7 @@ class VolumeAttachment(ResourceType):
         return await gone_from(ctx, ctx.properties)
 
     async def detach_before(self, ctx: ResourceContext) -> Made | None:
-        """End the attachment as it was before the update."""
+        """Detach the volume from the server that the properties named before the update."""
         await detach_from(ctx, ctx.before)
         return None
 
@@ -97,12 +97,12 @@ class VolumeAttachment(ResourceType):
 
 
 def path_of(properties: Mapping[str, Any]) -> str:
-    """The attachments of the server."""
+    """Return the path of the server's volume attachments."""
     return f"/servers/{segment(properties['instance_uuid'])}/os-volume_attachments"
 
 
 async def detach_from(ctx: ResourceContext, properties: Mapping[str, Any]) -> None:
-    """Detach the volume, unless it is detached or on its way."""
+    """Detach the volume, unless it is detached or detaching."""
     volume = await volume_of(ctx, properties)
     if volume is None or volume.get("status") in {"available", "detaching"}:
         return
@@ -111,7 +111,7 @@ async def detach_from(ctx: ResourceContext, properties: Mapping[str, Any]) -> No
 
 
 async def gone_from(ctx: ResourceContext, properties: Mapping[str, Any]) -> Progress:
-    """Whether the volume has left the server."""
+    """Return whether the volume is detached from the server."""
     volume = await volume_of(ctx, properties)
     servers = {one.get("server_id") for one in (volume or {}).get("attachments") or []}
     if volume is None or properties["instance_uuid"] not in servers:
@@ -121,7 +121,7 @@ async def gone_from(ctx: ResourceContext, properties: Mapping[str, Any]) -> Prog
 
 
 async def volume_of(ctx: ResourceContext, properties: Mapping[str, Any]) -> Body | None:
-    """The volume; None when it is gone."""
+    """Return the body of the volume, or None if it is gone."""
     try:
         return await ctx.cloud.member(
             "block-storage", "/volumes", str(properties["volume_id"]), detail="/volumes/detail"

@@ -1,4 +1,4 @@
-"""OS::Cinder::VolumeType: a kind of volumes; for administrators."""
+"""OS::Cinder::VolumeType: a volume type; for administrators."""
 
 from hearth.resources.collection import Collection, CollectionResource
 from hearth.resources.parts import Call, Entries, Members
@@ -8,7 +8,7 @@ SERVICE = "block-storage"
 
 
 class VolumeType(CollectionResource):
-    """A kind of volumes."""
+    """A volume type, which users choose when they create a volume."""
 
     type_name = "OS::Cinder::VolumeType"
     support = Support(version="2015.1")

@@ -1,4 +1,4 @@
-"""OS::Designate::Zone and OS::Designate::RecordSet: names, and what they stand for."""
+"""OS::Designate::Zone and OS::Designate::RecordSet: DNS zones and their record sets."""
 
 from dataclasses import replace
 
@@ -29,7 +29,7 @@ LABEL_MAX = 63  # characters
 
 
 def named(plural: str, update_method: str) -> Collection:
-    """A collection of the service; bodies have no root key."""
+    """Return a collection of the service; its bodies have no root key."""
     return Collection(
         SERVICE,
         f"/v2/{plural}",
@@ -40,14 +40,14 @@ def named(plural: str, update_method: str) -> Collection:
 
 
 class DesignateResource(CollectionResource):
-    """Something that the name servers have to learn."""
+    """An object that becomes active when the name servers have it."""
 
     service = SERVICE
     undescribed = None
 
 
 class Zone(DesignateResource):
-    """A domain whose names the service answers for."""
+    """A DNS zone."""
 
     type_name = "OS::Designate::Zone"
     support = Support(version="8.0.0")
@@ -116,7 +116,7 @@ class Zone(DesignateResource):
 
 
 class RecordSet(DesignateResource):
-    """What a name in a zone stands for."""
+    """The records of one type for one name in a zone."""
 
     type_name = "OS::Designate::RecordSet"
     support = Support(version="8.0.0")
@@ -184,7 +184,7 @@ class RecordSet(DesignateResource):
 
 
 async def _full_name(ctx: ResourceContext) -> str:
-    """The name of a record set, up to the dot at its end."""
+    """Return the fully qualified name of a record set, with the final dot."""
     name = ctx.given("name") or ctx.physical_name[-LABEL_MAX:].lstrip("-")
     if name.endswith("."):
         return str(name)

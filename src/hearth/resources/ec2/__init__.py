@@ -1,1 +1,1 @@
-"""AWS types of servers, disks and networks, over the services of the cloud."""
+"""AWS types of servers, volumes and networks, made with OpenStack services."""

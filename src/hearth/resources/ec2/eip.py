@@ -1,4 +1,4 @@
-"""AWS::EC2::EIP and AWS::EC2::EIPAssociation: outer addresses, and what they point to."""
+"""AWS::EC2::EIP and AWS::EC2::EIPAssociation: floating IPs and their associations."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -24,7 +24,7 @@ from hearth.schema import (
 
 
 class EIP(AdapterType):
-    """An outer address, whose reference is the address itself."""
+    """A floating IP; its reference is the address."""
 
     type_name = "AWS::EC2::EIP"
     other = FloatingIP()
@@ -53,12 +53,12 @@ class EIP(AdapterType):
         return (Step("point", self.point),) if "InstanceId" in ctx.changed else ()
 
     async def note(self, ctx: ResourceContext) -> Made:
-        """Keep the address: it is what other resources refer to."""
+        """Store the address, because other resources refer to it."""
         body = ctx.body or await self.show(ctx) or {}
         return Made(data={"address": str(body["floating_ip_address"])})
 
     async def point(self, ctx: ResourceContext) -> Made | None:
-        """Point it to the server, or nowhere; doing it again changes nothing."""
+        """Associate the floating IP with the server, or with nothing. Can be repeated."""
         server = ctx.given("InstanceId")
         port = await port_of_server(ctx, server) if server else None
         await ctx.request("PUT", json={"floatingip": {"port_id": port}}, idempotent=True)
@@ -72,7 +72,7 @@ class EIP(AdapterType):
 
 
 class EIPAssociation(Pointer):
-    """Points an outer address to a server, or to one port of it."""
+    """Associates a floating IP with a server or with one of its ports."""
 
     type_name = "AWS::EC2::EIPAssociation"
     properties = {
@@ -112,7 +112,7 @@ class EIPAssociation(Pointer):
         return (*leave, Step("point", self.point))
 
     def must_replace(self, change: Change) -> str | None:
-        """As with the service of these names: both ends at once are another association."""
+        """Return the reason to replace: address and target change at the same time."""
         ends = ({"AllocationId", "EIP"}, {"InstanceId", "NetworkInterfaceId"})
         given = {name for name in change.changed if change.after.get(name)}
         return "address and server change at once" if all(given & one for one in ends) else None

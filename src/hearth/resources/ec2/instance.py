@@ -1,4 +1,4 @@
-"""AWS::EC2::Instance: a virtual machine, in the words of older templates."""
+"""AWS::EC2::Instance: a server with the properties of AWS."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -58,7 +58,7 @@ ADDRESS = "Its first address; 0.0.0.0 where it has none."
 
 
 class Instance(AdapterType):
-    """A virtual machine."""
+    """A server."""
 
     type_name = "AWS::EC2::Instance"
     other = Server()
@@ -171,7 +171,7 @@ class Instance(AdapterType):
         return (*super().create_steps(ctx), *_attaching(ctx))
 
     def replaced_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        """The new server wants the same volumes and ports."""
+        """Return the steps that release volumes and ports, which the new server needs."""
         leave = _detaching(ctx) if ctx.physical_id else ()
         return (*leave, *self.through(self.other.replaced_steps(self.other_context(ctx))))
 
@@ -181,7 +181,7 @@ class Instance(AdapterType):
 
 
 def networks(properties: Mapping[str, Any]) -> list[Body] | None:
-    """Where the server is plugged in: the ports in their order, else the subnet."""
+    """Return the network entries of the server: its ports in order, else the subnet, else None."""
     ports = [
         one if isinstance(one, Mapping) else {"NetworkInterfaceId": one, "DeviceIndex": number}
         for number, one in enumerate(properties.get("NetworkInterfaces") or [])
@@ -194,7 +194,7 @@ def networks(properties: Mapping[str, Any]) -> list[Body] | None:
 
 
 def devices(mappings: Iterable[Mapping[str, Any]]) -> Iterator[Body]:
-    """Disks as the server type takes them."""
+    """Yield block devices in the form of OS::Nova::Server."""
     for one in mappings:
         disk = one.get("Ebs") or {}
         size = disk.get("VolumeSize")
@@ -207,7 +207,7 @@ def devices(mappings: Iterable[Mapping[str, Any]]) -> Iterator[Body]:
 
 
 def is_number(value: Any) -> bool:
-    """Whether something is a number, or a text that is one."""
+    """Return whether a value is an integer or the text of one."""
     try:
         int(value)
     except (TypeError, ValueError):
@@ -228,7 +228,7 @@ def _as_attachment(ctx: ResourceContext, volume: Mapping[str, Any]) -> ResourceC
 
 
 def _attaching(ctx: ResourceContext) -> Iterator[Step]:
-    """A step for each volume: two at once are refused while the first is on its way."""
+    """Yield a step per volume, because the service attaches one volume at a time."""
     for number, volume in enumerate(ctx.given("Volumes") or [], 1):
         yield _attach_step(f"attach-{number}", volume)
 

@@ -14,7 +14,7 @@ from hearth.schema import BOOLEAN, LIST, STRING, Attr, Prop, Resolve
 
 
 class NetworkInterface(AdapterType):
-    """A port in a subnet, to plug a server into."""
+    """A port in a subnet, to which a server can be connected."""
 
     type_name = "AWS::EC2::NetworkInterface"
     other = Port()
@@ -53,7 +53,7 @@ class NetworkInterface(AdapterType):
         return replace(inner, properties={**inner.properties, "network": network})
 
     def replaced_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        """The new one may want the same address."""
+        """Return the steps that release the addresses, which the new port may need."""
         return self.through(self.other.replaced_steps(self.other_context(ctx)))
 
     def taken_back_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:

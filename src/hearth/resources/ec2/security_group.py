@@ -1,4 +1,4 @@
-"""AWS::EC2::SecurityGroup: what traffic may reach and leave a server."""
+"""AWS::EC2::SecurityGroup: rules for incoming and outgoing traffic."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -31,7 +31,7 @@ RULE = Prop(
 class SecurityGroup(AdapterType):
     """Rules for the traffic of a server.
 
-    Where no rule for outgoing traffic is given, all of it is allowed.
+    Without rules for outgoing traffic, all outgoing traffic is allowed.
     """
 
     type_name = "AWS::EC2::SecurityGroup"
@@ -61,7 +61,7 @@ class SecurityGroup(AdapterType):
 
 
 def rules(properties: Mapping[str, Any]) -> Iterator[Body]:
-    """The rules of both lists as the network service's own type has them."""
+    """Yield the rules of both lists in the form of OS::Neutron::SecurityGroup."""
     for name, direction in DIRECTIONS.items():
         for given in properties.get(name) or []:
             yield _rule(direction, given)

@@ -7,13 +7,13 @@ from hearth.schema import LIST, MAP, STRING, Prop
 
 
 def pairs(description: str, *, update_allowed: bool = False, immutable: bool = False) -> Prop:
-    """A property that is a list of keys with their values."""
+    """Return a property that is a list of key-value pairs."""
     item = Prop(MAP, schema=_ENTRIES)
     return Prop(LIST, description, schema=item, update_allowed=update_allowed, immutable=immutable)
 
 
 def ignored_tags() -> Prop:
-    """Tags of something that has none in this cloud."""
+    """Return the property for tags that are accepted and ignored."""
     return Prop(
         LIST,
         "Accepted for templates that set them; nothing is done with them.",
@@ -22,7 +22,7 @@ def ignored_tags() -> Prop:
 
 
 def as_map(tags: Any) -> dict[str, Any] | None:
-    """The pairs as a map; None where there are none."""
+    """Return the pairs as a map, or None if there are none."""
     found: list[Mapping[str, Any]] = tags or []
     return {one["Key"]: one["Value"] for one in found} or None
 

@@ -1,4 +1,4 @@
-"""AWS::EC2::Volume and AWS::EC2::VolumeAttachment: disks, and their places in servers."""
+"""AWS::EC2::Volume and AWS::EC2::VolumeAttachment: volumes and their attachments."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from hearth.schema import INTEGER, STRING, AllowedPattern, Prop, Range
 
 
 class Volume(AdapterType):
-    """A disk that outlives the servers it is attached to."""
+    """A block device that exists independently of the servers it is attached to."""
 
     type_name = "AWS::EC2::Volume"
     other = CinderVolume()
@@ -50,7 +50,7 @@ class Volume(AdapterType):
 
 
 class VolumeAttachment(AdapterType):
-    """Connects a volume to a server."""
+    """Attaches a volume to a server."""
 
     type_name = "AWS::EC2::VolumeAttachment"
     other = CinderAttachment()

@@ -1,7 +1,7 @@
-"""AWS::EC2::VPC and its parts, over networks, subnets and routers.
+"""AWS::EC2::VPC and its parts, made of networks, subnets and routers.
 
-A VPC is a network and a router of the same name. A route table is a router too, with a tag that
-names its VPC; a gateway attachment gives all of these the way out.
+A VPC is a network and a router of the same name. A route table is another router, with a tag that
+names its VPC. A gateway attachment sets the external gateway of these routers.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -63,7 +63,7 @@ class VPC(AdapterType):
         return {}
 
     def as_router(self, ctx: ResourceContext) -> ResourceContext:
-        """The same record as its router."""
+        """Return the context of the VPC's router, which the same record manages."""
         router_id = ctx.data.get("router_id")
         inner = replace(self.other_context(ctx), kind=self.router, physical_id=router_id)
         return replace(inner, properties={"admin_state_up": True})
@@ -79,16 +79,16 @@ class VPC(AdapterType):
         return (*router, *super().delete_steps(ctx))
 
     async def make_router(self, ctx: ResourceContext) -> Made:
-        """Make the router."""
+        """Create the router."""
         return _of_router(await self.router.create(self.as_router(ctx)))
 
     async def find_router(self, ctx: ResourceContext) -> Made | None:
-        """The router of an earlier attempt."""
+        """Return the router that an earlier attempt created, or None."""
         found = await self.router.find(self.as_router(ctx))
         return None if found is None else _of_router(found)
 
     async def router_ready(self, ctx: ResourceContext) -> Progress:
-        """Whether the router is there; what is shown stays the network."""
+        """Return whether the router is ready; the body remains that of the network."""
         match await self.router.poll(replace(self.as_router(ctx), body=None)):
             case Ready():
                 return Ready(ctx.body)
@@ -115,7 +115,7 @@ class VPC(AdapterType):
 
 
 class Subnet(AdapterType):
-    """A range of addresses of a VPC, behind the VPC's router."""
+    """A subnet of a VPC, connected to the VPC's router."""
 
     type_name = "AWS::EC2::Subnet"
     other = NeutronSubnet()
@@ -149,7 +149,7 @@ class Subnet(AdapterType):
         return (*leave, *super().delete_steps(ctx))
 
     async def route(self, ctx: ResourceContext) -> Made | None:
-        """Put it behind the VPC's router, unless it is behind one."""
+        """Connect the subnet to the VPC's router, unless it is connected to a router."""
         if await router_of_subnet(ctx, ctx.properties["VpcId"], ctx.physical) is None:
             router = await router_of_vpc(ctx, ctx.properties["VpcId"])
             if router is not None:
@@ -165,7 +165,7 @@ class Subnet(AdapterType):
 
 
 class InternetGateway(ResourceType):
-    """Stands for the outer network; it counts once it is attached to a VPC."""
+    """A placeholder for the external network; it takes effect when it is attached to a VPC."""
 
     type_name = "AWS::EC2::InternetGateway"
     properties = {"Tags": ignored_tags()}
@@ -192,7 +192,7 @@ class RouteTable(AdapterType):
 
 
 class VPCGatewayAttachment(ResourceType):
-    """Gives the route tables of a VPC the way out."""
+    """Sets the external gateway of the route tables of a VPC."""
 
     type_name = "AWS::EC2::VPCGatewayAttachment"
     properties = {
@@ -205,7 +205,7 @@ class VPCGatewayAttachment(ResourceType):
     known_by = "the VPC; setting the gateways of its routers again has no effect"
 
     def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
-        """Yield the route tables of the same VPC: the gateway is attached to their routers."""
+        """Yield the route tables of the same VPC, because the attachment sets their gateways."""
         own = set(_vpcs(definition))
         for other, there in program.resources.items():
             same = there.type == ROUTE_TABLE and own & set(_vpcs(there))
@@ -219,7 +219,7 @@ class VPCGatewayAttachment(ResourceType):
         return (Step("detach", self.detach),) if ctx.physical_id else ()
 
     async def attach(self, ctx: ResourceContext) -> Made:
-        """Set the gateway of all routers of the VPC's route tables."""
+        """Set the external gateway of all routers of the VPC's route tables."""
         vpc = str(ctx.properties["VpcId"])
         gateway = {"network_id": await outside(ctx)}
         for router in await route_tables(ctx, vpc):
@@ -227,14 +227,14 @@ class VPCGatewayAttachment(ResourceType):
         return Made(physical_id=vpc)
 
     async def detach(self, ctx: ResourceContext) -> Made | None:
-        """Take the gateways away."""
+        """Clear the external gateways."""
         for router in await route_tables(ctx, ctx.physical):
             await forgiving(set_gateway(ctx, router, {}))
         return None
 
 
 class SubnetRouteTableAssociation(ResourceType):
-    """Puts a subnet behind a route table's router in place of the VPC's own."""
+    """Connects a subnet to a route table's router instead of the VPC's router."""
 
     type_name = "AWS::EC2::SubnetRouteTableAssociation"
     properties = {
@@ -252,7 +252,7 @@ class SubnetRouteTableAssociation(ResourceType):
         return (Step("return", self.give_back),) if ctx.physical_id else ()
 
     async def leave(self, ctx: ResourceContext) -> Made | None:
-        """Take the subnet from the router that it is behind now."""
+        """Disconnect the subnet from its current router."""
         subnet = str(ctx.properties["SubnetId"])
         now = await router_of_subnet(ctx, await network_of(ctx, subnet), subnet)
         if now is not None and now != ctx.properties["RouteTableId"]:
@@ -260,7 +260,7 @@ class SubnetRouteTableAssociation(ResourceType):
         return None
 
     async def join(self, ctx: ResourceContext) -> Made:
-        """Put the subnet behind the router of the route table."""
+        """Connect the subnet to the router of the route table."""
         router, subnet = ctx.properties["RouteTableId"], ctx.properties["SubnetId"]
         await join(ctx, router, subnet)
         return Made(physical_id=f"{router}:{subnet}")
@@ -271,7 +271,7 @@ class SubnetRouteTableAssociation(ResourceType):
         return None if port is None else Made(physical_id=f"{router}:{subnet}")
 
     async def give_back(self, ctx: ResourceContext) -> Made | None:
-        """Put the subnet behind the VPC's own router again, unless it has gone elsewhere."""
+        """Connect the subnet to the VPC's router, unless it is connected to another one."""
         router, _, subnet = ctx.physical.partition(":")
         try:
             network = await network_of(ctx, subnet)
@@ -290,18 +290,18 @@ class SubnetRouteTableAssociation(ResourceType):
 
 
 def tag_of(vpc: str) -> str:
-    """What tells a router that it is a route table of a VPC."""
+    """Return the tag that marks a router as a route table of a VPC."""
     return f"vpc={vpc}"
 
 
 async def route_tables(ctx: ResourceContext, vpc: str) -> list[str]:
-    """Ids of the routers of a VPC's route tables."""
+    """Return the ids of the routers of a VPC's route tables."""
     found = await ctx.cloud.listing("network", f"{ROUTERS}?tags={tag_of(vpc)}")
     return [str(one["id"]) for one in found]
 
 
 async def router_of_vpc(ctx: ResourceContext, vpc: str) -> str | None:
-    """Id of the router that has the network's name; None when it is gone."""
+    """Return the id of the router that has the network's name, or None if it is gone."""
     try:
         network = await ctx.cloud.member("network", "/v2.0/networks", vpc)
     except CloudFault as fault:
@@ -315,7 +315,7 @@ async def router_of_vpc(ctx: ResourceContext, vpc: str) -> str | None:
 
 
 async def router_of_subnet(ctx: ResourceContext, network: str, subnet: str) -> str | None:
-    """Id of the router that a subnet is behind."""
+    """Return the id of the router that a subnet is connected to, or None."""
     for port in await ctx.cloud.listing("network", f"/v2.0/ports?network_id={segment(network)}"):
         subnets = {one.get("subnet_id") for one in port["fixed_ips"]}
         if str(port["device_owner"]).startswith(LEG) and subnet in subnets:
@@ -324,12 +324,12 @@ async def router_of_subnet(ctx: ResourceContext, network: str, subnet: str) -> s
 
 
 async def network_of(ctx: ResourceContext, subnet: str) -> str:
-    """The network of a subnet."""
+    """Return the network of a subnet."""
     return str((await ctx.cloud.member("network", "/v2.0/subnets", subnet))["network_id"])
 
 
 async def join(ctx: ResourceContext, router: str, subnet: str) -> None:
-    """Put a subnet behind a router; a call of an earlier attempt may come first, even now."""
+    """Connect a subnet to a router; a late call of an earlier attempt does no harm."""
     path, leg = f"{ROUTERS}/{segment(router)}/add_router_interface", {"subnet_id": subnet}
     try:
         await ctx.cloud.request("network", "PUT", path, json=leg)
@@ -339,7 +339,7 @@ async def join(ctx: ResourceContext, router: str, subnet: str) -> None:
 
 
 async def part(ctx: ResourceContext, router: str, subnet: str) -> None:
-    """Take a subnet from a router; what is gone already is done."""
+    """Disconnect a subnet from a router; "not found" is success."""
     path = f"{ROUTERS}/{segment(router)}/remove_router_interface"
     await forgiving(
         ctx.cloud.request("network", "PUT", path, json={"subnet_id": subnet}, idempotent=True)
@@ -347,7 +347,7 @@ async def part(ctx: ResourceContext, router: str, subnet: str) -> None:
 
 
 async def set_gateway(ctx: ResourceContext, router: str, gateway: Body) -> None:
-    """Set or clear the way out of a router."""
+    """Set or clear the external gateway of a router."""
     body = {"router": {"external_gateway_info": gateway}}
     await ctx.cloud.request(
         "network", "PUT", f"{ROUTERS}/{segment(router)}", json=body, idempotent=True

@@ -1,4 +1,4 @@
-"""AWS::ElasticLoadBalancing::LoadBalancer: one address in front of servers."""
+"""AWS::ElasticLoadBalancing::LoadBalancer: one address for several servers."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,7 +34,7 @@ Place = tuple[str, str]  # address and subnet
 
 
 class LoadBalancer(capabilities.LoadBalancer, OctaviaResource):
-    """One address in front of servers. Its reference is its name in the template."""
+    """One address for several servers. Its reference is its name in the template."""
 
     type_name = "AWS::ElasticLoadBalancing::LoadBalancer"
     properties = {
@@ -142,19 +142,19 @@ class LoadBalancer(capabilities.LoadBalancer, OctaviaResource):
         )
 
     async def settle(self, ctx: ResourceContext) -> Made | None:
-        """Have the servers of the properties behind it."""
+        """Make the servers of the properties the members of the pools."""
         await self.set_instances(ctx, ctx.given("Instances") or [])
         return None
 
     async def guard(self, ctx: ResourceContext) -> Made | None:
-        """Have the security groups of the properties."""
+        """Set the security groups of the properties."""
         return await self.change(ctx, {"vip_sg_ids": list(ctx.given("SecurityGroups") or [])})
 
     async def set_instances(self, ctx: ResourceContext, instances: Sequence[str]) -> None:
-        """Make the members of its pools exactly these servers; doing it again changes nothing.
+        """Make these servers the only members of the pools. Can be repeated.
 
-        The service takes one change at a time: with several pools the second one may be refused as
-        a conflict (see `busy`), and all of it is to be done again a little later.
+        The service accepts one change at a time. With several pools it may refuse the second change
+        as a conflict (see `busy`); the engine then repeats the whole step.
         """
         places = [await place_of(ctx, server) for server in dict.fromkeys(instances)]
         path = f"{POOLS}?loadbalancer_id={ctx.physical}"
@@ -194,13 +194,15 @@ class LoadBalancer(capabilities.LoadBalancer, OctaviaResource):
         return self.shown(ctx.body) if ctx.body else {}
 
     def shown(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """The attributes that a body gives; those that mean nothing here are empty."""
+        """Return the attributes that a body contains; AWS attributes without a counterpart are
+        empty.
+        """
         none = {name: "" for name in self.attributes if name != "show"}
         return {**none, **dict.fromkeys(ADDRESSES, body.get("vip_address"))}
 
 
 def listener(ctx: ResourceContext, one: Mapping[str, Any], places: Sequence[Place]) -> Body:
-    """A listener with its pool, health monitor and members."""
+    """Return a listener with its pool, health monitor and members."""
     pool: Body = {
         "name": pool_name(ctx, one),
         "protocol": one["Protocol"],
@@ -218,12 +220,12 @@ def listener(ctx: ResourceContext, one: Mapping[str, Any], places: Sequence[Plac
 
 
 def pool_name(ctx: ResourceContext, one: Mapping[str, Any]) -> str:
-    """What tells the pools of a balancer apart."""
+    """Return the name of the pool of a listener, unique in the load balancer."""
     return f"{ctx.physical_name}-{one['LoadBalancerPort']}"
 
 
 def member(ctx: ResourceContext, one: Mapping[str, Any], place: Place) -> Body:
-    """A server in the pool of a listener."""
+    """Return a server as a pool member of a listener."""
     address, subnet = place
     fields = {"address": address, "subnet_id": subnet, "protocol_port": one["InstancePort"]}
     asked = TARGET.match((ctx.given("HealthCheck") or {}).get("Target", ""))
@@ -233,7 +235,7 @@ def member(ctx: ResourceContext, one: Mapping[str, Any], place: Place) -> Body:
 
 
 def monitor(check: Mapping[str, Any]) -> Body:
-    """A health monitor."""
+    """Return the health monitor of a pool."""
     asked = TARGET.match(check["Target"])
     assert asked is not None, check["Target"]
     fields: Body = {
@@ -249,7 +251,7 @@ def monitor(check: Mapping[str, Any]) -> Body:
 
 
 async def place_of(ctx: ResourceContext, server: str) -> Place:
-    """The first address of a server, and its subnet."""
+    """Return the first address of a server, and its subnet."""
     for port in await ctx.cloud.listing("network", f"/v2.0/ports?device_id={segment(server)}"):
         for one in port["fixed_ips"]:
             return str(one["ip_address"]), str(one["subnet_id"])
@@ -258,7 +260,10 @@ async def place_of(ctx: ResourceContext, server: str) -> Place:
 
 
 async def subnet_of(ctx: ResourceContext, places: Sequence[Place]) -> str:
-    """The subnet for the address."""
+    """Return the subnet of the load balancer's address.
+
+    Raises CloudFault if the choice is ambiguous.
+    """
     if ctx.given("Subnets"):
         return str(ctx.given("Subnets")[0])
     if places:
@@ -271,12 +276,12 @@ async def subnet_of(ctx: ResourceContext, places: Sequence[Place]) -> str:
     own = [one for one in usable if one["project_id"] == ctx.stack.project_id] or usable
     if len(own) == 1:
         return str(own[0]["subnets"][0])
-    words = f"Subnets: one is needed, for there are {len(own)} networks to choose from"
+    words = f"Subnets: required, because there are {len(own)} networks to choose from"
     raise CloudFault("network", 400, "BadRequest", words)
 
 
 def _ends(members: Iterable[Mapping[str, Any]]) -> set[tuple[str, int]]:
-    """What members are known by."""
+    """Return (address, port) of each member, without those that are being deleted."""
     return {
         (one["address"], one["protocol_port"])
         for one in members

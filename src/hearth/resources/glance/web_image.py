@@ -41,7 +41,7 @@ FREE = frozenset({"architecture", "kernel_id", "os_distro", "os_version", "ramdi
 
 
 class WebImage(CollectionResource):
-    """An image whose data the image service fetches by itself."""
+    """An image whose data the image service downloads."""
 
     type_name = "OS::Glance::WebImage"
     support = Support(version="12.0.0")
@@ -182,22 +182,22 @@ class WebImage(CollectionResource):
         return [member for member in members if member.get(KEY) == mark(ctx)]
 
     async def poll(self, ctx: ResourceContext) -> Progress:
-        """It is there without its data; the import is waited for."""
+        """Return ready: the import of the data is a later step."""
         return Ready(ctx.body)
 
     async def forget_key(self, ctx: ResourceContext) -> Made | None:
-        """Remove the key, now that the id is recorded."""
+        """Remove the intent key, because the id is recorded now."""
         return await self.patch(ctx, {}, {KEY})
 
     async def fetch(self, ctx: ResourceContext) -> Made | None:
-        """Ask the service to fetch the data, unless it does so already."""
+        """Request the import of the data, unless it is running."""
         if str((await self.show(ctx) or {}).get("status")) == "queued":
             method = {"name": "web-download", "uri": ctx.properties["location"]}
             await ctx.request("POST", "import", {"method": method})
         return None
 
     async def fetched(self, ctx: ResourceContext) -> Progress:
-        """Whether the data are there; an import that failed leaves the image queued."""
+        """Return whether the data is imported; after a failed import the image remains queued."""
         body = await self.show(ctx) or {}
         status = str(body.get("status"))
         if status in {"active", "deactivated"}:
@@ -233,7 +233,7 @@ class WebImage(CollectionResource):
         return Made(body=answer.body)
 
     async def share(self, ctx: ResourceContext) -> Made | None:
-        """Let exactly the wanted projects use it."""
+        """Share the image with the desired projects only."""
         rows = (await ctx.request("GET", "members")).body["members"]
         now, wanted = {row["member_id"] for row in rows}, set(ctx.given("members") or [])
         for project in sorted(wanted - now):
@@ -243,7 +243,7 @@ class WebImage(CollectionResource):
         return None
 
     async def switch(self, ctx: ResourceContext) -> Made | None:
-        """Let its data be used, or not."""
+        """Activate or deactivate the image."""
         verb = "reactivate" if ctx.given("active") else "deactivate"
         await ctx.request("POST", f"actions/{verb}", idempotent=True)
         return None
@@ -253,11 +253,11 @@ class WebImage(CollectionResource):
 
 
 def extras(properties: Mapping[str, Any]) -> Body:
-    """The free properties; the service takes text only."""
+    """Return the extra properties as text, the only kind of value that the service accepts."""
     given = properties.get("extra_properties") or {}
     return {str(name): str(value) for name, value in given.items()}
 
 
 def pointer(name: str) -> str:
-    """A property as a JSON pointer."""
+    """Return the JSON pointer of a property."""
     return "/" + name.replace("~", "~0").replace("/", "~1")

@@ -1,4 +1,4 @@
-"""OS::Heat::AccessPolicy: resources that a user of the stack may read."""
+"""OS::Heat::AccessPolicy: the resources that a stack user may read."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -13,7 +13,7 @@ ALLOWED = "AllowedResources"
 
 
 class AccessPolicy(ResourceType):
-    """A list of resources of this stack that a user with this policy can read."""
+    """A list of the resources of this stack that a user with this policy may read."""
 
     type_name = "OS::Heat::AccessPolicy"
     support = Support()
@@ -26,7 +26,10 @@ class AccessPolicy(ResourceType):
     visibility_delay_s = 0
 
     def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
-        """None; what is named only has to be there. Raises Rejected."""
+        """Return no requirements.
+
+        Raises Rejected if the policy names a resource that does not exist.
+        """
         known = program.resources
         named = (end for end in at(ALLOWED)(definition.properties) if isinstance(end, Const))
         missing = [str(end.value) for end in named if str(end.value) not in known]

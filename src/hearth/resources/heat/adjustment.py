@@ -1,4 +1,4 @@
-"""The arithmetic of scaling: how many members a policy leaves a group with.
+"""The arithmetic of scaling: the new size of a group after a scaling policy.
 
 Source: spec/groups-and-nesting.md, section 6.3.
 """
@@ -9,7 +9,7 @@ from math import trunc
 
 
 class AdjustmentType(StrEnum):
-    """What the number of a policy means."""
+    """The meaning of the number in a scaling policy."""
 
     CHANGE = "change_in_capacity"
     EXACT = "exact_capacity"
@@ -18,26 +18,26 @@ class AdjustmentType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The sizes that a group may have."""
+    """The smallest and the largest size of a group."""
 
     least: int
     most: int
 
     def within(self, size: int) -> int:
-        """The nearest size that is allowed."""
+        """Return the allowed size nearest to `size`."""
         return max(self.least, min(self.most, size))
 
 
 @dataclass(frozen=True, slots=True)
 class Adjustment:
-    """A change of size. `min_step` is the least number of members for a percentage."""
+    """A change of size. `min_step` is the smallest number of members for a percentage."""
 
     amount: float
     type: AdjustmentType
     min_step: int | None = None
 
     def size(self, current: int, bounds: Bounds) -> int:
-        """The size that a group of `current` members gets."""
+        """Return the new size of a group with `current` members."""
         match self.type:
             case AdjustmentType.CHANGE:
                 return bounds.within(current + int(self.amount))
@@ -47,7 +47,7 @@ class Adjustment:
                 return bounds.within(current + self._share(current))
 
     def _share(self, current: int) -> int:
-        """The percentage in members: less than one counts as one, more are cut to a whole."""
+        """Return the percentage as a number of members, rounded towards zero but at least one."""
         exact = current * self.amount / 100
         share = trunc(exact)
         if 0 < abs(exact) < 1:

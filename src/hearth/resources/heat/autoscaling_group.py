@@ -1,4 +1,4 @@
-"""OS::Heat::AutoScalingGroup: members of any type, between two sizes.
+"""OS::Heat::AutoScalingGroup: members of any type, between a minimum and a maximum size.
 
 Source: spec/groups-and-nesting.md, section 6.
 """
@@ -83,7 +83,7 @@ class AutoScalingGroup(Scalable):
         return found
 
     def nested_definition(self, properties: Mapping[str, Any]) -> Any:
-        """One member stands for all; none when there shall be none."""
+        """Return a template with one member, which represents all; None if the group is empty."""
         member = checkable(properties.get("resource"))
         return template_of({"0": member}) if member and self.nested_copies(properties) else None
 

@@ -1,4 +1,4 @@
-"""The arithmetic of batches: how a group of one size becomes one of another, a few at a time.
+"""The arithmetic of batches: how a group changes its size and members step by step.
 
 Source: spec/groups-and-nesting.md, section 3.3.
 """
@@ -9,17 +9,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """What a group shall become, and how: at most `batch` members are changed at a time, and as far
-    as the group can grow `in_service` are left alone meanwhile."""
+    """The desired size of a group and how to reach it: at most `batch` members change at a time,
+    and at least `in_service` stay unchanged if the group can grow enough.
+    """
 
     target: int
     batch: int
     in_service: int = 0
 
     def step(self, size: int, renewed: int) -> tuple[int, int] | None:
-        """The next batch of a group with `renewed` of `size` members as they shall be.
+        """Return the next batch as (size after it, members it changes), or None when done.
 
-        It is (the size after it, how many members it changes); None where nothing is left to do.
+        `renewed` of the current `size` members already have the desired definition.
         """
         if renewed >= size and size == self.target:
             return None
@@ -31,10 +32,10 @@ class Course:
 def batches(
     course: Course, size: int, renewed: int = 0, *, by_index: bool
 ) -> Iterator[tuple[int, int]]:
-    """All batches from a group with `renewed` of `size` members as they shall be.
+    """Yield all batches, each as (size after it, number of members it changes).
 
-    In a group with members named `by_index` those above the target are there for a while only, so
-    they do not count as renewed.
+    `renewed` of the current `size` members already have the desired definition. If members are
+    named `by_index`, those above the target size are temporary and do not count as renewed.
     """
     while (step := course.step(size, renewed)) is not None:
         after, changed = step

@@ -1,4 +1,4 @@
-"""OS::Heat::Delay: waits."""
+"""OS::Heat::Delay: waits for some time."""
 
 import hashlib
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from hearth.schema import LIST, NUMBER, AllowedValues, Prop, Range, Support
 
 
 class Delay(ResourceType):
-    """Takes some time, part of it random, for the actions chosen."""
+    """Waits for a fixed and a random time during the chosen actions."""
 
     type_name = "OS::Heat::Delay"
     support = Support(version="11.0.0")
@@ -70,11 +70,11 @@ class Delay(ResourceType):
         return (Step("resume", self.begin, poll=self.wait),)
 
     async def begin(self, ctx: ResourceContext) -> Made:
-        """Nothing to make."""
+        """Return the physical id; nothing is created."""
         return Made(physical_id=ctx.physical_id or ctx.physical_name)
 
     async def wait(self, ctx: ResourceContext) -> Progress:
-        """Whether the time is over."""
+        """Return whether the waiting time is over."""
         if ctx.action.value not in (ctx.given("actions") or []):
             return Ready()
         left_s = ctx.started_at + wait_s(ctx.properties, luck_of(ctx)) - ctx.now
@@ -82,13 +82,13 @@ class Delay(ResourceType):
 
 
 def wait_s(properties: Mapping[str, Any], luck: float) -> float:
-    """Seconds to wait; `luck` is in [0, 1)."""
+    """Return the waiting time in seconds; `luck` is in [0, 1)."""
     jitter = float(properties.get("max_jitter") or 0) * luck
     factor = float(properties.get("jitter_multiplier", 1.0))
     return float(properties.get("min_wait") or 0) + jitter * factor
 
 
 def luck_of(ctx: ResourceContext) -> float:
-    """A number in [0, 1) that stays the same for one action of one record."""
+    """Return a number in [0, 1) that is always the same for one action of one record."""
     digest = hashlib.sha256(f"{ctx.key}:{ctx.action}".encode()).digest()
     return int.from_bytes(digest[:6], "big") / 2**48

@@ -1,4 +1,4 @@
-"""What a deployment comes to: the results that a server sends, as values, status and reason.
+"""Results of a deployment: the signal from a server, as output values, status and reason.
 
 Source: spec/software-config.md, section 5.
 """
@@ -19,14 +19,14 @@ TOO_DEEP = "(nested too deep)"
 
 @dataclass(frozen=True)
 class Results:
-    """COMPLETE or FAILED, why, and what is kept of what was sent."""
+    """Status and reason of a deployment, and the output values that are stored."""
 
     status: Status
     reason: str
     output_values: Mapping[str, Any] = field(default_factory=dict)
 
     def told(self, deployment_id: str) -> str:
-        """The matter of the event that such a signal leaves."""
+        """Return the text of the event that this signal causes."""
         if self.status is Status.COMPLETE:
             return f"deployment {deployment_id} succeeded"
         code = self.output_values.get(STATUS_CODE)
@@ -35,10 +35,10 @@ class Results:
 
 
 def results_of(sent: Mapping[str, Any] | None, outputs: Iterable[Mapping[str, Any]]) -> Results:
-    """The results in a signal, for a configuration with these outputs.
+    """Return the results in a signal, for a configuration with these outputs.
 
-    Of the signal the standard values stay, null where they are missing, and the declared outputs
-    that it has. An exit code other than 0, or any value of an error output, is a failure.
+    The results contain the standard values, null if missing, and the declared outputs that were
+    sent. An exit code other than 0 is a failure, and so is any value of an error output.
     """
     told = {name: _clean(value) for name, value in (sent or {}).items()}
     values = {name: told.get(name) for name in ALWAYS}
@@ -62,7 +62,7 @@ def _exited(code: Any) -> str:
 
 
 def _failed(code: Any) -> bool:
-    """Whether an exit code, a number or text, is another than 0; none is none."""
+    """Return whether an exit code, a number or text, is given and is not 0."""
     if code is None or code == "":
         return False
     try:
@@ -76,9 +76,9 @@ def _text(value: Any) -> str:
 
 
 def _clean(value: Any) -> Any:
-    """The value with `?` for halves of characters: servers send whatever their commands print.
+    """Return the value with invalid characters replaced by `?`.
 
-    What is nested too deep to be kept becomes a text that says so.
+    Servers send whatever their commands print. A value that is nested too deep becomes a message.
     """
     return TOO_DEEP if too_deep(value) else _whole(value)
 

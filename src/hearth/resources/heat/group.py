@@ -1,4 +1,4 @@
-"""What all groups have in common: members in a stack of their own, and attributes over them.
+"""What all groups have in common: members in a nested stack, and attributes over the members.
 
 Source: spec/groups-and-nesting.md, sections 3 to 6.
 """
@@ -36,26 +36,27 @@ PAUSE_TIME = Prop(NUMBER, "Seconds between batches.", default=0, constraints=(Ra
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How many members a group changes at a time, how many it leaves alone meanwhile, and the pause
-    between two batches."""
+    """The speed of a group change: members per batch, members that must stay in service, and the
+    pause between two batches.
+    """
 
     batch: int
     in_service: int = 0
     pause_s: float = 0.0
 
     def course(self, target: int) -> Course:
-        """The way to a size at this pace."""
+        """Return the course to a size at this pace."""
         return Course(target, self.batch, self.in_service)
 
 
 class Group(NestedType):
-    """A resource whose child is made of members, which it may change a few at a time."""
+    """A resource whose nested stack consists of members; it can change a few of them at a time."""
 
     regroups = True
     member_attributes = frozenset({"*"})  # the members as such are told in any case
 
     def ordered(self, members: Members) -> list[str]:
-        """The names of the members that are shown, in their order."""
+        """Return the names of the members that attributes show, in order."""
         raise NotImplementedError
 
     def reference(self, ctx: ResourceContext) -> str:
@@ -70,11 +71,11 @@ class Group(NestedType):
         return [ctx.members[one]["attributes"].get(name) for one in self.ordered(ctx.members)]
 
     def numbered(self, members: Members) -> Members:
-        """The members by the names under which templates reach them."""
+        """Return the members by the names that templates use for them."""
         return members
 
     def within(self, attribute: str, value: Any, path: Sequence[Any]) -> Any:
-        """What stands at the path: of each member, where the attribute is theirs."""
+        """Return the value at a path; for an attribute of members, that of each member."""
         if attribute in ("attributes", "outputs", "outputs_list"):
             value, path = walk(value, path[:1]), path[1:]
         elif attribute in self.attributes or attribute.startswith("resource."):
@@ -89,12 +90,12 @@ class Group(NestedType):
 
 
 def references(members: Members, names: Iterable[str]) -> list[Any]:
-    """The reference ids of the members."""
+    """Return the reference ids of the members."""
     return [members[name]["reference"] for name in names]
 
 
 def by_member(members: Members, names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """{attribute: {member: value}}."""
+    """Return the attributes of the members as {attribute: {member: value}}."""
     found: dict[str, dict[str, Any]] = {}
     for name in names:
         for attribute, value in members[name]["attributes"].items():
@@ -103,14 +104,14 @@ def by_member(members: Members, names: Iterable[str]) -> dict[str, dict[str, Any
 
 
 def known_size(size: Any, otherwise: int = 1) -> int:
-    """Return a size as a number; `otherwise` for one that is not given, or not known yet."""
+    """Return a size as a number, or `otherwise` if it is not given or not known yet."""
     return otherwise if size is None or isinstance(size, Unknown) else int(size)
 
 
 def checkable(member: Any) -> dict[str, Any] | None:
-    """Return the definition of a member as far as it can be checked; None: not before it is known.
+    """Return the part of a member's definition that can be checked, or None if there is none.
 
-    Values inside its properties and its metadata may be Unknown, other keys are left out then.
+    Properties and metadata may contain Unknown values; other keys with one are omitted.
     """
     if not isinstance(member, Mapping) or isinstance(member.get("type"), Unknown):
         return None
@@ -119,19 +120,19 @@ def checkable(member: Any) -> dict[str, Any] | None:
 
 
 def template_of(definitions: Definitions) -> dict[str, Any]:
-    """The template of a child with these members."""
+    """Return the template of a nested stack with these members."""
     return {"heat_template_version": VERSION, "resources": dict(definitions)}
 
 
 def as_stored(definition: Any) -> Any:
-    """A definition as it comes back from the child's stored template."""
+    """Return a definition in the form that it has after storing and loading."""
     return json.loads(json.dumps(definition))
 
 
 def demand_time(
     ctx: ResourceContext, pace: Pace, course: Course, size: int, renewed: int, *, by_index: bool
 ) -> None:
-    """Raises ValueError where the pauses alone take all the time that the stack has."""
+    """Raise ValueError if the pauses alone take as long as the timeout of the stack."""
     if not pace.pause_s:
         return
     left = sum(1 for _ in batches(course, size, renewed, by_index=by_index))
@@ -141,7 +142,7 @@ def demand_time(
 
 
 def changed_by(before: Definitions, after: Definitions) -> frozenset[str]:
-    """The names of those that are there before, and are others or gone afterwards."""
+    """Return the names of the existing members that will be changed or removed."""
     return frozenset(name for name, one in before.items() if after.get(name) != one)
 
 
@@ -153,6 +154,6 @@ def stage(
     more: bool = False,
     pause_s: float = 0.0,
 ) -> Child:
-    """The child with these members."""
+    """Return the desired nested stack with these members."""
     touched = changed_by(ctx.definitions, after)
     return Child(template_of(after), data=data, more=more, pause_s=pause_s, touched=touched)

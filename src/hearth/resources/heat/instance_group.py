@@ -1,4 +1,4 @@
-"""OS::Heat::InstanceGroup: equal servers, by a launch configuration.
+"""OS::Heat::InstanceGroup: equal servers, made from a launch configuration.
 
 Source: spec/groups-and-nesting.md, section 5.
 """
@@ -52,7 +52,7 @@ class Instances(ScalingGroup):
     rolling = "RollingUpdate"
 
     async def prepare(self, ctx: ResourceContext) -> None:
-        """Servers have the metadata of the launch configuration, which tells them what to be."""
+        """Read the metadata of the launch configuration, which each server gets."""
         if launch := ctx.given("LaunchConfigurationName"):
             ctx.found = {"metadata": await ctx.metadata_of(launch)}
 
@@ -66,20 +66,20 @@ class Instances(ScalingGroup):
         return self.instance(ctx, own)
 
     def instance(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> dict[str, Any]:
-        """A server with these properties."""
+        """Return the definition of a server with these properties."""
         definition = {"type": INSTANCE, "properties": {**properties, "Tags": self.tags(ctx)}}
         metadata = ctx.found.get("metadata")
         return {**definition, "metadata": metadata} if metadata else definition
 
     def tags(self, ctx: ResourceContext) -> list[dict[str, str]]:
-        """The tags of a member; one names the group, unless the user meters otherwise."""
+        """Return the tags of a member; one names the group, unless the user sets a metering tag."""
         given = [dict(one) for one in ctx.given("Tags") or []]
         if any(str(one["Key"]).startswith(METERING) for one in given):
             return given
         return [*given, {"Key": self.group_tag, "Value": self.group_name(ctx)}]
 
     def group_name(self, ctx: ResourceContext) -> str:
-        """The name by which meters know the group."""
+        """Return the name of the group for metering."""
         return ctx.physical_name
 
     def pace(self, ctx: ResourceContext) -> Pace | None:
@@ -123,7 +123,7 @@ class InstanceGroup(Instances):
 
 
 def seconds(text: str) -> float:
-    """A time such as PT1M30S, in seconds. Raises ValueError."""
+    """Return the seconds of a time such as PT1M30S. Raises ValueError."""
     found = _PAUSE.fullmatch(text)
     if found is None or not any(found.groups()):
         raise ValueError(f"PauseTime: {text} is not a time such as PT5M30S.")

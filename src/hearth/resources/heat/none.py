@@ -1,11 +1,11 @@
-"""OS::Heat::None: stands where another type is switched off."""
+"""OS::Heat::None: a placeholder for a type that an environment disables."""
 
 from hearth.resources.base import NOTHING_MADE, IntentKey, ResourceType
 from hearth.schema import Support
 
 
 class NoneResource(ResourceType):
-    """Does nothing, takes any property, and has every attribute, with the value null."""
+    """Does nothing, accepts any property, and has every attribute with the value null."""
 
     type_name = "OS::Heat::None"
     support = Support(version="5.0.0")

@@ -1,4 +1,4 @@
-"""Objects that others put signals into, through a temporary URL."""
+"""Swift objects that receive signals through a temporary URL."""
 
 import json
 from collections.abc import Mapping
@@ -17,9 +17,9 @@ KEY = "x-account-meta-temp-url-key"
 
 
 async def temporary_url_key(ctx: ResourceContext) -> str:
-    """The key of the account's temporary URLs, set if there is none.
+    """Return the account's key for temporary URLs; set one if there is none.
 
-    Several may set it at once: the one that stands then is everybody's.
+    Concurrent callers may all set a key; each returns the key that is stored in the end.
     """
     account = await ctx.cloud.request(OBJECTS, "HEAD", "")
     if not account.headers.get(KEY):
@@ -78,9 +78,9 @@ async def put_document(cloud: Cloud, container: str, name: str, document: Any) -
 
 
 async def drop_object(ctx: ResourceContext, container: str, name: str) -> None:
-    """Delete an object, and its container if that was the last one.
+    """Delete an object, and its container if that is empty then.
 
-    In a container with versions each call brings the one before back, until there is none.
+    In a container with versions, a delete restores the previous version; repeat until none is left.
     """
     path = f"/{segment(container)}/{segment(name)}"
     try:

@@ -1,7 +1,7 @@
-"""OS::Heat::RandomString: a secret that nobody had to invent.
+"""OS::Heat::RandomString: a random text, for example a password.
 
-The string follows from the record's secret and the properties: whoever makes it again after a crash
-makes the same one.
+The string is derived from the record's secret and the properties, so a repeat after a crash gives
+the same string.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ CLASSES = {
 
 
 class RandomString(ResourceType):
-    """A random string of given characters, made once and kept."""
+    """A random string of given characters, generated once and stored."""
 
     type_name = "OS::Heat::RandomString"
     support = Support(version="2014.1")
@@ -139,11 +139,11 @@ class RandomString(ResourceType):
     def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
         length = properties.get("length")
         if length is not None and sum(least for _, least in sets_of(properties)) > length:
-            yield "length is smaller than all the minimums together"
+            yield "length is smaller than the sum of the minimums"
 
 
 def text_of(ctx: ResourceContext) -> str:
-    """The string of a record: the one kept, else the one that follows from its secret."""
+    """Return the stored string, else the one derived from the record's secret."""
     if "value" in ctx.data:
         return ctx.data["value"]
     luck = Luck(ctx.secret() or ctx.key)
@@ -151,7 +151,7 @@ def text_of(ctx: ResourceContext) -> str:
 
 
 def sets_of(properties: Mapping[str, Any]) -> list[tuple[str, int]]:
-    """The characters asked for, each set with the number that must occur."""
+    """Return the requested sets of characters, each with the minimum number of its characters."""
     sets = [
         (one["sequence"], int(one.get("min") or 1))
         for one in properties.get("character_sequences") or []
@@ -165,32 +165,32 @@ def sets_of(properties: Mapping[str, Any]) -> list[tuple[str, int]]:
 
 
 class Luck:
-    """Numbers that look random and follow from a seed."""
+    """A sequence of pseudo-random numbers from a seed."""
 
     def __init__(self, seed: str) -> None:
         self._seed = seed.encode()
         self._drawn = 0
 
     def below(self, limit: int) -> int:
-        """A number from 0 to `limit` - 1."""
+        """Return a number from 0 to `limit` - 1."""
         self._drawn += 1
         message = self._drawn.to_bytes(8, "big")
         digest = hmac.new(self._seed, message, hashlib.sha256).digest()
         return int.from_bytes(digest[:16], "big") % limit
 
     def pick(self, characters: Sequence[str]) -> str:
-        """One of the characters."""
+        """Return one of the characters."""
         return characters[self.below(len(characters))]
 
     def shuffle(self, items: MutableSequence[str]) -> None:
-        """Bring the items into another order, in place."""
+        """Shuffle the items in place."""
         for last in range(len(items) - 1, 0, -1):
             other = self.below(last + 1)
             items[last], items[other] = items[other], items[last]
 
 
 def random_text(sets: Sequence[tuple[str, int]], length: int, luck: Luck) -> str:
-    """A text with the least number of each set, filled up from all sets."""
+    """Return a text with the minimum number from each set, filled up from all sets."""
     drawn = [luck.pick(characters) for characters, least in sets for _ in range(least)]
     everything = "".join(characters for characters, _ in sets)
     drawn += [luck.pick(everything) for _ in range(length - len(drawn))]

@@ -1,4 +1,4 @@
-"""OS::Heat::ResourceChain: resources of several types, one after the other.
+"""OS::Heat::ResourceChain: resources of several types, created one after the other.
 
 Source: spec/groups-and-nesting.md, section 4.
 """
@@ -20,7 +20,7 @@ from hearth.schema import BOOLEAN, LIST, MAP, Attr, Prop, Support
 
 
 class ResourceChain(Group):
-    """Makes one resource of each type given, all with the same properties."""
+    """Creates one resource of each given type, all with the same properties."""
 
     type_name = "OS::Heat::ResourceChain"
     support = Support(version="6.0.0")
@@ -35,7 +35,7 @@ class ResourceChain(Group):
     }
 
     def nested_definition(self, properties: Mapping[str, Any]) -> Any:
-        """The members whose types are known; none is checked while their list is not."""
+        """Return a template of the members with known types, or None if the list is unknown."""
         types = properties.get("resources")
         if not types or isinstance(types, Unknown):
             return None
@@ -60,7 +60,7 @@ class ResourceChain(Group):
 
 
 def _members(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """The members by their places, each after the one before unless they may go together."""
+    """Return the members by index; each requires the previous one unless `concurrent` is set."""
     given = properties.get("resource_properties")
     members: dict[str, Any] = {}
     for i, kind in enumerate(properties["resources"]):

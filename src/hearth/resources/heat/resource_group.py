@@ -40,7 +40,7 @@ REMOVED = "name_blacklist"  # private data; the key that Heat uses
 
 
 class ResourceGroup(Group):
-    """Makes a number of equal resources, differing in their index only."""
+    """Creates a number of resources that differ only in their index."""
 
     type_name = "OS::Heat::ResourceGroup"
     member_property = "resource_def"
@@ -119,7 +119,7 @@ class ResourceGroup(Group):
     }
 
     def nested_definition(self, properties: Mapping[str, Any]) -> Any:
-        """One member stands for all; none when the count is zero."""
+        """Return a template with one member, which represents all; None if the count is zero."""
         wanted = checkable(properties.get("resource_def"))
         if not wanted or not self.nested_copies(properties):
             return None
@@ -137,7 +137,7 @@ class ResourceGroup(Group):
         return None if same else wanted
 
     def _stage(self, ctx: ResourceContext, removed: Sequence[str], *, again: bool = False) -> Child:
-        """The next members on the way to what is wanted. Raises ValueError."""
+        """Return the nested stack after the next batch. Raises ValueError."""
         count = int(ctx.properties["count"])
         kept = {REMOVED: json.dumps(removed)}
         pace = self._pace(ctx)
@@ -166,7 +166,7 @@ class ResourceGroup(Group):
         return stage(ctx, after, kept, more=more, pause_s=pause_s)
 
     def _pace(self, ctx: ResourceContext) -> Pace | None:
-        """How members are brought to what is wanted; None: all at once."""
+        """Return the pace of the change, or None to change all members at once."""
         if ctx.at_once:
             return None
         if ctx.action is Action.CREATE:
@@ -197,7 +197,7 @@ def _removed_before(ctx: ResourceContext) -> list[str]:
 
 
 def removed_names(ctx: ResourceContext) -> list[str]:
-    """Names that are not to be used, after the policies of now."""
+    """Return the names that must not be used, according to the current removal policies."""
     kept = _removed_before(ctx)
     wanted = [
         str(one)
@@ -213,7 +213,7 @@ def removed_names(ctx: ResourceContext) -> list[str]:
 
 
 def names_now(ctx: ResourceContext, removed: Sequence[str]) -> dict[str, str]:
-    """The members as they are, by name and by reference id: {either: name}."""
+    """Return the names of the current members, by name and by reference id."""
     found: dict[str, str] = {}
     for name, one in ctx.members.items():
         if one.get("reference"):
@@ -224,7 +224,7 @@ def names_now(ctx: ResourceContext, removed: Sequence[str]) -> dict[str, str]:
 
 
 def member_names(count: int, removed: Iterable[str]) -> list[str]:
-    """The first `count` numbers from 0 upwards that are not removed."""
+    """Return the first `count` numbers from 0 that are not removed, as text."""
     gone = set(removed)
     names: list[str] = []
     index = 0
@@ -238,7 +238,7 @@ def member_names(count: int, removed: Iterable[str]) -> list[str]:
 def member_definitions(
     properties: Mapping[str, Any], count: int, removed: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """The first `count` members that are not removed, as they are wanted."""
+    """Return the desired definitions of the first `count` members that are not removed."""
     wanted = properties["resource_def"]
     mark = properties.get("index_var") or "%index%"
     given = wanted.get("properties")
@@ -256,9 +256,9 @@ def member_definitions(
 
 
 def indexed(value: Any, mark: str | Unknown, name: str) -> Any:
-    """Replace the index variable in every text of a value; keys stay.
+    """Replace the index variable in every text of a value; keys stay unchanged.
 
-    A text is Unknown while the variable is.
+    If the variable is not known yet, each text becomes Unknown.
     """
     match value:
         case str():

@@ -1,4 +1,4 @@
-"""Groups whose members come and go: with names of chance, in the order of their making.
+"""Groups whose size changes: members have random names and are ordered by age.
 
 Source: spec/groups-and-nesting.md, sections 5 and 6.
 """
@@ -33,22 +33,22 @@ COOLDOWN = "cooldown_end"  # in the metadata: {time: what it was for}
 
 
 class ScalingGroup(Group):
-    """Any number of equal members; which of them go is the group's choice."""
+    """A group of equal members that itself chooses which members to remove."""
 
     def member(self, ctx: ResourceContext) -> Mapping[str, Any]:
-        """What a member shall be. Raises ValueError."""
+        """Return the desired definition of a member. Raises ValueError."""
         raise NotImplementedError
 
     def bounds(self, properties: Mapping[str, Any]) -> Bounds:
-        """The sizes that the group may have."""
+        """Return the smallest and the largest size of the group."""
         raise NotImplementedError
 
     def wanted_size(self, properties: Mapping[str, Any], now: int | None) -> int:
-        """The size that an operation on the stack brings; `now` is None before the create."""
+        """Return the size after an operation of the stack; `now` is None before the create."""
         raise NotImplementedError
 
     def pace(self, ctx: ResourceContext) -> Pace | None:
-        """How an update replaces the members; None: they stay as they are."""
+        """Return the pace at which an update replaces the members, or None to keep them."""
         raise NotImplementedError
 
     def child(self, ctx: ResourceContext) -> Child:
@@ -89,15 +89,16 @@ class ScalingGroup(Group):
         return None if same else wanted
 
     def ordered(self, members: Members) -> list[str]:
-        """Those that are well, the oldest first."""
+        """Return the names of the members that have not failed, the oldest first."""
         well = [name for name, one in members.items() if one["status"] != Status.FAILED]
         return sorted(well, key=lambda name: (members[name]["created_at"], name))
 
 
 @dataclass(frozen=True, slots=True)
 class Scaled:
-    """A scaling that is under way: the size before it, the rest that follows, and what messages
-    tell of it. `traversal` is the child's."""
+    """A scaling in progress: the size before it, the cooldown after it, and the texts for its
+    events. `traversal` is that of the nested stack.
+    """
 
     before: int
     cooldown_s: float | None
@@ -106,17 +107,17 @@ class Scaled:
     traversal: str
 
     def text(self) -> str:
-        """The note as private data keeps it."""
+        """Return the scaling in the form that private data stores."""
         return json.dumps(asdict(self))
 
 
 def pending(data: Mapping[str, str]) -> Scaled | None:
-    """The scaling that the private data of a group tells of."""
+    """Return the scaling in progress that a group's private data describes, or None."""
     return Scaled(**json.loads(data[PENDING])) if PENDING in data else None
 
 
 class Scalable(ScalingGroup):
-    """A group that policies scale between two sizes. The words for its properties differ."""
+    """A group that policies scale between two sizes; subclasses name its properties."""
 
     scalable = True
     least: ClassVar[str]
@@ -144,7 +145,9 @@ class Scalable(ScalingGroup):
             yield f"{self.desired} must be between {self.least} and {self.most}"
 
     def after_scaling(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
-        """The metadata once a scaling has ended, from what `ctx.data` notes of it."""
+        """Return the metadata after a scaling, from the note in `ctx.data`; None if the size is
+        unchanged.
+        """
         note = pending(ctx.data)
         if note is None or len(self.ordered(ctx.members)) == note.before:
             return None
@@ -158,7 +161,7 @@ class Scalable(ScalingGroup):
     def cooled(
         self, ctx: ResourceContext, cooldown_s: float | None, reason: str
     ) -> Mapping[str, Any] | None:
-        """The metadata of a group that shall not be scaled for a while; None: at any time."""
+        """Return metadata that starts a cooldown of the group, or None if there is no cooldown."""
         if not cooldown_s:
             return None
         ends = max(ctx.now + float(cooldown_s), cooldown_end(ctx.metadata))
@@ -166,13 +169,13 @@ class Scalable(ScalingGroup):
         return {**ctx.metadata, COOLDOWN: {until: reason}}
 
     def scaled(self, ctx: ResourceContext, size: int) -> Child:
-        """The child of another size, from what is stored alone."""
+        """Return the nested stack with another size, from stored data only."""
         after = resized(ctx, size, json.loads(ctx.data[MEMBER]))
         return stage(ctx, after, {SIZE: str(size)})
 
 
 def cooldown_end(metadata: Mapping[str, Any]) -> float:
-    """When a group may be scaled again, in seconds of the epoch; 0 for now."""
+    """Return when the cooldown ends, in seconds since 1970; 0 if there is none."""
     given = metadata.get(COOLDOWN)
     if not isinstance(given, Mapping):
         return 0.0
@@ -187,8 +190,10 @@ def cooldown_end(metadata: Mapping[str, Any]) -> float:
 def resized(
     ctx: ResourceContext, size: int, member: Mapping[str, Any]
 ) -> dict[str, Mapping[str, Any]]:
-    """The present members, with new ones added or some taken away: the failed ones first, then
-    those that are not as wanted, then the oldest."""
+    """Return the current members with new ones added or surplus ones removed.
+
+    It removes failed members first, then those without the desired definition, then the oldest.
+    """
 
     def staying(name: str) -> tuple[bool, bool, float, str]:
         seen = ctx.members.get(name, {})
@@ -204,7 +209,7 @@ def resized(
 
 
 def new_name(ctx: ResourceContext, taken: Collection[str]) -> str:
-    """A name that no member has."""
+    """Return a name that no member has."""
     while True:
         digest = hashlib.sha256(ctx.new_id().encode()).digest()
         name = base64.b32encode(digest).decode().lower()[:NAME_CHARACTERS]

@@ -14,7 +14,7 @@ from hearth.schema import INTEGER, NUMBER, STRING, AllowedValues, Attr, Prop, Ra
 
 
 class Policy(SignedSignal):
-    """Changes the size of a group when it is signalled, whatever the signal says."""
+    """Changes the size of a group when it receives a signal, whatever the signal contains."""
 
     group: ClassVar[str]
     amount: ClassVar[str]
@@ -56,7 +56,7 @@ class Policy(SignedSignal):
 
 
 class ScalingPolicy(Policy):
-    """Changes the size of a group when it is signalled."""
+    """Changes the size of a group when it receives a signal."""
 
     type_name = "OS::Heat::ScalingPolicy"
     support = Support()
@@ -96,7 +96,7 @@ class ScalingPolicy(Policy):
 
 
 def told(details: Any) -> str:
-    """What the event of a signal says. Source: spec/engine.md, section 28."""
+    """Return the event text for a signal. Source: spec/engine.md, section 28."""
     if details is None or details == {}:
         return "No signal details provided"
     if isinstance(details, str):

@@ -9,7 +9,7 @@ from hearth.resources.heat.stack_user import StackUser
 
 
 class SignedSignal(Signalled, StackUser):
-    """A type whose private data has a signed URL; `signed_for` is signal or waitcondition."""
+    """A type whose private data contains a signed URL; `signed_for` is signal or waitcondition."""
 
     signed_for: ClassVar[str]
 
@@ -20,7 +20,7 @@ class SignedSignal(Signalled, StackUser):
         return self.drop_user_steps(ctx)
 
     async def sign(self, ctx: ResourceContext) -> Made:
-        """Make the signed URL; it stays the same and never ends."""
+        """Create the signed URL; it never changes and never expires."""
         data = ctx.data
         url = signed_url(ctx, data["access_key"], data["secret_key"], self.signed_for)
         return Made(physical_id=ctx.physical_name, data={"ec2_signed_url": url})

@@ -1,4 +1,4 @@
-"""URLs that may be called without a token: signed ones of the cfn API, temporary ones of Swift."""
+"""URLs that need no token: signed URLs of the cfn API and temporary URLs of Swift."""
 
 import base64
 import hashlib
@@ -11,10 +11,10 @@ NEVER = 4_102_444_800  # 2100-01-01, the end of temporary URLs
 
 
 def signed_url(ctx: ResourceContext, access: str, secret: str, kind: str) -> str:
-    """A URL of the cfn API, signed for this resource. `kind` is signal or waitcondition.
+    """Return a signed URL of the cfn API for this resource. `kind` is signal or waitcondition.
 
-    It carries no time, so that it is good as long as the resource has the key: what signals may
-    take hours to boot. Source: spec/software-config.md, section 7.
+    The signature has no expiry time, because a server may take hours to boot before it signals.
+    Source: spec/software-config.md, section 7.
     """
     stack = ctx.stack
     base = stack.waitcondition_url.replace("/waitcondition", f"/{kind}")
@@ -34,7 +34,7 @@ def signed_url(ctx: ResourceContext, access: str, secret: str, kind: str) -> str
 
 
 def signature(verb: str, url: str, params: dict[str, str], secret: str) -> str:
-    """Signature version 2 over verb, host, unquoted path and parameters."""
+    """Return the version 2 signature over verb, host, unquoted path and parameters."""
     parts = urlsplit(url)
     query = "&".join(
         f"{quote(name, safe='-_~')}={quote(value, safe='-_~')}"
@@ -46,15 +46,18 @@ def signature(verb: str, url: str, params: dict[str, str], secret: str) -> str:
 
 
 def resource_name(ctx: ResourceContext) -> str:
-    """The resource as an ARN, its name percent-encoded like all parts of an ARN."""
+    """Return the resource as an ARN, its name percent-encoded like all parts of an ARN."""
     stack = ctx.stack
     where = f"stacks/{stack.name}/{stack.id}/resources/{quote(ctx.name, safe='')}"
     return f"arn:openstack:heat::{stack.project_id}:{where}"
 
 
 def native_url(ctx: ResourceContext, *, own: bool = False) -> str:
-    """Where the native API takes signals of the stack's users for this resource; with `own` those
-    of its project's."""
+    """Return the URL at which the native API accepts signals for this resource.
+
+    The URL is for users of the stack's own project; with `own` for users of the stack's owner
+    project.
+    """
     stack = ctx.stack
     base = stack.heat_url.rstrip("/")
     if not own and stack.user_project_id and base.endswith(f"/{stack.project_id}"):
@@ -66,7 +69,7 @@ def native_url(ctx: ResourceContext, *, own: bool = False) -> str:
 def temporary_url(
     account_url: str, key: str, container: str, name: str, *, ends: int, verb: str = "PUT"
 ) -> str:
-    """A URL that lets anybody PUT (or GET) an object until `ends` (seconds since 1970)."""
+    """Return a URL to PUT (or GET) an object without a token; `ends` is in seconds since 1970."""
     parts = urlsplit(account_url)
     path = f"{parts.path}/{quote(container)}/{quote(name)}"
     text = f"{verb}\n{ends}\n{unquote(path)}"

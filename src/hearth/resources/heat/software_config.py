@@ -1,6 +1,6 @@
-"""Software configurations: what a deployment will do on a server, kept by the service itself.
+"""Software configurations: what a deployment does on a server, stored by the service itself.
 
-They are made over its API, as by any user: whoever looks finds them there under the generated name.
+Hearth creates them through its own API, as any user would, and finds them there by name.
 Source: spec/software-config.md, section 1.
 """
 
@@ -73,7 +73,7 @@ class SoftwareConfig(ConfigResource):
 
 
 class StructuredConfig(SoftwareConfig):
-    """A configuration for servers, as a map for a tool. It cannot be changed."""
+    """A configuration for servers, as a map for a configuration tool. It cannot be changed."""
 
     type_name = "OS::Heat::StructuredConfig"
     properties = {**SoftwareConfig.properties, "config": Prop(MAP, "A map for the tool.")}

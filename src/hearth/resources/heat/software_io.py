@@ -1,4 +1,4 @@
-"""What software configurations take and give: their inputs and outputs, checked.
+"""Validation of the inputs and outputs of software configurations.
 
 Source: spec/software-config.md, section 1; spec/rest-api.md, section 6.
 """
@@ -38,8 +38,10 @@ OUTPUT = {
 
 
 def inputs(given: Any, at: Span, problems: list[Problem]) -> list[dict[str, Any]]:
-    """Inputs as they are kept. A default must be of its input's type, or empty text; both it and a
-    value stay as they were given."""
+    """Return inputs in their stored form; values and defaults are not converted.
+
+    A default must match the type of its input or be empty text.
+    """
     checked = _items(INPUT, given, at, problems)
     for index, (item, before) in enumerate(zip(checked, _maps(given), strict=True)):
         if "value" in before:
@@ -54,14 +56,14 @@ def inputs(given: Any, at: Span, problems: list[Problem]) -> list[dict[str, Any]
 
 
 def outputs(given: Any, at: Span, problems: list[Problem]) -> list[dict[str, Any]]:
-    """Outputs as they are kept."""
+    """Return outputs in their stored form."""
     return _items(OUTPUT, given, at, problems)
 
 
 def _items(
     schema: Mapping[str, Prop], given: Any, at: Span, problems: list[Problem]
 ) -> list[dict[str, Any]]:
-    """The maps of a list, each coerced; what is no map is a problem and left out."""
+    """Return the maps of a list, converted by the schema; other entries are problems."""
     if given is not None and not isinstance(given, list):
         problems.append(_wrong(at, "this must be a list"))
         return []

@@ -1,7 +1,7 @@
-"""OS::Heat::Stack: a stack of its own, made through the orchestration API.
+"""OS::Heat::Stack: a separate stack, created through the orchestration API.
 
-It may be in another region, or in another cloud by a credential that its owner keeps as a secret.
-What the secret says is read for each call and kept nowhere.
+It can be in another region, or in another cloud with a credential from the owner's key manager.
+Each call reads that secret again; Hearth does not store it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,9 +40,9 @@ WHY = {
 
 
 class Stack(ResourceType):
-    """A stack beside this one, with a template and parameters of its own.
+    """A separate stack with its own template and parameters.
 
-    Its name is the generated one, which no other stack of the project has.
+    Its name is the generated one, which is unique in the project.
     """
 
     type_name = "OS::Heat::Stack"
@@ -105,7 +105,7 @@ class Stack(ResourceType):
         return (Step("resume", self.act, self.acted, self.wait),)
 
     async def refused(self, properties: Mapping[str, Any], cloud: Cloud) -> Sequence[str]:
-        """Why the stack could not be made where it shall be. Raises CloudFault."""
+        """Return why the target cloud would refuse the stack. Raises CloudFault."""
         context = properties.get("context", {})
         if context is None:  # not known yet
             return []
@@ -140,11 +140,11 @@ class Stack(ResourceType):
         return "the region changed" if moved else None
 
     async def replace_failed(self, ctx: ResourceContext) -> bool:
-        """A failed stack is updated."""
+        """Return whether there is no stack: an existing failed stack is updated."""
         return ctx.physical_id is None
 
     async def create(self, ctx: ResourceContext) -> Made:
-        """Ask for the stack."""
+        """Request the create of the stack."""
         fields = {**self.fields(ctx), "stack_name": ctx.physical_name, "disable_rollback": True}
         answer = await self.request(ctx, "POST", "/stacks", json=fields)
         return Made(physical_id=str(answer.part("stack")["id"]))
@@ -157,34 +157,34 @@ class Stack(ResourceType):
         return None
 
     async def update(self, ctx: ResourceContext) -> Made | None:
-        """Ask for the update."""
+        """Request the update of the stack."""
         await self.request(ctx, "PUT", self.path(ctx), json=self.fields(ctx))
         return None
 
     async def updated(self, ctx: ResourceContext) -> Made | None:
-        """Whether an update is under way."""
+        """Return the stack if its update is in progress, else None."""
         body = await self.show(ctx) or {}
         return Made(body=body) if body.get("stack_status") == "UPDATE_IN_PROGRESS" else None
 
     async def delete(self, ctx: ResourceContext) -> Made | None:
-        """Ask for the end of the stack; what is gone already is done."""
+        """Delete the stack; "not found" is success."""
         await forgiving(self.request(ctx, "DELETE", self.path(ctx), idempotent=True))
         return None
 
     async def act(self, ctx: ResourceContext) -> Made | None:
-        """Have the stack do what is done to this resource."""
+        """Request the current action (check, suspend, resume) on the stack."""
         action = {ctx.action.value.lower(): None}
         await self.request(ctx, "POST", f"{self.path(ctx)}/actions", json=action)
         return None
 
     async def acted(self, ctx: ResourceContext) -> Made | None:
-        """Whether it does so already."""
+        """Return the stack if it has begun the current action, else None."""
         body = await self.show(ctx) or {}
         begun = str(body.get("stack_status", "")).startswith(f"{ctx.action.value}_")
         return Made(body=body) if begun else None
 
     async def wait(self, ctx: ResourceContext) -> Progress:
-        """Whether the stack has ended what it was asked for."""
+        """Return whether the stack has finished the requested action."""
         try:
             body = await self.show(ctx) or {}
         except CloudFault as fault:
@@ -213,12 +213,12 @@ class Stack(ResourceType):
         return ctx.body if name == "show" else self.recordable(ctx).get(name)
 
     async def request(self, ctx: ResourceContext, method: str, path: str, **more: Any) -> Response:
-        """A call where the stack is."""
+        """Send a call to the cloud of the stack."""
         there = await reached(ctx.cloud, ctx.given("context"))
         return await there.request(SERVICE, method, path, **more)
 
     def fields(self, ctx: ResourceContext) -> Body:
-        """What create and update have in common."""
+        """Return the request fields that create and update share."""
         fields: Body = {
             "template": ctx.properties["template"],
             "parameters": dict(ctx.given("parameters") or {}),
@@ -228,13 +228,16 @@ class Stack(ResourceType):
         return fields
 
     def path(self, ctx: ResourceContext) -> str:
-        """The stack's URL."""
+        """Return the path of the stack."""
         return f"/stacks/{segment(ctx.physical_name)}/{segment(ctx.physical)}"
 
 
 async def reached(cloud: Cloud, context: Mapping[str, Any] | None) -> Cloud:
-    """The cloud that a context names. Raises CloudFault, of the type OUT_OF_REACH where the context
-    is to blame; never one of a thing that is not there: then the stack would seem to be gone."""
+    """Return the cloud that a context names.
+
+    Raises CloudFault, with type OUT_OF_REACH if the context is wrong. It never raises "not found",
+    because the stack itself would then seem to be deleted.
+    """
     context = context or {}
     region, secret = context.get("region_name"), context.get("credential_secret_id")
     insecure, authority = bool(context.get("insecure")), context.get("ca_cert") or None
@@ -265,13 +268,13 @@ async def reached(cloud: Cloud, context: Mapping[str, Any] | None) -> Cloud:
         if credential is None:
             raise
         why = WHY.get(fault.type, fault.message)
-        words = f'The credential in the secret "{secret}" does not serve: {why}'
+        words = f'The credential in the secret "{secret}" cannot be used: {why}'
         raise _out_of_reach(words, 0 if fault.passing else 400) from fault
     return there
 
 
 def _unconnected(region: str | None, why: str) -> str:
-    """Programs read this."""
+    """Return the error message; clients parse it."""
     return f'Cannot establish connection to Heat endpoint at region "{region}" due to "{why}"'
 
 

@@ -1,4 +1,4 @@
-"""Resources that have a user of their own in the stack's project.
+"""Resources with their own user in the stack's project.
 
 Source: spec/software-config.md, section 16.
 """
@@ -15,7 +15,7 @@ PAIR = "pair:"  # before the access key of an orphan key pair, which is no user
 
 
 class StackUser(ResourceType):
-    """A resource with a user of its own; private data holds its id and its keys."""
+    """A resource with its own user; private data contains the user's id and keys."""
 
     needs_users = True
     identified_by = IntentKey.NATURAL_KEY
@@ -24,12 +24,12 @@ class StackUser(ResourceType):
     )
 
     def user_steps(self, ctx: ResourceContext, *, keys: bool = False) -> tuple[Step, ...]:
-        """Make the user, and its key pair if it needs one."""
+        """Return the steps that create the user, and its key pair if it needs one."""
         pair = (Step("key-pair", self.make_keys, self.find_keys),) if keys else ()
         return (Step("user", self.make_user, self.find_user), *pair)
 
     def drop_user_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        """Delete the user with its keys."""
+        """Return the steps that delete the user with its keys."""
         return (Step("drop-user", self.drop_user),) if ctx.data.get("user_id") else ()
 
     def suspend_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
@@ -39,17 +39,17 @@ class StackUser(ResourceType):
         return (Step("let-in", self.let_in),) if ctx.data.get("user_id") else ()
 
     def password(self, ctx: ResourceContext) -> str:
-        """The user's password, the same at every attempt."""
+        """Return the user's password, the same at every attempt."""
         return password_of(ctx)
 
     async def make_user(self, ctx: ResourceContext) -> Made:
-        """Make the user."""
+        """Create the user."""
         password = self.password(ctx)
         user_id = await users_of(ctx).make(ctx.physical_name, password, key=ctx.key)
         return Made(data={"user_id": user_id, "password": password})
 
     async def find_user(self, ctx: ResourceContext) -> Made | None:
-        """The user of an earlier attempt, given what that one may not have come to give it."""
+        """Return the user of an earlier attempt after completing it, or None."""
         found = await users_of(ctx).find(ctx.physical_name, key=ctx.key)
         return None if found is None else await self.make_user(ctx)
 
@@ -73,12 +73,12 @@ class StackUser(ResourceType):
             await users_of(ctx).drop(physical_id, key=ctx.key)
 
     async def make_keys(self, ctx: ResourceContext) -> Made:
-        """Make the key pair, or find the one there is."""
+        """Create the key pair, or find the existing one."""
         access, secret = await users_of(ctx).key_pair(ctx.data["user_id"], key=ctx.key)
         return Made(data={"access_key": access, "secret_key": secret})
 
     async def find_keys(self, ctx: ResourceContext) -> Made | None:
-        """The key pair of an earlier attempt."""
+        """Return the key pair of an earlier attempt, or None."""
         there = await users_of(ctx).key_pairs(ctx.data["user_id"])
         return await self.make_keys(ctx) if there else None
 
@@ -99,15 +99,15 @@ class StackUser(ResourceType):
 
 
 def users_of(ctx: ResourceContext) -> Users:
-    """The stack's users; without a domain for them the resource fails and says so."""
+    """Return the users of the stack. Raises CloudFault if there is no domain for them."""
     if ctx.users is None:
-        words = "This installation has no domain for the users of stacks."
+        words = "This installation has no domain for the users of stacks (stack_user_domain_name)."
         raise CloudFault("identity", 400, "StackDomainMissing", words)
     return ctx.users
 
 
 def password_of(ctx: ResourceContext) -> str:
-    """A password that follows from the record's secret."""
+    """Return a password that is derived from the record's secret."""
     seed = (ctx.secret() or ctx.key).encode()
     digest = hmac.new(seed, b"password", hashlib.sha256).hexdigest()
     return f"{digest[: PASSWORD_CHARACTERS - 2]}Aa"

@@ -1,7 +1,7 @@
-"""OS::Heat::SwiftSignal and its handle: signals are versions of an object.
+"""OS::Heat::SwiftSignal and its handle: each signal is a version of a Swift object.
 
-Whoever has the temporary URL puts a new version; the container keeps the older ones beside it.
-Source: spec/software-config.md, section 15.
+A client with the temporary URL uploads a new version; the container keeps the older ones. Source:
+spec/software-config.md, section 15.
 """
 
 import json
@@ -36,7 +36,7 @@ STATUSES = ("SUCCESS", "FAILURE")
 
 
 class SwiftSignalHandle(ResourceType):
-    """A URL that takes signals: each PUT to it is one."""
+    """A URL that receives signals: each PUT is one signal."""
 
     type_name = "OS::Heat::SwiftSignalHandle"
     support = Support(version="2014.2")
@@ -63,19 +63,19 @@ class SwiftSignalHandle(ResourceType):
         return (Step("drop-object", self.drop),) if ctx.physical_id else ()
 
     async def make_key(self, ctx: ResourceContext) -> Made | None:
-        """The account has a key for temporary URLs."""
+        """Set a key for temporary URLs, unless the account has one."""
         await temporary_url_key(ctx)
         return None
 
     async def make_container(self, ctx: ResourceContext) -> Made | None:
-        """A container that keeps the older versions of its objects in itself."""
+        """Create a container that keeps older versions of its objects."""
         headers = {"X-Versions-Location": ctx.stack.id}
         path = f"/{segment(ctx.stack.id)}"
         await ctx.cloud.request(OBJECTS, "PUT", path, headers=headers, idempotent=True)
         return None
 
     async def make_object(self, ctx: ResourceContext) -> Made:
-        """The object that signals are put into."""
+        """Create the object that receives the signals."""
         path = f"/{segment(ctx.stack.id)}/{segment(ctx.physical_name)}"
         await ctx.cloud.request(OBJECTS, "PUT", path, data=BEGUN)
         return Made(physical_id=ctx.physical_name)
@@ -91,7 +91,7 @@ class SwiftSignalHandle(ResourceType):
         return Made(physical_id=ctx.physical_name)
 
     async def sign(self, ctx: ResourceContext) -> Made:
-        """The URL; in a step of its own, so that it is signed with the key that the account has."""
+        """Create the URL, in a separate step so that the account's final key signs it."""
         key, base = await temporary_url_key(ctx), await ctx.cloud.endpoint(OBJECTS)
         url = temporary_url(base, key, ctx.stack.id, ctx.physical, ends=NEVER)
         return Made(data={"signal_url": url})
@@ -113,7 +113,7 @@ class SwiftSignalHandle(ResourceType):
 
 
 class SwiftSignal(ResourceType):
-    """Is complete when its handle has received so many successes in time."""
+    """Complete when its handle has received the given number of success signals in time."""
 
     type_name = "OS::Heat::SwiftSignal"
     support = Support(version="2014.2")
@@ -140,15 +140,15 @@ class SwiftSignal(ResourceType):
         return (Step("wait", self.begin, poll=self.wait),)
 
     async def begin(self, ctx: ResourceContext) -> Made:
-        """Nothing to make: what counts is in the object."""
+        """Return the physical id; nothing is created."""
         return Made(physical_id=ctx.physical_name)
 
     async def wait(self, ctx: ResourceContext) -> Progress:
-        """Whether enough signals are there, one of them tells of a failure, or time is over."""
+        """Return ready after enough signals; fail after a failure signal or the timeout."""
         url = str(ctx.properties["handle"])
         place = PATH.search(urlsplit(url).path)
         if place is None:
-            return Failed(f"handle: {url} is no temporary URL of an object", "ValueError")
+            return Failed(f"handle: {url} is not a temporary URL of an object", "ValueError")
         container, name = unquote(place["container"]), unquote(place["name"])
         if container != ctx.stack.id:
             words = f"handle: {container} is not the container of the signals of this stack"
@@ -180,9 +180,9 @@ class SwiftSignal(ResourceType):
 
 
 async def read(ctx: ResourceContext, container: str, name: str) -> dict[str, str]:
-    """All versions of the object, oldest first, the present one last: {object: text}.
+    """Return all versions of the object as {object: text}, the oldest first, the current one last.
 
-    An older version never changes: it is read once and then kept in the body.
+    An older version never changes, so its text is read once and then kept in the body.
     """
     known = dict((ctx.body or {}).get("texts", {}))
     base, prefix = f"/{segment(container)}", quote(f"{len(name):03x}{name}/")
@@ -196,13 +196,13 @@ async def read(ctx: ResourceContext, container: str, name: str) -> dict[str, str
 
 
 async def text_of(ctx: ResourceContext, path: str) -> str:
-    """An object as text."""
+    """Return the content of an object as text."""
     body = (await ctx.cloud.request(OBJECTS, "GET", path)).body
     return body if isinstance(body, str) else "" if body is None else json.dumps(body)
 
 
 def signals_in(texts: list[str]) -> dict[str, Mapping[str, Any]]:
-    """The signals in versions of an object, by id; raises ValueError for one that is none."""
+    """Return the signals in versions of an object, by id. Raises ValueError if one is invalid."""
     signals: dict[str, Mapping[str, Any]] = {}
     for text in texts:
         if text == BEGUN:
@@ -210,9 +210,9 @@ def signals_in(texts: list[str]) -> dict[str, Mapping[str, Any]]:
         try:
             given = json.loads(text) if text.strip() else {}
         except ValueError:
-            raise ValueError(f"This signal is no JSON: {text[:100]}") from None
+            raise ValueError(f"This signal is not JSON: {text[:100]}") from None
         if not isinstance(given, dict):
-            raise ValueError(f"This signal is no JSON object: {text[:100]}")
+            raise ValueError(f"This signal is not a JSON object: {text[:100]}")
         number = len(signals) + 1
         status = given.get("status", "SUCCESS")
         if status not in STATUSES:

@@ -1,4 +1,4 @@
-"""OS::Heat::TestResource: waits, fails and is replaced on demand."""
+"""OS::Heat::TestResource: waits, fails or asks for replacement, as its properties say."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ from hearth.schema import BOOLEAN, MAP, NUMBER, STRING, Attr, Prop, Support
 
 
 class TestResource(ResourceType):
-    """A resource for trying out templates and engines."""
+    """A resource for testing templates and engines."""
 
     type_name = "OS::Heat::TestResource"
     support = Support(version="5.0.0")
@@ -84,14 +84,14 @@ class TestResource(ResourceType):
         return (Step("check", self.nothing),)
 
     async def begin(self, ctx: ResourceContext) -> Made:
-        """Take over the text."""
+        """Store the text."""
         return Made(ctx.physical_id or ctx.physical_name, data={"value": self.text(ctx)})
 
     async def nothing(self, ctx: ResourceContext) -> Made | None:
         return None
 
     async def wait(self, ctx: ResourceContext) -> Progress:
-        """Wait as long as asked, then fail if asked."""
+        """Wait for the given time, then fail if the properties say so."""
         per_action = (ctx.given("action_wait_secs") or {}).get(ctx.action.value.lower())
         wanted_s = float(ctx.given("wait_secs") or 0 if per_action is None else per_action)
         left_s = ctx.started_at + wanted_s - ctx.now
@@ -113,5 +113,5 @@ class TestResource(ResourceType):
         return ctx.data.get("value") if name == "output" else None
 
     def text(self, ctx: ResourceContext) -> str:
-        """The text to give back."""
+        """Return the value of the output."""
         return str(ctx.given("value") or "")

@@ -1,4 +1,4 @@
-"""OS::Heat::Value: a value with a name."""
+"""OS::Heat::Value: a named value."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -28,7 +28,7 @@ TYPES = {
 
 
 class Value(ResourceType):
-    """Keeps a value, so that an expression is written once."""
+    """Stores a value, so that a template computes an expression only once."""
 
     type_name = "OS::Heat::Value"
     support = Support(version="7.0.0")
@@ -53,7 +53,7 @@ class Value(ResourceType):
     visibility_delay_s = 0
 
     def check_properties(self, properties: Mapping[str, Any]) -> Iterable[Violation]:
-        """The value must be one of its type; it is given back as it was given."""
+        """Return a violation if the value does not have the given type."""
         wanted, found = TYPES.get(properties.get("type", "")), Findings()
         if wanted is not None and properties.get("value") is not None:
             coerce(Prop(wanted), properties["value"], Span(path="value"), found)

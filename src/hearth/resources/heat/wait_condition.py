@@ -23,9 +23,9 @@ SILENT = "silent"  # key of private data: the handle takes no signals
 
 
 class CountsSignals(ResourceType):
-    """Waits until the metadata of a handle has so many signals; subclasses say how it is spelled.
+    """Waits until the metadata of a handle has enough signals; subclasses name the properties.
 
-    The keys of signals are those of the properties in lower case.
+    The keys of a signal are compared in lower case.
     """
 
     handle: ClassVar[str] = "handle"
@@ -43,7 +43,7 @@ class CountsSignals(ResourceType):
         return self.create_steps(ctx) if self.count in ctx.changed else ()
 
     async def begin(self, ctx: ResourceContext) -> Made:
-        """Nothing to make: what counts is in the handle, unless that takes no signals."""
+        """Return the physical id; note whether the handle takes no signals."""
         reference = str(ctx.properties[self.handle])
         handle = None if ctx.read_properties is None else ctx.properties_of(reference)
         silent = (handle or {}).get("signal_transport") == "NO_SIGNAL"
@@ -53,7 +53,7 @@ class CountsSignals(ResourceType):
         )
 
     async def wait(self, ctx: ResourceContext) -> Progress:
-        """Whether enough signals are there, one of them tells of a failure, or time is over."""
+        """Return ready after enough signals; fail after a failure signal or the timeout."""
         signals = await self.signals(ctx)
         count, timeout_s = int(ctx.given(self.count) or 1), float(ctx.properties[self.timeout])
         left_s = ctx.started_at + timeout_s - ctx.now
@@ -67,7 +67,7 @@ class CountsSignals(ResourceType):
         return Later(min(LOOK_AGAIN_S, left_s + 0.01))
 
     async def signals(self, ctx: ResourceContext) -> Mapping[str, Mapping[str, Any]]:
-        """The signals that the handle has, by id; if it takes none, as many as are waited for."""
+        """Return the signals of the handle, by id; if it takes none, as many as are needed."""
         if SILENT in ctx.data:
             count = int(ctx.given(self.count) or 1)
             return {str(number): {"data": None} for number in range(1, count + 1)}
@@ -85,7 +85,7 @@ class CountsSignals(ResourceType):
 
 
 class WaitCondition(CountsSignals):
-    """Is complete when its handle has received so many successes in time."""
+    """Complete when its handle has received the given number of success signals in time."""
 
     type_name = "OS::Heat::WaitCondition"
     support = Support(version="2014.2")
@@ -108,17 +108,17 @@ class WaitCondition(CountsSignals):
 
 
 def data_of(signals: Mapping[str, Mapping[str, Any]]) -> str:
-    """The data of signals by their id, as JSON text."""
+    """Return the data of the signals by id, as JSON text."""
     return json.dumps({ident: one.get("data") for ident, one in signals.items()})
 
 
 def of_status(signals: Mapping[str, Any], status: str) -> list[Mapping[str, Any]]:
-    """The signals of one status."""
+    """Return the signals with this status."""
     return [one for one in signals.values() if one.get("status") == status]
 
 
 def too_late(signals: Mapping[str, Any], count: int) -> str:
-    """What came until the time was over."""
+    """Return the error message of a timeout: how many signals arrived, and their reasons."""
     reasons = ";".join(str(one.get("reason")) for one in of_status(signals, "SUCCESS"))
     text = f"{len(signals)} of {count} received"
     return f"{text} - {reasons}" if reasons else text

@@ -24,7 +24,7 @@ KEYS = frozenset({"id", "data", "reason", "status"})
 
 
 class WaitConditionHandle(CollectsSignals, StackUser):
-    """Receives signals and keeps them in its metadata, for wait conditions to count."""
+    """Receives signals and stores them in its metadata, where wait conditions count them."""
 
     type_name = "OS::Heat::WaitConditionHandle"
     support = Support(version="2014.2")
@@ -77,18 +77,18 @@ class WaitConditionHandle(CollectsSignals, StackUser):
         return (*objects, *queue, *self.drop_user_steps(ctx))
 
     async def begin(self, ctx: ResourceContext) -> Made:
-        """Nothing to make beyond what is made already."""
+        """Return the physical id; the earlier steps created the rest."""
         return Made(physical_id=ctx.physical_name, metadata={})
 
     async def make_token(self, ctx: ResourceContext) -> Made:
-        """Get the token that signals are to carry."""
+        """Create the token for the client that sends the signals."""
         token = await users_of(ctx).token(ctx.data["user_id"], ctx.data["password"])
         return Made(
             physical_id=ctx.physical_name, data={"token": token, "endpoint": native_url(ctx)}
         )
 
     async def sign(self, ctx: ResourceContext) -> Made:
-        """Make the signed URL; it stays the same from then on."""
+        """Create the signed URL; it never changes."""
         data = ctx.data
         url = signed_url(ctx, data["access_key"], data["secret_key"], "waitcondition")
         return Made(physical_id=ctx.physical_name, data={"ec2_signed_url": url})
@@ -98,13 +98,13 @@ class WaitConditionHandle(CollectsSignals, StackUser):
         return Made(physical_id=ctx.physical_name, data=await make_signal_object(ctx))
 
     async def make_queue(self, ctx: ResourceContext) -> Made:
-        """Make the queue that signals are put into."""
+        """Create the queue that receives the signals."""
         name = queues.queue_name(ctx)
         await queues.make_queue(ctx, name)
         return Made(physical_id=ctx.physical_name, data={"queue_id": name})
 
     async def drop_queue(self, ctx: ResourceContext) -> Made:
-        """Delete the queue, also one whose making was not answered."""
+        """Delete the queue, even if the answer to its creation was lost."""
         await queues.drop_queue(ctx, queues.queue_name(ctx))
         return Made(data={"queue_id": None})
 
@@ -114,7 +114,7 @@ class WaitConditionHandle(CollectsSignals, StackUser):
         return Made(data={"object_name": None, "signal_url": None})
 
     async def collect(self, ctx: ResourceContext) -> SignalResult | None:
-        """The signals that lie in the object or in the queue, if there are any."""
+        """Return the result of new signals in the object or the queue, or None."""
         if "queue_id" in ctx.data:
             return await self.collect_messages(ctx, ctx.data["queue_id"])
         if "object_name" not in ctx.data:

@@ -1,1 +1,1 @@
-"""AWS types of users and their keys, over the users of stacks."""
+"""AWS types of users and access keys, made with users of the stack's project."""

@@ -1,4 +1,4 @@
-"""AWS::IAM::User and AWS::IAM::AccessKey: users of the stack's own, and their keys."""
+"""AWS::IAM::User and AWS::IAM::AccessKey: users of the stack's project, and their keys."""
 
 import hashlib
 import hmac
@@ -19,7 +19,7 @@ KEY_CHARACTERS = 32
 
 
 class User(StackUser):
-    """A user that may read resources of this stack: all of them, or those its policies name."""
+    """A user that may read all resources of this stack, or those that its policies name."""
 
     type_name = "AWS::IAM::User"
     properties = {
@@ -45,11 +45,11 @@ class User(StackUser):
         return str(given) if given else password_of(ctx)
 
     async def settle(self, ctx: ResourceContext) -> Made:
-        """Its physical id is its name: keys are made for that."""
+        """Return the user's name as the physical id, because access keys refer to it."""
         return Made(physical_id=ctx.physical_name)
 
     def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
-        """The policies that are given by name. Raises Rejected where there is no such resource."""
+        """Return the policies that are given by name. Raises Rejected if one does not exist."""
         named = [end.value for end in at(POLICIES)(definition.properties) if isinstance(end, Const)]
         wanted = [one for one in named if isinstance(one, str)]
         missing = [one for one in wanted if one not in program.resources]
@@ -88,7 +88,7 @@ class AccessKey(ResourceType):
         return (Step("drop", self.drop),) if ctx.physical_id else ()
 
     async def make_keys(self, ctx: ResourceContext) -> Made:
-        """Add the key pair to the user; every attempt uses the same pair."""
+        """Add the key pair to the user; every attempt adds the same pair."""
         access, secret = pair_of(ctx)
         user = await owner(ctx)
         if user is None:
@@ -104,7 +104,7 @@ class AccessKey(ResourceType):
         return Made(physical_id=access, data={"secret_key": secret}) if access in there else None
 
     async def drop(self, ctx: ResourceContext) -> Made | None:
-        """Delete the pair; one that went with its user is gone already."""
+        """Delete the pair; "not found" is success, because the user may be deleted already."""
         user = await owner(ctx)
         if user is not None:
             await users_of(ctx).drop_key_pair(user, ctx.physical)
@@ -123,21 +123,21 @@ class AccessKey(ResourceType):
 def admits(
     properties: Mapping[str, Any], name: str, policies: Mapping[Any, Collection[Any]]
 ) -> bool:
-    """Whether a user with these properties may reach the resource `name`.
+    """Return whether a user with these properties may access the resource `name`.
 
-    `policies` are those of the stack by what they are referred to: {policy: names}.
+    `policies` maps the reference of each policy in the stack to the resources it allows.
     """
     wanted = [one for one in properties.get(POLICIES) or [] if isinstance(one, str)]
     return all(name in policies.get(one, ()) for one in wanted)
 
 
 def pair_of(ctx: ResourceContext) -> tuple[str, str]:
-    """The access key and the secret that follow from the record's secret."""
+    """Return the access key and the secret key, derived from the record's secret."""
     seed = (ctx.secret() or ctx.key).encode()
     made = [hmac.new(seed, use, hashlib.sha256).hexdigest() for use in (b"access", b"secret")]
     return made[0][:KEY_CHARACTERS], made[1][:KEY_CHARACTERS]
 
 
 async def owner(ctx: ResourceContext) -> str | None:
-    """Id of the user that the key is for, if there is one of that name."""
+    """Return the id of the user that the key is for, or None."""
     return await users_of(ctx).named(str(ctx.properties["UserName"]))

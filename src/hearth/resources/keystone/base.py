@@ -8,12 +8,12 @@ from hearth.resources.collection import CollectionResource
 
 
 class KeystoneResource(CollectionResource):
-    """A member of a collection of the identity service; its name is unique in its domain."""
+    """An object of the identity service; its name is unique in its domain."""
 
     service = "identity"
 
     def wanted_key_field(self, ctx: ResourceContext) -> Any:
-        """The description is always put right: one that shows a key is no description."""
+        """Return the description; it always replaces the intent key, even if it is empty."""
         return str(ctx.given("description") or "")
 
     def changed_fields(self, ctx: ResourceContext) -> Body:

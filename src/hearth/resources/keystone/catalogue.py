@@ -1,4 +1,4 @@
-"""OS::Keystone::Service, OS::Keystone::Endpoint and OS::Keystone::Region: the catalogue."""
+"""OS::Keystone::Service, OS::Keystone::Endpoint and OS::Keystone::Region: the service catalogue."""
 
 from hearth.resources.collection import Collection
 from hearth.resources.keystone.base import KeystoneResource
@@ -7,7 +7,7 @@ from hearth.schema import BOOLEAN, STRING, AllowedValues, Prop, Resolve, Support
 
 
 class Service(KeystoneResource):
-    """A service in the catalogue."""
+    """A service in the service catalogue."""
 
     type_name = "OS::Keystone::Service"
     support = Support(version="5.0.0")
@@ -32,7 +32,7 @@ class Service(KeystoneResource):
 
 
 class Endpoint(KeystoneResource):
-    """Where a service can be reached."""
+    """The URL of a service."""
 
     type_name = "OS::Keystone::Endpoint"
     support = Support(version="5.0.0")
@@ -78,7 +78,7 @@ class Endpoint(KeystoneResource):
 
 
 class Region(KeystoneResource):
-    """A place where services run."""
+    """A region."""
 
     type_name = "OS::Keystone::Region"
     support = Support(version="6.0.0")

@@ -9,7 +9,7 @@ from hearth.schema import BOOLEAN, LIST, STRING, Attr, Prop, Resolve, Support
 
 
 class User(KeystoneResource):
-    """Somebody who can log in."""
+    """A user of the cloud."""
 
     type_name = "OS::Keystone::User"
     support = Support(version="2015.1")
@@ -69,7 +69,7 @@ class User(KeystoneResource):
 
 
 class Group(KeystoneResource):
-    """Users who share roles."""
+    """A group of users, who share its roles."""
 
     type_name = "OS::Keystone::Group"
     support = Support(version="2015.1")

@@ -8,7 +8,7 @@ from hearth.schema import BOOLEAN, LIST, STRING, Attr, Prop, Resolve, Support
 
 
 class Project(KeystoneResource):
-    """What resources belong to."""
+    """A project, which owns resources of the cloud."""
 
     type_name = "OS::Keystone::Project"
     support = Support(version="2015.1")
@@ -65,7 +65,7 @@ class Domain(KeystoneResource):
 
 
 class Role(KeystoneResource):
-    """What somebody may be allowed to do."""
+    """A role, which grants rights to users and groups."""
 
     type_name = "OS::Keystone::Role"
     support = Support(version="2015.1")

@@ -1,4 +1,4 @@
-"""Who has which roles where: OS::Keystone::UserRoleAssignment, GroupRoleAssignment, and owners."""
+"""OS::Keystone::UserRoleAssignment and OS::Keystone::GroupRoleAssignment, and roles of users."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ ONE_PLACE = (Each("roles", AtMostOne("project", "domain"), AtLeastOne("project",
 
 @dataclass(frozen=True, kw_only=True)
 class Roles(Part):
-    """The roles of somebody: {role}s that the property names are given, those of before taken."""
+    """The role assignments in a property; an update removes those that the template dropped."""
 
     who: str  # users/ID or groups/ID
     property: str = "roles"
@@ -62,7 +62,7 @@ class Roles(Part):
             await Call("DELETE", path, undoes=True).make(kind, ctx)
 
     def _paths(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> set[str]:
-        """The URLs of the assignments that some properties ask for."""
+        """Return the URLs of the assignments that the properties request."""
         names = {**ctx.properties, **properties, "id": ctx.physical_id}
         found, who = set(), filled_path(self.who, names)
         for one in properties.get("roles") or []:
@@ -73,7 +73,7 @@ class Roles(Part):
 
 
 class RoleAssignment(Tie):
-    """Roles for somebody who may have others as well: only those named here are given and taken."""
+    """Role assignments of a user or group; assignments made elsewhere stay unchanged."""
 
     service = "identity"
     relations = ONE_PLACE

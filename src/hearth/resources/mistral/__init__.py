@@ -1,1 +1,1 @@
-"""Types over the workflow service."""
+"""Types of the workflow service."""

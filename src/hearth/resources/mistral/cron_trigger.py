@@ -1,4 +1,4 @@
-"""OS::Mistral::CronTrigger: times at which a workflow starts by itself."""
+"""OS::Mistral::CronTrigger: starts a workflow at given times."""
 
 import json
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ SERVICE = "workflow"
 
 
 class CronTrigger(ResourceType):
-    """Starts a workflow at certain times. Its reference is its name."""
+    """Starts a workflow at given times. Its reference is its name."""
 
     type_name = "OS::Mistral::CronTrigger"
     support = Support(version="5.0.0")
@@ -56,7 +56,7 @@ class CronTrigger(ResourceType):
         return (Step("delete", self.delete),) if ctx.physical_id else ()
 
     def fields(self, ctx: ResourceContext) -> Body:
-        """What the service is told of it."""
+        """Return the fields of the create call."""
         workflow = ctx.properties["workflow"]
         wanted = {
             "name": ctx.wanted_name,
@@ -69,13 +69,13 @@ class CronTrigger(ResourceType):
         return {name: value for name, value in wanted.items() if value is not None}
 
     async def create(self, ctx: ResourceContext) -> Made:
-        """Make it; a project has each name once."""
+        """Create the trigger; its name is unique in a project."""
         body = self.fields(ctx)
         answer = await ctx.cloud.request(SERVICE, "POST", "/cron_triggers", json=body)
         return Made(physical_id=ctx.wanted_name, body=answer.body)
 
     async def find(self, ctx: ResourceContext) -> Made | None:
-        """The trigger of that name, unless it is another's by what it starts."""
+        """Return the trigger with this name if it has the same input and pattern, else None."""
         try:
             body = await self._get(ctx, ctx.wanted_name)
         except CloudFault as fault:
@@ -89,7 +89,7 @@ class CronTrigger(ResourceType):
         return Made(physical_id=ctx.wanted_name, body=body)
 
     async def delete(self, ctx: ResourceContext) -> Made | None:
-        """Delete it."""
+        """Delete the trigger."""
         path = f"/cron_triggers/{segment(ctx.physical)}"
         await forgiving(ctx.cloud.request(SERVICE, "DELETE", path, idempotent=True))
         return None

@@ -1,4 +1,4 @@
-"""OS::Mistral::ExternalResource: something that workflows make, change and remove."""
+"""OS::Mistral::ExternalResource: an object that workflows create, update and delete."""
 
 import json
 import uuid
@@ -46,9 +46,9 @@ def _action(description: str) -> Prop:
 
 
 class ExternalResource(ResourceType):
-    """Each action is an execution of a workflow; its output `resource_id` becomes the physical id.
+    """An object whose actions are workflow executions; the output `resource_id` is its physical id.
 
-    What an execution gives is in the environment of the ones after it.
+    The output of an execution is in the environment of later executions.
     """
 
     type_name = "OS::Mistral::ExternalResource"
@@ -97,7 +97,7 @@ class ExternalResource(ResourceType):
         return super().must_replace(change)
 
     def _run(self, action: str, ctx: ResourceContext) -> tuple[Step, ...]:
-        """Start the workflow of an action and wait for its end; none where it has none."""
+        """Start the workflow of an action and wait for its end; do nothing without a workflow."""
         wanted = (ctx.properties.get("actions") or {}).get(action)
         if not wanted:
             if action != "CREATE":
@@ -113,11 +113,11 @@ class ExternalResource(ResourceType):
         )
 
     async def nothing(self, ctx: ResourceContext) -> Made:
-        """There is no workflow that makes it."""
+        """Return the physical id; there is no workflow for the create."""
         return Made(physical_id=ctx.physical_name)
 
     async def start(self, ctx: ResourceContext, action: str, wanted: Mapping[str, Any]) -> Made:
-        """Start an execution under an id of its own: a second call finds the first one's."""
+        """Start an execution with a fixed id, so that a repeated call finds the first execution."""
         ident = execution_id(ctx, action)
         params = dict(wanted.get("params") or {})
         if ctx.data.get("outputs"):
@@ -133,7 +133,7 @@ class ExternalResource(ResourceType):
         return Made(physical_id=ctx.physical_id or ident, data={"execution": ident})
 
     async def ended(self, ctx: ResourceContext) -> Progress:
-        """Whether the execution has ended."""
+        """Return whether the execution has ended."""
         body = await self._get(ctx, ctx.data["execution"])
         match body["state"]:
             case "SUCCESS":
@@ -145,7 +145,7 @@ class ExternalResource(ResourceType):
                 return Later(LOOK_AGAIN_S)
 
     async def keep(self, ctx: ResourceContext) -> Made:
-        """Keep what the execution gave."""
+        """Store the output of the execution."""
         body = await self._get(ctx, ctx.data["execution"])
         output = output_of(body)
         return Made(
@@ -178,6 +178,6 @@ def output_of(execution: Mapping[str, Any]) -> Body:
 
 
 def execution_id(ctx: ResourceContext, action: str) -> str:
-    """The id of the execution of an action that began at its time: the same in all attempts."""
+    """Return the id of the execution of an action, the same for all attempts of this action."""
     words = f"{ctx.key}/{action}/{round(ctx.started_at * 1000)}"
     return str(uuid.uuid5(uuid.NAMESPACE_URL, words))

@@ -1,6 +1,6 @@
-"""OS::Mistral::Workflow: tasks, and what leads from one to another.
+"""OS::Mistral::Workflow: tasks and the transitions between them.
 
-A signal starts an execution of it.
+A signal starts an execution of the workflow.
 """
 
 import json
@@ -109,7 +109,7 @@ DEFAULTS = {
 
 
 class Workflow(DeliversSignals, StackUser):
-    """Tasks that are done one after another or side by side. Its reference is its name."""
+    """Tasks that run one after another or in parallel. Its reference is its name."""
 
     type_name = "OS::Mistral::Workflow"
     support = Support(version="2015.1")
@@ -194,7 +194,7 @@ class Workflow(DeliversSignals, StackUser):
                 if reverse and needed not in names:
                     yield Violation(f"{at}.requires", f"There is no task {needed}.")
             if names.index(name) != number:
-                yield Violation(f"{at}.name", f"There is a task {name} already.")
+                yield Violation(f"{at}.name", f"Duplicate task {name}.")
         if (properties.get("task_defaults") or {}).get("requires") and not reverse:
             words = "Only reverse workflows can contain it."
             yield Violation("task_defaults.requires", words)
@@ -214,12 +214,12 @@ class Workflow(DeliversSignals, StackUser):
         return (*delete, *self.drop_user_steps(ctx))
 
     async def create(self, ctx: ResourceContext) -> Made:
-        """Define it."""
+        """Create the workflow definition."""
         answer = await self._define(ctx, "POST", ctx.wanted_name)
         return Made(physical_id=ctx.wanted_name, body=answer.body["workflows"][0])
 
     async def find(self, ctx: ResourceContext) -> Made | None:
-        """The workflow of that name, if it is ours."""
+        """Return the workflow with this name if it has the record's mark, else None."""
         try:
             body = (await ctx.cloud.request(SERVICE, "GET", path_of(ctx.wanted_name))).body
         except CloudFault as fault:
@@ -231,7 +231,7 @@ class Workflow(DeliversSignals, StackUser):
         return Made(physical_id=ctx.wanted_name, body=body)
 
     async def update(self, ctx: ResourceContext) -> Made:
-        """Define it anew."""
+        """Replace the workflow definition."""
         answer = await self._define(ctx, "PUT", ctx.physical)
         return Made(body=answer.body["workflows"][0])
 
@@ -246,7 +246,7 @@ class Workflow(DeliversSignals, StackUser):
         )
 
     async def delete(self, ctx: ResourceContext) -> Made | None:
-        """Forget it; its executions stay."""
+        """Delete the workflow; its executions remain."""
         await self._drop(ctx, ctx.physical)
         return None
 
@@ -265,7 +265,7 @@ class Workflow(DeliversSignals, StackUser):
             await super().delete_orphan(ctx, physical_id)
 
     async def replace_failed(self, ctx: ResourceContext) -> bool:
-        """One that is there is only defined anew."""
+        """Return whether the workflow is missing: an existing one is updated."""
         if ctx.physical_id is None:
             return True
         try:
@@ -312,7 +312,7 @@ class Workflow(DeliversSignals, StackUser):
     # signals
 
     async def deliver(self, ctx: ResourceContext, details: Any) -> Any:
-        """Start an execution with what a signal brings; its id."""
+        """Start an execution with the data of a signal; return its id."""
         asked = wanted_by(ctx.properties, {} if details is None else details)
         body = {"workflow_name": ctx.physical, **asked}
         made = await ctx.cloud.request(SERVICE, "POST", "/executions", json=body)
@@ -324,17 +324,17 @@ class Workflow(DeliversSignals, StackUser):
 
 
 def path_of(name: str) -> str:
-    """The path of a workflow."""
+    """Return the path of a workflow."""
     return f"/workflows/{segment(name)}"
 
 
 def started(ctx: ResourceContext) -> list[str]:
-    """Ids of the executions that signals have started, latest first."""
+    """Return the ids of the executions that signals have started, the latest first."""
     return [ident for ident in ctx.data.get("executions", "").split(",") if ident]
 
 
 def wanted_by(properties: Mapping[str, Any], details: Any) -> Body:
-    """Input and parameters of the execution that a signal wants. Raises Rejected."""
+    """Return input and parameters of the execution that a signal requests. Raises Rejected."""
     if not isinstance(details, Mapping):
         raise Rejected([StackValidationFailed(None, "Signal data must be a map")])
     known = dict(properties.get("input") or {})
@@ -356,7 +356,7 @@ def wanted_by(properties: Mapping[str, Any], details: Any) -> Body:
 
 
 def definition(properties: Mapping[str, Any], name: str, tag: str) -> str:
-    """A workflow in the language of the service."""
+    """Return a workflow in the language of the service."""
     workflow: Body = {
         "type": properties["type"],
         "description": properties.get("description"),
@@ -375,12 +375,12 @@ def definition(properties: Mapping[str, Any], name: str, tag: str) -> str:
 
 
 def untagged(text: str, tag: str) -> str:
-    """A `definition` without its last tag."""
+    """Return a `definition` without its last tag."""
     return text.replace(f"  tags:\n  - {tag}\n", "").replace(f"  - {tag}\n", "")
 
 
 def _dashed(values: Mapping[str, Any]) -> Body:
-    """Keys as the language writes them; null ones are left out."""
+    """Return the values under the keys of the workflow language, without null values."""
     found = {key.replace("_", "-"): value for key, value in values.items() if value is not None}
     if str(found.get("join", "")).isdecimal():
         found["join"] = int(found["join"])

@@ -1,4 +1,4 @@
-"""What types of the network service have in common: tags, failed ones, what is taken away."""
+"""What types of the network service have in common: tags, failed objects, users of an object."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ def _told(port: Body) -> str:
 
 
 class NeutronResource(CollectionResource):
-    """A member of a collection of the network service."""
+    """An object of the network service."""
 
     service = "network"
     not_sent: ClassVar[frozenset[str]] = frozenset({"tags"})
@@ -48,7 +48,7 @@ class NeutronResource(CollectionResource):
         return (*tags, *super().after_update(ctx))
 
     async def apply_tags(self, ctx: ResourceContext) -> Made | None:
-        """Make the tags those of the properties."""
+        """Replace the tags by those of the properties."""
         await ctx.cloud.request(
             "network",
             "PUT",
@@ -59,12 +59,12 @@ class NeutronResource(CollectionResource):
         return None
 
     async def likes(self, ctx: ResourceContext) -> list[Body]:
-        """The objects that have all of `alike` in common with this one."""
+        """Return the objects that equal this one in all fields of `alike`."""
         wanted, found = shape(self.fields(ctx), self.alike), await self.members(ctx)
         return [one for one in found if shape(one, self.alike) == wanted]
 
     async def used_by(self, ctx: ResourceContext) -> Sequence[str]:
-        """The ports that use it; those that the service makes for itself go with it."""
+        """Return the ports that use the object, except DHCP ports, which the service deletes."""
         if not self.ports_of or ctx.physical_id is None:
             return ()
         query = self.ports_of.format(id=segment(ctx.physical_id))
@@ -76,7 +76,7 @@ class NeutronResource(CollectionResource):
         return {k: self.cleared.get(k) if v is None else v for k, v in fields.items()}
 
     async def replace_failed(self, ctx: ResourceContext) -> bool:
-        """Only when it is gone or in an error state; otherwise an update can mend it."""
+        """Return whether the object is gone or in an error state."""
         if ctx.physical_id is None:
             return True
         try:
@@ -89,7 +89,7 @@ class NeutronResource(CollectionResource):
 
 
 class FixedAtCreate(NeutronResource):
-    """Something that can not be changed once it is made, or not at once: the key may not fit in."""
+    """An object whose key field cannot be changed after the create, and which may have no key."""
 
     key_stays = True
     known_by = "the description; with a user-supplied one the generated name"
@@ -105,7 +105,7 @@ class FixedAtCreate(NeutronResource):
 
 
 class Natural(NeutronResource):
-    """Something of which the service lets no two be alike in the fields of `alike`."""
+    """An object that is unique by the fields of `alike`."""
 
     identified_by = IntentKey.NATURAL_KEY
 
@@ -114,12 +114,12 @@ class Natural(NeutronResource):
 
 
 def shape(body: Mapping[str, Any], names: Iterable[str]) -> tuple[str, ...]:
-    """Some fields in words that are the same however they are written."""
+    """Return fields in a normalized form for comparison."""
     return tuple("" if body.get(name) is None else str(body[name]).lower() for name in names)
 
 
 def addresses(fixed_ips: Any) -> list[Body]:
-    """Fixed addresses as the service takes them: subnet → subnet_id."""
+    """Return fixed addresses in the form of the service: subnet becomes subnet_id."""
     wanted = []
     for one in fixed_ips or []:
         fields = {"subnet_id": one.get("subnet"), "ip_address": one.get("ip_address")}
@@ -128,5 +128,5 @@ def addresses(fixed_ips: Any) -> list[Body]:
 
 
 def as_text(value: Mapping[str, Any] | list[Any]) -> str:
-    """Private data holds text only."""
+    """Return a value as JSON text, because private data contains only text."""
     return json.dumps(value, sort_keys=True)

@@ -28,7 +28,7 @@ from hearth.schema import (
 
 
 class ExtraRouteSet(ResourceType):
-    """Routes of a router, beside others that it may have. The physical id is that of the router."""
+    """Routes of a router, besides its other routes. The physical id is that of the router."""
 
     type_name = "OS::Neutron::ExtraRouteSet"
     support = Support(version="14.0.0")
@@ -80,11 +80,11 @@ class ExtraRouteSet(ResourceType):
         return (Step("check", self.nothing, poll=self.checked),)
 
     async def create(self, ctx: ResourceContext) -> Made:
-        """Add the routes. One that the router has already is not ours to manage: refused."""
+        """Add the routes. Raises Rejected for a route that the router already has."""
         there = [route for route in await self.present(ctx) if route in routes(ctx.properties)]
         if there:
             words = ", ".join(f"{one['destination']} via {one['nexthop']}" for one in there)
-            text = f"routes: the router {ctx.properties['router']} has these already: {words}"
+            text = f"routes: the router {ctx.properties['router']} already has these: {words}"
             raise Rejected([StackValidationFailed(None, text)])
         body = await self.put(ctx, "add_extraroutes", routes(ctx.properties))
         return Made(physical_id=ctx.properties["router"], body=body)
@@ -96,19 +96,19 @@ class ExtraRouteSet(ResourceType):
         return None
 
     async def change(self, ctx: ResourceContext) -> Made | None:
-        """Take away what is not wanted any more, add what is new; again, it changes nothing."""
+        """Remove routes that are no longer desired and add new ones. Can be repeated."""
         before, wanted = routes(ctx.before), routes(ctx.properties)
         await self.put(ctx, "remove_extraroutes", [r for r in before if r not in wanted])
         await self.put(ctx, "add_extraroutes", [r for r in wanted if r not in before])
         return Made(body=await self.show(ctx))
 
     async def remove(self, ctx: ResourceContext) -> Made | None:
-        """Take them away; a router that is gone has none."""
+        """Remove the routes; "not found" is success."""
         await forgiving(self.put(ctx, "remove_extraroutes", routes(ctx.properties)))
         return None
 
     async def put(self, ctx: ResourceContext, verb: str, some: Sequence[Body]) -> Body | None:
-        """Add or remove routes; none needs no call."""
+        """Add or remove routes; without routes, send no call."""
         if not some:
             return None
         answer = await ctx.cloud.request(
@@ -121,7 +121,7 @@ class ExtraRouteSet(ResourceType):
         return answer.part("router")
 
     async def present(self, ctx: ResourceContext) -> list[Body]:
-        """All routes of the router."""
+        """Return all routes of the router."""
         router = await ctx.cloud.member("network", "/v2.0/routers", ctx.properties["router"])
         return list(router.get("routes") or [])
 
@@ -136,6 +136,6 @@ class ExtraRouteSet(ResourceType):
 
 
 def routes(properties: Mapping[str, Any]) -> list[Body]:
-    """The routes as the service takes them."""
+    """Return the routes in the form of the service."""
     given = properties.get("routes") or []
     return [{"destination": one["destination"], "nexthop": one["nexthop"]} for one in given]

@@ -22,7 +22,7 @@ from hearth.schema import (
 
 
 class Guard(NeutronResource):
-    """A part of a firewall; it takes no change while an agent carries out another one."""
+    """A part of a firewall; the service refuses changes while an agent applies another one."""
 
     extension = "fwaas"
 
@@ -31,7 +31,7 @@ class Guard(NeutronResource):
 
 
 class FirewallRule(Guard):
-    """Lets some traffic pass, or not."""
+    """A rule that allows or blocks traffic."""
 
     type_name = "OS::Neutron::FirewallRule"
     properties = {
@@ -96,7 +96,7 @@ class FirewallRule(Guard):
 
 
 class FirewallPolicy(Guard):
-    """Rules in their order: the first that fits decides."""
+    """Ordered firewall rules; the first rule that matches applies."""
 
     type_name = "OS::Neutron::FirewallPolicy"
     properties = {

@@ -1,4 +1,4 @@
-"""OS::Neutron::FloatingIP, its association with a port, and its ports sent on one by one."""
+"""OS::Neutron::FloatingIP, its association with a port, and its port forwarding."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -25,7 +25,7 @@ from hearth.schema import (
 
 
 class FloatingIP(NeutronResource):
-    """An outer address that can point to a port."""
+    """An external address that can be associated with a port."""
 
     type_name = "OS::Neutron::FloatingIP"
     properties = {
@@ -99,7 +99,7 @@ class FloatingIP(NeutronResource):
 
 
 class FloatingIPAssociation(Pointer):
-    """Points a floating IP to a port. The physical id is FLOATINGIP:PORT."""
+    """Associates a floating IP with a port. The physical id is FLOATINGIP:PORT."""
 
     type_name = "OS::Neutron::FloatingIPAssociation"
     properties = {
@@ -127,7 +127,7 @@ class FloatingIPAssociation(Pointer):
 
 
 class FloatingIPPortForward(Natural):
-    """Sends what arrives at one port of a floating IP on to a port inside."""
+    """Forwards a port of a floating IP to a port of an internal address."""
 
     type_name = "OS::Neutron::FloatingIPPortForward"
     support = Support(version="19.0.0")

@@ -27,7 +27,7 @@ from hearth.schema import (
 
 
 class L2Gateway(NeutronResource):
-    """Switches on which networks of the cloud can meet physical ones."""
+    """Interfaces of switches that connect networks of the cloud with physical ones."""
 
     type_name = "OS::Neutron::L2Gateway"
     support = Support(version="12.0.0")
@@ -64,7 +64,7 @@ class L2Gateway(NeutronResource):
 
 
 class L2GatewayConnection(Natural):
-    """Connects a network with a gateway."""
+    """Connects a network to a layer-2 gateway."""
 
     type_name = "OS::Neutron::L2GatewayConnection"
     support = Support(version="12.0.0")
@@ -85,7 +85,7 @@ class L2GatewayConnection(Natural):
 
 
 class NetworkGateway(NeutronResource):
-    """Devices that connect networks of the cloud with physical ones."""
+    """A gateway of devices that connect networks of the cloud with physical ones."""
 
     type_name = "OS::Neutron::NetworkGateway"
     support = Support(version="2014.1")

@@ -14,7 +14,7 @@ from hearth.schema import (
 
 
 class MeteringLabel(FixedAtCreate):
-    """A heading under which traffic is counted. Nothing of it can be changed later."""
+    """A label for metering traffic. It cannot be updated."""
 
     type_name = "OS::Neutron::MeteringLabel"
     support = Support(version="2014.1")
@@ -38,7 +38,7 @@ class MeteringLabel(FixedAtCreate):
 
 
 class MeteringRule(Natural):
-    """Traffic that is counted under a label."""
+    """A rule that selects the traffic which a label meters."""
 
     type_name = "OS::Neutron::MeteringRule"
     support = Support(version="2014.1")

@@ -1,4 +1,4 @@
-"""What must come first although no property refers to it: subnets, and routes to the outside."""
+"""Requirements that no property shows: subnets of a network, and routes to an external network."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _known: WeakKeyDictionary[Any, "Links"] = WeakKeyDictionary()
 
 
 def at(*path: str) -> Find:
-    """Finds what stands at a path of the properties, in every item of lists."""
+    """Return a function that finds the expressions at a path, in every item of a list."""
 
     def find(expr: Expr) -> Iterator[Expr]:
         found = [expr]
@@ -39,7 +39,7 @@ def at(*path: str) -> Find:
 
 @dataclass(frozen=True)
 class Links:
-    """Where a program's networks are used: {network: subnets}, and routers with their legs."""
+    """The subnets of each network in a program, and its routers and router interfaces."""
 
     subnets: Mapping[str, Sequence[str]]
     routers: Sequence[str]
@@ -47,7 +47,7 @@ class Links:
 
 @dataclass(frozen=True)
 class Subnets:
-    """Subnets of the template on the networks that stand at these paths (a.b) of the properties."""
+    """Subnets of the template on the networks at these paths (a.b) of the properties."""
 
     paths: Sequence[str]
 
@@ -65,7 +65,7 @@ class Subnets:
 
 @dataclass(frozen=True)
 class Routes:
-    """Routers and their interfaces: an address can point inwards only when they are there."""
+    """Routers and router interfaces, which a floating IP needs before its association."""
 
     def names(self, definition: Any, program: Any) -> Iterable[str]:
         for other in links(program).routers:
@@ -75,7 +75,7 @@ class Routes:
 
 @dataclass(frozen=True)
 class Legs:
-    """The interfaces of the template on the routers that stand at these properties."""
+    """The router interfaces of the template whose routers these properties name."""
 
     routers: Sequence[str]
 
@@ -91,7 +91,7 @@ class Legs:
 
 
 def links(program: Any) -> Links:
-    """The links of a program, looked for once."""
+    """Return the links of a program, from a cache if possible."""
     found = _known.get(program)
     if found is None:
         by_network: dict[str, list[str]] = {}
@@ -106,7 +106,7 @@ def links(program: Any) -> Links:
 
 
 def reaches(program: Any, start: str, goal: str) -> bool:
-    """Whether `start` requires `goal`, directly or not."""
+    """Return whether `start` requires `goal`, directly or indirectly."""
     seen, todo = {start}, [start]
     while todo:
         for one in program.requires.get(todo.pop(), ()):
@@ -139,7 +139,7 @@ def _items(expr: Expr) -> Iterator[Expr]:
 
 
 def name(expr: Expr) -> frozenset[str]:
-    """What an expression names: resources as they are, a known text with an equals sign."""
+    """Return the resources that an expression refers to; a constant is returned as "=VALUE"."""
     if isinstance(expr, Const):
         return frozenset({f"={expr.value}"}) if expr.value else frozenset()
     return frozenset(one.resource for one in references_in(expr))

@@ -1,4 +1,4 @@
-"""The outer network that is meant where none is named."""
+"""The external network that is used if the template names none."""
 
 from hearth.cloud.fault import CloudFault
 from hearth.resources.base import ResourceContext
@@ -7,7 +7,7 @@ OUTER_NETWORKS = "/v2.0/networks?router:external=True"
 
 
 async def outside(ctx: ResourceContext) -> str:
-    """Id of the outer network that is the default, else of the first one."""
+    """Return the id of the default external network, else of the first one. Raises CloudFault."""
     networks = await ctx.cloud.listing("network", OUTER_NETWORKS)
     for network in sorted(networks, key=lambda one: not one.get("is_default")):
         return str(network["id"])

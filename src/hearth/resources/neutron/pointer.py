@@ -1,4 +1,4 @@
-"""Types that make an object which is there already point to another one."""
+"""Types that connect an existing object to another one through a field."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -10,7 +10,7 @@ from hearth.resources.base import IntentKey, Made, ResourceContext, ResourceType
 
 
 class Pointer(ResourceType):
-    """A field of an object that points to another one. The physical id is OBJECT:TARGET."""
+    """A field of an object that refers to another object. The physical id is OBJECT:TARGET."""
 
     service = "network"
     identified_by = IntentKey.NATURAL_KEY
@@ -35,15 +35,15 @@ class Pointer(ResourceType):
         return (Step("leave", self.leave),) if ctx.physical_id else ()
 
     async def held(self, ctx: ResourceContext) -> str:
-        """Id of the object."""
+        """Return the id of the object."""
         return str(ctx.properties[self.holder])
 
     async def aim(self, ctx: ResourceContext) -> str:
-        """Id of what to point to."""
+        """Return the id of the target."""
         return str(ctx.properties[self.target])
 
     async def point(self, ctx: ResourceContext) -> Made:
-        """Make it point there; doing it again changes nothing."""
+        """Make the field refer to the target. Can be repeated."""
         ident, aim = await self.held(ctx), await self.aim(ctx)
         fields = {self.field: {self.inner: aim} if self.inner else aim}
         fields |= {name: ctx.given(name) for name in self.along if ctx.given(name)}
@@ -55,7 +55,7 @@ class Pointer(ResourceType):
         return Made(f"{ident}:{aim}", body=now) if self.pointed(now) == aim else None
 
     async def leave(self, ctx: ResourceContext) -> Made | None:
-        """Make it point nowhere, if it still points where we pointed it."""
+        """Clear the field, unless it refers to another target now."""
         ident, _, aim = ctx.physical.partition(":")
         try:
             now = await ctx.cloud.member("network", self.objects, ident)
@@ -67,12 +67,12 @@ class Pointer(ResourceType):
         return None
 
     def pointed(self, body: Mapping[str, Any]) -> Any:
-        """What a body says it points to."""
+        """Return the target in a body."""
         value = body.get(self.field)
         return (value or {}).get(self.inner) if self.inner else value
 
     async def put(self, ctx: ResourceContext, ident: str, fields: Body) -> Body:
-        """Update the object."""
+        """Send the update call of the object."""
         path = f"{self.objects}/{segment(ident)}"
         answer = await ctx.cloud.request(
             "network", "PUT", path, json={self.body: fields}, idempotent=True

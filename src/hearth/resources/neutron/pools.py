@@ -21,7 +21,7 @@ from hearth.schema import (
 
 
 class SubnetPool(NeutronResource):
-    """Addresses from which subnets are taken."""
+    """A pool of addresses from which subnets are allocated."""
 
     type_name = "OS::Neutron::SubnetPool"
     support = Support(version="6.0.0")
@@ -78,7 +78,7 @@ class SubnetPool(NeutronResource):
 
 
 class AddressScope(NeutronResource):
-    """A range in which addresses do not overlap."""
+    """A scope in which addresses do not overlap."""
 
     type_name = "OS::Neutron::AddressScope"
     support = Support(version="6.0.0")
@@ -103,7 +103,7 @@ class AddressScope(NeutronResource):
 
 
 class QoSPolicy(NeutronResource):
-    """A policy on the quality of service."""
+    """A QoS policy."""
 
     type_name = "OS::Neutron::QoSPolicy"
     support = Support(version="6.0.0")

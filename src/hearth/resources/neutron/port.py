@@ -1,4 +1,4 @@
-"""OS::Neutron::Port: where something is plugged into a network."""
+"""OS::Neutron::Port: a connection of a device to a network."""
 
 import json
 from collections.abc import Mapping
@@ -92,7 +92,7 @@ EXTRA_PROPERTIES: dict[str, Prop] = {
 
 
 class Port(NeutronResource):
-    """A point at which a network card is plugged into a network."""
+    """A connection of a device, such as a server, to a network."""
 
     type_name = "OS::Neutron::Port"
     properties = {
@@ -304,7 +304,7 @@ class Port(NeutronResource):
         return fields
 
     async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
-        """What is plugged in is for the template only where it says something of it."""
+        """Return the observed properties, without the device if the template names none."""
         found = dict(await super().observe(ctx) or {})
         for name in ("device_id", "device_owner"):
             if not ctx.given(name):
@@ -322,7 +322,7 @@ class Port(NeutronResource):
         ]
 
     def replaced_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        """The new port may want the same addresses."""
+        """Return the steps that release the addresses, which the new port may need."""
         if not ctx.physical_id:
             return ()
         note = Step("note-addresses", self.note_addresses)
@@ -332,7 +332,7 @@ class Port(NeutronResource):
         return (Step("take-addresses", self.take_addresses),) if "port_fip" in ctx.data else ()
 
     async def note_addresses(self, ctx: ResourceContext) -> Made | None:
-        """Note the addresses before they are given up, unless that was done already."""
+        """Store the addresses before they are released, unless that is done."""
         if "port_fip" in ctx.data:
             return None
         try:
@@ -344,18 +344,18 @@ class Port(NeutronResource):
         return Made(data={"port_fip": as_text(port.get("fixed_ips", []))})
 
     async def yield_addresses(self, ctx: ResourceContext) -> Made | None:
-        """Give up the addresses, unless it is gone with them."""
+        """Release the addresses, unless the port is gone."""
         await forgiving(self.change(ctx, {"fixed_ips": []}))
         return None
 
     async def take_addresses(self, ctx: ResourceContext) -> Made | None:
-        """Have the addresses noted again."""
+        """Set the stored addresses again."""
         made = await self.change(ctx, {"fixed_ips": json.loads(ctx.data["port_fip"])})
         return Made(data={"port_fip": None}, body=made.body if made else None)
 
 
 def port_fields(fields: Body, values: Mapping[str, Any], names: frozenset[str]) -> Body:
-    """Port properties that are no plain fields: addresses, no addresses, empty texts."""
+    """Complete the port fields that need conversion: fixed_ips, device_id and device_owner."""
     if not fields.get("fixed_ips"):  # none given: Neutron chooses, or they stay as they are
         fields.pop("fixed_ips", None)
     else:

@@ -1,4 +1,4 @@
-"""OS::Neutron::ProviderNet: a network on a known physical one; for administrators."""
+"""OS::Neutron::ProviderNet: a network on a chosen physical network; for administrators."""
 
 from hearth.resources.neutron.net import Net
 from hearth.resources.properties import ADMIN_STATE_UP, NAME
@@ -15,7 +15,7 @@ from hearth.schema import (
 
 
 class ProviderNet(Net):
-    """A network whose place among the physical ones is chosen. Only administrators may make it."""
+    """A network with a chosen physical network. Only administrators may create it."""
 
     type_name = "OS::Neutron::ProviderNet"
     support = Support(version="2014.1")

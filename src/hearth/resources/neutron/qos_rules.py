@@ -1,4 +1,4 @@
-"""Rules of policies on the quality of service: bandwidth, marks, guaranteed rates."""
+"""Rules of QoS policies: bandwidth limits, DSCP marks, guaranteed rates."""
 
 from typing import ClassVar
 
@@ -11,14 +11,14 @@ from hearth.schema import INTEGER, STRING, AllowedValues, Prop, Range, Resolve, 
 
 
 def rules(kind: str) -> Collection:
-    """The collection of a kind of rules; its path lies under that of the policy."""
+    """Return the collection of a kind of rules, below the path of their policy."""
     return Collection(
         "network", f"/v2.0/qos/policies/{{policy}}/{kind}s", body=kind, key_field=None
     )
 
 
 class QoSRule(NeutronResource):
-    """A rule of a policy. A policy has one rule of a kind and direction at most."""
+    """A rule of a QoS policy. A policy has at most one rule of a kind and direction."""
 
     identified_by = IntentKey.NATURAL_KEY
     known_by = "the policy, which has at most one rule of a type and direction"
@@ -32,7 +32,7 @@ class QoSRule(NeutronResource):
 
 
 class QoSBandwidthLimitRule(QoSRule):
-    """The most that may pass."""
+    """A limit of the bandwidth."""
 
     type_name = "OS::Neutron::QoSBandwidthLimitRule"
     support = Support(version="6.0.0")
@@ -69,7 +69,7 @@ class QoSBandwidthLimitRule(QoSRule):
 
 
 class QoSDscpMarkingRule(QoSRule):
-    """The mark that packets get."""
+    """The DSCP mark of outgoing packets."""
 
     type_name = "OS::Neutron::QoSDscpMarkingRule"
     support = Support(version="7.0.0")
@@ -117,7 +117,7 @@ class QoSDscpMarkingRule(QoSRule):
 
 
 class QoSMinimumBandwidthRule(QoSRule):
-    """The least that is guaranteed."""
+    """A guaranteed bandwidth."""
 
     type_name = "OS::Neutron::QoSMinimumBandwidthRule"
     support = Support(version="14.0.0")
@@ -147,7 +147,7 @@ class QoSMinimumBandwidthRule(QoSRule):
 
 
 class QoSMinimumPacketRateRule(QoSRule):
-    """The least number of packets that is guaranteed."""
+    """A guaranteed packet rate."""
 
     type_name = "OS::Neutron::QoSMinimumPacketRateRule"
     support = Support(version="19.0.0")

@@ -1,11 +1,11 @@
-"""OS::Neutron::Quota: how much of the network service a project may use."""
+"""OS::Neutron::Quota: network limits of a project; for administrators."""
 
 from hearth.resources.quota import PROJECT, Limits, QuotaSet, limit
 from hearth.schema import Support
 
 
 class Quota(QuotaSet):
-    """Limits of a project. Only administrators may set them; those not given stay as they are."""
+    """Network limits of a project, for administrators; omitted limits stay unchanged."""
 
     type_name = "OS::Neutron::Quota"
     support = Support(version="8.0.0")

@@ -1,4 +1,4 @@
-"""OS::Neutron::RBACPolicy: lets another project use something."""
+"""OS::Neutron::RBACPolicy: shares an object with another project."""
 
 from hearth.resources.collection import Collection
 from hearth.resources.neutron.base import Natural
@@ -15,7 +15,7 @@ from hearth.schema import (
 
 
 class RBACPolicy(Natural):
-    """Lets another project use something that belongs to this one."""
+    """Shares an object of this project with another project."""
 
     type_name = "OS::Neutron::RBACPolicy"
     support = Support(version="6.0.0")

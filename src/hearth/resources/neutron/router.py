@@ -1,4 +1,4 @@
-"""OS::Neutron::Router: forwards between subnets, and to the outside."""
+"""OS::Neutron::Router: forwards packets between subnets and to external networks."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -24,7 +24,7 @@ from hearth.schema import (
 
 
 class Router(NeutronResource):
-    """Forwards packets between subnets and through its gateway to the outside."""
+    """Forwards packets between subnets, and through its gateway to an external network."""
 
     type_name = "OS::Neutron::Router"
     properties = {

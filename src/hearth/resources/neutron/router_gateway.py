@@ -1,4 +1,4 @@
-"""OS::Neutron::RouterGateway: the way out of a router, set by itself."""
+"""OS::Neutron::RouterGateway: the external gateway of a router, as a separate resource."""
 
 from hearth.resources.neutron import order
 from hearth.resources.neutron.pointer import Pointer
@@ -6,7 +6,7 @@ from hearth.schema import STRING, Prop, Replace, Resolve, Support, SupportStatus
 
 
 class RouterGateway(Pointer):
-    """The way out of a router. The physical id is ROUTER:NETWORK."""
+    """The external gateway of a router. The physical id is ROUTER:NETWORK."""
 
     type_name = "OS::Neutron::RouterGateway"
     support = Support(

@@ -1,4 +1,4 @@
-"""OS::Neutron::RouterInterface: a router's leg on a subnet."""
+"""OS::Neutron::RouterInterface: connects a router to a subnet."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -29,7 +29,7 @@ from hearth.schema import (
 
 
 class RouterInterface(ResourceType):
-    """Connects a router to a subnet, by a new port or by a given one.
+    """Connects a router to a subnet, with a new port or a given one.
 
     The physical id is ROUTER:subnet_id=SUBNET or ROUTER:port_id=PORT, as stored by Heat.
     """
@@ -114,7 +114,7 @@ class RouterInterface(ResourceType):
         return None if port is None else Made(joined(router, wanted), body=port)
 
     async def detach(self, ctx: ResourceContext) -> Made | None:
-        """Remove the interface; what is gone already is done."""
+        """Remove the interface; "not found" is success."""
         router, wanted = parted(ctx.physical)
         try:
             await ctx.cloud.request(
@@ -130,7 +130,7 @@ class RouterInterface(ResourceType):
         return None
 
     async def gone(self, ctx: ResourceContext) -> Progress:
-        """Whether the router has no such port any more."""
+        """Return whether the router has no port of this interface any more."""
         port = await port_of(ctx, *parted(ctx.physical))
         return Ready() if port is None else Later(1.0)
 
@@ -153,27 +153,27 @@ class RouterInterface(ResourceType):
 
 
 def leg(properties: Mapping[str, Any]) -> Body:
-    """What the interface is made from: a port or a subnet."""
+    """Return the port or the subnet of the interface, as a request body."""
     if properties.get("port"):
         return {"port_id": properties["port"]}
     return {"subnet_id": properties["subnet"]}
 
 
 def joined(router: str, wanted: Body) -> str:
-    """The physical id."""
+    """Return the physical id of an interface."""
     ((name, ident),) = wanted.items()
     return f"{router}:{name}={ident}"
 
 
 def parted(physical_id: str) -> tuple[str, Body]:
-    """Router and leg of a physical id."""
+    """Return the router of a physical id, and the port or the subnet."""
     router, _, rest = physical_id.partition(":")
     name, _, ident = rest.partition("=")
     return router, ({name: ident} if ident else {"subnet_id": name})
 
 
 async def port_of(ctx: ResourceContext, router: str, wanted: Body) -> Body | None:
-    """The router's port with the wanted leg."""
+    """Return the router's port of this interface, or None."""
     for port in await ctx.cloud.listing("network", f"/v2.0/ports?device_id={segment(router)}"):
         subnets = {one.get("subnet_id") for one in port.get("fixed_ips", [])}
         if port["id"] == wanted.get("port_id") or wanted.get("subnet_id") in subnets:

@@ -45,7 +45,7 @@ DEFAULTS: tuple[Body, ...] = tuple(EVERYTHING_OUT)
 class SecurityGroup(NeutronResource):
     """Rules for the traffic of a port. Only the given rules apply.
 
-    Where no rule for outgoing traffic is given, all of it is allowed.
+    Without rules for outgoing traffic, all outgoing traffic is allowed.
     """
 
     type_name = "OS::Neutron::SecurityGroup"
@@ -124,10 +124,10 @@ class SecurityGroup(NeutronResource):
 
     def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
         if properties.get("name") == "default":
-            yield 'a security group can not be named "default"'
+            yield 'a security group cannot be named "default"'
 
     async def settle(self, ctx: ResourceContext) -> Made | None:
-        """Make the rules of the group those wanted; doing it again changes nothing."""
+        """Change the rules of the group to the desired ones. Can be repeated."""
         group = ctx.physical
         wanted = {shape(rule, SHAPE): rule for rule in self.wanted(ctx)}
         path = f"{RULES}?security_group_id={group}"
@@ -152,14 +152,14 @@ class SecurityGroup(NeutronResource):
         return Made(body=await self.show(ctx))
 
     def wanted(self, ctx: ResourceContext) -> list[Body]:
-        """The rules that the group shall have."""
+        """Return the desired rules of the group."""
         rules = [self.rule(ctx, given) for given in ctx.given("rules") or []]
         if not any(rule["direction"] == "egress" for rule in rules):
             rules += [dict(rule) for rule in DEFAULTS]
         return rules
 
     def rule(self, ctx: ResourceContext, given: Mapping[str, Any]) -> Body:
-        """One rule as the service takes it."""
+        """Return a rule in the form of the service."""
         fields = {name: given[name] for name in SHAPE if given.get(name) is not None}
         if given.get("description"):
             fields["description"] = given["description"]
@@ -172,7 +172,7 @@ class SecurityGroup(NeutronResource):
 
 
 class SecurityGroupRule(FixedAtCreate):
-    """One rule of a security group that exists already."""
+    """A rule of an existing security group."""
 
     type_name = "OS::Neutron::SecurityGroupRule"
     support = Support(version="7.0.0")

@@ -1,4 +1,4 @@
-"""OS::Neutron::Segment: one of the physical pieces of a network."""
+"""OS::Neutron::Segment: a segment of a network."""
 
 from hearth.resources.collection import Collection
 from hearth.resources.neutron.base import NeutronResource
@@ -21,7 +21,7 @@ VLAN_MAX = 4094
 
 
 class Segment(NeutronResource):
-    """A piece of a network that is one broadcast domain. Only administrators may make it."""
+    """A part of a network that is one broadcast domain. Only administrators may create it."""
 
     type_name = "OS::Neutron::Segment"
     support = Support(version="9.0.0")

@@ -1,4 +1,4 @@
-"""Taps: copies of the traffic of some ports, sent to another one."""
+"""Taps (traffic mirroring): copies of the traffic of ports, sent to another port."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,7 +19,7 @@ from hearth.schema import (
 
 
 class Tap(NeutronResource):
-    """A part of a tap; without a name it has an empty one."""
+    """A tap service or a tap flow; if the user gives no name, its name is empty."""
 
     extension = "taas"
 
@@ -31,7 +31,7 @@ class Tap(NeutronResource):
 
 
 class TapService(Tap):
-    """The port that gets the copies."""
+    """The port that receives the copies."""
 
     type_name = "OS::Neutron::TaaS::TapService"
     support = Support(version="12.0.0")

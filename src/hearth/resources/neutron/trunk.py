@@ -1,4 +1,4 @@
-"""OS::Neutron::Trunk: one port that carries the traffic of several."""
+"""OS::Neutron::Trunk: a port that carries the traffic of several networks."""
 
 from hearth.resources.collection import Collection
 from hearth.resources.neutron.base import NeutronResource
@@ -20,7 +20,7 @@ from hearth.schema import (
 
 
 class Trunk(NeutronResource):
-    """Carries the networks of several ports over one."""
+    """A port that carries the traffic of several other ports."""
 
     type_name = "OS::Neutron::Trunk"
     support = Support(version="9.0.0")

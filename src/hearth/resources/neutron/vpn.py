@@ -52,7 +52,7 @@ class VPN(NeutronResource):
 
 
 class IKEPolicy(VPN):
-    """How the two ends of a connection agree on keys."""
+    """How the two ends of a connection exchange keys."""
 
     type_name = "OS::Neutron::IKEPolicy"
     properties = {
@@ -117,7 +117,7 @@ class IKEPolicy(VPN):
 
 
 class IPsecPolicy(VPN):
-    """How the packets of a connection are protected."""
+    """How the packets of a connection are encrypted and authenticated."""
 
     type_name = "OS::Neutron::IPsecPolicy"
     properties = {
@@ -179,7 +179,7 @@ class IPsecPolicy(VPN):
 
 
 class VPNService(VPN, FixedAtCreate):
-    """The end of virtual private networks at a router."""
+    """The VPN endpoint at a router."""
 
     type_name = "OS::Neutron::VPNService"
     properties = {
@@ -251,7 +251,7 @@ class VPNService(VPN, FixedAtCreate):
 
 
 class IPsecSiteConnection(VPN):
-    """A protected connection with another site; DOWN until the other end is there."""
+    """An IPsec connection to another site; its status is DOWN until the other site connects."""
 
     type_name = "OS::Neutron::IPsecSiteConnection"
     properties = {

@@ -1,4 +1,4 @@
-"""What an operator may set of servers: the defaults of two properties, and how long names are."""
+"""Settings of the operator for servers: the defaults of two properties, and the length of names."""
 
 from dataclasses import dataclass, replace
 
@@ -10,7 +10,7 @@ NAME_CHARACTERS = 53
 
 @dataclass(frozen=True)
 class ServerDefaults:
-    """The names are those of heat.conf: default_user_data_format and so on."""
+    """Defaults for servers, named as in heat.conf: default_user_data_format and so on."""
 
     user_data_format: str = "HEAT_CFNTOOLS"
     software_config_transport: str = "POLL_SERVER_CFN"
@@ -18,7 +18,7 @@ class ServerDefaults:
 
 
 def with_defaults(catalog: Catalog, defaults: ServerDefaults) -> Catalog:
-    """The catalogue with servers that have these defaults; those of packages stay as they are."""
+    """Return the catalogue with these defaults for the built-in server types."""
     if defaults == ServerDefaults():
         return catalog
     wanted = {

@@ -1,4 +1,4 @@
-"""OS::Nova::Flavor: a size of servers; for administrators."""
+"""OS::Nova::Flavor: a flavor of servers; for administrators."""
 
 from hearth.resources.collection import Collection, CollectionResource
 from hearth.resources.parts import Call, Entries, Members
@@ -6,7 +6,7 @@ from hearth.schema import BOOLEAN, INTEGER, LIST, MAP, NUMBER, STRING, Attr, Pro
 
 
 class Flavor(CollectionResource):
-    """A size of servers. Its id is chosen by us when the user gives none."""
+    """A flavor of servers. Hearth chooses the id if the user gives none."""
 
     type_name = "OS::Nova::Flavor"
     support = Support(version="2014.2")

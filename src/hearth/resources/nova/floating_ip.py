@@ -1,4 +1,4 @@
-"""OS::Nova::FloatingIP and its association: outer addresses in the words of old templates."""
+"""OS::Nova::FloatingIP and its association: floating IPs for old templates."""
 
 from dataclasses import replace
 from typing import Any
@@ -21,7 +21,7 @@ HIDDEN = Support(
 
 
 class FloatingIP(NeutronResource):
-    """An outer address, from the network service."""
+    """A floating IP of the network service."""
 
     type_name = "OS::Nova::FloatingIP"
     support = HIDDEN
@@ -58,7 +58,7 @@ class FloatingIP(NeutronResource):
 
 
 class FloatingIPAssociation(neutron.FloatingIPAssociation):
-    """Points an outer address to the first port of a server."""
+    """Associates a floating IP with the first suitable port of a server."""
 
     type_name = "OS::Nova::FloatingIPAssociation"
     support = HIDDEN
@@ -80,10 +80,10 @@ class FloatingIPAssociation(neutron.FloatingIPAssociation):
 
 
 async def port_of_server(ctx: ResourceContext, server: str) -> str:
-    """The first port of a server that an outer address can point to."""
+    """Return the server's first port with an IPv4 address. Raises CloudFault if there is none."""
     ports = await ctx.cloud.listing("network", f"/v2.0/ports?device_id={segment(server)}")
     for port in ports:
         if any("." in one["ip_address"] for one in port["fixed_ips"]):
             return str(port["id"])
-    words = f"server {server} has no port with an address of version 4"
+    words = f"server {server} has no port with an IPv4 address"
     raise CloudFault("network", 400, "BadRequest", words)

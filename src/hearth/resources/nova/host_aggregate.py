@@ -1,4 +1,4 @@
-"""OS::Nova::HostAggregate: hosts that have something in common; for administrators."""
+"""OS::Nova::HostAggregate: a group of hosts; for administrators."""
 
 from hearth.resources.base import IntentKey
 from hearth.resources.collection import Collection, CollectionResource
@@ -7,7 +7,7 @@ from hearth.schema import LIST, MAP, STRING, Prop, Support
 
 
 class HostAggregate(CollectionResource):
-    """Hosts that have something in common, which flavors and zones may ask for."""
+    """Hosts with common metadata, which flavors and availability zones can select."""
 
     type_name = "OS::Nova::HostAggregate"
     support = Support(version="6.0.0")

@@ -1,7 +1,7 @@
-"""A server's networks: the field of the create call, ports of our own, changes in place.
+"""A server's networks: the field of the create call, the server's own ports, and updates.
 
-A port of our own is made where the compute service can not be told enough: for a subnet, for extra
-properties of the port, for a floating IP. Their ids are in the private data, `internal_ports`.
+Hearth creates a port if the compute service cannot express the request: a subnet, extra properties
+of the port, or a floating IP. The private data `internal_ports` contains the ids.
 """
 
 import hashlib
@@ -25,25 +25,25 @@ FIELDS_OF_OURS = ("no_fixed_ips", "value_specs")
 
 
 def needs_port(one: Mapping[str, Any]) -> bool:
-    """Whether a network entry needs a port of our own."""
+    """Return whether Hearth must create a port for a network entry."""
     if one.get("port") or one.get("allocate_network"):
         return False
     return bool(one.get("subnet") or one.get("port_extra_properties") or one.get("floating_ip"))
 
 
 def own_ports(ctx: ResourceContext) -> bool:
-    """Whether any entry needs one."""
+    """Return whether Hearth must create a port for any entry."""
     return any(needs_port(one) for one in ctx.given("networks") or [])
 
 
 def all_ports(ctx: ResourceContext) -> bool:
-    """Whether every entry is a port, so that security groups are the ports' own matter."""
+    """Return whether every entry is a port, so that security groups belong to the ports."""
     networks = ctx.given("networks") or []
     return bool(networks) and all(one.get("port") or needs_port(one) for one in networks)
 
 
 def kept_ports(ctx: ResourceContext) -> dict[str, str]:
-    """Our own ports: {position or name of the entry: port id}."""
+    """Return the ports that Hearth created: {position or name of the entry: port id}."""
     kept = json.loads(ctx.data.get("internal_ports") or "{}")
     if isinstance(kept, list):  # as Heat stores them
         return {str(index): one["id"] for index, one in enumerate(kept)}
@@ -68,7 +68,7 @@ def keyed(networks: list[Mapping[str, Any]]) -> list[tuple[str, Mapping[str, Any
 
 
 def networks_field(ctx: ResourceContext) -> Any:
-    """The `networks` of the create call; None when nothing is said."""
+    """Return the `networks` of the create call, or None if the template has none."""
     networks = ctx.given("networks")
     if not networks:
         return None
@@ -91,7 +91,7 @@ def networks_field(ctx: ResourceContext) -> Any:
 
 
 async def make_ports(ctx: ResourceContext) -> Made:
-    """Make the ports that are missing; those of earlier attempts are found by their description."""
+    """Create the missing ports; find those of earlier attempts by their description."""
     kept = kept_ports(ctx)
     wanted = [(key, one) for key, one in keyed(ctx.given("networks") or []) if needs_port(one)]
     there = await marked_ports(ctx, kept.values())
@@ -104,7 +104,7 @@ async def make_ports(ctx: ResourceContext) -> Made:
 
 
 async def make_port(ctx: ResourceContext, one: Mapping[str, Any], number: int, text: str) -> str:
-    """Make one port of our own."""
+    """Create one port."""
     extra = {k: v for k, v in (one.get("port_extra_properties") or {}).items() if v is not None}
     fields: Body = {
         RENAMED.get(name, name): value
@@ -126,7 +126,7 @@ async def make_port(ctx: ResourceContext, one: Mapping[str, Any], number: int, t
 
 
 async def group_ids(ctx: ResourceContext) -> list[str]:
-    """The security groups by id. Raises Rejected for one that is not there."""
+    """Return the ids of the security groups. Raises Rejected for an unknown one."""
     names = Names(ctx.cloud)
     found = [
         await names.id_of("neutron.security_group", name)
@@ -139,33 +139,33 @@ async def group_ids(ctx: ResourceContext) -> list[str]:
 
 
 async def network_of(ctx: ResourceContext, subnet: str) -> str:
-    """The network of a subnet."""
+    """Return the network of a subnet."""
     return str((await ctx.cloud.member("network", "/v2.0/subnets", subnet))["network_id"])
 
 
 async def drop_ports(ctx: ResourceContext) -> Made:
-    """Delete our own ports."""
+    """Delete the ports that Hearth created."""
     for port in kept_ports(ctx).values():
         await drop_port(ctx, port)
     return Made(data={"internal_ports": None})
 
 
 async def drop_port(ctx: ResourceContext, port: str) -> None:
-    """Delete one port; one that is gone already is well."""
+    """Delete one port; "not found" is success."""
     await forgiving(
         ctx.cloud.request("network", "DELETE", f"{PORTS}/{segment(port)}", idempotent=True)
     )
 
 
 async def stray_ports(ctx: ResourceContext) -> list[str]:
-    """Ports under the record's key that are not recorded, each with a prefix."""
+    """Return ports with the record's key that are not recorded, each id with a prefix."""
     kept = kept_ports(ctx).values()
     ports = await marked_ports(ctx, kept) if own_ports(ctx) else {}
     return [f"{PORT}{ident}" for ident in ports.values()]
 
 
 async def marked_ports(ctx: ResourceContext, kept: Collection[str]) -> dict[str, str]:
-    """Ports that were made for the record and are not `kept` yet: {description: id}."""
+    """Return the ports that were created for the record, without `kept`: {description: id}."""
     return {
         str(port.get("description")): str(port["id"])
         for port in await ctx.cloud.listing("network", PORTS)
@@ -174,7 +174,7 @@ async def marked_ports(ctx: ResourceContext, kept: Collection[str]) -> dict[str,
 
 
 async def point_floating(ctx: ResourceContext) -> Made | None:
-    """Point the floating IPs of the entries to the ports."""
+    """Associate the floating IPs of the entries with their ports."""
     kept = kept_ports(ctx)
     for key, one in keyed(ctx.given("networks") or []):
         if one.get("floating_ip"):
@@ -199,9 +199,10 @@ async def attached(ctx: ResourceContext) -> list[Body]:
 
 
 async def reuse(ctx: ResourceContext) -> Made:
-    """Keep what is attached for changed entries that it serves as well, however they say so.
+    """Keep attached interfaces that also match changed entries.
 
-    Such a port is one of our own from then on, even if the compute service made it.
+    Hearth manages the port of such an interface from then on, even if the compute service created
+    it.
     """
     kept = kept_ports(ctx)
     wanted = keyed(ctx.given("networks") or [])
@@ -227,7 +228,7 @@ NOTHING_MORE = '"port_extra_properties": null'
 
 
 def serves(interface: Mapping[str, Any], one: Mapping[str, Any]) -> bool:
-    """Whether an interface that is there will do for an entry."""
+    """Return whether an existing interface satisfies an entry."""
     if one.get("port_extra_properties") or one.get("tag") or one.get("allocate_network"):
         return False
     subnets = {ip.get("subnet_id") for ip in interface.get("fixed_ips") or []}
@@ -238,7 +239,7 @@ def serves(interface: Mapping[str, Any], one: Mapping[str, Any]) -> bool:
 
 
 def leaving(ctx: ResourceContext, interfaces: list[Body]) -> list[str]:
-    """Ports of interfaces that no entry wants any more."""
+    """Return the ports of interfaces that match no entry."""
     kept = kept_ports(ctx)
     wanted = keyed(ctx.given("networks") or [])
     ports = {one.get("port") or kept.get(key) for key, one in wanted}
@@ -254,14 +255,14 @@ def leaving(ctx: ResourceContext, interfaces: list[Body]) -> list[str]:
 
 
 def fits(interface: Mapping[str, Any], one: Mapping[str, Any]) -> bool:
-    """Whether an interface is what a plain network entry asks for."""
+    """Return whether an interface matches network and address of an entry."""
     ips = {ip.get("ip_address") for ip in interface.get("fixed_ips") or []}
     wanted_ip = one.get("fixed_ip")
     return interface["net_id"] == one.get("network") and (not wanted_ip or wanted_ip in ips)
 
 
 async def detach(ctx: ResourceContext) -> Made | None:
-    """Take away the interfaces that no entry wants."""
+    """Detach the interfaces that match no entry."""
     for port in leaving(ctx, await attached(ctx)):
         path = f"/servers/{segment(ctx.physical)}/os-interface/{segment(port)}"
         await forgiving(ctx.cloud.request("compute", "DELETE", path, idempotent=True))
@@ -269,12 +270,12 @@ async def detach(ctx: ResourceContext) -> Made | None:
 
 
 async def detached(ctx: ResourceContext) -> Progress:
-    """Whether they are gone."""
+    """Return whether these interfaces are detached."""
     return Later(1.0) if leaving(ctx, await attached(ctx)) else Ready()
 
 
 async def yield_ports(ctx: ResourceContext) -> Made | None:
-    """Let go of the ports that are resources of their own: a server that replaces it has them."""
+    """Detach the ports that are separate resources, because the new server needs them."""
     given = {one["port"] for one in ctx.given("networks") or [] if one.get("port")}
     for interface in await attached(ctx):
         if interface["port_id"] in given:
@@ -284,7 +285,7 @@ async def yield_ports(ctx: ResourceContext) -> Made | None:
 
 
 async def attach(ctx: ResourceContext) -> Made | None:
-    """Add the interfaces that are missing, and drop our own ports that nobody wants."""
+    """Attach the missing interfaces, and delete ports of Hearth that match no entry."""
     kept = kept_ports(ctx)
     wanted = keyed(ctx.given("networks") or [])
     free = await attached(ctx)
@@ -308,7 +309,7 @@ async def attach(ctx: ResourceContext) -> Made | None:
 
 
 async def all_attached(ctx: ResourceContext) -> Progress:
-    """Whether the server shows as many interfaces as asked for."""
+    """Return whether the server has as many interfaces as the template requests."""
     wanted = len(ctx.given("networks") or [])
     return Ready() if len(await attached(ctx)) >= wanted else Later(1.0)
 

@@ -23,10 +23,10 @@ VERSION_USER = "2.10"
 
 
 class KeyPair(ResourceType):
-    """A public key, put into servers when they are made.
+    """A public key, installed in new servers.
 
-    Where none is given, a pair is made here and only its public half is sent: so the key itself
-    tells whether a pair of that name is ours.
+    If none is given, Hearth generates a key pair and sends only the public key; that key shows
+    whether an existing pair of this name belongs to the record.
     """
 
     type_name = "OS::Nova::KeyPair"
@@ -72,14 +72,14 @@ class KeyPair(ResourceType):
         return (Step("check", self.nothing, poll=self.checked),)
 
     def replaced_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        """Names are unique: the new pair needs that of the old one."""
+        """Return the steps that delete the old pair, because the new pair needs its name."""
         return self.delete_steps(ctx)
 
     def taken_back_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("create", self.create, self.find),)
 
     async def generate(self, ctx: ResourceContext) -> Made:
-        """Make a pair; an earlier one of this record stays."""
+        """Generate a key pair, unless the record already has one."""
         if "public_key" in ctx.data:
             return Made()
         from cryptography.hazmat.primitives import serialization
@@ -126,7 +126,7 @@ class KeyPair(ResourceType):
         return Made(physical_id=str(body["name"]), body=body) if ours else None
 
     async def delete(self, ctx: ResourceContext) -> Made | None:
-        """Remove it; what is gone already is done."""
+        """Delete the key pair; "not found" is success."""
         path = self.path(ctx, ctx.physical)
         version = VERSION_USER if ctx.given("user") else VERSION
         await forgiving(
@@ -144,7 +144,7 @@ class KeyPair(ResourceType):
         return await self.read(ctx, ctx.physical)
 
     async def read(self, ctx: ResourceContext, name: str) -> Body:
-        """A pair by name."""
+        """Return the body of a key pair."""
         version = VERSION_USER if ctx.given("user") else VERSION
         path = self.path(ctx, name)
         return (await ctx.cloud.request("compute", "GET", path, microversion=version)).part(
@@ -152,7 +152,7 @@ class KeyPair(ResourceType):
         )
 
     def path(self, ctx: ResourceContext, name: str) -> str:
-        """The URL of a pair."""
+        """Return the URL of a key pair."""
         user = f"?user_id={ctx.given('user')}" if ctx.given("user") else ""
         return f"/os-keypairs/{segment(name)}{user}"
 
@@ -168,5 +168,5 @@ class KeyPair(ResourceType):
 
 
 def public_key(ctx: ResourceContext) -> str:
-    """The public key, given or made."""
+    """Return the public key, given or generated."""
     return str(ctx.given("public_key") or ctx.data.get("public_key", ""))

@@ -1,4 +1,4 @@
-"""OS::Nova::Quota: how much of servers a project may have; for administrators."""
+"""OS::Nova::Quota: compute limits of a project; for administrators."""
 
 from hearth.resources.quota import PROJECT, QuotaSet, limit
 from hearth.schema import Support, SupportStatus
@@ -7,7 +7,7 @@ NO_FILES = Support(SupportStatus.DEPRECATED, version="14.0.0")
 
 
 class Quota(QuotaSet):
-    """Limits of a project on servers and what belongs to them."""
+    """Limits of a project for servers and related objects."""
 
     type_name = "OS::Nova::Quota"
     support = Support(version="8.0.0")

@@ -1,4 +1,4 @@
-"""OS::Nova::Server: a virtual machine."""
+"""OS::Nova::Server: a server, that is, a virtual machine."""
 
 import base64
 from collections.abc import Mapping
@@ -285,7 +285,7 @@ class Server(CollectionResource):
         return Failed(f"'{ctx.name}': expected 'ACTIVE', got '{status}'", "Error")
 
     async def replace_failed(self, ctx: ResourceContext) -> bool:
-        """Only when it is gone or in error."""
+        """Return whether the server is gone or in an error state."""
         if ctx.physical_id is None:
             return True
         try:
@@ -310,13 +310,13 @@ class Server(CollectionResource):
             after.get("image_update_policy") == "REPLACE"
             or not (change.before.get("image") and after.get("image"))
         ):
-            return "the image changed and can not be rebuilt"
+            return "the image changed and the server cannot be rebuilt"
         if "user_data" in changed and after.get("user_data_update_policy") == "REPLACE":
             return "user_data changed and user_data_update_policy is REPLACE"
         return None
 
     def replaced_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        """The new server wants the same ports."""
+        """Return the step that releases the ports, which the new server needs."""
         given = any(one.get("port") for one in ctx.given("networks") or [])
         return (Step("yield-ports", interfaces.yield_ports),) if given and ctx.physical_id else ()
 
@@ -337,13 +337,13 @@ class Server(CollectionResource):
         return (*config_transport.let_in(ctx), Step("resume", self.resume, poll=self.poll))
 
     async def suspend(self, ctx: ResourceContext) -> Made | None:
-        """Suspend, unless that was done already."""
+        """Suspend the server, unless it is suspended."""
         if (await self.show(ctx) or {}).get("status") != "SUSPENDED":
             await act(ctx, {"suspend": None})
         return Made(data={"suspended": "yes"})
 
     async def suspended(self, ctx: ResourceContext) -> Progress:
-        """Whether it is suspended now."""
+        """Return whether the server is suspended."""
         body = await self.show(ctx) or {}
         match body.get("status"):
             case "SUSPENDED":
@@ -354,7 +354,7 @@ class Server(CollectionResource):
                 return Later(body=body)
 
     async def resume(self, ctx: ResourceContext) -> Made | None:
-        """Resume, unless that was done already."""
+        """Resume the server, unless it is active."""
         if (await self.show(ctx) or {}).get("status") != "ACTIVE":
             await act(ctx, {"resume": None})
         return Made(data={"suspended": None})
@@ -422,7 +422,7 @@ async def take_metadata(ctx: ResourceContext) -> Made:
 
 
 def version_for(ctx: ResourceContext) -> str:
-    """The least microversion that knows what is asked for."""
+    """Return the lowest microversion that supports the requested properties."""
     networks = ctx.given("networks") or []
     if any(one.get("volume_type") for one in ctx.given("block_device_mapping_v2") or []):
         return VERSION_VOLUME_TYPE
@@ -434,7 +434,7 @@ def version_for(ctx: ResourceContext) -> str:
 
 
 def personality(files: Mapping[str, str] | None) -> list[Body]:
-    """Files to put into the server."""
+    """Return the files to inject into the server."""
     return [
         {"path": path, "contents": base64.b64encode(str(text).encode()).decode()}
         for path, text in (files or {}).items()
@@ -442,7 +442,7 @@ def personality(files: Mapping[str, str] | None) -> list[Body]:
 
 
 def block_devices(ctx: ResourceContext) -> list[Body]:
-    """The disks as the service takes them; the image first when there is one."""
+    """Return the block devices in the form of the service; the image is the first one."""
     disks: list[Body] = []
     for one in ctx.given("block_device_mapping") or []:
         source = "snapshot" if one.get("snapshot_id") else "volume"
@@ -506,12 +506,12 @@ def _device(one: Mapping[str, Any]) -> Body:
 
 
 def filled(**fields: Any) -> Body:
-    """The fields that have a value."""
+    """Return the fields that are not None."""
     return {name: value for name, value in fields.items() if value is not None}
 
 
 async def act(ctx: ResourceContext, action: Body, microversion: str = VERSION) -> Any:
-    """One action on the server."""
+    """Call one action of the server."""
     return await ctx.cloud.request(
         "compute",
         "POST",

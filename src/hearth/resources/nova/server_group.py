@@ -1,4 +1,4 @@
-"""OS::Nova::ServerGroup: servers that shall, or shall not, share a host."""
+"""OS::Nova::ServerGroup: servers that must, or must not, share a host."""
 
 from hearth.cloud.contract import Body
 from hearth.resources.base import IntentKey, Made, ResourceContext
@@ -20,9 +20,9 @@ VERSION_RULES = "2.64"
 
 
 class ServerGroup(CollectionResource):
-    """A group of servers that share a host or must not share one.
+    """A group of servers that must, or must not, share a host.
 
-    The service takes no key: one whose name the user chose can not be told from a stranger's.
+    The service stores no intent key: a group with a user-chosen name may belong to anyone.
     """
 
     type_name = "OS::Nova::ServerGroup"

@@ -1,4 +1,4 @@
-"""What may be said of a server: the declaration of OS::Nova::Server."""
+"""The properties of OS::Nova::Server."""
 
 from hearth.resources.neutron.port import EXTRA_PROPERTIES
 from hearth.resources.properties import NAME

@@ -20,20 +20,20 @@ MAC = "OS-EXT-IPS-MAC:mac_addr"
 
 
 def networks_of(body: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Addresses by network name."""
+    """Return the addresses by network name."""
     return {
         name: [one["addr"] for one in ones] for name, ones in (body.get("addresses") or {}).items()
     }
 
 
 async def ports_by_mac(ctx: ResourceContext) -> dict[str, Body]:
-    """The server's ports, by hardware address."""
+    """Return the server's ports by hardware address."""
     path = f"/v2.0/ports?device_id={segment(ctx.physical)}"
     return {port["mac_address"]: port for port in await ctx.cloud.listing("network", path)}
 
 
 async def networks(ctx: ResourceContext, body: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Addresses by network, under its name and under its id."""
+    """Return the addresses by network; each network has its name and its id as keys."""
     shown = networks_of(body)
     ports = await ports_by_mac(ctx)
     for name, ones in (body.get("addresses") or {}).items():
@@ -45,7 +45,7 @@ async def networks(ctx: ResourceContext, body: Mapping[str, Any]) -> dict[str, l
 
 
 async def addresses(ctx: ResourceContext, body: Mapping[str, Any]) -> dict[str, list[Body]]:
-    """Addresses with their ports by network, under its name and under its id."""
+    """Return the addresses with their ports by network name and network id."""
     ports = await ports_by_mac(ctx)
     shown: dict[str, list[Body]] = {}
     for name, ones in (body.get("addresses") or {}).items():
@@ -58,17 +58,17 @@ async def addresses(ctx: ResourceContext, body: Mapping[str, Any]) -> dict[str, 
 
 
 async def first_address(ctx: ResourceContext, body: Mapping[str, Any]) -> str:
-    """The first address there is."""
+    """Return the first address of the server, or empty text."""
     return next((ips[0] for ips in networks_of(body).values() if ips), "")
 
 
 async def instance_name(ctx: ResourceContext, body: Mapping[str, Any]) -> Any:
-    """Its name in the hypervisor; shown to administrators only."""
+    """Return the server's name in the hypervisor; the service shows it to administrators only."""
     return body.get("OS-EXT-SRV-ATTR:instance_name")
 
 
 async def console_urls(ctx: ResourceContext, body: Mapping[str, Any]) -> dict[str, str]:
-    """URLs of all consoles; where there is none, why."""
+    """Return the URLs of all consoles; a console without a URL has the error message instead."""
     shown: dict[str, str] = {}
     for kind, protocol in CONSOLES.items():
         wanted = {"remote_console": {"protocol": protocol, "type": kind}}
@@ -87,7 +87,7 @@ async def console_urls(ctx: ResourceContext, body: Mapping[str, Any]) -> dict[st
 
 
 async def os_collect_config(ctx: ResourceContext, body: Mapping[str, Any]) -> Any:
-    """The configuration of the agent, as its metadata says."""
+    """Return the agent's configuration from the metadata of the resource."""
     return ctx.metadata.get("os-collect-config") or {}
 
 

@@ -1,4 +1,4 @@
-"""Changes of a server in place: name, metadata, password, flavor, image, user data, networks."""
+"""Updates of a server in place: name, metadata, password, flavor, image, user data, networks."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +15,7 @@ VERSION_REBUILD_USER_DATA = "2.57"
 
 
 def update_steps(server: CollectionResource, ctx: ResourceContext) -> tuple[Step, ...]:
-    """The steps for what changed, each one call that can be made again."""
+    """Return the steps for the changed properties; each is one call that can be repeated."""
     change = _Change(server)
     changed = ctx.changed
     steps: list[Step] = []
@@ -43,7 +43,7 @@ def update_steps(server: CollectionResource, ctx: ResourceContext) -> tuple[Step
 
 
 class _Change:
-    """The calls behind the steps."""
+    """The calls of the steps."""
 
     def __init__(self, server: CollectionResource) -> None:
         self._server = server
@@ -76,7 +76,7 @@ class _Change:
         return None
 
     async def resize_begun(self, ctx: ResourceContext) -> Made | None:
-        """Whether the resize is under way or done already."""
+        """Return a result if the resize is in progress or done, else None."""
         body = await self._server.show(ctx) or {}
         begun = body.get("status") in {"RESIZE", "VERIFY_RESIZE"}
         return Made(body=body) if begun or _flavor(body) == ctx.properties["flavor"] else None
@@ -95,7 +95,7 @@ class _Change:
         return Later(body=body)
 
     async def confirm(self, ctx: ResourceContext) -> Made | None:
-        """Confirm, unless the service has done so by itself."""
+        """Confirm the resize, unless the service has done so."""
         body = await self._server.show(ctx) or {}
         if body.get("status") == "VERIFY_RESIZE":
             await self._act(ctx, {"confirmResize": None})

@@ -1,4 +1,4 @@
-"""Snapshots of servers: an image, kept in the record's private data."""
+"""Snapshots of servers: images whose ids are in the record's private data."""
 
 from hearth.cloud.path import segment
 from hearth.resources.base import Failed, Later, Made, Progress, Ready, ResourceContext, Step
@@ -8,7 +8,7 @@ VERSION_IMAGE_ID = "2.45"  # the answer names the image
 
 
 async def begin(ctx: ResourceContext) -> Made:
-    """Have an image made; the key is in its metadata."""
+    """Create an image with the intent key in its metadata."""
     name = f"{ctx.physical_name[:200]}-snapshot"
     answer = await ctx.cloud.request(
         "compute",
@@ -21,7 +21,7 @@ async def begin(ctx: ResourceContext) -> Made:
 
 
 async def find(ctx: ResourceContext) -> Made | None:
-    """The image that an earlier call of this action had made."""
+    """Return the image that an earlier call of this action created, or None."""
     for image in await ctx.cloud.listing("image", "/v2/images"):
         if image.get("hearth_key") == mark(ctx):
             return Made(data={"snapshot_image_id": str(image["id"])})
@@ -29,7 +29,7 @@ async def find(ctx: ResourceContext) -> Made | None:
 
 
 async def ready(ctx: ResourceContext) -> Progress:
-    """Whether the image is there."""
+    """Return whether the image is complete."""
     ident = ctx.data["snapshot_image_id"]
     image = await ctx.cloud.member("image", "/v2/images", ident)
     match str(image.get("status")).lower():
@@ -49,7 +49,7 @@ async def drop(ctx: ResourceContext) -> None:
 
 
 def mark(ctx: ResourceContext) -> str:
-    """One snapshot of one record: actions begin at different times."""
+    """Return the key of one snapshot of a record; actions of a record begin at different times."""
     return f"{ctx.key}:{ctx.started_at:.3f}"
 
 

@@ -1,4 +1,4 @@
-"""User data of servers: as given, or as a multipart for cloud-init.
+"""User data of servers: unchanged, or as a multipart document for cloud-init.
 
 Source: spec/software-config.md, section 8.
 """
@@ -68,7 +68,7 @@ OURS = frozenset({"", CLOUD_CONFIG, BOOTHOOK, PART_HANDLER, RUNNER})
 
 
 def wrapped(ctx: ResourceContext) -> str | None:
-    """The user data to send; None for none."""
+    """Return the user data to send, or None."""
     text = ctx.given("user_data") or ""
     match ctx.given("user_data_format"):
         case "RAW":
@@ -124,7 +124,7 @@ def _metadata(ctx: ResourceContext) -> str:
 
 
 def _boto(url: str) -> str:
-    """Settings that let the older tools find the service."""
+    """Return the Boto settings that older tools use to find the service."""
     host = url.partition("//")[2].partition("/")[0]
     secure = 1 if url.startswith("https") else 0
     name, _, port = host.partition(":")
@@ -164,7 +164,7 @@ def _with_files(ignition: dict[str, Any], metadata: str) -> str:
 
 
 def as_metadata(metadata: Mapping[str, Any] | None) -> dict[str, str]:
-    """Server metadata: texts as they are, all else as JSON."""
+    """Return server metadata: texts unchanged, other values as JSON."""
     return {
         str(key): value if isinstance(value, str) else json.dumps(value)
         for key, value in (metadata or {}).items()
@@ -173,5 +173,5 @@ def as_metadata(metadata: Mapping[str, Any] | None) -> dict[str, str]:
 
 
 def encoded(text: str | None) -> str | None:
-    """User data as the service takes it."""
+    """Return user data in the form of the service, encoded in base64."""
     return base64.b64encode(text.encode()).decode() if text else None

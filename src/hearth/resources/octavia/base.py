@@ -1,6 +1,7 @@
 """What types of the load-balancer service have in common: one call at a time.
 
-While a load balancer is pending, calls to it and to its parts are refused, and made again later.
+While a load balancer is pending, the service refuses calls to it and its parts; the engine repeats
+them later.
 """
 
 import re
@@ -20,7 +21,7 @@ BALANCER_ID = re.compile(r"load balancer ([0-9a-f-]{36})", re.IGNORECASE)
 
 
 def lbaas(plural: str, body: str) -> Collection:
-    """A collection of parts of load balancers."""
+    """Return a collection of load balancer parts."""
     return Collection(
         SERVICE,
         f"/v2/lbaas/{plural}",
@@ -32,13 +33,13 @@ def lbaas(plural: str, body: str) -> Collection:
 
 
 class OctaviaResource(CollectionResource):
-    """A load balancer or a part of one; a tag has the intent key."""
+    """A load balancer or a part of one; a tag contains the intent key."""
 
     service = SERVICE
     known_by = "a tag, which stays"
 
     async def busy(self, ctx: ResourceContext, fault: CloudFault) -> bool:
-        """Refused because something is pending; one that is to go may also still be used."""
+        """Return whether an object is pending or, for a delete, still in use."""
         if not fault.conflict:
             return False
         if not PENDING.search(fault.message):
@@ -74,7 +75,7 @@ def _tags(ctx: ResourceContext) -> list[str]:
 
 
 async def _broken(ctx: ResourceContext, balancer_id: str) -> bool:
-    """Whether a load balancer is in an error state, from which no waiting leads out."""
+    """Return whether a load balancer is gone or in an error state, so that waiting is useless."""
     try:
         body = await ctx.cloud.member(SERVICE, BALANCERS, balancer_id)
     except CloudFault as fault:

@@ -1,7 +1,7 @@
-"""What administrators offer for load balancers: flavors and availability zones, with profiles.
+"""Load balancer flavors and availability zones, with their profiles; for administrators.
 
-A profile says what a provider is to do, in the provider's words; a flavor or a zone is what users
-name. A profile that is used keeps its data.
+A profile contains options of a provider; users name a flavor or a zone, which refers to a profile.
+The data of a profile that is in use cannot change.
 """
 
 from hearth.cloud.contract import Body
@@ -15,7 +15,7 @@ PROVIDER = "amphora"
 
 
 class Profile(CollectionResource):
-    """A profile; the service wants to know the provider of each."""
+    """A profile; it always names its provider."""
 
     service = SERVICE
     identified_by = IntentKey.RENAME
@@ -31,7 +31,7 @@ class Profile(CollectionResource):
 
 
 class FlavorProfile(Profile):
-    """What a provider does for the flavors that use it."""
+    """Provider options for the flavors that use this profile."""
 
     type_name = "OS::Octavia::FlavorProfile"
     support = Support(version="14.0.0")
@@ -54,7 +54,7 @@ class FlavorProfile(Profile):
 
 
 class Flavor(CollectionResource):
-    """A kind of load balancers that users can choose."""
+    """A flavor of load balancers that users can choose."""
 
     type_name = "OS::Octavia::Flavor"
     support = Support(version="14.0.0")
@@ -81,7 +81,7 @@ class Flavor(CollectionResource):
 
 
 class AvailabilityZoneProfile(Profile):
-    """What a provider does for the availability zones that use it."""
+    """Provider options for the availability zones that use this profile."""
 
     type_name = "OS::Octavia::AvailabilityZoneProfile"
     support = Support(version="24.0.0")
@@ -109,7 +109,7 @@ class AvailabilityZoneProfile(Profile):
 
 
 class AvailabilityZone(CollectionResource):
-    """A place for load balancers that users can choose; its name is its id."""
+    """An availability zone for load balancers; its name is its id."""
 
     type_name = "OS::Octavia::AvailabilityZone"
     support = Support(version="24.0.0")

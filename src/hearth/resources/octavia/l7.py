@@ -1,4 +1,4 @@
-"""OS::Octavia::L7Policy and OS::Octavia::L7Rule: what is done with some requests of a listener."""
+"""OS::Octavia::L7Policy and OS::Octavia::L7Rule: what a listener does with matching requests."""
 
 from hearth.resources.octavia.base import OctaviaResource, lbaas
 from hearth.resources.properties import ADMIN_STATE_UP, NAME, OPTIONAL_DESCRIPTION
@@ -22,7 +22,7 @@ KEYED = ("HEADER", "COOKIE")
 
 
 class L7Policy(OctaviaResource):
-    """What a listener does with requests that all rules of the policy fit."""
+    """An action of a listener for requests that match all rules of the policy."""
 
     type_name = "OS::Octavia::L7Policy"
     support = Support(version="10.0.0")
@@ -72,7 +72,7 @@ class L7Policy(OctaviaResource):
 
 
 class L7Rule(OctaviaResource):
-    """A condition on requests, part of a policy."""
+    """A condition on requests, which belongs to a policy."""
 
     type_name = "OS::Octavia::L7Rule"
     support = Support(version="10.0.0")

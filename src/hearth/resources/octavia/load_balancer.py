@@ -17,7 +17,7 @@ from hearth.schema import (
 
 
 class LoadBalancer(OctaviaResource):
-    """One address in front of many servers."""
+    """One address for several servers."""
 
     type_name = "OS::Octavia::LoadBalancer"
     support = Support(version="10.0.0")
@@ -69,7 +69,7 @@ class LoadBalancer(OctaviaResource):
 
 
 class Listener(OctaviaResource):
-    """A port on which a load balancer takes connections."""
+    """A port on which a load balancer accepts connections."""
 
     type_name = "OS::Octavia::Listener"
     support = Support(version="10.0.0")

@@ -22,7 +22,7 @@ from hearth.schema import (
 
 
 class Pool(OctaviaResource):
-    """Servers among which requests are divided."""
+    """Servers among which a load balancer distributes requests."""
 
     type_name = "OS::Octavia::Pool"
     support = Support(version="10.0.0")
@@ -145,7 +145,7 @@ class PoolMember(OctaviaResource):
 
 
 class HealthMonitor(OctaviaResource):
-    """What asks the members of a pool whether they are well."""
+    """A check that tests the members of a pool regularly."""
 
     type_name = "OS::Octavia::HealthMonitor"
     support = Support(version="10.0.0")

@@ -1,4 +1,4 @@
-"""OS::Octavia::Quota: how much a project may have."""
+"""OS::Octavia::Quota: load balancer limits of a project."""
 
 from hearth.resources.octavia.base import SERVICE
 from hearth.resources.quota import PROJECT, Limits, QuotaSet, limit
@@ -6,7 +6,7 @@ from hearth.schema import Support
 
 
 class Quota(QuotaSet):
-    """How many things of the service a project may have; -1 is no limit."""
+    """Limits of a project for objects of the load-balancer service; -1 is no limit."""
 
     type_name = "OS::Octavia::Quota"
     support = Support(version="14.0.0")

@@ -14,7 +14,7 @@ PRIVATE = (None, None)
 
 
 class Bucket(AdapterType):
-    """A place for objects."""
+    """A container of the object store."""
 
     type_name = "AWS::S3::Bucket"
     other = Container()

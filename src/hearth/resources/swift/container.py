@@ -1,4 +1,4 @@
-"""OS::Swift::Container: a place for objects."""
+"""OS::Swift::Container: a container of the object store."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,7 +26,7 @@ KEY_HEADER = "x-container-meta-hearth-key"
 
 
 class Container(ResourceType):
-    """A place for objects. One that somebody else made under the same name is left alone."""
+    """A container. An existing container of the same name that is not ours stays unchanged."""
 
     type_name = "OS::Swift::Container"
     properties = {
@@ -68,13 +68,13 @@ class Container(ResourceType):
         return (Step("check", self.nothing, poll=self.checked),)
 
     async def mark_account(self, ctx: ResourceContext) -> Made | None:
-        """Put the metadata on the account."""
+        """Set the metadata of the account."""
         headers = meta("X-Account-Meta", ctx.given("X-Account-Meta"))
         await ctx.cloud.request(SERVICE, "POST", "", headers=headers, idempotent=True)
         return None
 
     async def create(self, ctx: ResourceContext) -> Made:
-        """Make the container, unless there is one already."""
+        """Create the container, unless one of this name exists."""
         there = await self.head(ctx, ctx.wanted_name)
         if there is not None:
             return Made(body=there)
@@ -94,13 +94,13 @@ class Container(ResourceType):
         return Made(physical_id=ctx.wanted_name, body=there)
 
     async def created(self, ctx: ResourceContext) -> Progress:
-        """Whether the container is ours."""
+        """Return ready if the container has the record's mark, else a failure."""
         if (ctx.body or {}).get(KEY_HEADER) == mark(ctx):
             return Ready(ctx.body)
         return Failed(f'There is a container "{ctx.wanted_name}" already', "Conflict")
 
     async def purge(self, ctx: ResourceContext) -> Made | None:
-        """Delete the objects in it."""
+        """Delete the objects in the container."""
         base = f"/{segment(ctx.physical)}"
         try:
             while objects := await ctx.cloud.listing(SERVICE, f"{base}?format=json&limit=1000"):
@@ -113,7 +113,7 @@ class Container(ResourceType):
         return None
 
     async def delete(self, ctx: ResourceContext) -> Made | None:
-        """Delete it; one that is not empty is a conflict."""
+        """Delete the container; if it is not empty, the service reports a conflict."""
         path = f"/{segment(ctx.physical)}"
         await forgiving(ctx.cloud.request(SERVICE, "DELETE", path, idempotent=True))
         return None
@@ -131,7 +131,7 @@ class Container(ResourceType):
         return there
 
     async def head(self, ctx: ResourceContext, name: str) -> Mapping[str, str] | None:
-        """The headers of a container; None when there is none."""
+        """Return the headers of a container, or None if it does not exist."""
         try:
             answer = await ctx.cloud.request(SERVICE, "HEAD", f"/{segment(name)}")
         except CloudFault as fault:
@@ -162,5 +162,5 @@ class Container(ResourceType):
 
 
 def meta(prefix: str, values: Mapping[str, Any] | None) -> dict[str, str]:
-    """Metadata as headers."""
+    """Return metadata as headers."""
     return {f"{prefix}-{name}": str(value) for name, value in (values or {}).items()}

@@ -1,1 +1,1 @@
-"""Types over the messaging service."""
+"""Types of the messaging service."""

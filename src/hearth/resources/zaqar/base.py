@@ -1,4 +1,4 @@
-"""What all types over the messaging service have in common."""
+"""What all types of the messaging service have in common."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ SERVICE = "messaging"
 
 
 class ZaqarResource(ResourceType):
-    """Something of the messaging service."""
+    """An object of the messaging service."""
 
     service = SERVICE
 
@@ -20,17 +20,17 @@ class ZaqarResource(ResourceType):
         return (Step("check", self.nothing, poll=self.checked),)
 
     async def nothing(self, ctx: ResourceContext) -> Made | None:
-        """No write call."""
+        """Return an empty result without a write call."""
         return None
 
     async def checked(self, ctx: ResourceContext) -> Progress:
-        """Whether it is still there."""
+        """Return ready if the object exists. Raises CloudFault otherwise."""
         return Ready(await self.show(ctx))
 
     async def call(
         self, ctx: ResourceContext, method: str, queue: str, path: str = "", **more: Any
     ) -> Response:
-        """A call about a queue; all but POST may be repeated."""
+        """Send a call about a queue; all methods but POST can be repeated."""
         headers = {**CLIENT, **more.pop("headers", {})}
         more.setdefault("idempotent", method != "POST")
         place = f"/v2/queues/{segment(queue)}{path}"
@@ -39,7 +39,7 @@ class ZaqarResource(ResourceType):
     async def gone_is_done(
         self, ctx: ResourceContext, method: str, queue: str, path: str = ""
     ) -> Response | None:
-        """The same; None where there is no such thing."""
+        """Send a call about a queue; return None if the object does not exist."""
         try:
             return await self.call(ctx, method, queue, path)
         except CloudFault as fault:

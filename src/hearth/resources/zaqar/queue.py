@@ -1,4 +1,4 @@
-"""OS::Zaqar::Queue and OS::Zaqar::SignedQueueURL: queues, and what lets others use them."""
+"""OS::Zaqar::Queue and OS::Zaqar::SignedQueueURL: queues, and signed URLs to them."""
 
 import json
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ PATCH = "application/openstack-messaging-v2.0-json-patch"
 
 
 class Queue(ZaqarResource):
-    """A queue of messages. One that somebody else made under the same name is left alone."""
+    """A queue of messages. An existing queue of the same name that is not ours stays unchanged."""
 
     type_name = "OS::Zaqar::Queue"
     support = Support(version="2014.2")
@@ -76,7 +76,7 @@ class Queue(ZaqarResource):
         return (Step("delete", self.delete),) if ctx.physical_id else ()
 
     async def create(self, ctx: ResourceContext) -> Made:
-        """Make the queue, unless there is one already."""
+        """Create the queue, unless one of this name exists."""
         metadata = {**(ctx.given("metadata") or {}), KEY: mark(ctx)}
         answer = await self.call(ctx, "PUT", ctx.wanted_name, json=metadata, idempotent=False)
         if answer.status == 201:
@@ -84,20 +84,20 @@ class Queue(ZaqarResource):
         return await self.find(ctx) or Made(body={})
 
     async def find(self, ctx: ResourceContext) -> Made | None:
-        """The queue, if it is ours."""
+        """Return the queue if it has the record's mark, else None."""
         answer = await self.gone_is_done(ctx, "GET", ctx.wanted_name)
         if answer is None or answer.body.get(KEY) != mark(ctx):
             return None
         return Made(physical_id=ctx.wanted_name, body={"metadata": answer.body})
 
     async def created(self, ctx: ResourceContext) -> Progress:
-        """Whether the queue is ours."""
+        """Return ready if the queue is ours, else a failure."""
         if ctx.physical_id is not None:
             return Ready(ctx.body)
         return Failed(f'There is a queue "{ctx.wanted_name}" already', "Conflict")
 
     async def update(self, ctx: ResourceContext) -> Made | None:
-        """The metadata becomes what is wanted; what the service itself keeps there stays."""
+        """Set the metadata of the properties; metadata of the service stays unchanged."""
         there = (await self.call(ctx, "GET", ctx.physical)).body
         wanted = ctx.given("metadata") or {}
         former = (ctx.before.get("metadata") or {}).keys() - wanted.keys()
@@ -114,7 +114,7 @@ class Queue(ZaqarResource):
         return Made(body={"metadata": answer.body})
 
     async def delete(self, ctx: ResourceContext) -> Made | None:
-        """Delete it with all that is in it."""
+        """Delete the queue with all its messages."""
         await self.gone_is_done(ctx, "DELETE", ctx.physical)
         return None
 
@@ -143,7 +143,7 @@ class Queue(ZaqarResource):
 
 
 def pointer(name: str) -> str:
-    """The place of a metadata entry, as a JSON pointer."""
+    """Return the JSON pointer of a metadata entry."""
     return "/metadata/" + name.replace("~", "~0").replace("/", "~1")
 
 
@@ -179,11 +179,11 @@ class SignedQueueURL(ZaqarResource):
         return (Step("sign", self.sign),)
 
     def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        """What is signed stays so until it ends."""
+        """Return no steps: a signed URL stays valid until it expires."""
         return ()
 
     async def sign(self, ctx: ResourceContext) -> Made:
-        """Have it signed; once more does no harm."""
+        """Create the signed URL. Can be repeated."""
         wanted = {name: ctx.given(name) for name in ("methods", "paths") if ctx.given(name)}
         if ctx.given("ttl") is not None:
             ends = datetime.fromtimestamp(ctx.now, UTC) + timedelta(seconds=ctx.given("ttl"))

@@ -1,4 +1,4 @@
-"""OS::Zaqar::Subscription and OS::Zaqar::MistralTrigger: whom messages are sent to."""
+"""OS::Zaqar::Subscription and OS::Zaqar::MistralTrigger: receivers of messages."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -28,7 +28,7 @@ TTL = Prop(
 
 
 class Subscription(ZaqarResource):
-    """Sends each new message of a queue somewhere."""
+    """Sends each new message of a queue to a subscriber."""
 
     type_name = "OS::Zaqar::Subscription"
     support = Support(version="8.0.0")
@@ -58,7 +58,7 @@ class Subscription(ZaqarResource):
                 yield Violation("subscriber", f"It must begin with one of: {', '.join(SCHEMES)}.")
 
     async def fields(self, ctx: ResourceContext) -> Body:
-        """What the service is told of it."""
+        """Return the fields of the create call."""
         given = ctx.properties
         return {
             "subscriber": given["subscriber"],
@@ -76,14 +76,14 @@ class Subscription(ZaqarResource):
         return (Step("delete", self.delete),) if ctx.physical_id else ()
 
     async def create(self, ctx: ResourceContext) -> Made:
-        """Subscribe; a queue takes a subscriber once."""
+        """Create the subscription; a queue has at most one per subscriber."""
         answer = await self.call(
             ctx, "POST", self.queue(ctx), "/subscriptions", json=await self.fields(ctx)
         )
         return Made(physical_id=str(answer.body["subscription_id"]))
 
     async def find(self, ctx: ResourceContext) -> Made | None:
-        """The subscription of that subscriber, unless it is somebody else's by its options."""
+        """Return the subscription of this subscriber with the same options, or None."""
         wanted, marker = await self.fields(ctx), ""
         while True:
             query = f"/subscriptions?limit={PAGE}" + (f"&marker={marker}" if marker else "")
@@ -98,7 +98,7 @@ class Subscription(ZaqarResource):
             marker = rows[-1]["id"]
 
     async def update(self, ctx: ResourceContext) -> Made | None:
-        """Tell what has changed; the trust that the service has made stays in the options."""
+        """Update the changed fields; the options keep the trust that the service added."""
         fields = await self.fields(ctx)
         changed = {self.sent_for[n] for n in ctx.changed if n in self.sent_for}
         sent = {name: value for name, value in fields.items() if name in changed}
@@ -110,7 +110,7 @@ class Subscription(ZaqarResource):
         return None
 
     async def delete(self, ctx: ResourceContext) -> Made | None:
-        """End it."""
+        """Delete the subscription."""
         await self.gone_is_done(ctx, "DELETE", self.queue(ctx), self.place(ctx))
         return None
 
@@ -126,17 +126,17 @@ class Subscription(ZaqarResource):
 
     @staticmethod
     def queue(ctx: ResourceContext) -> str:
-        """The queue's name."""
+        """Return the name of the queue."""
         return str(ctx.properties["queue_name"])
 
     @staticmethod
     def place(ctx: ResourceContext) -> str:
-        """The subscription's own path, below the queue."""
+        """Return the path of the subscription, below the queue."""
         return f"/subscriptions/{segment(ctx.physical)}"
 
 
 def without_trust(options: Mapping[str, Any]) -> Body:
-    """Options without what the service adds to them."""
+    """Return options without the trust that the service adds."""
     return {name: value for name, value in options.items() if name != "trust_id"}
 
 

@@ -1,4 +1,4 @@
-"""One template after the other, from the root down: `examine`."""
+"""The examination of templates, from the root down."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def examine(module: Module, *, alone: bool = False) -> list[Problem]:
 
 
 class _Template:
-    """The examination of one template."""
+    """The examination of one template of the tree."""
 
     def __init__(self, module: Module, report: Report, *, alone: bool) -> None:
         self.module = module
@@ -92,7 +92,7 @@ class _Template:
         for name, node in self.section("parameters").items():
             at = node.key_span(self.file, f"{self.grammar.word('parameters')}.{name}")
             if node.odd_key:
-                words = f'without quotes this name is no text; the parameter is called "{name}"'
+                words = f'this name is not text without quotes; the parameter is called "{name}"'
                 self.report.notice(at, "surprising-scalar", words)
             default = node.child("default" if self.grammar.hot else "Default")
             schema = self.syntax.parameters.get(name)
@@ -236,7 +236,7 @@ class _Template:
             retired = support.status is SupportStatus.HIDDEN
             words = f"{source.type} is no longer recommended"
             if retired and getattr(type_info, "accepts_any_property", False):
-                words = f"{source.type} is retired and makes nothing"
+                words = f"{source.type} is retired and creates nothing"
             if support.message:
                 words += f": {support.message}"
             self.report.notice(node.span(self.file, source.at.path), "deprecated", words)
@@ -252,7 +252,7 @@ class _Template:
             return
         if not isinstance(expr, MapOf | Const):
             if node is not None:
-                words = f"{word} can not be computed as a whole"
+                words = f"{word} cannot be computed as a whole"
                 self.report.wrong(node.key_span(self.file, at.path), "wrong-type", words)
             return
         given = dict(parts(expr))
@@ -343,8 +343,9 @@ class _Template:
 
 
 def _together(sources: Sequence[ResourceSource]) -> bool:
-    """Return whether resources certainly exist at the same time: different conditions may exclude
-    each other.
+    """Return whether resources certainly exist at the same time.
+
+    If their conditions differ, they may exclude each other.
     """
     conditions = [json.dumps(frozen(one.condition)) for one in sources if one.condition is not None]
     return len(set(conditions)) < 2

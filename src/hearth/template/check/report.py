@@ -27,9 +27,9 @@ class Report:
             self.problems.append(problem)
 
     def wrong(self, at: Span, code: str, words: str, suggestion: str | None = None) -> None:
-        """The errors: what is refused or fails."""
+        """Add errors: findings that are refused or that make an operation fail."""
         self.add(StackValidationFailed(at, words, code=code, suggestion=suggestion))
 
     def notice(self, at: Span, code: str, words: str, suggestion: str | None = None) -> None:
-        """The warnings: what is allowed but probably a mistake."""
+        """Add warnings: findings that are allowed but probably a mistake."""
         self.add(Notice(at, words, code=code, suggestion=suggestion))

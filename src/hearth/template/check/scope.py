@@ -87,7 +87,7 @@ class StaticScope(Scope):
         self.assumed: tuple[Any, bool] | None = None  # a condition and its possible values
 
     def within(self, resource: str) -> None:
-        """Values of attributes are unknown, so paths are not followed."""
+        """Return Unknown for a path, because values of attributes are unknown."""
 
     def undecided(self, choice: Choice) -> Any:
         """Return the possible values of both branches; with an `assumed` condition, of one."""

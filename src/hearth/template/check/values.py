@@ -62,7 +62,7 @@ class Values:
         self.marks: tuple[str, ...] = ()  # texts that are replaced later, such as `%index%`
 
     def check(self, expr: Expr, node: Node, prop: Prop | None, at: Span) -> None:
-        """`at` carries the file and the path; the place comes from the node."""
+        """Check an expression. `at` has the file and the path; the place comes from the node."""
         match expr:
             case Broken():
                 for problem in expr.problems:
@@ -196,7 +196,7 @@ class Values:
             self.constraints(prop, expr.value, node.span(at.file, at.path))
 
     def looks_like_function(self, node: Node, at: Span, *, notice: bool = False) -> bool:
-        """Report a map of one key that was probably meant as a call; return whether it was."""
+        """Report a map of one key that is probably a function call; return whether it did."""
         if len(node.value) != 1:
             return False
         ((name, inner),) = node.value.items()

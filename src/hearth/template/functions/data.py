@@ -33,7 +33,7 @@ REPEAT_VALUES_MAX = 500_000
 
 
 def map_merge(args: Any) -> Any:
-    """One map of many; later ones win."""
+    """Return one map that merges several; later entries win."""
     if isinstance(args, Unknown):
         return args
     if not isinstance(args, list):
@@ -51,7 +51,7 @@ def map_merge(args: Any) -> Any:
 
 
 def map_replace(args: Any) -> dict[str, Any]:
-    """A map with some keys and values replaced."""
+    """Return a map with some keys and values replaced."""
     if not isinstance(args, list) or len(args) != 2:
         raise EvaluationError("a list of a map and its replacements is needed")
     source, replacements = args
@@ -71,7 +71,7 @@ def map_replace(args: Any) -> dict[str, Any]:
         new = keys.get(key)
         new = key if new is None else str(new)
         if new in result or (new != key and new in source):
-            raise EvaluationError(f'the key "{new}" would be there twice')
+            raise EvaluationError(f'the key "{new}" would be a duplicate')
         if isinstance(value, str) and value in values:
             value = values[value]
         result[new] = value
@@ -79,7 +79,7 @@ def map_replace(args: Any) -> dict[str, Any]:
 
 
 def list_concat(args: Any) -> Any:
-    """One list of many."""
+    """Return one list that joins several."""
     if isinstance(args, Unknown):
         return args
     if not isinstance(args, list):
@@ -97,7 +97,7 @@ def list_concat(args: Any) -> Any:
 
 
 def list_concat_unique(args: Any) -> Any:
-    """One list of many, with the first of equal items."""
+    """Return one list that joins several, without duplicates."""
     result: list[Any] = []
     seen: set[Any] = set()
     for item in list_concat(args):
@@ -151,19 +151,19 @@ def _repeater(maps: bool, parallel: bool) -> Callable[[Any], list[Any]]:
         if permutations:
             count = prod(map(len, lists))
             if count > REPEAT_MAX:
-                raise EvaluationError(f"repeat would make {count} items")
+                raise EvaluationError(f"repeat would create {count} items")
             rows = product(*lists)
         else:
             if not all(lists):
                 return []
             if len({len(items) for items in lists}) > 1:
-                words = "without permutations the lists of for_each must be equally long"
+                words = "without permutations the lists of for_each must have the same length"
                 raise EvaluationError(words)
             rows = zip(*lists, strict=True)
         template = args["template"]
         count = prod(map(len, lists)) if permutations else len(lists[0])
         if count * values_in(template) > REPEAT_VALUES_MAX:
-            raise EvaluationError(f"repeat would make more than {REPEAT_VALUES_MAX} values")
+            raise EvaluationError(f"repeat would create more than {REPEAT_VALUES_MAX} values")
         marker = _Marker(list(marks))
         return [marker.marked(template, row) for row in rows]
 
@@ -258,7 +258,7 @@ def select(args: Any) -> Any:
 
 
 def member_list_to_map(args: Any) -> dict[str, str]:
-    """`.member.N.KEY=k` and `.member.N.VALUE=v` texts as a map."""
+    """Return a map of the texts `.member.N.KEY=k` and `.member.N.VALUE=v`."""
     key_name, value_name, items = args
     if not isinstance(key_name, str) or not isinstance(value_name, str):
         raise EvaluationError(f"two names are needed, not {key_name!r} and {value_name!r}")

@@ -13,7 +13,7 @@ from hearth.template.scope import Scope
 
 
 def equal(one: Any, other: Any) -> bool:
-    """JSON equality: true is not 1, 1 is 1.0."""
+    """Return whether two JSON values are equal: true is not 1, but 1 is 1.0."""
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(equal, one, other))
     if isinstance(one, dict) and isinstance(other, dict):
@@ -22,7 +22,7 @@ def equal(one: Any, other: Any) -> bool:
 
 
 def equals(args: Any) -> bool:
-    """Whether two values are equal."""
+    """Return whether two values are equal."""
     return equal(*args)
 
 
@@ -31,7 +31,7 @@ def _check_pair(args: Any) -> str | None:
 
 
 def negation(args: Any, scope: Scope) -> bool | Unknown:
-    """Whether a condition does not hold."""
+    """Return the negation of a condition."""
     return opposite(scope.truth(args))
 
 
@@ -47,7 +47,7 @@ def _check_condition(args: Any) -> str | None:
 
 
 def fn_not(args: Any, scope: Scope) -> bool | Unknown:
-    """The CFN form: a list of one condition."""
+    """Return the negation of a condition, given as a list of one (`Fn::Not`)."""
     return opposite(scope.truth(args[0]))
 
 
@@ -77,7 +77,7 @@ def _decided(by: bool, truths: list[bool | Unknown]) -> bool | Unknown:
 def _operands(args: Any) -> list[Any]:
     """Return all operands as booleans: each must be a condition, whatever the others are."""
     if None in args:
-        raise EvaluationError("null is no condition")
+        raise EvaluationError("null is not a condition")
     return list(args)
 
 

@@ -88,7 +88,7 @@ def _check(args: Any) -> str | None:
         try:
             _parsed(expression, 200, 10000)
         except Exception as error:  # the library's own and its parser's
-            return f"the expression can not be read: {error}"
+            return f"the expression is not valid YAQL: {error}"
     return None
 
 

@@ -54,7 +54,7 @@ def _param_step(value: Any, step: Any) -> Any:
 
 
 def get_resource(args: Any, scope: Scope) -> Any:
-    """The reference id of a resource."""
+    """Return the reference id of a resource."""
     if not isinstance(args, str):
         raise EvaluationError(f"the name of a resource must be text, not {args!r}")
     if args not in scope.resources:
@@ -100,7 +100,9 @@ def attribute_name(name: Any) -> str:
 
 
 def get_attr_then_select(args: Any, scope: Scope) -> Any:
-    """The oldest form: it reads the whole attribute first, then the path."""
+    """Return a part of an attribute as the oldest versions do: read all of it, then follow the
+    path.
+    """
     if isinstance(args, list):
         for part in args:
             if isinstance(part, Unknown):
@@ -131,7 +133,7 @@ def _check_get_att(args: Any) -> str | None:
 
 
 def get_file(args: Any, scope: Scope) -> str:
-    """A file of the request, as text."""
+    """Return a file of the request, as text."""
     if not isinstance(args, str):
         raise EvaluationError(f"the name of a file must be text, not {args!r}")
     if args not in scope.files:
@@ -147,7 +149,7 @@ def _facade(words: Mapping[str, str]) -> tuple[Any, Any]:
 
     def apply(args: Any, scope: Scope) -> Any:
         if scope.facade is None:
-            raise EvaluationError("this stack is not a nested stack")
+            raise EvaluationError("this stack is not a nested stack, so it has no parent resource")
         return getattr(scope.facade, words[args])
 
     return apply, check
@@ -176,7 +178,7 @@ def _ref_as(args: Evaluable, scope: Scope) -> Function | None:
 
 
 def param_ref(args: Any, scope: Scope) -> Any:
-    """`Ref` inside a condition: parameters only."""
+    """Return a parameter: `Ref` inside a condition reads only parameters."""
     if isinstance(args, str) and args not in scope.parameters and args not in scope.missing:
         problem = partial(InvalidTemplateReference, name=str(args))
         raise EvaluationError(f'there is no parameter "{args}"', problem=problem)
@@ -184,7 +186,7 @@ def param_ref(args: Any, scope: Scope) -> Any:
 
 
 def find_in_map(args: Any, scope: Scope) -> Any:
-    """A value of the Mappings section."""
+    """Return a value of the Mappings section."""
     value: Any = scope.mappings
     for step in args:
         if not isinstance(value, Mapping) or not isinstance(step, str) or step not in value:

@@ -1,4 +1,4 @@
-"""Functions that make, split and digest text. Source: spec/hot.md, sections 8.5 to 8.8, 8.16."""
+"""Functions that create, split and hash text. Source: spec/hot.md, sections 8.5 to 8.8, 8.16."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hearth.template.signature import LISTS, MAPS, TEXT, Takes, names, positions
 
 
 def as_json(value: Any) -> str:
-    """Maps and lists inside a text: JSON with sorted keys."""
+    """Return a value as text; maps and lists become JSON with sorted keys."""
     return json.dumps(value, sort_keys=True)
 
 
@@ -39,7 +39,7 @@ def _joined(delimiter: Any, items: list[Any], structured: bool) -> str:
 
 
 def list_join(args: Any) -> str:
-    """Any number of lists as one text."""
+    """Return any number of lists of texts as one text."""
     items: list[Any] = []
     for part in args[1:]:
         if not part:
@@ -51,7 +51,7 @@ def list_join(args: Any) -> str:
 
 
 def join_one(args: Any) -> str:
-    """One list of texts as one text."""
+    """Return one list of texts as one text."""
     if len(args) != 2:
         raise EvaluationError("a delimiter and a list are needed")
     items = args[1] or []
@@ -83,11 +83,11 @@ def _text_of(value: Any, structured: bool) -> str:
         case dict() | list() if structured:
             return as_json(value)
         case _:
-            raise EvaluationError(f"{value!r} can not be put into text")
+            raise EvaluationError(f"{value!r} cannot be inserted into text")
 
 
 def replaced(template: Any, params: Any, structured: bool) -> tuple[str, set[str]]:
-    """The template with all keys replaced in one pass, and the keys that were found."""
+    """Return the template with all keys replaced in one pass, and the keys that were found."""
     if not isinstance(template, str):
         raise EvaluationError(f"the template must be text, not {template!r}")
     if not isinstance(params, Mapping):
@@ -99,7 +99,7 @@ def replaced(template: Any, params: Any, structured: bool) -> tuple[str, set[str
         except EvaluationError as error:
             raise EvaluationError(f'params, "{key}": {error}') from None
     if "" in values:
-        raise EvaluationError("an empty key can not be replaced")
+        raise EvaluationError("an empty key cannot be replaced")
     if not values:
         return template, set()
     keys = sorted(values, key=lambda key: (-len(key), key))
@@ -165,7 +165,7 @@ def _check_replace(args: Any) -> str | None:
 
 
 def fn_replace(args: Any) -> str:
-    """The older form: a list of the map and the text."""
+    """Return the text with replacements; takes a list of the map and the text (`Fn::Replace`)."""
     return replaced(args[1], args[0], structured=False)[0]
 
 
@@ -178,7 +178,7 @@ def _check_fn_replace(args: Any) -> str | None:
 
 
 def str_split(args: Any) -> Any:
-    """A text in pieces, or one of them."""
+    """Return the pieces of a text, or one of them."""
     if not isinstance(args, list) or len(args) < 2:
         raise EvaluationError("a delimiter and a text are needed")
     delimiter, text = args[0], args[1]
@@ -196,7 +196,9 @@ def str_split(args: Any) -> Any:
     except (ValueError, TypeError, OverflowError):
         raise EvaluationError(f"the index must be a number, not {args[2]!r}") from None
     except IndexError:
-        raise EvaluationError(f"there is no piece {args[2]}, the text has {len(pieces)}") from None
+        raise EvaluationError(
+            f"there is no piece {args[2]}: the text has {len(pieces)} pieces"
+        ) from None
 
 
 def _check_list(args: Any) -> str | None:
@@ -220,11 +222,11 @@ def _check_fn_split(args: Any) -> str | None:
 
 
 def digest(args: Any) -> str:
-    """The hex digest of a text."""
+    """Return the digest of a text in hexadecimal form."""
     if not isinstance(args, list):
         raise EvaluationError("a list of an algorithm and a text is needed")
     if len(args) != 2:
-        raise EvaluationError("an algorithm and a text are needed, and no more")
+        raise EvaluationError("expected exactly an algorithm and a text")
     algorithm, text = args
     if not isinstance(algorithm, str) or not isinstance(text, str):
         raise EvaluationError("the algorithm and the text must both be text")
@@ -233,9 +235,9 @@ def digest(args: Any) -> str:
     try:
         return hashlib.new(algorithm.lower(), text.encode("latin-1")).hexdigest()
     except UnicodeEncodeError:
-        raise EvaluationError("only characters of latin-1 can be digested") from None
+        raise EvaluationError("only Latin-1 characters can be hashed") from None
     except TypeError:
-        raise EvaluationError(f'"{algorithm}" gives no fixed length') from None
+        raise EvaluationError(f'"{algorithm}" has no fixed digest length') from None
 
 
 URL_KEYS = ("scheme", "username", "password", "host", "port", "path", "query", "fragment")
@@ -262,7 +264,7 @@ def _url_wrong(args: Any, computed: bool) -> str | None:
         elif not isinstance(value, str):
             return f"the {key} must be text"
         elif computed and key == "scheme" and ":" in value:
-            return "the scheme must not hold a colon"
+            return "the scheme must not contain a colon"
     return None
 
 
@@ -279,7 +281,7 @@ def _port_wrong(value: Any) -> str | None:
 
 
 def make_url(args: Any) -> str:
-    """A URL of its parts."""
+    """Return a URL made of its parts."""
     wrong = _url_wrong(args, computed=True)
     if wrong:
         raise EvaluationError(wrong)
@@ -311,7 +313,7 @@ def _user(args: Any) -> str:
 
 
 def _host(host: str) -> str:
-    """The host quoted; an IPv6 address in brackets, with its zone after an encoded `%`."""
+    """Return the quoted host; an IPv6 address gets brackets, and its zone an encoded `%`."""
     if ":" not in host and not host.startswith("["):
         return quote(host, safe="")
     return f"[{quote(host.removeprefix('[').removesuffix(']'), safe=':')}]"

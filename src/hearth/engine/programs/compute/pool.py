@@ -236,7 +236,7 @@ class _Running:
                 ours.close()
                 if attempt == 2 or self.killed:
                     raise wire.Closed from None
-                log.warning("the process that computes is gone, and started anew: %r", problem)
+                log.warning("the computing process ended and is started again: %r", problem)
                 continue
             break
         with ours:

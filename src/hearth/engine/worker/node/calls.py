@@ -29,8 +29,8 @@ LOOK_AGAIN_S = 1.0
 LEASE_PAUSE_S = 0.5
 UNREADABLE = (LookupError, TypeError, AttributeError, ValueError)  # taking an answer apart
 UNKNOWN = (
-    "A create call has no answer ({why}). Under a name of the user's what it may have made is not"
-    " known again, and may stay beside the resource."
+    "A create call has no answer ({why}). The object has a user-supplied name, so Hearth cannot"
+    " find it; it may exist in addition to the resource."
 )
 
 

@@ -143,7 +143,7 @@ class ChildStack:
         if self._cancelled:
             raise Stopped("user triggered cancel")
         if self._attempt.is_over():
-            raise Stopped("a newer operation goes on with it")
+            raise Stopped("a newer operation continues with it")
 
     def _ask(
         self, rtype: NestedType, ctx: ResourceContext, action: Action, *, there: bool, first: bool

@@ -32,7 +32,7 @@ async def clean_up(attempt: Attempt) -> Outcome:
         owned.memory.drop(record)
         return Done()
     if rtype is None:
-        raise ResourceFailure("EntityNotFound", f"the type {record.type} is not known any more")
+        raise ResourceFailure("EntityNotFound", f"the type {record.type} is no longer available")
     ctx = attempt.context_for(record, rtype)
     if immediate.left_alone(owned, record, rtype):  # but not what a lost call made beside it
         await attempt.calls.sweep(rtype, ctx, for_good=True)

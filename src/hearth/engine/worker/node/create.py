@@ -157,7 +157,7 @@ async def _gone_before(attempt: Attempt, rtype: ResourceType, ctx: ResourceConte
     try:
         await aside(attempt, rtype, ctx, rtype.steps(Action.DELETE, ctx))
     except (CloudFault, ResourceFailure) as problem:
-        log.info("%s: the failed one is still there: %s", ctx.name, problem)
+        log.info("%s: the failed object still exists: %s", ctx.name, problem)
         return
     memory = attempt.owned.memory
     memory.put(memory.records[ctx.record_id].having(physical_id=None))

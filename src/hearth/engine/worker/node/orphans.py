@@ -35,7 +35,7 @@ async def sweep(rtype: ResourceType, ctx: ResourceContext) -> bool:
     """
     turned_up = await rtype.orphans(ctx)
     for found in turned_up:
-        log.warning("%s: %s turned up under its key and is deleted", ctx.name, found)
+        log.warning("%s: %s was found under its key and is deleted", ctx.name, found)
         await rtype.delete_orphan(ctx, found)
     return bool(turned_up)
 
@@ -58,7 +58,11 @@ async def watch(owned: OwnedStack) -> None:
             owned.memory.forget_orphan(orphan)
         elif rtype is None and rest_s(owned, orphan, TYPE_BACK_S) <= 0:
             what = f"{orphan.resource_type} {orphan.facts['name']}"
-            log.warning("stack %s: a %s may be left: its type is gone", owned.memory.stack_id, what)
+            log.warning(
+                "stack %s: a %s may remain: its type is no longer available",
+                owned.memory.stack_id,
+                what,
+            )
             owned.memory.forget_orphan(orphan)
     owned.host.wake()
 

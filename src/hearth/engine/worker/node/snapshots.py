@@ -85,7 +85,7 @@ async def _drop_one(owned: OwnedStack, name: str, entry: Mapping[str, Any]) -> s
     if rtype is None and (not entry.get("resource_data") or _untouched(entry)):
         return None
     if rtype is None:
-        return f"EntityNotFound: resources.{name}: the type {entry['type']} is not known any more"
+        return f"EntityNotFound: resources.{name}: the type {entry['type']} is no longer available"
     sketch = Record(
         owned.tools.new_id(), name, entry["type"], 0, 0.0, physical_id=entry["resource_id"]
     )

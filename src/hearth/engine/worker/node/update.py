@@ -175,9 +175,9 @@ async def go_on(attempt: Attempt, row: AttemptRow) -> Outcome | None:
     action = Action(row.action)
     if rtype is None:
         if action is Action.CREATE and row.phase == "intent":
-            why = "its type is not known any more"
+            why = "its type is no longer available"
             attempt.calls.watch_for(desired.kind, desired.properties, why)
-        raise ResourceFailure("EntityNotFound", f"the type {desired.kind} is not known any more")
+        raise ResourceFailure("EntityNotFound", f"the type {desired.kind} is no longer available")
     if action is Action.RESUME:
         await walk.wake(attempt)
         return None

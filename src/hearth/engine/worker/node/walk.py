@@ -102,7 +102,7 @@ async def _act(attempt: Attempt, action: Action) -> None:
     owned, record, row = attempt.owned, attempt.record, attempt.row
     rtype = owned.tools.programs.type_of(record)
     if rtype is None:
-        raise ResourceFailure("EntityNotFound", f"the type {record.type} is not known any more")
+        raise ResourceFailure("EntityNotFound", f"the type {record.type} is no longer available")
     attempt.doing = action
     ctx = attempt.context(rtype, action, record.held.properties)
     desired = unchanged(record)
@@ -147,7 +147,7 @@ async def _give_up(
     elif ctx.data != before:
         failure = await snapshots.drop_one(rtype, ctx)
     if failure is not None:
-        log.warning("%s: what was taken for a snapshot stays for now: %s", ctx.name, failure)
+        log.warning("%s: the objects of a snapshot remain for now: %s", ctx.name, failure)
         entry = await snapshots.taken(owned, attempt.record, ctx.data)
         owned.memory.always.left_over.append((owned.tools.new_id(), failure, {ctx.name: entry}))
         if owned.memory.stack.action is Action.DELETE:
