@@ -189,7 +189,8 @@ def _allowed(prop: Prop) -> Schema | None:
             if kind is ValueKind.LIST:
                 kind = prop.item.kind if prop.item is not None else ValueKind.ANY
             other = _SPELLED.get(kind, _as_it_is)
-            spelled = [*constraint.values, *filter(None, map(other, constraint.values))]
+            others = [one for one in map(other, constraint.values) if one is not None]
+            spelled = [*constraint.values, *others]
             return {"enum": list({json.dumps(one): one for one in spelled}.values())}
     return None
 
@@ -198,8 +199,10 @@ def _as_it_is(value: Any) -> Any:
     return None
 
 
-def _number_of(value: Any) -> Any:
-    return int(value) if isinstance(value, str) and re.fullmatch("0|[1-9][0-9]*", value) else None
+def _number_or_text_of(value: Any) -> Any:
+    if isinstance(value, str):
+        return int(value) if re.fullmatch("0|[1-9][0-9]*", value) else None
+    return _text_of(value)
 
 
 def _text_of(value: Any) -> Any:
@@ -207,7 +210,7 @@ def _text_of(value: Any) -> Any:
 
 
 _SPELLED: Mapping[ValueKind, Callable[[Any], Any]] = {
-    ValueKind.STRING: _number_of,
+    ValueKind.STRING: _number_or_text_of,
     ValueKind.INTEGER: _text_of,
     ValueKind.NUMBER: _text_of,
 }

@@ -63,7 +63,7 @@ async def messages_in(ctx: ResourceContext, name: str) -> dict[str, Any]:
 async def drop_messages(ctx: ResourceContext, name: str, ids: Sequence[str]) -> None:
     """Delete messages from a queue."""
     if ids:
-        await _call(await own_cloud(ctx), "DELETE", name, f"/messages?ids={','.join(ids)}")
+        await _call(await own_cloud(ctx), "DELETE", name, f"/messages?ids={segment(','.join(ids))}")
 
 
 async def _call(cloud: Cloud, method: str, name: str, path: str = "", **more: Any) -> Response:
