@@ -58,6 +58,7 @@ def settings(conf: Any, url: str, cfn_url: str) -> Settings:
             conf.default_user_data_format,
             conf.default_software_config_transport,
             conf.max_server_name_length,
+            conf.default_deployment_signal_transport,
         ),
         schedulers_told=conf.stack_scheduler_hints,
         heat_url=_heat_url(conf, url),

@@ -287,6 +287,10 @@ class ResourceType:
         """Return problems that `relations` cannot express. Called when all values are known."""
         return ()
 
+    def reserved_metadata(self, properties: Mapping[str, Any]) -> Set[str]:
+        """Return the keys that the template's metadata may not have with these properties."""
+        return frozenset()
+
     async def refused(self, properties: Mapping[str, Any], cloud: Cloud) -> Sequence[str]:
         """Return the cloud's objections to the properties, before anything is stored or created.
 

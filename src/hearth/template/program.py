@@ -10,7 +10,7 @@ computed from secrets are marked as secret.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -262,17 +262,29 @@ class ResourceDefinition:
         return replace(evaluated, findings=findings)
 
     def conflicts(self, evaluated: Evaluated) -> list[Problem]:
-        """Return the violated relations between properties, as far as these are known."""
+        """Return the violated relations between properties, as far as these are known; and the
+        keys of the metadata that the template may not set.
+        """
+        reserved = [*self._reserved(evaluated)] if evaluated.metadata else []
         found = [*self.type_info.conflicts(evaluated.properties, evaluated.open_properties)]
         if not found:  # nearly always; the place is searched only for a problem
-            return []
+            return reserved
         at = self._place("properties")
-        return [
+        return reserved + [
             StackValidationFailed(self._locate(at.under(one.path)), one.words, "Property error")
             if isinstance(one, Violation)
             else StackValidationFailed(at, one, "Property error")
             for one in found
         ]
+
+    def _reserved(self, evaluated: Evaluated) -> Iterator[Problem]:
+        reserved_by = getattr(self.type_info, "reserved_metadata", None)
+        if reserved_by is None or not isinstance(evaluated.metadata, Mapping):
+            return
+        at = self._place("metadata")
+        for key in sorted(reserved_by(evaluated.properties) & evaluated.metadata.keys()):
+            words = f'the metadata of this resource may not have the key "{key}"'
+            yield StackValidationFailed(at.under(key), words)
 
     @deferrable
     def policy(self, world: World, *, findings: Findings | None = None) -> Mapping[str, Any]:

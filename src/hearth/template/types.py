@@ -35,7 +35,8 @@ class Definitions(Protocol):
 class TypeInfo(Protocol):
     """A resource type, as the compiler sees it.
 
-    A type may also have `accepts_any_property = True`: its properties are not checked.
+    A type may also have `accepts_any_property = True`: its properties are not checked; and
+    `reserved_metadata(properties)`: the keys that the metadata may not have with these properties.
     `member_property` is the property of a group that contains the definition of its members. A type
     whose attributes are those of several resources has `within`, which steps into each.
     """

@@ -289,6 +289,30 @@ def test_a_server_that_polls_an_object_finds_them_there(api: Caller, servers: Se
     assert requests.get(url, timeout=10).json() == metadata(api, servers, "fetches")
 
 
+@pytest.mark.parametrize(
+    ("properties", "at"),
+    [
+        ({"user_data_format": "SOFTWARE_CONFIG"}, "deployments"),
+        ({"user_data_format": "RAW"}, None),
+    ],
+)
+def test_a_template_may_not_set_the_deployments_of_a_server(
+    api: Caller, properties: dict[str, Any], at: str | None
+):
+    server = {
+        "type": "OS::Nova::Server",
+        "metadata": {"deployments": []},
+        "properties": {"image": "cirros", "flavor": "m1.tiny", **properties},
+    }
+    template = {"heat_template_version": "2021-04-16", "resources": {"server": server}}
+    reply = api.call("POST", "/stacks/preview", {"stack_name": "t-none", "template": template})
+    if at is None:
+        assert reply.status_code == 200, reply.text
+    else:
+        kind, message = refused(reply, 400)
+        assert (kind, at in message) == ("StackValidationFailed", True)
+
+
 def signed_in(access: dict[str, Any]) -> tuple[dict[str, str], list[dict[str, Any]]]:
     """The header with the token of a guest, by its section of the metadata; and its catalogue."""
     user = {"id": access["user_id"], "password": access["password"]}

@@ -1,10 +1,13 @@
 """Reading a server's user data as its guest would."""
 
+import asyncio
+import base64
+
 import pytest
 
 from hearth.cli.demo.dev_server import DemoFailed
 from hearth.cli.demo.guest import script_in, signal_in
-from hearth.resources.nova.user_data import wrapped
+from hearth.resources.nova.user_data import user_data
 from tests.resources.fake import context_of
 
 CURL = (
@@ -15,7 +18,8 @@ CURL = (
 
 def test_the_script_is_found_in_the_user_data_of_a_server():
     live = context_of("OS::Nova::Server", {"flavor": "1", "user_data": "#!/bin/sh\necho hello\n"})
-    assert script_in(wrapped(live) or "") == "#!/bin/sh\necho hello\n"
+    sent = base64.b64decode(asyncio.run(user_data(live)) or "").decode()
+    assert script_in(sent) == "#!/bin/sh\necho hello\n"
 
 
 def test_user_data_without_a_script_is_trouble():

@@ -53,6 +53,7 @@ ADDRESSES = (
 SERVERS = (
     _is("default_user_data_format", str, "HEAT_CFNTOOLS", "user_data_format of servers without this property.", choices=("HEAT_CFNTOOLS", "RAW", "SOFTWARE_CONFIG")),
     _is("default_software_config_transport", str, "POLL_SERVER_CFN", "software_config_transport of servers without this property.", choices=("POLL_SERVER_CFN", "POLL_SERVER_HEAT", "POLL_TEMP_URL", "ZAQAR_MESSAGE")),
+    _is("default_deployment_signal_transport", str, "CFN_SIGNAL", "signal_transport of software deployments without this property.", choices=("CFN_SIGNAL", "TEMP_URL_SIGNAL", "HEAT_SIGNAL", "ZAQAR_SIGNAL")),
     _is("max_server_name_length", int, 53, "Maximum length of generated server names.", most=53),
     _is("stack_scheduler_hints", bool, False, "true: Hearth sends scheduler hints for new servers and volumes: heat_root_stack_id, heat_stack_id, heat_stack_name, heat_path_in_stack, heat_resource_name, heat_resource_uuid."),
     _is("server_keystone_endpoint_type", str, "", "Endpoint of Keystone that servers receive; empty: www_authenticate_uri, or [clients_keystone] auth_uri.", choices=("", "public", "internal", "admin")),

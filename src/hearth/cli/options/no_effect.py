@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 BROKER = "processes communicate through the database; notifications have their own section"
 CACHE = "Hearth decides what it caches and for how long"
-COLLECTOR = "the template sets it; otherwise the default of Heat applies"
 LIBRARY = "Hearth does not use this library"
 ONE_WAY = "Hearth has no alternative to choose"
 PASTE = "the pipeline is fixed; other sections configure it"
@@ -22,7 +21,6 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
         "client_retry_limit": "the error decides about a retry, four times at most",
         "cloud_backend": ONE_WAY,
         "convergence_engine": "every stack converges",
-        "default_deployment_signal_transport": COLLECTOR,
         "encrypt_parameters_and_properties": "they are always encrypted",
         "engine_life_check_timeout": "engines have leases of 15 s in the database",
         "error_wait_time": "an update waits until a call in progress has ended",

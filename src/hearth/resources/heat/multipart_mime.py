@@ -3,21 +3,16 @@
 Source: spec/software-config.md, section 1.
 """
 
-import json
 import os.path
-import re
 from email.message import Message
 from typing import Any
 
 from hearth.cloud.contract import Body
-from hearth.cloud.fault import CloudFault
 from hearth.resources.base import ResourceContext
 from hearth.resources.heat.multipart import multipart, parts_of, text_part
-from hearth.resources.heat.software_config import PATH, SERVICE, ConfigResource
+from hearth.resources.heat.software_config import ConfigResource, config_or_text
 from hearth.resources.heat.software_io import UNGROUPED
 from hearth.schema import LIST, MAP, STRING, AllowedValues, Prop, Support
-
-ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class MultipartMime(ConfigResource):
@@ -66,20 +61,6 @@ class MultipartMime(ConfigResource):
             else:
                 parts.append(_part(one, text))
         return multipart(parts)
-
-
-async def config_or_text(ctx: ResourceContext, text: str) -> str:
-    """Return the text of the configuration whose id this is; of no such id the text itself."""
-    if not ID.fullmatch(text):
-        return text
-    try:
-        found = await ctx.cloud.member(SERVICE, PATH, text)
-    except CloudFault as fault:
-        if fault.not_found:
-            return text
-        raise
-    config = found["config"]
-    return config if isinstance(config, str) else "" if config is None else json.dumps(config)
 
 
 def _part(one: Body, text: str) -> str:

@@ -4,11 +4,14 @@ Hearth creates them through its own API, as any user would, and finds them there
 Source: spec/software-config.md, section 1.
 """
 
+import json
+import re
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from hearth.cloud.contract import Body
+from hearth.cloud.fault import CloudFault
 from hearth.resources.base import IntentKey, Made, ResourceContext
 from hearth.resources.collection import Collection, CollectionResource
 from hearth.resources.heat.software_io import INPUT, OUTPUT, TYPES, UNGROUPED
@@ -16,6 +19,7 @@ from hearth.schema import LIST, MAP, STRING, Attr, Prop, Support
 from hearth.template.parameters import ParameterType, parse_value
 
 SERVICE, PATH = "orchestration", "/software_configs"
+ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 AS_GIVEN = (ParameterType.STRING, ParameterType.JSON)
 """The types of inputs whose defaults stay as they are."""
 
@@ -77,6 +81,20 @@ class StructuredConfig(SoftwareConfig):
 
     type_name = "OS::Heat::StructuredConfig"
     properties = {**SoftwareConfig.properties, "config": Prop(MAP, "A map for the tool.")}
+
+
+async def config_or_text(ctx: ResourceContext, text: str) -> str:
+    """Return the text of the configuration whose id this is; of no such id the text itself."""
+    if not ID.fullmatch(text):
+        return text
+    try:
+        found = await ctx.cloud.member(SERVICE, PATH, text)
+    except CloudFault as fault:
+        if fault.not_found:
+            return text
+        raise
+    config = found["config"]
+    return config if isinstance(config, str) else "" if config is None else json.dumps(config)
 
 
 def _input(given: Body) -> Body:

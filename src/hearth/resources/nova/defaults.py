@@ -1,40 +1,58 @@
-"""Settings of the operator for servers: the defaults of two properties, and the length of names."""
+"""Settings of the operator for servers and software deployments: defaults and name lengths."""
 
 from dataclasses import dataclass, replace
 
+from hearth.resources.base import ResourceType
 from hearth.resources.registry import Catalog
 
-SERVERS = ("OS::Nova::Server", "AWS::EC2::Instance")
+SERVERS = ("OS::Nova::Server", "AWS::EC2::Instance", "OS::Heat::DeployedServer")
+DEPLOYMENTS = (
+    "OS::Heat::SoftwareDeployment",
+    "OS::Heat::SoftwareDeploymentGroup",
+    "OS::Heat::SoftwareDeployments",
+    "OS::Heat::StructuredDeployment",
+    "OS::Heat::StructuredDeploymentGroup",
+    "OS::Heat::StructuredDeployments",
+)
 NAME_CHARACTERS = 53
 
 
 @dataclass(frozen=True)
 class ServerDefaults:
-    """Defaults for servers, named as in heat.conf: default_user_data_format and so on."""
+    """Defaults of properties, named as in heat.conf: default_user_data_format and so on."""
 
     user_data_format: str = "HEAT_CFNTOOLS"
     software_config_transport: str = "POLL_SERVER_CFN"
     name_characters: int = NAME_CHARACTERS
+    deployment_signal_transport: str = "CFN_SIGNAL"
 
 
 def with_defaults(catalog: Catalog, defaults: ServerDefaults) -> Catalog:
-    """Return the catalogue with these defaults for the built-in server types."""
+    """Return the catalogue with these defaults for the built-in types."""
     if defaults == ServerDefaults():
         return catalog
-    wanted = {
+    of_servers = {
         "user_data_format": defaults.user_data_format,
         "software_config_transport": defaults.software_config_transport,
     }
-    for name in SERVERS:
+    of_deployments = {"signal_transport": defaults.deployment_signal_transport}
+    for name in (*SERVERS, *DEPLOYMENTS):
         rtype = catalog.find(name)
         if rtype is None or not type(rtype).__module__.startswith("hearth.resources."):
             continue
-        changed = object.__new__(type(rtype))  # a copy would be the type of that name itself
-        changed.__dict__.update(rtype.__dict__)
-        changed.physical_name_limit = min(defaults.name_characters, NAME_CHARACTERS)
-        changed.properties = {
-            key: replace(prop, default=wanted[key]) if key in wanted else prop
-            for key, prop in rtype.properties.items()
-        }
+        changed = _with(rtype, of_servers if name in SERVERS else of_deployments)
+        if name in SERVERS:
+            changed.physical_name_limit = min(defaults.name_characters, NAME_CHARACTERS)
         catalog = catalog.with_type(changed)
     return catalog
+
+
+def _with(rtype: ResourceType, values: dict[str, str]) -> ResourceType:
+    """Return the type with other defaults of its properties."""
+    changed = object.__new__(type(rtype))  # a copy would be the type of that name itself
+    changed.__dict__.update(rtype.__dict__)
+    changed.properties = {
+        key: replace(prop, default=values[key]) if key in values else prop
+        for key, prop in rtype.properties.items()
+    }
+    return changed

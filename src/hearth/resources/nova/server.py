@@ -1,7 +1,7 @@
 """OS::Nova::Server: a server, that is, a virtual machine."""
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any
 
 from hearth.cloud.contract import Body
@@ -26,7 +26,7 @@ from hearth.resources.nova import interfaces, snapshots
 from hearth.resources.nova.server_properties import PROPERTIES
 from hearth.resources.nova.server_shown import SHOWN, networks_of
 from hearth.resources.nova.server_update import update_steps
-from hearth.resources.nova.user_data import as_metadata, encoded, wrapped
+from hearth.resources.nova.user_data import as_metadata, user_data
 from hearth.resources.scheduler_hints import scheduler_hints
 from hearth.schema import (
     LIST,
@@ -48,6 +48,7 @@ VERSION_DEVICE_TAGS = "2.42"
 VERSION_ALLOCATE = "2.37"
 VERSION_VOLUME_TYPE = "2.67"
 TRANSPORT = ConfigTransport(("ec2",))
+RESERVED = frozenset({"deployments"})
 UNDER_WAY = frozenset(
     [
         "BUILD",
@@ -202,6 +203,8 @@ class Server(CollectionResource):
 
     async def create(self, ctx: ResourceContext) -> Made:
         wanted = self.fields(ctx)
+        if data := await user_data(ctx):
+            wanted["user_data"] = data
         body: Body = {"server": {**wanted, "description": mark(ctx)}}
         if hints := await scheduler_hints(ctx, ctx.given("scheduler_hints")):
             body["os:scheduler_hints"] = hints
@@ -225,7 +228,6 @@ class Server(CollectionResource):
             "adminPass": given.get("admin_pass") or None,
             "OS-DCF:diskConfig": given.get("diskConfig"),
             "metadata": as_metadata(given.get("metadata")) or None,
-            "user_data": encoded(wrapped(ctx)),
             "networks": interfaces.networks_field(ctx),
             "personality": personality(given.get("personality")) or None,
         }
@@ -301,6 +303,9 @@ class Server(CollectionResource):
     def update_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         tags = (Step("tags", self.apply_tags),) if "tags" in ctx.changed else ()
         return (*update_steps(self, ctx), *tags, *metadata_steps(ctx))
+
+    def reserved_metadata(self, properties: Mapping[str, Any]) -> Set[str]:
+        return RESERVED if properties.get("user_data_format") == "SOFTWARE_CONFIG" else frozenset()
 
     def must_replace(self, change: Change) -> str | None:
         after, changed = change.after, change.changed

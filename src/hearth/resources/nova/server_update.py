@@ -8,7 +8,7 @@ from hearth.cloud.path import segment
 from hearth.resources.base import Failed, Later, Made, Progress, Ready, ResourceContext, Step
 from hearth.resources.collection import CollectionResource, forgiving
 from hearth.resources.nova import interfaces
-from hearth.resources.nova.user_data import as_metadata, encoded, wrapped
+from hearth.resources.nova.user_data import as_metadata, user_data
 
 VERSION = "2.26"
 VERSION_REBUILD_USER_DATA = "2.57"
@@ -109,7 +109,7 @@ class _Change:
             fields["adminPass"] = ctx.properties["admin_pass"]
         version = VERSION
         if ctx.given("user_data_update_policy") == "REBUILD":
-            fields["user_data"] = encoded(wrapped(ctx))
+            fields["user_data"] = await user_data(ctx)
             version = VERSION_REBUILD_USER_DATA
         await self._act(ctx, {"rebuild": fields}, version)
         return None

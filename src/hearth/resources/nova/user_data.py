@@ -10,7 +10,8 @@ from functools import cache
 from typing import Any
 
 from hearth.resources.base import ResourceContext
-from hearth.resources.heat.multipart import multipart, text_part
+from hearth.resources.heat.multipart import multipart, parts_of, text_part
+from hearth.resources.heat.software_config import config_or_text
 
 INIT_DATA = "x-cfninitdata"
 CLOUD_CONFIG = """#cloud-config
@@ -67,16 +68,20 @@ exit $code
 OURS = frozenset({"", CLOUD_CONFIG, BOOTHOOK, PART_HANDLER, RUNNER})
 
 
-def wrapped(ctx: ResourceContext) -> str | None:
-    """Return the user data to send, or None."""
-    text = ctx.given("user_data") or ""
+async def user_data(ctx: ResourceContext) -> str | None:
+    """Return the user data to send, encoded for the service; None for none.
+
+    Text that is the id of a software configuration stands for the text of that, but not in the
+    format HEAT_CFNTOOLS.
+    """
+    text = str(ctx.given("user_data") or "")
     match ctx.given("user_data_format"):
         case "RAW":
-            return str(text) or None
+            return _encoded(await config_or_text(ctx, text))
         case "SOFTWARE_CONFIG":
-            return _software_config(str(text), ctx)
+            return _encoded(_software_config(await config_or_text(ctx, text), ctx))
         case _:
-            return _cfntools(str(text), ctx)
+            return _encoded(_cfntools(text, ctx))
 
 
 def _cfntools(text: str, ctx: ResourceContext) -> str:
@@ -93,27 +98,31 @@ def _cfntools(text: str, ctx: ResourceContext) -> str:
     if url:
         parts.append((url, INIT_DATA, "cfn-metadata-server"))
         parts.append((_boto(url), INIT_DATA, "cfn-boto-cfg"))
-    return _multipart(parts)
+    return multipart(_parts(parts))
 
 
 def _software_config(text: str, ctx: ResourceContext) -> str:
     ignition = _ignition(text)
     if ignition is not None:
         return _with_files(ignition, _metadata(ctx))
-    parts = [
+    ours = [
         (CLOUD_CONFIG, "cloud-config", "cloud-config"),
         (BOOTHOOK, "cloud-boothook", "boothook.sh"),
         (PART_HANDLER, "part-handler", "part-handler.py"),
     ]
-    if text:
-        parts.append((text, "x-shellscript" if text.startswith("#!") else "plain", "userdata"))
-    parts.append((_metadata(ctx), INIT_DATA, "cfn-init-data"))
-    return _multipart(parts)
+    found = parts_of(text)
+    if found is not None:
+        given = [part.as_string() for part in found]
+    else:
+        kind = "x-shellscript" if text.startswith("#!") else "plain"
+        given = [text_part(text, kind, "userdata")] if text else []
+    metadata = text_part(_metadata(ctx), INIT_DATA, "cfn-init-data")
+    return multipart([*_parts(ours), *given, metadata])
 
 
-def _multipart(parts: list[tuple[str, str, str]]) -> str:
-    """Return the multipart of parts (text, subtype, file name)."""
-    return multipart([_known(*one) if one[0] in OURS else text_part(*one) for one in parts])
+def _parts(parts: list[tuple[str, str, str]]) -> list[str]:
+    """Return parts (text, subtype, file name) as they stand in a multipart."""
+    return [_known(*one) if one[0] in OURS else text_part(*one) for one in parts]
 
 
 _known = cache(text_part)  # our own parts: to write them anew took most of a server's time
@@ -124,7 +133,7 @@ def _metadata(ctx: ResourceContext) -> str:
 
 
 def _boto(url: str) -> str:
-    """Return the Boto settings that older tools use to find the service."""
+    """Settings that let the older tools find the service."""
     host = url.partition("//")[2].partition("/")[0]
     secure = 1 if url.startswith("https") else 0
     name, _, port = host.partition(":")
@@ -164,7 +173,7 @@ def _with_files(ignition: dict[str, Any], metadata: str) -> str:
 
 
 def as_metadata(metadata: Mapping[str, Any] | None) -> dict[str, str]:
-    """Return server metadata: texts unchanged, other values as JSON."""
+    """Server metadata: texts as they are, all else as JSON."""
     return {
         str(key): value if isinstance(value, str) else json.dumps(value)
         for key, value in (metadata or {}).items()
@@ -172,6 +181,5 @@ def as_metadata(metadata: Mapping[str, Any] | None) -> dict[str, str]:
     }
 
 
-def encoded(text: str | None) -> str | None:
-    """Return user data in the form of the service, encoded in base64."""
+def _encoded(text: str) -> str | None:
     return base64.b64encode(text.encode()).decode() if text else None
