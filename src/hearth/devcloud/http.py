@@ -46,6 +46,22 @@ class Reply:
     headers: dict[str, str] = field(default_factory=dict)
 
 
+class Machines(Protocol):
+    """What runs the servers of a cloud, and tells Nova when something is done."""
+
+    def boot(self, server: Thing) -> None:
+        """Start a new server; it is active when its first process runs."""
+
+    def change(self, server: Thing, task: str | None, target: str) -> None:
+        """Carry out a task; at its end the server is in the state `target`."""
+
+    def remove(self, server: Thing) -> None:
+        """End a server; it is gone when nothing is left of it."""
+
+    def console(self, server: Thing) -> str:
+        """Return the end of what the server has written to its console."""
+
+
 class Cloud(Protocol):
     """What the routes and the jobs of a service need of the cloud that they belong to."""
 
@@ -56,6 +72,7 @@ class Cloud(Protocol):
     downloads: dict[str, Future[bytes | None]]  # of images that are imported, by id
     outbox: list[Notice]  # for the socket to send
     url: str  # without a trailing slash
+    machines: Machines | None  # what runs the servers; None: they only seem to run
     wake: Callable[[float], None]  # have jobs looked for, at the latest after so many seconds
 
     def request(self, method: str, target: str, headers: Mapping[str, str], raw: bytes) -> Reply:

@@ -19,6 +19,7 @@ from hearth.devcloud.jobs import Runner
 from hearth.devcloud.knobs import Fate
 from hearth.devcloud.ledger import CallEntry
 from hearth.devcloud.post import Post
+from hearth.devcloud.sandbox.driver import Sandbox, after_restart
 from hearth.devcloud.settings import Settings
 
 BODY_MAX = 2**31
@@ -32,9 +33,15 @@ class Running:
     """A cloud that listens on a port; `await close()` stops it."""
 
     def __init__(
-        self, cloud: DevCloud, runner: web.ServerRunner, data: Path | None, post: Post
+        self,
+        cloud: DevCloud,
+        runner: web.ServerRunner,
+        data: Path | None,
+        post: Post,
+        sandbox: Sandbox | None = None,
     ) -> None:
         self.cloud = cloud
+        self._sandbox = sandbox
         self._post = post
         self._runner = runner
         self._data = data
@@ -55,6 +62,8 @@ class Running:
         """Stop listening, release waiting calls, save."""
         self.cloud.knobs.clear()
         await self._jobs.close()
+        if self._sandbox is not None:
+            await self._sandbox.close()
         if self._saver is not None:
             self._saver.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -87,6 +96,12 @@ async def serve(
     cloud = cloud or DevCloud(settings)
     if data is not None:
         snapshot.load(cloud, data)
+    sandbox = None
+    if cloud.settings.sandbox:
+        sandbox = Sandbox(cloud)
+        await sandbox.open()
+        after_restart(cloud)
+        cloud.machines = sandbox
     post = Post(cloud)
     server = web.Server(
         _Front(cloud, post).answer,
@@ -100,7 +115,7 @@ async def serve(
     await site.start()
     host, bound = runner.addresses[0][:2]
     cloud.move_to(f"http://{host}:{bound}")
-    return Running(cloud, runner, data, post)
+    return Running(cloud, runner, data, post, sandbox)
 
 
 def _request(message: Any, payload: Any, protocol: Any, writer: Any, task: Any) -> web.BaseRequest:
@@ -144,6 +159,8 @@ class _Front:
                 if request.transport is not None:
                     request.transport.abort()
                 return web.Response(status=500)
+            if cloud.machines is not None:  # what the call has begun goes on without the next
+                cloud.wake(0)
             status = reply.status
             return _response(reply, call.method)
         finally:

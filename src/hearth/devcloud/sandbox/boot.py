@@ -75,7 +75,7 @@ def say(text: str) -> None:
 
 def _place(plan: Plan) -> Path:
     """Write what programs expect of a machine that cloud-init has set up."""
-    instance = LIB / "instances" / plan["instance_id"]
+    instance = LIB / "instances" / str(plan["instance_id"])
     for folder in (instance / "scripts", LIB / "data", LIB / "seed", Path("/run/cloud-init")):
         folder.mkdir(parents=True, exist_ok=True)
     link = LIB / "instance"
@@ -133,7 +133,7 @@ def _handled(
 
 def _call(module: ModuleType, kind: str, name: str | None, text: str | None) -> None:
     version = int(getattr(module, "handler_version", 1))
-    arguments = [{}, kind, name, text, "once-per-instance", {}]
+    arguments: list[Any] = [{}, kind, name, text, "once-per-instance", {}]
     try:
         module.handle_part(*arguments[: _HANDLERS_MAX.get(version, 4)])
     except Exception:

@@ -132,12 +132,12 @@ def serve(keeper: Keeper, control: socket.socket) -> None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     wire.send(control, {"ready": True})
     while True:
-        ready, _, _ = select.select([control, woken], [], [])
+        ready, _, _ = select.select([control.fileno(), woken], [], [])
         if woken in ready:
             os.read(woken, 4096)
             for server_id in keeper.buried():
                 wire.send(control, {"ended": server_id})
-        if control in ready:
+        if control.fileno() in ready:
             request, files = wire.receive(control)
             if request is None:
                 return
@@ -164,9 +164,7 @@ def _prepare(folders: dict[str, int]) -> tuple[Path, dict[str, Path]]:
     for number, (name, opened) in enumerate(folders.items()):
         target = place / f"shown-{number}"
         target.mkdir()
-        kernel.mount(
-            f"/proc/self/fd/{opened}", str(target), flags=kernel.MS_BIND | kernel.MS_REC
-        )
+        kernel.mount(f"/proc/self/fd/{opened}", str(target), flags=kernel.MS_BIND | kernel.MS_REC)
         os.close(opened)
         shown[name] = target
     return place, shown
@@ -176,6 +174,7 @@ def main() -> int:
     """Enter the namespaces, fork the first process of them, and wait for its end."""
     control = socket.socket(fileno=int(sys.argv[1]))
     kernel.die_with_parent(signal.SIGKILL)
+    os.umask(0o022)
     folders = _hidden_folders()
     try:
         ids, opened = identity.enter(list(folders))

@@ -75,9 +75,7 @@ def _heard(door: socket.socket, wanted: bytes) -> bytes:
     return message[1:]
 
 
-def _run(
-    tree: root.Tree, hostname: str, door: socket.socket, console: int, plan: int
-) -> None:
+def _run(tree: root.Tree, hostname: str, door: socket.socket, console: int, plan: int) -> None:
     """Enter the namespaces, start the first process in them, and end; never return."""
     try:
         _only_these_files(door.fileno(), console, plan)
@@ -104,9 +102,7 @@ def _run(
         os._exit(0)
 
 
-def _first(
-    tree: root.Tree, hostname: str, door: socket.socket, console: int, plan: int
-) -> None:
+def _first(tree: root.Tree, hostname: str, door: socket.socket, console: int, plan: int) -> None:
     """Be the first process of the server; never return."""
     try:
         os.setsid()
