@@ -106,6 +106,8 @@ async def _run(port: int, data: Path | None, settings: Settings) -> int:
     except KeeperFailed as problem:
         print(f"hearth.devcloud: servers cannot run in namespaces: {problem}", file=sys.stderr)
         return 1
+    for note in running.sandbox.notes if running.sandbox is not None else ():
+        print(f"hearth.devcloud: {note}", file=sys.stderr)
     gc.freeze()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()

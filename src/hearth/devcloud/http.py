@@ -58,6 +58,9 @@ class Machines(Protocol):
     def remove(self, server: Thing) -> None:
         """End a server; it is gone when nothing is left of it."""
 
+    def look(self) -> None:
+        """The cloud may have changed: bring the networks up to it in a moment."""
+
     def console(self, server: Thing) -> str:
         """Return the end of what the server has written to its console."""
 

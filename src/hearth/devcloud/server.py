@@ -41,7 +41,7 @@ class Running:
         sandbox: Sandbox | None = None,
     ) -> None:
         self.cloud = cloud
-        self._sandbox = sandbox
+        self.sandbox = sandbox
         self._post = post
         self._runner = runner
         self._data = data
@@ -62,8 +62,8 @@ class Running:
         """Stop listening, release waiting calls, save."""
         self.cloud.knobs.clear()
         await self._jobs.close()
-        if self._sandbox is not None:
-            await self._sandbox.close()
+        if self.sandbox is not None:
+            await self.sandbox.close()
         if self._saver is not None:
             self._saver.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -161,6 +161,7 @@ class _Front:
                 return web.Response(status=500)
             if cloud.machines is not None:  # what the call has begun goes on without the next
                 cloud.wake(0)
+                cloud.machines.look()
             status = reply.status
             return _response(reply, call.method)
         finally:

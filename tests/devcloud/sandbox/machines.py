@@ -110,3 +110,9 @@ class Machines(Served):
         self.call("DELETE", f"/compute/v2.1/servers/{server}")
         path = f"/compute/v2.1/servers/{server}"
         until(lambda: self.call("GET", path).status_code == 404)
+
+    @property
+    def notes(self) -> list[str]:
+        """What the machine lacks for networks."""
+        assert self.running.sandbox is not None
+        return self.running.sandbox.notes

@@ -196,7 +196,7 @@ def test_a_server_that_cannot_start_says_why(machines: Machines):
     def broken(server: object) -> dict[str, object]:
         return {"hostname": "h" * 100}
 
-    running = machines.running._sandbox
+    running = machines.running.sandbox
     assert running is not None
     before, running._plan = running._plan, broken  # type: ignore[method-assign,assignment]
     try:

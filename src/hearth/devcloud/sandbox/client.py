@@ -32,6 +32,7 @@ class Client:
         self._loop = asyncio.get_running_loop()
         self._waiting: dict[int, asyncio.Future[tuple[Message, list[int]]]] = {}
         self._started: asyncio.Future[None] = self._loop.create_future()
+        self.notes: list[str] = []
         self._number = 0
         self._loop.add_reader(sock, self._read)
 
@@ -61,6 +62,7 @@ class Client:
             if "error" in message:
                 self._started.set_exception(KeeperFailed(message["error"]))
             else:
+                self.notes = message["notes"]
                 self._started.set_result(None)
         elif "ended" in message:
             self._ended(message["ended"])

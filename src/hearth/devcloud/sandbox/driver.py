@@ -15,11 +15,14 @@ from hearth.devcloud.guest import server as facts
 from hearth.devcloud.http import Cloud
 from hearth.devcloud.nova import life
 from hearth.devcloud.sandbox.client import Client, KeeperFailed, start_keeper
+from hearth.devcloud.sandbox.doors import Doors, addresses
+from hearth.devcloud.sandbox.networks import document
 from hearth.devcloud.sandbox.plan import boot_plan
 from hearth.devcloud.store import Thing
 
 STOP_S = 5.0  # from the polite request to the end by force
 CONSOLE_MAX = 102400  # bytes of the console that Nova shows
+_LOOK_S = 0.02  # from a change of the cloud to that of the networks
 _AGAIN = {"rebooting", "rebooting_hard"}
 _ANEW = {"rebuilding"}
 _MB_PER_GB = 1024
@@ -35,15 +38,28 @@ class Sandbox:
         self._running: dict[str, asyncio.Event] = {}  # set at the end of the machine
         self._locks: dict[str, asyncio.Lock] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._doors: dict[str, Doors] = {}
+        self._weaving = asyncio.Lock()
+        self._woven: dict[str, object] = {}
+        self._timer: asyncio.TimerHandle | None = None
 
     async def open(self) -> None:
         """Start the keeper. Raises `KeeperFailed`."""
         self._client = await start_keeper(self._ended)
 
+    @property
+    def notes(self) -> list[str]:
+        """What the networks lack on this machine, in words for people."""
+        return self._client.notes if self._client is not None else []
+
     async def close(self) -> None:
         """End every server."""
+        if self._timer is not None:
+            self._timer.cancel()
         for task in list(self._tasks):
             task.cancel()
+        for server_id in list(self._doors):
+            self._shut(server_id)
         if self._client is not None:
             await self._client.close()
         for console in self._consoles.values():
@@ -90,7 +106,10 @@ class Sandbox:
                     life.set_state(self._cloud, server, target)
                 done()
 
-        task = asyncio.get_running_loop().create_task(run())
+        self._begin(run())
+
+    def _begin(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -123,16 +142,22 @@ class Sandbox:
             os.write(plan, json.dumps(wanted).encode())
             os.lseek(plan, 0, os.SEEK_SET)
             self._running[server.id] = asyncio.Event()
-            await self._ask(
+            targets = addresses(self._cloud)
+            sockets = await self._ask(
                 "start",
                 files=(console, plan),
                 id=server.id,
                 fresh=fresh,
                 hostname=wanted["hostname"],
                 disk_mb=max(1, server.hidden["flavor"]["disk"]) * _MB_PER_GB,
+                listen=targets,
             )
+            doors = self._doors[server.id] = Doors()
+            await doors.open(self._cloud, server, targets, sockets)
+            await self._weave(force=True)
+            await self._ask("go", id=server.id)
         except KeeperFailed:
-            del self._running[server.id]
+            self._running.pop(server.id, None)
             raise
         finally:
             os.close(plan)
@@ -168,18 +193,51 @@ class Sandbox:
 
     async def _drop(self, server: Thing) -> None:
         await self._ask("remove", id=server.id)
+        self._shut(server.id)
         self._running.pop(server.id, None)
         self._locks.pop(server.id, None)
         console = self._consoles.pop(server.id, None)
         if console is not None:
             os.close(console)
 
-    async def _ask(self, do: str, files: tuple[int, ...] = (), **more: object) -> None:
+    def look(self) -> None:
+        """The cloud may have changed: bring the networks up to it in a moment."""
+        if self._timer is None and self._running:
+            self._timer = asyncio.get_running_loop().call_later(_LOOK_S, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        self._begin(self._weave())
+
+    async def _weave(self, *, force: bool = False) -> None:
+        """Have the keeper make the networks as they are in the store now."""
+        async with self._weaving:
+            table = self._cloud.store.table(facts.SERVERS)
+            servers = [table[one] for one in self._running if one in table]
+            wanted = document(self._cloud.store, servers)
+            if wanted == self._woven and not force:
+                return
+            file = os.memfd_create("fabric")
+            try:
+                os.write(file, json.dumps(wanted).encode())
+                os.lseek(file, 0, os.SEEK_SET)
+                await self._ask("fabric", files=(file,))
+                self._woven = wanted
+            finally:
+                os.close(file)
+
+    async def _ask(self, do: str, files: tuple[int, ...] = (), **more: object) -> list[int]:
         assert self._client is not None
-        await self._client.ask(do, files, **more)
+        return (await self._client.ask(do, files, **more))[1]
+
+    def _shut(self, server_id: str) -> None:
+        doors = self._doors.pop(server_id, None)
+        if doors is not None:
+            doors.close()
 
     def _ended(self, server_id: str) -> None:
         """The first process of a server has ended; nobody may have asked for it."""
+        self._shut(server_id)
         event = self._running.pop(server_id, None)
         if event is not None:
             event.set()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import json
 import os
 import select
 import signal
@@ -17,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hearth.devcloud.sandbox import identity, image, kernel, machine, root, wire
+from hearth.devcloud.sandbox import fabric, identity, image, kernel, machine, root, wire
 from hearth.devcloud.sandbox.wire import Message
 
 _PLACES = ("/mnt", "/tmp")  # noqa: S108 - covered by a file system of our own
@@ -41,6 +42,7 @@ class Keeper:
         self._place = place
         self._binds = binds
         self._servers: dict[str, _Server] = {}
+        self._fabric = fabric.Fabric()
         self._skeleton = place / "skeleton"
         for folder in (self._skeleton, place / "servers"):
             folder.mkdir()
@@ -49,21 +51,32 @@ class Keeper:
             "start": self.start,
             "stop": self.stop,
             "remove": self.remove,
+            "go": self.go,
+            "fabric": self.apply,
+            "socket": self.socket,
         }
 
     def answer(self, request: Message, files: list[int]) -> Answer:
         """Carry out a request; the answer has `error` if it could not be done."""
         try:
             message, opened = self._requests[request["do"]](request, files)
-        except (OSError, machine.CannotStart) as problem:
+        except (OSError, KeyError, machine.CannotStart) as problem:
             message, opened = {"error": str(problem)}, []
         finally:
             for one in files:
                 os.close(one)
         return {**message, "number": request["number"]}, opened
 
+    @property
+    def notes(self) -> list[str]:
+        """What is missing on this machine."""
+        return self._fabric.notes
+
     def start(self, request: Message, files: list[int]) -> Answer:
-        """Start a server; `fresh` gives it a new disk. Files: its console and its plan."""
+        """Start a server, which waits for `go`; `fresh` gives it a new disk.
+
+        Files: its console and its plan. The answer has the sockets that listen inside it.
+        """
         server_id = request["id"]
         if request["fresh"]:
             self._drop(server_id)
@@ -77,8 +90,31 @@ class Keeper:
         )
         console, plan = files
         server.machine = machine.start(tree, request["hostname"], console, plan, self._ids)
-        server.machine.go()
-        return {"pid": server.machine.pid}, []
+        addresses = [(host, port) for host, port in request["listen"]]
+        try:
+            self._fabric.join(server_id, server.machine.netns)
+            sockets = self._fabric.listen(server_id, addresses)
+        except OSError:
+            server.machine.end()
+            raise
+        return {"pid": server.machine.pid}, sockets
+
+    def go(self, request: Message, files: list[int]) -> Answer:
+        """Let a server boot."""
+        server = self._servers[request["id"]]
+        if server.machine is not None:
+            server.machine.go()
+        return {}, []
+
+    def apply(self, request: Message, files: list[int]) -> Answer:
+        """Make the networks as the document says that is in the file."""
+        with os.fdopen(os.dup(files[0])) as file:
+            self._fabric.apply(json.load(file))
+        return {}, []
+
+    def socket(self, request: Message, files: list[int]) -> Answer:
+        """Return a socket that connects from inside a place of the fabric."""
+        return {}, [self._fabric.socket(request["id"])]
 
     def _new(self, server_id: str, disk_mb: int) -> _Server:
         disk = self._place / "servers" / server_id
@@ -108,9 +144,13 @@ class Keeper:
             server.machine.end()
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(server.machine.pid, 0)
-            os.close(server.machine.netns)
+            self._forget(server_id, server.machine)
         kernel.unmount(str(server.disk))
         server.disk.rmdir()
+
+    def _forget(self, server_id: str, ended: machine.Machine) -> None:
+        self._fabric.leave(server_id)
+        os.close(ended.netns)
 
     def buried(self) -> list[str]:
         """Return the ids of the servers whose first process has ended."""
@@ -119,7 +159,7 @@ class Keeper:
             while pid := os.waitpid(-1, os.WNOHANG)[0]:
                 for server_id, server in self._servers.items():
                     if server.machine is not None and server.machine.pid == pid:
-                        os.close(server.machine.netns)
+                        self._forget(server_id, server.machine)
                         server.machine = None
                         ended.append(server_id)
         return ended
@@ -130,7 +170,7 @@ def serve(keeper: Keeper, control: socket.socket) -> None:
     woken, wakes = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    wire.send(control, {"ready": True})
+    wire.send(control, {"ready": True, "notes": keeper.notes})
     while True:
         ready, _, _ = select.select([control.fileno(), woken], [], [])
         if woken in ready:
@@ -195,7 +235,8 @@ def main() -> int:
         wire.send(control, {"error": f"no place for servers: {problem}"})
         return 1
     gc.freeze()
-    serve(keeper, control)
+    with contextlib.suppress(BrokenPipeError):  # the other side left without its answer
+        serve(keeper, control)
     return 0
 
 
