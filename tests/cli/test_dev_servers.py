@@ -34,6 +34,13 @@ def booted(dev: Dev) -> str:
         return str(server.id)
 
 
+def cloud_of(dev: Dev) -> int:
+    """The process of the embedded cloud."""
+    pid = dev.process.pid
+    (child,) = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return int(child)
+
+
 def test_a_server_runs_its_script_and_the_command_shows_its_console(tmp_path: Path):
     with hearth_dev(tmp_path, "--servers", "sandbox") as dev:
         server = booted(dev)
@@ -41,20 +48,21 @@ def test_a_server_runs_its_script_and_the_command_shows_its_console(tmp_path: Pa
 
 
 def test_no_process_is_left_after_a_stop(tmp_path: Path):
-    before = keepers()
     with hearth_dev(tmp_path, "--servers", "sandbox") as dev:
         booted(dev)
-        assert len(keepers() - before) >= 3
-    assert keepers() <= before
+        cloud = cloud_of(dev)
+        assert len(keepers(cloud)) >= 3
+    assert keepers(cloud) == set()
 
 
 def test_no_process_and_no_mount_is_left_after_a_kill(tmp_path: Path):
-    before, mounts = keepers(), Path("/proc/self/mounts").read_text()
+    mounts = Path("/proc/self/mounts").read_text()
     with hearth_dev(tmp_path, "--servers", "sandbox") as dev:
         booted(dev)
-        assert len(keepers() - before) >= 3
+        cloud = cloud_of(dev)
+        assert len(keepers(cloud)) >= 3
         dev.process.send_signal(signal.SIGKILL)
-        until(lambda: keepers() <= before)
+        until(lambda: keepers(cloud) == set())
     assert Path("/proc/self/mounts").read_text() == mounts
     assert {path.name for path in tmp_path.iterdir() if path.is_dir()} <= {"environment.d"}
 

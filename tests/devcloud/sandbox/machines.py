@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import subprocess
 import sys
 import time
@@ -46,15 +47,16 @@ def until(what: Callable[[], Any], limit_s: float = WAIT_S) -> Any:
         time.sleep(0.02)
 
 
-def keepers() -> set[int]:
-    """The processes of all keepers and servers of this machine."""
+def keepers(cloud: int | None = None) -> set[int]:
+    """The processes of the keeper and the servers of a cloud, by the process that it is."""
+    mark = f"--of={cloud or os.getpid()}".encode()
     found = set()
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             words = path.read_bytes().split(b"\0")
         except OSError:
             continue
-        if KEEPER.encode() in words:
+        if KEEPER.encode() in words and mark in words:
             found.add(int(path.parent.name))
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import subprocess
 import sys
@@ -116,6 +117,7 @@ async def start_keeper(ended: Callable[[str], None], *arguments: str) -> Client:
 def _spawn(*arguments: str) -> tuple[subprocess.Popen[bytes], socket.socket]:
     here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     command = [sys.executable, "-m", "hearth.devcloud.sandbox.keeper", str(there.fileno())]
+    command.append(f"--of={os.getpid()}")  # for people who look at a list of processes
     with there:
         process = subprocess.Popen(
             [*command, *arguments], pass_fds=[there.fileno()], stdin=subprocess.DEVNULL

@@ -1,4 +1,4 @@
-"""The keeper of all servers: `python -m hearth.devcloud.sandbox.keeper SOCKET FOLDER`.
+"""The keeper of all servers: `python -m hearth.devcloud.sandbox.keeper SOCKET`.
 
 It serves one request after the other and tells when a server has ended. With its end, or that of
 the process that started it, the kernel ends every server.
