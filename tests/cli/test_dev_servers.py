@@ -1,6 +1,7 @@
 """`hearth dev --servers sandbox` as a process: its servers, and what is left when it ends."""
 
 import base64
+import contextlib
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from tests.devcloud.sandbox.machines import keepers, need_namespaces, until
 
 pytestmark = pytest.mark.slow
 
-SCRIPT = "#!/bin/sh\necho hello from $(hostname), mode $(stat -c %a /etc)\nexec sleep 600\n"
+SCRIPT = "#!/bin/sh\necho hello from $(hostname), mode $(stat -c %a /etc)\nexec sleep 4712.5\n"
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +33,16 @@ def booted(dev: Dev) -> str:
         server = cloud.compute.wait_for_server(server, interval=0.05, wait=20)
         until(lambda: "hello" in cloud.compute.get_server_console_output(server)["output"])
         return str(server.id)
+
+
+def sleeping() -> list[str]:
+    """Processes of the script."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if "4712.5" in path.read_text():
+                found.append(path.parent.name)
+    return found
 
 
 def cloud_of(dev: Dev) -> int:
@@ -61,10 +72,12 @@ def test_no_process_and_no_mount_is_left_after_a_kill(tmp_path: Path):
         booted(dev)
         cloud = cloud_of(dev)
         assert len(keepers(cloud)) >= 3
+        assert len(sleeping()) == 1
         dev.process.send_signal(signal.SIGKILL)
         until(lambda: keepers(cloud) == set())
     assert Path("/proc/self/mounts").read_text() == mounts
-    assert {path.name for path in tmp_path.iterdir() if path.is_dir()} <= {"environment.d"}
+    assert sleeping() == []
+    assert list((tmp_path / "volumes").iterdir()) == []
 
 
 def test_servers_that_ran_are_off_after_a_restart_and_boot_again(tmp_path: Path):

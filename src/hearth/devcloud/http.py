@@ -61,6 +61,9 @@ class Machines(Protocol):
     def look(self) -> None:
         """The cloud may have changed: bring the networks up to it in a moment."""
 
+    def forwards(self) -> list[dict[str, object]]:
+        """Return the local ports that lead to each floating address."""
+
     def console(self, server: Thing) -> str:
         """Return the end of what the server has written to its console."""
 

@@ -12,14 +12,14 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from hearth.devcloud import admin, snapshot
+from hearth.devcloud import admin, seed, snapshot
 from hearth.devcloud.cloud import SERVICES, DevCloud
 from hearth.devcloud.http import Call, Refusal, Reply
 from hearth.devcloud.jobs import Runner
 from hearth.devcloud.knobs import Fate
 from hearth.devcloud.ledger import CallEntry
 from hearth.devcloud.post import Post
-from hearth.devcloud.sandbox.driver import Sandbox, after_restart
+from hearth.devcloud.sandbox.driver import Sandbox
 from hearth.devcloud.settings import Settings
 
 BODY_MAX = 2**31
@@ -98,9 +98,9 @@ async def serve(
         snapshot.load(cloud, data)
     sandbox = None
     if cloud.settings.sandbox:
-        sandbox = Sandbox(cloud)
+        sandbox = Sandbox(cloud, data.with_name("volumes") if data is not None else None)
         await sandbox.open()
-        after_restart(cloud)
+        seed.plant_host_image(cloud)
         cloud.machines = sandbox
     post = Post(cloud)
     server = web.Server(
@@ -139,6 +139,8 @@ class _Front:
         if target.startswith("/devcloud"):
             done = admin.handle(cloud, request.method, target, raw)
             await self.post.deliver()
+            if cloud.machines is not None:
+                cloud.machines.look()
             return _response(done, request.method)
         call = cloud.call(request.method, target, request.headers, raw)
         if call is None:

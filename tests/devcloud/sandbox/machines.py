@@ -64,9 +64,9 @@ def keepers(cloud: int | None = None) -> set[int]:
 class Machines(Served):
     """A cloud whose servers run."""
 
-    def __init__(self, **more: Any) -> None:
+    def __init__(self, *, data: Path | None = None, **more: Any) -> None:
         need_namespaces()
-        super().__init__(Settings(sandbox=True, **more))
+        super().__init__(Settings(sandbox=True, **more), data=data)
 
     def boot(self, script: str | bytes | None = None, **more: Any) -> str:
         """Order a server with a user-data script; return its id."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from typing import Any
 
@@ -238,3 +239,26 @@ def test_floating_addresses_and_the_translation_of_routers(machines: Machines):
     assert answers(machines, asking)["floating"] == f"I am far, you are {gateway}"
     for server in (serving, asking):
         machines.delete(server)
+
+
+def test_a_floating_address_has_local_ports_on_the_host(machines: Machines):
+    group = open_group(machines)
+    nets = machines.call("GET", "/network/v2.0/networks").json()["networks"]
+    public = next(one["id"] for one in nets if one["router:external"])
+    private = next(one["id"] for one in nets if one["name"] == "private")
+    one = port(machines, private, group)
+    serving = on(machines, SERVER.format(port=8080), one, name="web")
+    machines.said(serving)
+    floating = neutron(machines, "floatingip", floating_network_id=public, port_id=one["id"])
+
+    def local() -> int | None:
+        for way in machines.call("GET", "/devcloud/forwards").json()["forwards"]:
+            if way["floating_ip_address"] == floating["floating_ip_address"]:
+                return int(way["ports"]["8080"])
+        return None
+
+    with socket.create_connection(("127.0.0.1", until(local)), timeout=5) as asked:
+        assert asked.makefile().readline().startswith("I am web")
+    machines.call("DELETE", f"/network/v2.0/floatingips/{floating['id']}")
+    until(lambda: local() is None)
+    machines.delete(serving)

@@ -21,6 +21,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+DRIVE = Path("/mnt/config")
 LIB = Path("/var/lib/cloud")
 ENVIRONMENT = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
@@ -87,6 +88,9 @@ def _place(plan: Plan) -> Path:
     for path, text in plan["etc"].items():
         if not Path(path).exists():
             Path(path).write_text(text)
+    for name, data in plan["drive"].items():
+        (DRIVE / name).parent.mkdir(parents=True, exist_ok=True)
+        (DRIVE / name).write_bytes(base64.b64decode(data))
     return instance
 
 

@@ -10,14 +10,18 @@ import contextlib
 import json
 import os
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 
+from hearth.devcloud.guest import drive
 from hearth.devcloud.guest import server as facts
 from hearth.devcloud.http import Cloud
 from hearth.devcloud.nova import life
 from hearth.devcloud.sandbox.client import Client, KeeperFailed, start_keeper
 from hearth.devcloud.sandbox.doors import Doors, addresses
+from hearth.devcloud.sandbox.forwards import Forwards, ways
 from hearth.devcloud.sandbox.networks import document
 from hearth.devcloud.sandbox.plan import boot_plan
+from hearth.devcloud.seed import HOST_IMAGE
 from hearth.devcloud.store import Thing
 
 STOP_S = 5.0  # from the polite request to the end by force
@@ -31,8 +35,10 @@ _MB_PER_GB = 1024
 class Sandbox:
     """The machines of a cloud's servers; `await close()` ends them all."""
 
-    def __init__(self, cloud: Cloud) -> None:
+    def __init__(self, cloud: Cloud, volumes: Path | None = None) -> None:
         self._cloud = cloud
+        self._volumes = volumes
+        self._forwards = Forwards(self._inside)
         self._client: Client | None = None
         self._consoles: dict[str, int] = {}
         self._running: dict[str, asyncio.Event] = {}  # set at the end of the machine
@@ -45,7 +51,9 @@ class Sandbox:
 
     async def open(self) -> None:
         """Start the keeper. Raises `KeeperFailed`."""
-        self._client = await start_keeper(self._ended)
+        more = [f"--volumes={self._volumes}"] if self._volumes is not None else []
+        self._client = await start_keeper(self._ended, *more)
+        after_restart(self._cloud)
 
     @property
     def notes(self) -> list[str]:
@@ -58,6 +66,7 @@ class Sandbox:
             self._timer.cancel()
         for task in list(self._tasks):
             task.cancel()
+        self._forwards.close()
         for server_id in list(self._doors):
             self._shut(server_id)
         if self._client is not None:
@@ -76,7 +85,11 @@ class Sandbox:
 
     def remove(self, server: Thing) -> None:
         """End a server; it is gone when nothing is left of it."""
-        self._then(server, lambda: self._drop(server), lambda: life.gone(self._cloud, server))
+        self._then(server, lambda: self._drop(server.id), lambda: life.gone(self._cloud, server))
+
+    def forwards(self) -> list[dict[str, object]]:
+        """Return the local ports that lead to each floating address."""
+        return self._forwards.view()
 
     def console(self, server: Thing) -> str:
         """Return the end of what the server has written to its console."""
@@ -171,6 +184,8 @@ class Sandbox:
             hostname=name,
             user_data=facts.user_data(server) or b"",
             keys=[key["public_key"]] if key is not None else [],
+            drive=drive.files(store, server) if server.hidden["config_drive"] else {},
+            notes=self._notes(server),
             etc={
                 "/etc/hostname": f"{name}\n",
                 "/etc/hosts": f"127.0.0.1 localhost\n127.0.1.1 {name}.{facts.DOMAIN} {name}\n",
@@ -178,6 +193,13 @@ class Sandbox:
                 "/etc/resolv.conf": "",
             },
         )
+
+    def _notes(self, server: Thing) -> list[str]:
+        image = self._cloud.store.get("image.images", server.hidden["image_id"])
+        name = image.body["name"] if image is not None else "of a volume"
+        if name == HOST_IMAGE:
+            return []
+        return [f"the image {name} is not used: the server runs on the tree of this machine"]
 
     async def _stop(self, server: Thing, *, gently: bool) -> None:
         ended = self._running.get(server.id)
@@ -191,18 +213,18 @@ class Sandbox:
         await self._ask("stop", id=server.id, gently=False)
         await ended.wait()
 
-    async def _drop(self, server: Thing) -> None:
-        await self._ask("remove", id=server.id)
-        self._shut(server.id)
-        self._running.pop(server.id, None)
-        self._locks.pop(server.id, None)
-        console = self._consoles.pop(server.id, None)
+    async def _drop(self, server_id: str) -> None:
+        await self._ask("remove", id=server_id)
+        self._shut(server_id)
+        self._running.pop(server_id, None)
+        self._locks.pop(server_id, None)
+        console = self._consoles.pop(server_id, None)
         if console is not None:
             os.close(console)
 
     def look(self) -> None:
         """The cloud may have changed: bring the networks up to it in a moment."""
-        if self._timer is None and self._running:
+        if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_LOOK_S, self._look)
 
     def _look(self) -> None:
@@ -213,6 +235,8 @@ class Sandbox:
         """Have the keeper make the networks as they are in the store now."""
         async with self._weaving:
             table = self._cloud.store.table(facts.SERVERS)
+            for lost in [one for one in self._running if one not in table]:
+                await self._drop(lost)
             servers = [table[one] for one in self._running if one in table]
             wanted = document(self._cloud.store, servers)
             if wanted == self._woven and not force:
@@ -225,6 +249,14 @@ class Sandbox:
                 self._woven = wanted
             finally:
                 os.close(file)
+            await self._forwards.settle(ways(self._cloud.store))
+
+    async def _inside(self, place: str) -> int:
+        """Return a socket that connects from inside a place of the fabric."""
+        try:
+            return (await self._ask("socket", id=place))[0]
+        except KeeperFailed as problem:
+            raise ConnectionError(str(problem)) from None
 
     async def _ask(self, do: str, files: tuple[int, ...] = (), **more: object) -> list[int]:
         assert self._client is not None

@@ -1,4 +1,4 @@
-"""The keeper of all servers: `python -m hearth.devcloud.sandbox.keeper SOCKET`.
+"""The keeper of all servers: `python -m hearth.devcloud.sandbox.keeper SOCKET [--volumes=FOLDER]`.
 
 It serves one request after the other and tells when a server has ended. With its end, or that of
 the process that started it, the kernel ends every server.
@@ -19,10 +19,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hearth.devcloud.sandbox import fabric, identity, image, kernel, machine, root, wire
+from hearth.devcloud.sandbox.volumes import Volumes
 from hearth.devcloud.sandbox.wire import Message
 
 _PLACES = ("/mnt", "/tmp")  # noqa: S108 - covered by a file system of our own
-_COMMAND_LINE = 3
+_VOLUMES = "volumes"  # the name of their folder among those that were opened
 
 Answer = tuple[Message, list[int]]
 
@@ -37,12 +38,14 @@ class _Server:
 class Keeper:
     """The servers, by id, and what can be asked about them."""
 
-    def __init__(self, ids: int, place: Path, binds: dict[str, Path]) -> None:
+    def __init__(self, ids: int, place: Path, binds: dict[str, Path], volumes: Path | None) -> None:
         self._ids = ids
         self._place = place
         self._binds = binds
         self._servers: dict[str, _Server] = {}
         self._fabric = fabric.Fabric()
+        (place / "volumes").mkdir()
+        self._volumes = Volumes(volumes or place / "volumes")
         self._skeleton = place / "skeleton"
         for folder in (self._skeleton, place / "servers"):
             folder.mkdir()
@@ -107,9 +110,15 @@ class Keeper:
         return {}, []
 
     def apply(self, request: Message, files: list[int]) -> Answer:
-        """Make the networks as the document says that is in the file."""
+        """Make networks and volumes as the document says that is in the file."""
         with os.fdopen(os.dup(files[0])) as file:
-            self._fabric.apply(json.load(file))
+            document = json.load(file)
+        self._fabric.apply(document)
+        self._volumes.keep(document["volumes"])
+        for server_id, wanted in document["places"].items():
+            server = self._servers.get(server_id)
+            if server is not None and server.machine is not None:
+                self._volumes.settle(server_id, server.machine.pid, wanted["volumes"])
         return {}, []
 
     def socket(self, request: Message, files: list[int]) -> Answer:
@@ -150,6 +159,7 @@ class Keeper:
 
     def _forget(self, server_id: str, ended: machine.Machine) -> None:
         self._fabric.leave(server_id)
+        self._volumes.forget(server_id)
         os.close(ended.netns)
 
     def buried(self) -> list[str]:
@@ -194,6 +204,16 @@ def _hidden_folders() -> dict[str, str]:
     return {} if seen else {prefix: prefix}
 
 
+def _volumes(options: list[str]) -> dict[str, str]:
+    """Return the folder of volumes, which belongs to root inside; none was given: no folder."""
+    given = [option.removeprefix("--volumes=") for option in options if "--volumes=" in option]
+    for folder in given:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        if os.geteuid() == 0:
+            os.chown(folder, identity.FIRST_ID, identity.FIRST_ID)
+    return {_VOLUMES: given[-1]} if given else {}
+
+
 def _prepare(folders: dict[str, int]) -> tuple[Path, dict[str, Path]]:
     """Mount what the keeper works with; return its place and the folders to be shown."""
     kernel.mount("", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
@@ -215,9 +235,9 @@ def main() -> int:
     control = socket.socket(fileno=int(sys.argv[1]))
     kernel.die_with_parent(signal.SIGKILL)
     os.umask(0o022)
-    folders = _hidden_folders()
+    folders = _hidden_folders() | _volumes(sys.argv[2:])
     try:
-        ids, opened = identity.enter(list(folders))
+        ids, opened = identity.enter(list(folders.values()))
     except OSError as problem:
         wire.send(control, {"error": f"no namespaces: {problem}"})
         return 1
@@ -230,7 +250,8 @@ def main() -> int:
     kernel.die_with_parent(signal.SIGKILL)
     try:
         place, shown = _prepare(dict(zip(folders, opened, strict=True)))
-        keeper = Keeper(ids, place, shown)
+        volumes = shown.pop(_VOLUMES, None)
+        keeper = Keeper(ids, place, shown, volumes)
     except OSError as problem:
         wire.send(control, {"error": f"no place for servers: {problem}"})
         return 1

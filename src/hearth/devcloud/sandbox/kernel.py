@@ -27,6 +27,12 @@ _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
 _SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "ppc64le": 203, "s390x": 217}
 
+_SYS_OPEN_TREE = 428  # the same number on every processor
+_SYS_MOVE_MOUNT = 429
+_AT_FDCWD = -100
+_OPEN_TREE_CLONE = 1
+_MOVE_MOUNT_F_EMPTY_PATH = 4
+
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -61,6 +67,21 @@ def mount(source: str, target: str, kind: str = "", flags: int = 0, options: str
 def unmount(target: str) -> None:
     """Take a file system away, at the latest when nothing uses it any more."""
     _check(_libc.umount2(target.encode(), MNT_DETACH), f"umount of {target}")
+
+
+def open_tree(path: str) -> int:
+    """Return a copy of the mount of a folder that is nowhere mounted yet."""
+    flags = _OPEN_TREE_CLONE | os.O_CLOEXEC
+    tree: int = _libc.syscall(_SYS_OPEN_TREE, _AT_FDCWD, path.encode(), flags)
+    _check(tree, f"open_tree of {path}")
+    return tree
+
+
+def move_mount(tree: int, target: str) -> None:
+    """Mount what `open_tree` returned."""
+    flags = _MOVE_MOUNT_F_EMPTY_PATH
+    result = _libc.syscall(_SYS_MOVE_MOUNT, tree, b"", _AT_FDCWD, target.encode(), flags)
+    _check(result, f"move_mount to {target}")
 
 
 def pivot_root(root: str, old: str) -> None:

@@ -1,4 +1,4 @@
-"""What the fabric is to be: networks, routers and servers of the store as one document."""
+"""What is to be there: networks, routers, servers and volumes of the store as one document."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ def document(store: Store, servers: Iterable[Thing]) -> Document:
     for server in servers:
         places[server.id] = _server(store, server)
     used = {port["network"] for place in places.values() for port in place["ports"].values()}
-    return {"networks": sorted(used), "places": places}
+    volumes = sorted(store.table("volume.volumes"))
+    return {"networks": sorted(used), "places": places, "volumes": volumes}
 
 
 def _server(store: Store, server: Thing) -> Body:
@@ -35,6 +36,11 @@ def _server(store: Store, server: Thing) -> Body:
         "ports": {port.id: _port(store, port, name) for name, port in ports.items()},
         "routes": _routes(store, list(ports.values())),
         "rules": server_rules(store, ports),
+        "volumes": {
+            item["device"].rpartition("/")[2]: item["volume_id"]
+            for item in server.hidden["volumes"]
+            if not item["boot"]
+        },
     }
 
 

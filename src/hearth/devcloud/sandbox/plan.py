@@ -33,9 +33,11 @@ def boot_plan(
     user_data: bytes,
     etc: dict[str, str] | None = None,
     keys: list[str] | None = None,
+    drive: dict[str, bytes] | None = None,
+    notes: list[str] | None = None,
 ) -> Plan:
     """Return the plan; what cannot be done is among its notes, which the console shows."""
-    notes: list[str] = []
+    notes = list(notes or [])
     found: list[Part] = []
     try:
         found = parts(user_data)
@@ -59,6 +61,7 @@ def boot_plan(
         "write_files": _files(config, notes),
         "authorized_keys": keys,
         "etc": etc or {},
+        "drive": {path: _text(data) for path, data in (drive or {}).items()},
     }
 
 
