@@ -35,7 +35,13 @@ REGION = "RegionOne"
 HIDDEN_TAG = "data-processing-cluster"  # as in most clouds
 
 
-def run(port: int, data: Path | None, *, ephemeral: bool) -> int:
+SANDBOX = "sandbox"
+NOT_A_BOUNDARY = (
+    "servers run in namespaces of this machine: isolation for convenience, not a security boundary"
+)
+
+
+def run(port: int, data: Path | None, *, ephemeral: bool, servers: str = "pretend") -> int:
     """Run until stopped; return the exit status."""
     no_collections()
     allow_descriptors()
@@ -44,7 +50,7 @@ def run(port: int, data: Path | None, *, ephemeral: bool) -> int:
     folder = Path(tempfile.mkdtemp(prefix="hearth-")) if ephemeral else data or _default_folder()
     try:
         _prepare(folder)
-        return asyncio.run(_run(port, folder, ephemeral=ephemeral))
+        return asyncio.run(_run(port, folder, ephemeral=ephemeral, servers=servers))
     except WrongSetting as problem:
         print(f"hearth: {problem}", file=sys.stderr)
         return 1
@@ -75,14 +81,14 @@ def _prepare(folder: Path) -> None:
         raise WrongSetting(words) from None
 
 
-async def _run(port: int, folder: Path, *, ephemeral: bool) -> int:
+async def _run(port: int, folder: Path, *, ephemeral: bool, servers: str) -> int:
     held = lock(folder / "hearth.lock")  # before any file of another process is touched
     bound = listening(HOST, port)
     if port:
         listening(HOST, port + 1).close()
     url = f"http://{HOST}:{bound.getsockname()[1]}"
     password = _password(folder)
-    cloud = _start_cloud(port + 1 if port else 0, folder, url)
+    cloud = _start_cloud(port + 1 if port else 0, folder, url, servers)
     try:  # the cloud starts during slow imports
         from hearth.cli.lifetime import until_stopped
         from hearth.cli.wiring import wired
@@ -96,7 +102,7 @@ async def _run(port: int, folder: Path, *, ephemeral: bool) -> int:
                 [bound],
                 api=True,
                 work=True,
-                ready=lambda: _say_ready(url, auth_url, folder),
+                ready=lambda: _say_ready(url, auth_url, folder, servers),
             )
     finally:
         cloud.terminate()
@@ -106,11 +112,12 @@ async def _run(port: int, folder: Path, *, ephemeral: bool) -> int:
             cloud.kill()
 
 
-def _start_cloud(port: int, folder: Path, url: str) -> "subprocess.Popen[str]":
+def _start_cloud(port: int, folder: Path, url: str, servers: str) -> "subprocess.Popen[str]":
     command = [
         sys.executable, "-m", "hearth.devcloud", "--port", str(port), "--parent-pid",
         str(os.getpid()), "--data", str(folder / "cloud.json"),
         "--password-file", str(folder / "password"),
+        "--servers", servers,
         "--orchestration-url", f"{url}/v1/$(project_id)s", "--cloudformation-url", f"{url}/cfn/v1",
     ]  # fmt: skip
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -199,7 +206,9 @@ def _write_clouds(folder: Path, auth_url: str, password: str) -> None:
     (folder / "openrc").write_text(text)
 
 
-def _say_ready(url: str, auth_url: str, folder: Path) -> None:
+def _say_ready(url: str, auth_url: str, folder: Path, servers: str) -> None:
+    if servers == SANDBOX:
+        print(f"hearth: {NOT_A_BOUNDARY}", file=sys.stderr, flush=True)
     cloud = urlsplit(auth_url)
     print(
         f"hearth is ready: orchestration {url}/v1, cloud {cloud.scheme}://{cloud.netloc}, "

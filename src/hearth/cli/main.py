@@ -32,11 +32,18 @@ def cli() -> None:
     help="Directory that keeps everything  [default: ~/.local/share/hearth].",
 )
 @click.option("--ephemeral", is_flag=True, help="Keep nothing: the data goes with the process.")
-def dev(port: int, data: Path | None, *, ephemeral: bool) -> None:
+@click.option(
+    "--servers",
+    type=click.Choice(["pretend", "sandbox"]),
+    default="pretend",
+    show_default=True,
+    help="sandbox: servers boot and run, in namespaces of this machine (Linux).",
+)
+def dev(port: int, data: Path | None, *, ephemeral: bool, servers: str) -> None:
     """Hearth with a whole OpenStack in a box, on this machine, nothing to install."""
     from hearth.cli.dev import run
 
-    sys.exit(run(port, data, ephemeral=ephemeral))
+    sys.exit(run(port, data, ephemeral=ephemeral, servers=servers))
 
 
 @cli.command()

@@ -6,8 +6,21 @@ inconsistent. Waiting, faults and the socket live in `server`. Later changes are
 of `store`.
 """
 
-from hearth.devcloud.cloud import DevCloud
-from hearth.devcloud.server import Running, serve
-from hearth.devcloud.settings import Settings
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hearth.devcloud.cloud import DevCloud
+    from hearth.devcloud.server import Running, serve
+    from hearth.devcloud.settings import Settings
 
 __all__ = ["DevCloud", "Running", "Settings", "serve"]
+
+_MODULES = {"DevCloud": "cloud", "Running": "server", "Settings": "settings", "serve": "server"}
+
+
+def __getattr__(name: str) -> Any:
+    """Return a public name, imported when first used: the keeper of sandbox servers needs none."""
+    if name not in _MODULES:
+        raise AttributeError(name)
+    return getattr(import_module(f"hearth.devcloud.{_MODULES[name]}"), name)

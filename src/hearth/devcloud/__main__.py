@@ -12,11 +12,15 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from ipaddress import ip_address
 from pathlib import Path
+from urllib.parse import urlsplit
 
+from hearth.devcloud.sandbox.client import KeeperFailed
 from hearth.devcloud.server import serve
 from hearth.devcloud.settings import Settings
 
+LOOPBACK = "127.0.0.1"
 _PR_SET_PDEATHSIG = 1
 
 
@@ -24,6 +28,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Serve until SIGTERM or SIGINT, or until the parent process ends."""
     options = _parser().parse_args(argv)
     if options.parent_pid is not None and not _tie_to(options.parent_pid):
+        return 1
+    if options.servers == "sandbox" and (problem := _refusal(options.orchestration_url)):
+        print(f"hearth.devcloud: {problem}", file=sys.stderr)
         return 1
     settings = Settings(
         password=_password(options),
@@ -34,6 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         quotas=not options.no_quotas,
         orchestration_url=options.orchestration_url,
         cloudformation_url=options.cloudformation_url,
+        sandbox=options.servers == "sandbox",
     )
     return asyncio.run(_run(options.port, options.data, settings))
 
@@ -54,9 +62,29 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--volume-s", type=float, default=0.0, help="a volume's time to available")
     parser.add_argument("--seed", type=int, help="draw ids from this seed")
     parser.add_argument("--no-quotas", action="store_true", help="no limits by default")
+    parser.add_argument(
+        "--servers",
+        choices=("pretend", "sandbox"),
+        default="pretend",
+        help="sandbox: servers run in namespaces of Linux",
+    )
     parser.add_argument("--orchestration-url", help="add it to the catalogue")
     parser.add_argument("--cloudformation-url", help="add it to the catalogue")
     return parser
+
+
+def _refusal(api: str | None) -> str | None:
+    """Return why servers must not run in namespaces here; None if they may."""
+    if not sys.platform.startswith("linux"):
+        return "sandbox servers need Linux"
+    host = urlsplit(api or "").hostname or LOOPBACK
+    try:
+        local = ip_address(host).is_loopback
+    except ValueError:
+        local = host == "localhost"
+    if not local:
+        return f"sandbox servers are refused while the API listens on {host}: only on loopback"
+    return None
 
 
 def _password(options: argparse.Namespace) -> str:
@@ -73,7 +101,13 @@ def _tie_to(parent: int) -> bool:
 
 
 async def _run(port: int, data: Path | None, settings: Settings) -> int:
-    running = await serve(port=port, data=data, settings=settings)
+    try:
+        running = await serve(port=port, data=data, settings=settings)
+    except KeeperFailed as problem:
+        print(f"hearth.devcloud: servers cannot run in namespaces: {problem}", file=sys.stderr)
+        return 1
+    for note in running.sandbox.notes if running.sandbox is not None else ():
+        print(f"hearth.devcloud: {note}", file=sys.stderr)
     gc.freeze()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()

@@ -41,6 +41,9 @@ def handle(cloud: Cloud, method: str, target: str, raw: bytes) -> Reply:
         case "POST", ["knobs", "release"]:
             discard = query.get("discard", ["0"])[0] == "1"
             return Reply(200, {"released": cloud.knobs.release(discard=discard)})
+        case "GET", ["forwards"]:
+            forwards = cloud.machines.forwards() if cloud.machines is not None else []
+            return Reply(200, {"forwards": forwards})
         case "POST", ["alarms"]:
             return _tell(cloud, raw)
     return Reply(404, {"error": "no such thing"})

@@ -23,7 +23,7 @@ from hearth.devcloud import (
     zaqar,
 )
 from hearth.devcloud.caller import Caller
-from hearth.devcloud.http import Call, Cloud, Refusal, Reply, Service
+from hearth.devcloud.http import Call, Cloud, Machines, Refusal, Reply, Service
 from hearth.devcloud.keystone.tokens import authenticate
 from hearth.devcloud.knobs import Knobs
 from hearth.devcloud.notice import Notice
@@ -74,6 +74,7 @@ class DevCloud:
         self.callers: dict[str, Caller] = {}
         self.downloads: dict[str, Future[bytes | None]] = {}  # of images that are imported, by id
         self.outbox: list[Notice] = []  # notices of alarms, for the socket to send
+        self.machines: Machines | None = None
         self.url = url
         self.wake: Callable[[float], None] = lambda after_s: None  # set by the runner of jobs
         seed.sow(self)

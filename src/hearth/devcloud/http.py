@@ -46,6 +46,28 @@ class Reply:
     headers: dict[str, str] = field(default_factory=dict)
 
 
+class Machines(Protocol):
+    """What runs the servers of a cloud, and tells Nova when something is done."""
+
+    def boot(self, server: Thing) -> None:
+        """Start a new server; it is active when its first process runs."""
+
+    def change(self, server: Thing, task: str | None, target: str) -> None:
+        """Carry out a task; at its end the server is in the state `target`."""
+
+    def remove(self, server: Thing) -> None:
+        """End a server; it is gone when nothing is left of it."""
+
+    def look(self) -> None:
+        """The cloud may have changed: bring the networks up to it in a moment."""
+
+    def forwards(self) -> list[dict[str, object]]:
+        """Return the local ports that lead to each floating address."""
+
+    def console(self, server: Thing) -> str:
+        """Return the end of what the server has written to its console."""
+
+
 class Cloud(Protocol):
     """What routes and background jobs need of their cloud."""
 
@@ -56,6 +78,7 @@ class Cloud(Protocol):
     downloads: dict[str, Future[bytes | None]]  # of images that are imported, by id
     outbox: list[Notice]  # for the socket to send
     url: str  # without a trailing slash
+    machines: Machines | None  # what runs the servers; None: they only seem to run
     wake: Callable[[float], None]  # have jobs looked for, at the latest after so many seconds
 
     def request(self, method: str, target: str, headers: Mapping[str, str], raw: bytes) -> Reply:

@@ -87,7 +87,8 @@ class Runner:
         for job in cloud.store.all(CALLS):
             if job.id not in self._under_way:
                 self._under_way[job.id] = asyncio.create_task(self._run(job))
-        due = [row[0] for row in cloud.store.agenda if row[4].startswith(PROMPT)]
+        prompt = (*PROMPT, "compute.") if cloud.machines is not None else PROMPT
+        due = [row[0] for row in cloud.store.agenda if row[4].startswith(prompt)]
         due += [job.visible_from for job in cloud.store.table(CALLS).values()]
         if later := [at for at in due if at > cloud.store.time]:
             self.wake(min(later) - cloud.store.time)

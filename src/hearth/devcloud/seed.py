@@ -65,6 +65,7 @@ _IMAGES = (
     ("cirros-0.6.2-x86_64-disk", "qcow2", 4096),
     ("fedora-20.x86_64", "qcow2", 8192),
 )
+HOST_IMAGE = "host"
 _KEYPAIRS = ("stack_key", "test_key", "default")
 
 
@@ -196,36 +197,46 @@ def _compute(cloud: Cloud) -> None:
 
 
 def _images(cloud: Cloud) -> None:
+    for name, disk_format, size in _IMAGES:
+        _image(cloud, name, disk_format, size)
+
+
+def plant_host_image(cloud: Cloud) -> None:
+    """The image of the machine itself, for servers that run."""
+    if cloud.store.get("image.images", fixed("image", HOST_IMAGE)) is None:
+        _image(cloud, HOST_IMAGE, "raw", 4096)
+
+
+def _image(cloud: Cloud, name: str, disk_format: str, size: int) -> None:
     admin = fixed_hex("project", "admin")
     now = stamp_z(cloud.store.time)
-    for name, disk_format, size in _IMAGES:
-        data = b"\0" * size
-        body: Body = {
-            "name": name,
-            "disk_format": disk_format,
-            "container_format": "bare",
-            "visibility": "public",
-            "size": size,
-            "virtual_size": size,
-            "status": "active",
-            "checksum": hashlib.md5(data, usedforsecurity=False).hexdigest(),
-            "protected": False,
-            "min_ram": 0,
-            "min_disk": 0,
-            "owner": admin,
-            "os_hidden": False,
-            "os_hash_algo": "sha512",
-            "os_hash_value": hashlib.sha512(data).hexdigest(),
-            "created_at": now,
-            "updated_at": now,
-            "tags": [],
-        }
-        image = _put(cloud, "image.images", fixed("image", name), body, project_id=admin, data=data)
-        image.hidden["extra"] = {
-            "owner_specified.openstack.md5": "",
-            "owner_specified.openstack.sha256": "",
-            "owner_specified.openstack.object": f"images/{name}",
-        }
+    data = b"\0" * size
+    body: Body = {
+        "name": name,
+        "disk_format": disk_format,
+        "container_format": "bare",
+        "visibility": "public",
+        "size": size,
+        "virtual_size": size,
+        "status": "active",
+        "checksum": hashlib.md5(data, usedforsecurity=False).hexdigest(),
+        "protected": False,
+        "min_ram": 0,
+        "min_disk": 0,
+        "owner": admin,
+        "os_hidden": False,
+        "os_hash_algo": "sha512",
+        "os_hash_value": hashlib.sha512(data).hexdigest(),
+        "created_at": now,
+        "updated_at": now,
+        "tags": [],
+    }
+    image = _put(cloud, "image.images", fixed("image", name), body, project_id=admin, data=data)
+    image.hidden["extra"] = {
+        "owner_specified.openstack.md5": "",
+        "owner_specified.openstack.sha256": "",
+        "owner_specified.openstack.object": f"images/{name}",
+    }
 
 
 def _volumes(cloud: Cloud) -> None:

@@ -12,13 +12,14 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from hearth.devcloud import admin, snapshot
+from hearth.devcloud import admin, seed, snapshot
 from hearth.devcloud.cloud import SERVICES, DevCloud
 from hearth.devcloud.http import Call, Refusal, Reply
 from hearth.devcloud.jobs import Runner
 from hearth.devcloud.knobs import Fate
 from hearth.devcloud.ledger import CallEntry
 from hearth.devcloud.post import Post
+from hearth.devcloud.sandbox.driver import Sandbox
 from hearth.devcloud.settings import Settings
 
 BODY_MAX = 2**31
@@ -32,9 +33,15 @@ class Running:
     """A cloud that listens on a port; `await close()` stops it."""
 
     def __init__(
-        self, cloud: DevCloud, runner: web.ServerRunner, data: Path | None, post: Post
+        self,
+        cloud: DevCloud,
+        runner: web.ServerRunner,
+        data: Path | None,
+        post: Post,
+        sandbox: Sandbox | None = None,
     ) -> None:
         self.cloud = cloud
+        self.sandbox = sandbox
         self._post = post
         self._runner = runner
         self._data = data
@@ -55,6 +62,8 @@ class Running:
         """Stop listening, release waiting calls, save the state."""
         self.cloud.knobs.clear()
         await self._jobs.close()
+        if self.sandbox is not None:
+            await self.sandbox.close()
         if self._saver is not None:
             self._saver.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -87,6 +96,12 @@ async def serve(
     cloud = cloud or DevCloud(settings)
     if data is not None:
         snapshot.load(cloud, data)
+    sandbox = None
+    if cloud.settings.sandbox:
+        sandbox = Sandbox(cloud, data.with_name("volumes") if data is not None else None)
+        await sandbox.open()
+        seed.plant_host_image(cloud)
+        cloud.machines = sandbox
     post = Post(cloud)
     server = web.Server(
         _Front(cloud, post).answer,
@@ -100,7 +115,7 @@ async def serve(
     await site.start()
     host, bound = runner.addresses[0][:2]
     cloud.move_to(f"http://{host}:{bound}")
-    return Running(cloud, runner, data, post)
+    return Running(cloud, runner, data, post, sandbox)
 
 
 def _request(message: Any, payload: Any, protocol: Any, writer: Any, task: Any) -> web.BaseRequest:
@@ -124,6 +139,8 @@ class _Front:
         if target.startswith("/devcloud"):
             done = admin.handle(cloud, request.method, target, raw)
             await self.post.deliver()
+            if cloud.machines is not None:
+                cloud.machines.look()
             return _response(done, request.method)
         call = cloud.call(request.method, target, request.headers, raw)
         if call is None:
@@ -144,6 +161,9 @@ class _Front:
                 if request.transport is not None:
                     request.transport.abort()
                 return web.Response(status=500)
+            if cloud.machines is not None:  # what the call has begun goes on without the next
+                cloud.wake(0)
+                cloud.machines.look()
             status = reply.status
             return _response(reply, call.method)
         finally:

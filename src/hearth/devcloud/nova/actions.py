@@ -204,8 +204,19 @@ def _unlock(call: Call, server: Thing, given: Body) -> Reply:
 def _console_output(call: Call, server: Thing, given: Body) -> Reply:
     if server.body["vm_state"] == "building":
         raise conflict(f"Instance {server.id} is not ready")
+    if call.cloud.machines is not None:
+        return Reply(200, {"output": _tail(call.cloud.machines.console(server), given)})
     lines = [f"{server.body['name']} login:"]
     return Reply(200, {"output": "\n".join([*server.hidden.get("console", []), *lines])})
+
+
+def _tail(text: str, given: Body) -> str:
+    """Return the last lines, as many as are asked for."""
+    try:
+        length = int(given.get("length") or -1)
+    except (TypeError, ValueError):
+        raise bad("Invalid input for field/attribute length") from None
+    return text if length < 0 else "".join(text.splitlines(keepends=True)[-length:])
 
 
 def _console_url(call: Call, server: Thing) -> str:

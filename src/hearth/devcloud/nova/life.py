@@ -192,6 +192,14 @@ def built(cloud: Cloud, server: Thing) -> None:
         unplug_all(cloud, server)
         fail(cloud, server, "The hypervisor could not start the instance.")
         return
+    if cloud.machines is not None:
+        cloud.machines.boot(server)
+        return
+    running(cloud, server)
+
+
+def running(cloud: Cloud, server: Thing) -> None:
+    """The server runs for the first time."""
     server.hidden["host"] = HOST
     server.hidden["launched_at"] = stamp_micro(cloud.store.time)
     set_state(cloud, server, "active")
@@ -205,10 +213,21 @@ def changed(cloud: Cloud, server: Thing) -> None:
     if server.hidden.pop("task_fails", False):
         fail(cloud, server, "The task failed.")
         return
+    if cloud.machines is not None:
+        cloud.machines.change(server, server.body["task_state"], target)
+        return
     set_state(cloud, server, target)
 
 
 def deleted(cloud: Cloud, server: Thing) -> None:
+    """Remove a server; with sandbox servers its processes go first."""
+    if cloud.machines is not None:
+        cloud.machines.remove(server)
+        return
+    gone(cloud, server)
+
+
+def gone(cloud: Cloud, server: Thing) -> None:
     """Remove a server with everything that was created for it."""
     before = server.body["vm_state"]
     server.body["vm_state"] = "deleted"

@@ -423,6 +423,17 @@ def diagnostics(call: Call) -> Reply:
     return Reply(200, {"state": "running", "driver": "devcloud"})
 
 
+def password(call: Call) -> Reply:
+    """GET of the password that the guest has posted, encrypted with the server's key."""
+    return Reply(200, {"password": find(call).hidden.get("password", "")})
+
+
+def clear_password(call: Call) -> Reply:
+    """DELETE of the posted password."""
+    find(call).hidden.pop("password", None)
+    return Reply(204)
+
+
 _PATH = "/v2.1/servers"
 _ONE = _PATH + "/{}"
 ROUTES: list[Route] = [
@@ -450,4 +461,6 @@ ROUTES: list[Route] = [
     ("GET", _ONE + "/ips/{}", ips_of),
     ("GET", _ONE + "/os-security-groups", groups),
     ("GET", _ONE + "/diagnostics", diagnostics),
+    ("GET", _ONE + "/os-server-password", password),
+    ("DELETE", _ONE + "/os-server-password", clear_password),
 ]

@@ -1,0 +1,111 @@
+"""What a server reaches of the cloud: sockets that listen inside it and are answered here.
+
+A socket stays in the network namespace in which it was made, so no privilege and no process is
+needed: the metadata service answers on one, the endpoints of the catalogue are forwarded to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Awaitable, Callable
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from aiohttp import web
+
+from hearth.devcloud.guest import service
+from hearth.devcloud.http import Cloud
+from hearth.devcloud.sandbox.fabric import METADATA
+from hearth.devcloud.store import Thing
+
+_CHUNK = 65536
+_BODY_MAX = 65536
+
+Address = tuple[str, int]
+Connect = Callable[[], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
+
+
+def addresses(cloud: Cloud) -> list[Address]:
+    """Return where a server finds the cloud: the metadata service, then loopback endpoints."""
+    found: dict[Address, None] = {(METADATA, 80): None}
+    for endpoint in cloud.store.all("identity.endpoints"):
+        url = urlsplit(endpoint.body["url"])
+        host = "127.0.0.1" if url.hostname == "localhost" else url.hostname or ""
+        with contextlib.suppress(ValueError):
+            if ip_address(host).is_loopback:
+                found[host, url.port or 80] = None
+    return list(found)
+
+
+class Doors:
+    """The open sockets of one server; `close` shuts them."""
+
+    def __init__(self) -> None:
+        self._servers: list[asyncio.Server] = []
+
+    async def open(
+        self, cloud: Cloud, server: Thing, targets: list[Address], sockets: list[int]
+    ) -> None:
+        """Serve each socket; the first is that of the metadata service."""
+        loop = asyncio.get_running_loop()
+        for number, (target, file) in enumerate(zip(targets, sockets, strict=True)):
+            sock = socket.socket(fileno=file)
+            sock.setblocking(False)
+            if number == 0:
+                handler = web.Server(_metadata(cloud, server), access_log=None)
+                self._servers.append(await loop.create_server(handler, sock=sock))
+            else:
+                self._servers.append(await asyncio.start_server(forward(_to(target)), sock=sock))
+
+    def close(self) -> None:
+        """Listen no more."""
+        for server in self._servers:
+            server.close()
+
+
+def _to(target: Address) -> Connect:
+    return lambda: asyncio.open_connection(*target)
+
+
+def _metadata(
+    cloud: Cloud, server: Thing
+) -> Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]:
+    async def answer(request: web.BaseRequest) -> web.StreamResponse:
+        body = await request.content.read(_BODY_MAX) if request.body_exists else b""
+        reply = service.answer(cloud.store, server, request.method, request.path, body)
+        data = reply.body.encode() if isinstance(reply.body, str) else reply.body or b""
+        return web.Response(status=reply.status, body=data, headers=reply.headers)
+
+    return answer
+
+
+def forward(
+    connect: Connect,
+) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]:
+    """Return what serves a connection by copying it to and from another one."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            far_reader, far_writer = await connect()
+        except OSError:
+            writer.close()
+            return
+        try:
+            await asyncio.gather(_copy(reader, far_writer), _copy(far_reader, writer))
+        finally:
+            far_writer.close()
+            writer.close()
+
+    return serve
+
+
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Copy until the end of one direction; the other one may go on."""
+    with contextlib.suppress(OSError):
+        while data := await reader.read(_CHUNK):
+            writer.write(data)
+            await writer.drain()
+        if writer.can_write_eof():
+            writer.write_eof()

@@ -1,0 +1,294 @@
+"""Run the servers of a cloud: what Nova decides happens to a machine, and Nova hears of it.
+
+The calls of one server run one after the other; those of several side by side.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+
+from hearth.devcloud.guest import drive
+from hearth.devcloud.guest import server as facts
+from hearth.devcloud.http import Cloud
+from hearth.devcloud.nova import life
+from hearth.devcloud.sandbox.client import Client, KeeperFailed, start_keeper
+from hearth.devcloud.sandbox.doors import Doors, addresses
+from hearth.devcloud.sandbox.forwards import Forwards, ways
+from hearth.devcloud.sandbox.networks import document
+from hearth.devcloud.sandbox.plan import boot_plan
+from hearth.devcloud.seed import HOST_IMAGE
+from hearth.devcloud.store import Thing
+
+STOP_S = 5.0  # from the polite request to the end by force
+CONSOLE_MAX = 102400  # bytes of the console that Nova shows
+_LOOK_S = 0.02  # from a change of the cloud to that of the networks
+_AGAIN = {"rebooting", "rebooting_hard"}
+_ANEW = {"rebuilding"}
+_MB_PER_GB = 1024
+
+
+class Sandbox:
+    """The machines of a cloud's servers; `await close()` ends them all."""
+
+    def __init__(self, cloud: Cloud, volumes: Path | None = None) -> None:
+        self._cloud = cloud
+        self._volumes = volumes
+        self._forwards = Forwards(self._inside)
+        self._client: Client | None = None
+        self._consoles: dict[str, int] = {}
+        self._running: dict[str, asyncio.Event] = {}  # set at the end of the machine
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._doors: dict[str, Doors] = {}
+        self._weaving = asyncio.Lock()
+        self._woven: dict[str, object] = {}
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def open(self) -> None:
+        """Start the keeper. Raises `KeeperFailed`."""
+        more = [f"--volumes={self._volumes}"] if self._volumes is not None else []
+        self._client = await start_keeper(self._ended, *more)
+        after_restart(self._cloud)
+
+    @property
+    def notes(self) -> list[str]:
+        """What the networks lack on this machine, in words for people."""
+        return self._client.notes if self._client is not None else []
+
+    async def close(self) -> None:
+        """End every server."""
+        if self._timer is not None:
+            self._timer.cancel()
+        for task in list(self._tasks):
+            task.cancel()
+        self._forwards.close()
+        for server_id in list(self._doors):
+            self._shut(server_id)
+        if self._client is not None:
+            await self._client.close()
+        for console in self._consoles.values():
+            os.close(console)
+        self._consoles.clear()
+
+    def boot(self, server: Thing) -> None:
+        """Start a new server; it is active when its first process runs."""
+        self._then(server, lambda: self._start(server, fresh=True), lambda: self._active(server))
+
+    def change(self, server: Thing, task: str | None, target: str) -> None:
+        """Carry out a task of Nova; at its end the server is in the state `target`."""
+        self._then(server, lambda: self._change(server, task, target), lambda: None, target)
+
+    def remove(self, server: Thing) -> None:
+        """End a server; it is gone when nothing is left of it."""
+        self._then(server, lambda: self._drop(server.id), lambda: life.gone(self._cloud, server))
+
+    def forwards(self) -> list[dict[str, object]]:
+        """Return the local ports that lead to each floating address."""
+        return self._forwards.view()
+
+    def console(self, server: Thing) -> str:
+        """Return the end of what the server has written to its console."""
+        console = self._consoles.get(server.id)
+        if console is None:
+            return ""
+        size = os.fstat(console).st_size
+        return os.pread(console, CONSOLE_MAX, max(0, size - CONSOLE_MAX)).decode(errors="replace")
+
+    def _then(
+        self,
+        server: Thing,
+        work: Callable[[], Coroutine[None, None, None]],
+        done: Callable[[], None],
+        target: str | None = None,
+    ) -> None:
+        """Do some work for a server after what is under way for it."""
+
+        async def run() -> None:
+            async with self._locks.setdefault(server.id, asyncio.Lock()):
+                try:
+                    await work()
+                except KeeperFailed as problem:
+                    life.fail(self._cloud, server, f"The server could not start: {problem}")
+                    return
+                if target is not None:
+                    life.set_state(self._cloud, server, target)
+                done()
+
+        self._begin(run())
+
+    def _begin(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _active(self, server: Thing) -> None:
+        if server.body["task_state"] != "deleting":
+            life.running(self._cloud, server)
+
+    async def _change(self, server: Thing, task: str | None, target: str) -> None:
+        if task in _ANEW:
+            await self._stop(server, gently=False)
+            await self._start(server, fresh=True)
+        elif task in _AGAIN:
+            await self._stop(server, gently=task == "rebooting")
+            await self._start(server, fresh=False)
+        if target in ("active", "rescued", "resized"):
+            await self._start(server, fresh=False)
+        elif target != "error":
+            await self._stop(server, gently=True)
+
+    async def _start(self, server: Thing, *, fresh: bool) -> None:
+        if server.id in self._running or server.body["task_state"] == "deleting":
+            return
+        if server.id not in self._consoles:
+            self._consoles[server.id] = os.memfd_create("console")
+        console, plan = self._consoles[server.id], os.memfd_create("plan")
+        if fresh:
+            os.ftruncate(console, 0)
+        wanted = self._plan(server)
+        try:
+            os.write(plan, json.dumps(wanted).encode())
+            os.lseek(plan, 0, os.SEEK_SET)
+            self._running[server.id] = asyncio.Event()
+            targets = addresses(self._cloud)
+            sockets = await self._ask(
+                "start",
+                files=(console, plan),
+                id=server.id,
+                fresh=fresh,
+                hostname=wanted["hostname"],
+                disk_mb=max(1, server.hidden["flavor"]["disk"]) * _MB_PER_GB,
+                listen=targets,
+            )
+            doors = self._doors[server.id] = Doors()
+            await doors.open(self._cloud, server, targets, sockets)
+            await self._weave(force=True)
+            await self._ask("go", id=server.id)
+        except KeeperFailed:
+            self._running.pop(server.id, None)
+            raise
+        finally:
+            os.close(plan)
+
+    def _plan(self, server: Thing) -> dict[str, object]:
+        store = self._cloud.store
+        key = facts.key_pair(store, server)
+        name = server.hidden["hostname"]
+        return boot_plan(
+            instance_id=server.id,
+            hostname=name,
+            user_data=facts.user_data(server) or b"",
+            keys=[key["public_key"]] if key is not None else [],
+            drive=drive.files(store, server) if server.hidden["config_drive"] else {},
+            notes=self._notes(server),
+            etc={
+                "/etc/hostname": f"{name}\n",
+                "/etc/hosts": f"127.0.0.1 localhost\n127.0.1.1 {name}.{facts.DOMAIN} {name}\n",
+                "/etc/machine-id": f"{server.id.replace('-', '')}\n",
+                "/etc/resolv.conf": "",
+            },
+        )
+
+    def _notes(self, server: Thing) -> list[str]:
+        image = self._cloud.store.get("image.images", server.hidden["image_id"])
+        name = image.body["name"] if image is not None else "of a volume"
+        if name == HOST_IMAGE:
+            return []
+        return [f"the image {name} is not used: the server runs on the tree of this machine"]
+
+    async def _stop(self, server: Thing, *, gently: bool) -> None:
+        ended = self._running.get(server.id)
+        if ended is None:
+            return
+        with contextlib.suppress(TimeoutError):
+            await self._ask("stop", id=server.id, gently=gently)
+            async with asyncio.timeout(STOP_S):
+                await ended.wait()
+            return
+        await self._ask("stop", id=server.id, gently=False)
+        await ended.wait()
+
+    async def _drop(self, server_id: str) -> None:
+        await self._ask("remove", id=server_id)
+        self._shut(server_id)
+        self._running.pop(server_id, None)
+        self._locks.pop(server_id, None)
+        console = self._consoles.pop(server_id, None)
+        if console is not None:
+            os.close(console)
+
+    def look(self) -> None:
+        """The cloud may have changed: bring the networks up to it in a moment."""
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(_LOOK_S, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        self._begin(self._weave())
+
+    async def _weave(self, *, force: bool = False) -> None:
+        """Have the keeper make the networks as they are in the store now."""
+        async with self._weaving:
+            table = self._cloud.store.table(facts.SERVERS)
+            for lost in [one for one in self._running if one not in table]:
+                await self._drop(lost)
+            servers = [table[one] for one in self._running if one in table]
+            wanted = document(self._cloud.store, servers)
+            if wanted == self._woven and not force:
+                return
+            file = os.memfd_create("fabric")
+            try:
+                os.write(file, json.dumps(wanted).encode())
+                os.lseek(file, 0, os.SEEK_SET)
+                await self._ask("fabric", files=(file,))
+                self._woven = wanted
+            finally:
+                os.close(file)
+            await self._forwards.settle(ways(self._cloud.store))
+
+    async def _inside(self, place: str) -> int:
+        """Return a socket that connects from inside a place of the fabric."""
+        try:
+            return (await self._ask("socket", id=place))[0]
+        except KeeperFailed as problem:
+            raise ConnectionError(str(problem)) from None
+
+    async def _ask(self, do: str, files: tuple[int, ...] = (), **more: object) -> list[int]:
+        assert self._client is not None
+        return (await self._client.ask(do, files, **more))[1]
+
+    def _shut(self, server_id: str) -> None:
+        doors = self._doors.pop(server_id, None)
+        if doors is not None:
+            doors.close()
+
+    def _ended(self, server_id: str) -> None:
+        """The first process of a server has ended; nobody may have asked for it."""
+        self._shut(server_id)
+        event = self._running.pop(server_id, None)
+        if event is not None:
+            event.set()
+        server = self._cloud.store.get(facts.SERVERS, server_id)
+        if server is not None and server.body["task_state"] is None:
+            life.set_state(self._cloud, server, "stopped")
+
+
+def after_restart(cloud: Cloud) -> None:
+    """Servers of a saved state have no machine any more: those that ran are stopped."""
+    for server in cloud.store.table(facts.SERVERS).values():
+        state, task = server.body["vm_state"], server.body["task_state"]
+        if task == "deleting":
+            cloud.store.later(0, server, "compute.deleted")
+        elif state == "building" and task == "spawning" and not _scheduled(cloud, server):
+            life.fail(cloud, server, "The cloud was stopped while it built the server.")
+        elif state != "building" and state != "error":
+            life.set_state(cloud, server, "stopped")
+
+
+def _scheduled(cloud: Cloud, server: Thing) -> bool:
+    return any(row[3] == server.id for row in cloud.store.agenda)

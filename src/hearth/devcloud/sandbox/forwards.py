@@ -1,0 +1,98 @@
+"""Floating addresses for the host: local ports that lead to servers of the sandbox."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from hearth.devcloud.sandbox.doors import Connect, forward
+from hearth.devcloud.sandbox.fabric import ROUTER
+from hearth.devcloud.store import Store
+
+PORTS = (22, 80, 443, 8000, 8080)
+LOCAL = "127.0.0.1"
+
+Inside = Callable[[str], Awaitable[int]]
+
+
+@dataclass(frozen=True)
+class Way:
+    """From a floating address through a place of the fabric to a fixed address."""
+
+    floating: str
+    place: str
+    fixed: str
+
+
+@dataclass
+class _Open:
+    ports: dict[int, int] = field(default_factory=dict)  # local ones by those of the server
+    servers: list[asyncio.Server] = field(default_factory=list)
+
+
+def ways(store: Store) -> set[Way]:
+    """Return the ways of all floating addresses that have a port and a router."""
+    return {
+        Way(
+            one.body["floating_ip_address"],
+            ROUTER + one.body["router_id"],
+            one.body["fixed_ip_address"],
+        )
+        for one in store.all("network.floatingips")
+        if one.body["router_id"] and one.body["fixed_ip_address"]
+    }
+
+
+class Forwards:
+    """The local ports of all floating addresses. `inside` opens a socket in a place."""
+
+    def __init__(self, inside: Inside) -> None:
+        self._inside = inside
+        self._open: dict[Way, _Open] = {}
+
+    def view(self) -> list[dict[str, object]]:
+        """Return each floating address with `{port of the server: local port}`."""
+        return [
+            {"floating_ip_address": way.floating, "host": LOCAL, "ports": opened.ports}
+            for way, opened in self._open.items()
+        ]
+
+    async def settle(self, wanted: set[Way]) -> None:
+        """Open what is new, say so, and close what is gone."""
+        for way in [way for way in self._open if way not in wanted]:
+            self._close(self._open.pop(way))
+        for way in sorted(wanted - set(self._open), key=lambda way: way.floating):
+            opened = self._open[way] = _Open()
+            for port in PORTS:
+                server = await asyncio.start_server(forward(self._to(way, port)), LOCAL, 0)
+                opened.servers.append(server)
+                opened.ports[port] = server.sockets[0].getsockname()[1]
+            said = ", ".join(f"{LOCAL}:{local} to {port}" for port, local in opened.ports.items())
+            print(f"hearth.devcloud: floating IP {way.floating}: {said}", file=sys.stderr)
+
+    def close(self) -> None:
+        """Close all."""
+        for opened in self._open.values():
+            self._close(opened)
+        self._open.clear()
+
+    @staticmethod
+    def _close(opened: _Open) -> None:
+        for server in opened.servers:
+            server.close()
+
+    def _to(self, way: Way, port: int) -> Connect:
+        async def connect() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+            sock = socket.socket(fileno=await self._inside(way.place))
+            sock.setblocking(False)
+            try:
+                await asyncio.get_running_loop().sock_connect(sock, (way.fixed, port))
+            except OSError:
+                sock.close()
+                raise
+            return await asyncio.open_connection(sock=sock)
+
+        return connect

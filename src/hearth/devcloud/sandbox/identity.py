@@ -1,0 +1,66 @@
+"""Enter the namespaces of the keeper, as root or as an ordinary user.
+
+An ordinary user is root inside, and nobody else is there. Root gives the servers a range of ids
+that no account of the machine has, so root inside a server owns nothing outside.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from hearth.devcloud.sandbox import kernel
+
+FIRST_ID = 1_878_982_656
+IDS = 65536
+
+
+def enter(folders: Sequence[str]) -> tuple[int, list[int]]:
+    """Enter new namespaces; return the number of ids inside and the opened folders.
+
+    The folders are opened in the new mount namespace by the user who was, so they can be mounted
+    by the user who is. Raises an OSError where the kernel does not permit it.
+    """
+    user, group = os.geteuid(), os.getegid()
+    if user == 0:
+        ids = IDS
+        os.setgroups([])
+        done, waits = _mapped_from_outside()
+        kernel.unshare(kernel.ALL)
+        os.close(waits)
+        if os.waitpid(done, 0)[1] != 0:
+            raise OSError("the ids of the sandbox cannot be mapped")
+    else:
+        ids = 1
+        kernel.unshare(kernel.ALL)
+        Path("/proc/self/setgroups").write_text("deny")
+        Path("/proc/self/uid_map").write_text(f"0 {user} 1")
+        Path("/proc/self/gid_map").write_text(f"0 {group} 1")
+    opened = [os.open(folder, os.O_PATH | os.O_DIRECTORY) for folder in folders]
+    os.setresgid(0, 0, 0)
+    os.setresuid(0, 0, 0)
+    return ids, opened
+
+
+def _mapped_from_outside() -> tuple[int, int]:
+    """Start a process that maps our ids when the returned pipe is closed; return its pid first."""
+    parent, (reads, writes) = os.getpid(), os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(reads)
+        return pid, writes
+    status = 1
+    try:
+        os.close(writes)
+        os.read(reads, 1)
+        write_maps(f"/proc/{parent}", FIRST_ID, IDS)
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def write_maps(process: str, first: int, count: int) -> None:
+    """Map the ids of a process from 0 on; `process` is its folder in /proc."""
+    for name in ("uid_map", "gid_map"):
+        Path(process, name).write_text(f"0 {first} {count}")

@@ -1,0 +1,265 @@
+"""The keeper of all servers: `python -m hearth.devcloud.sandbox.keeper SOCKET [--volumes=FOLDER]`.
+
+It serves one request after the other and tells when a server has ended. With its end, or that of
+the process that started it, the kernel ends every server.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import select
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hearth.devcloud.sandbox import fabric, identity, image, kernel, machine, root, wire
+from hearth.devcloud.sandbox.volumes import Volumes
+from hearth.devcloud.sandbox.wire import Message
+
+_PLACES = ("/mnt", "/tmp")  # noqa: S108 - covered by a file system of our own
+_VOLUMES = "volumes"  # the name of their folder among those that were opened
+
+Answer = tuple[Message, list[int]]
+
+
+@dataclass
+class _Server:
+    disk: Path
+    machine: machine.Machine | None = None
+    files: list[int] = field(default_factory=list)
+
+
+class Keeper:
+    """The servers, by id, and what can be asked about them."""
+
+    def __init__(self, ids: int, place: Path, binds: dict[str, Path], volumes: Path | None) -> None:
+        self._ids = ids
+        self._place = place
+        self._binds = binds
+        self._servers: dict[str, _Server] = {}
+        self._fabric = fabric.Fabric()
+        (place / "volumes").mkdir()
+        self._volumes = Volumes(volumes or place / "volumes")
+        self._skeleton = place / "skeleton"
+        for folder in (self._skeleton, place / "servers"):
+            folder.mkdir()
+        self._merged = tuple(image.build(self._skeleton))
+        self._requests: dict[str, Callable[[Message, list[int]], Answer]] = {
+            "start": self.start,
+            "stop": self.stop,
+            "remove": self.remove,
+            "go": self.go,
+            "fabric": self.apply,
+            "socket": self.socket,
+        }
+
+    def answer(self, request: Message, files: list[int]) -> Answer:
+        """Carry out a request; the answer has `error` if it could not be done."""
+        try:
+            message, opened = self._requests[request["do"]](request, files)
+        except (OSError, KeyError, machine.CannotStart) as problem:
+            message, opened = {"error": str(problem)}, []
+        finally:
+            for one in files:
+                os.close(one)
+        return {**message, "number": request["number"]}, opened
+
+    @property
+    def notes(self) -> list[str]:
+        """What is missing on this machine."""
+        return self._fabric.notes
+
+    def start(self, request: Message, files: list[int]) -> Answer:
+        """Start a server, which waits for `go`; `fresh` gives it a new disk.
+
+        Files: its console and its plan. The answer has the sockets that listen inside it.
+        """
+        server_id = request["id"]
+        if request["fresh"]:
+            self._drop(server_id)
+        server = self._servers.get(server_id) or self._new(server_id, request["disk_mb"])
+        tree = root.Tree(
+            disk=server.disk,
+            skeleton=self._skeleton,
+            merged=self._merged,
+            binds=self._binds,
+            read_only=frozenset(self._binds),
+        )
+        console, plan = files
+        server.machine = machine.start(tree, request["hostname"], console, plan, self._ids)
+        addresses = [(host, port) for host, port in request["listen"]]
+        try:
+            self._fabric.join(server_id, server.machine.netns)
+            sockets = self._fabric.listen(server_id, addresses)
+        except OSError:
+            server.machine.end()
+            raise
+        return {"pid": server.machine.pid}, sockets
+
+    def go(self, request: Message, files: list[int]) -> Answer:
+        """Let a server boot."""
+        server = self._servers[request["id"]]
+        if server.machine is not None:
+            server.machine.go()
+        return {}, []
+
+    def apply(self, request: Message, files: list[int]) -> Answer:
+        """Make networks and volumes as the document says that is in the file."""
+        with os.fdopen(os.dup(files[0])) as file:
+            document = json.load(file)
+        self._fabric.apply(document)
+        self._volumes.keep(document["volumes"])
+        for server_id, wanted in document["places"].items():
+            server = self._servers.get(server_id)
+            if server is not None and server.machine is not None:
+                self._volumes.settle(server_id, server.machine.pid, wanted["volumes"])
+        return {}, []
+
+    def socket(self, request: Message, files: list[int]) -> Answer:
+        """Return a socket that connects from inside a place of the fabric."""
+        return {}, [self._fabric.socket(request["id"])]
+
+    def _new(self, server_id: str, disk_mb: int) -> _Server:
+        disk = self._place / "servers" / server_id
+        disk.mkdir()
+        kernel.mount("disk", str(disk), "tmpfs", kernel.MS_NODEV, f"size={disk_mb}m,mode=755")
+        self._servers[server_id] = _Server(disk)
+        return self._servers[server_id]
+
+    def stop(self, request: Message, files: list[int]) -> Answer:
+        """Ask a server to end, or end it at once; `ended` says when it has."""
+        server = self._servers.get(request["id"])
+        running = server is not None and server.machine is not None
+        if server is not None and server.machine is not None:
+            server.machine.end(signal.SIGTERM if request["gently"] else signal.SIGKILL)
+        return {"running": running}, []
+
+    def remove(self, request: Message, files: list[int]) -> Answer:
+        """End a server and give back all it had."""
+        self._drop(request["id"])
+        return {}, []
+
+    def _drop(self, server_id: str) -> None:
+        server = self._servers.pop(server_id, None)
+        if server is None:
+            return
+        if server.machine is not None:
+            server.machine.end()
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(server.machine.pid, 0)
+            self._forget(server_id, server.machine)
+        kernel.unmount(str(server.disk))
+        server.disk.rmdir()
+
+    def _forget(self, server_id: str, ended: machine.Machine) -> None:
+        self._fabric.leave(server_id)
+        self._volumes.forget(server_id)
+        os.close(ended.netns)
+
+    def buried(self) -> list[str]:
+        """Return the ids of the servers whose first process has ended."""
+        ended = []
+        with contextlib.suppress(ChildProcessError):
+            while pid := os.waitpid(-1, os.WNOHANG)[0]:
+                for server_id, server in self._servers.items():
+                    if server.machine is not None and server.machine.pid == pid:
+                        self._forget(server_id, server.machine)
+                        server.machine = None
+                        ended.append(server_id)
+        return ended
+
+
+def serve(keeper: Keeper, control: socket.socket) -> None:
+    """Answer requests until the other side is gone."""
+    woken, wakes = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    wire.send(control, {"ready": True, "notes": keeper.notes})
+    while True:
+        ready, _, _ = select.select([control.fileno(), woken], [], [])
+        if woken in ready:
+            os.read(woken, 4096)
+            for server_id in keeper.buried():
+                wire.send(control, {"ended": server_id})
+        if control.fileno() in ready:
+            request, files = wire.receive(control)
+            if request is None:
+                return
+            message, opened = keeper.answer(request, files)
+            wire.send(control, message, opened)
+            for one in opened:
+                os.close(one)
+
+
+def _hidden_folders() -> dict[str, str]:
+    """Return the folders that servers see although they are in hidden ones: where Python is."""
+    prefix = os.path.realpath(sys.base_prefix)
+    seen = any(prefix.startswith(f"/{name}") for name in image.SYSTEM)
+    return {} if seen else {prefix: prefix}
+
+
+def _volumes(options: list[str]) -> dict[str, str]:
+    """Return the folder of volumes, which belongs to root inside; none was given: no folder."""
+    given = [option.removeprefix("--volumes=") for option in options if "--volumes=" in option]
+    for folder in given:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        if os.geteuid() == 0:
+            os.chown(folder, identity.FIRST_ID, identity.FIRST_ID)
+    return {_VOLUMES: given[-1]} if given else {}
+
+
+def _prepare(folders: dict[str, int]) -> tuple[Path, dict[str, Path]]:
+    """Mount what the keeper works with; return its place and the folders to be shown."""
+    kernel.mount("", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
+    kernel.mount("proc", "/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC)
+    place = Path(next(place for place in _PLACES if os.path.isdir(place)))
+    kernel.mount("keeper", str(place), "tmpfs", kernel.MS_NODEV, "mode=755")
+    shown = {}
+    for number, (name, opened) in enumerate(folders.items()):
+        target = place / f"shown-{number}"
+        target.mkdir()
+        kernel.mount(f"/proc/self/fd/{opened}", str(target), flags=kernel.MS_BIND | kernel.MS_REC)
+        os.close(opened)
+        shown[name] = target
+    return place, shown
+
+
+def main() -> int:
+    """Enter the namespaces, fork the first process of them, and wait for its end."""
+    control = socket.socket(fileno=int(sys.argv[1]))
+    kernel.die_with_parent(signal.SIGKILL)
+    os.umask(0o022)
+    folders = _hidden_folders() | _volumes(sys.argv[2:])
+    try:
+        ids, opened = identity.enter(list(folders.values()))
+    except OSError as problem:
+        wire.send(control, {"error": f"no namespaces: {problem}"})
+        return 1
+    kernel.die_with_parent(signal.SIGKILL)
+    pid = os.fork()
+    if pid:
+        control.close()
+        os.waitpid(pid, 0)
+        return 0
+    kernel.die_with_parent(signal.SIGKILL)
+    try:
+        place, shown = _prepare(dict(zip(folders, opened, strict=True)))
+        volumes = shown.pop(_VOLUMES, None)
+        keeper = Keeper(ids, place, shown, volumes)
+    except OSError as problem:
+        wire.send(control, {"error": f"no place for servers: {problem}"})
+        return 1
+    gc.freeze()
+    with contextlib.suppress(BrokenPipeError):  # the other side left without its answer
+        serve(keeper, control)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

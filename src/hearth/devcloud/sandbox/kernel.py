@@ -1,0 +1,100 @@
+"""System calls that Python 3.11 has no function for."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+
+NEWNS = 0x00020000
+NEWUTS = 0x04000000
+NEWIPC = 0x08000000
+NEWUSER = 0x10000000
+NEWPID = 0x20000000
+NEWNET = 0x40000000
+ALL = NEWNS | NEWUTS | NEWIPC | NEWUSER | NEWPID | NEWNET
+
+MS_RDONLY = 0x1
+MS_NOSUID = 0x2
+MS_NODEV = 0x4
+MS_NOEXEC = 0x8
+MS_REMOUNT = 0x20
+MS_BIND = 0x1000
+MS_REC = 0x4000
+MS_PRIVATE = 0x40000
+MNT_DETACH = 2
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_DUMPABLE = 4
+_SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "ppc64le": 203, "s390x": 217}
+
+_SYS_OPEN_TREE = 428  # the same number on every processor
+_SYS_MOVE_MOUNT = 429
+_AT_FDCWD = -100
+_OPEN_TREE_CLONE = 1
+_MOVE_MOUNT_F_EMPTY_PATH = 4
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _check(result: int, what: str) -> None:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+
+
+def unshare(flags: int) -> None:
+    """Move the process (for NEWPID, its children) to new namespaces."""
+    _check(_libc.unshare(flags), "unshare")
+
+
+def setns(namespace: int, kind: int) -> None:
+    """Move the process to the namespace of a file descriptor."""
+    _check(_libc.setns(namespace, kind), "setns")
+
+
+def mount(source: str, target: str, kind: str = "", flags: int = 0, options: str = "") -> None:
+    """Mount a file system; raises an OSError that names the target."""
+    result = _libc.mount(
+        source.encode(),
+        target.encode(),
+        kind.encode() or None,
+        ctypes.c_ulong(flags),
+        options.encode() or None,
+    )
+    _check(result, f"mount of {kind or source} on {target}")
+
+
+def unmount(target: str) -> None:
+    """Take a file system away, at the latest when nothing uses it any more."""
+    _check(_libc.umount2(target.encode(), MNT_DETACH), f"umount of {target}")
+
+
+def open_tree(path: str) -> int:
+    """Return a copy of the mount of a folder that is nowhere mounted yet."""
+    flags = _OPEN_TREE_CLONE | os.O_CLOEXEC
+    tree: int = _libc.syscall(_SYS_OPEN_TREE, _AT_FDCWD, path.encode(), flags)
+    _check(tree, f"open_tree of {path}")
+    return tree
+
+
+def move_mount(tree: int, target: str) -> None:
+    """Mount what `open_tree` returned."""
+    flags = _MOVE_MOUNT_F_EMPTY_PATH
+    result = _libc.syscall(_SYS_MOVE_MOUNT, tree, b"", _AT_FDCWD, target.encode(), flags)
+    _check(result, f"move_mount to {target}")
+
+
+def pivot_root(root: str, old: str) -> None:
+    """Make a mount the root; the former one is at `old`, a folder below it."""
+    number = _SYS_PIVOT_ROOT[os.uname().machine]
+    _check(_libc.syscall(number, root.encode(), old.encode()), "pivot_root")
+
+
+def die_with_parent(signal_number: int) -> None:
+    """Have the kernel send a signal when the parent ends. A change of user undoes it."""
+    _check(_libc.prctl(_PR_SET_PDEATHSIG, signal_number), "prctl")
+
+
+def own_proc_files() -> None:
+    """Make our user the owner of our files in /proc again. A change of user undoes it."""
+    _check(_libc.prctl(_PR_SET_DUMPABLE, 1), "prctl")

@@ -1,0 +1,133 @@
+"""Start a server: a process in new namespaces that becomes the first one of them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import traceback
+from dataclasses import dataclass
+
+from hearth.devcloud.sandbox import init, kernel, root
+from hearth.devcloud.sandbox.identity import write_maps
+
+ANSWER_S = 15.0  # of the new process; all of it takes some hundredths
+
+
+class CannotStart(Exception):
+    """Why a server has no first process."""
+
+
+@dataclass
+class Machine:
+    """The first process of a server, which waits for `go`, and its network namespace."""
+
+    pid: int
+    netns: int
+    _door: socket.socket
+
+    def go(self) -> None:
+        """Let it boot."""
+        self._door.send(b"G")
+        self._door.close()
+
+    def end(self, number: int = signal.SIGKILL) -> None:
+        """Send it a signal; the end of the process ends the server."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, number)
+
+
+def start(tree: root.Tree, hostname: str, console: int, plan: int, ids: int) -> Machine:
+    """Return the machine once its tree is there. Raises `CannotStart`."""
+    here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    pid = os.fork()
+    if pid == 0:
+        _run(tree, hostname, there, console, plan)
+    there.close()
+    here.settimeout(ANSWER_S)
+    first = 0
+    try:
+        _heard(here, b"U")
+        write_maps(f"/proc/{pid}", 0, ids)
+        here.send(b"M")
+        first = int(_heard(here, b"P"))
+        _heard(here, b"R")
+        netns = os.open(f"/proc/{first}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    except (OSError, CannotStart) as problem:
+        here.close()
+        if first:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(first, signal.SIGKILL)
+        raise CannotStart(str(problem)) from None
+    finally:
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(pid, 0)
+    return Machine(first, netns, here)
+
+
+def _heard(door: socket.socket, wanted: bytes) -> bytes:
+    """Return what follows the wanted letter; raises `CannotStart` with what came instead."""
+    message = door.recv(4096)
+    if message[:1] != wanted:
+        raise CannotStart(message[1:].decode(errors="replace") or "the process ended at its start")
+    return message[1:]
+
+
+def _run(tree: root.Tree, hostname: str, door: socket.socket, console: int, plan: int) -> None:
+    """Enter the namespaces, start the first process in them, and end; never return."""
+    try:
+        _only_these_files(door.fileno(), console, plan)
+        kernel.unshare(kernel.ALL)
+        kernel.own_proc_files()
+        door.send(b"U")
+        if door.recv(1) != b"M":
+            os._exit(1)
+        os.setresgid(0, 0, 0)
+        os.setresuid(0, 0, 0)
+        kernel.own_proc_files()
+        ready, tell = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            os.close(tell)
+            os.read(ready, 1)
+            os.close(ready)
+            _first(tree, hostname, door, console, plan)
+        door.send(b"P%d" % pid)
+    except BaseException as problem:
+        with contextlib.suppress(OSError):
+            door.send(b"E" + str(problem).encode())
+    finally:
+        os._exit(0)
+
+
+def _first(tree: root.Tree, hostname: str, door: socket.socket, console: int, plan: int) -> None:
+    """Be the first process of the server; never return."""
+    try:
+        os.setsid()
+        socket.sethostname(hostname)
+        root.enter(tree)
+        door.send(b"R")
+        if door.recv(1) != b"G":
+            os._exit(0)
+        door.close()
+        with os.fdopen(plan) as file:
+            init.run(json.load(file), console)
+    except BaseException as problem:
+        with contextlib.suppress(OSError):
+            door.send(b"E" + str(problem).encode())
+        os.write(console, traceback.format_exc().encode())
+    finally:
+        os._exit(1)
+
+
+def _only_these_files(*kept: int) -> None:
+    """Close every other file but the three of every process; the server gets none of ours."""
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGCHLD, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) > 2 and int(name) not in kept:
+            with contextlib.suppress(OSError):
+                os.close(int(name))

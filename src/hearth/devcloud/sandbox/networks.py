@@ -1,0 +1,112 @@
+"""What is to be there: networks, routers, servers and volumes of the store as one document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hearth.devcloud.guest import server as facts
+from hearth.devcloud.sandbox.fabric import ROUTER
+from hearth.devcloud.sandbox.firewall import router_rules, server_rules
+from hearth.devcloud.store import Body, Store, Thing
+
+Document = Body
+_OWNERS = ("network:router_interface", "network:router_gateway")
+
+
+def document(store: Store, servers: Iterable[Thing]) -> Document:
+    """Return the networks, and the places: routers, and the servers that run."""
+    places: dict[str, Body] = {}
+    for router in store.all("network.routers"):
+        places[ROUTER + router.id] = _router(store, router)
+    for server in servers:
+        places[server.id] = _server(store, server)
+    used = {port["network"] for place in places.values() for port in place["ports"].values()}
+    volumes = sorted(store.table("volume.volumes"))
+    return {"networks": sorted(used), "places": places, "volumes": volumes}
+
+
+def _server(store: Store, server: Thing) -> Body:
+    ports = {
+        f"eth{number}": port
+        for number, port in enumerate(facts.ports(store, server))
+        if port.body["admin_state_up"]
+    }
+    return {
+        "router": False,
+        "ports": {port.id: _port(store, port, name) for name, port in ports.items()},
+        "routes": _routes(store, list(ports.values())),
+        "rules": server_rules(store, ports),
+        "volumes": {
+            item["device"].rpartition("/")[2]: item["volume_id"]
+            for item in server.hidden["volumes"]
+            if not item["boot"]
+        },
+    }
+
+
+def _port(store: Store, port: Thing, name: str, more: Iterable[str] = ()) -> Body:
+    subnets = store.table("network.subnets")
+    addresses = [
+        f"{item['ip_address']}/{subnets[item['subnet_id']].body['cidr'].partition('/')[2]}"
+        for item in port.body["fixed_ips"]
+        if item["subnet_id"] in subnets
+    ]
+    network = store.table("network.networks")[port.body["network_id"]]
+    return {
+        "name": name,
+        "network": network.id,
+        "mac": port.body["mac_address"],
+        "mtu": network.body["mtu"],
+        "addresses": [*addresses, *more],
+    }
+
+
+def _routes(store: Store, ports: list[Thing]) -> list[list[str]]:
+    """Return the routes of a server: the first gateway of each IP version, and those of hosts."""
+    found: dict[tuple[str, int], list[str]] = {}
+    for port in ports:
+        for item in port.body["fixed_ips"]:
+            subnet = store.table("network.subnets")[item["subnet_id"]].body
+            for route in subnet["host_routes"]:
+                found.setdefault(
+                    (route["destination"], 0), [route["destination"], route["nexthop"]]
+                )
+            gateway = subnet["gateway_ip"]
+            if gateway and gateway != item["ip_address"]:
+                found.setdefault(("default", subnet["ip_version"]), ["default", gateway])
+    return list(found.values())
+
+
+def _router(store: Store, router: Thing) -> Body:
+    ports = [
+        port
+        for port in store.where("network.ports", device_id=router.id)
+        if port.body["device_owner"] in _OWNERS and router.body["admin_state_up"]
+    ]
+    place: Body = {
+        "router": True,
+        "ports": {port.id: _port(store, port, _name(port)) for port in ports},
+        "routes": [[one["destination"], one["nexthop"]] for one in router.body["routes"]],
+        "rules": "",
+    }
+    gateway = next((p for p in ports if p.body["device_owner"] == _OWNERS[1]), None)
+    info = router.body["external_gateway_info"]
+    if gateway is not None and info:
+        addresses = [
+            i["ip_address"] for i in gateway.body["fixed_ips"] if ":" not in i["ip_address"]
+        ]
+        floating = {
+            one.body["floating_ip_address"]: one.body["fixed_ip_address"]
+            for one in store.where("network.floatingips", router_id=router.id)
+            if one.body["fixed_ip_address"]
+        }
+        more = [f"{one}/32" for one in floating]
+        place["ports"][gateway.id] = _port(store, gateway, _name(gateway), more)
+        if addresses:
+            snat = bool(info["enable_snat"])
+            place["rules"] = router_rules(_name(gateway), addresses[0], floating, snat=snat)
+    return place
+
+
+def _name(port: Thing) -> str:
+    return f"q{port.id[:11]}"

@@ -1,0 +1,173 @@
+"""The plan of a boot: user data and what belongs to it, as the server's own init takes it."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import shlex
+from collections.abc import Callable
+from typing import Any
+
+import yaml
+
+from hearth.devcloud.sandbox.userdata import Part, Unreadable, parts
+
+Plan = dict[str, Any]
+
+CONFIG = "text/cloud-config"
+_HANDLED = {
+    "text/part-handler",
+    "text/cloud-boothook",
+    "text/x-shellscript",
+    "text/x-shellscript-per-instance",
+}
+_USED = {"bootcmd", "runcmd", "write_files", "hostname", "fqdn", "ssh_authorized_keys"}
+_WITHOUT_EFFECT = {"output", "manage_etc_hosts", "preserve_hostname", "disable_root", "merge_how"}
+_MODE = 0o644
+
+
+def boot_plan(
+    *,
+    instance_id: str,
+    hostname: str,
+    user_data: bytes,
+    etc: dict[str, str] | None = None,
+    keys: list[str] | None = None,
+    drive: dict[str, bytes] | None = None,
+    notes: list[str] | None = None,
+) -> Plan:
+    """Return the plan; what cannot be done is among its notes, which the console shows."""
+    notes = list(notes or [])
+    found: list[Part] = []
+    try:
+        found = parts(user_data)
+    except Unreadable as problem:
+        notes.append(f"user data: {problem}")
+    config: dict[str, Any] = {}
+    for part in found:
+        if part.type == CONFIG:
+            config.update(_config(part, notes))
+    ignored = sorted(set(config) - _USED - _WITHOUT_EFFECT)
+    notes += [f"cloud-config: {key} is ignored in a sandbox server" for key in ignored]
+    keys = [*(keys or []), *_texts(config, "ssh_authorized_keys", notes)]
+    return {
+        "instance_id": instance_id,
+        "hostname": _hostname(config, hostname),
+        "notes": notes,
+        "user_data": _text(user_data),
+        "parts": [_part(part) for part in found if part.type != CONFIG],
+        "bootcmd": _commands(config, "bootcmd", notes),
+        "runcmd": _commands(config, "runcmd", notes),
+        "write_files": _files(config, notes),
+        "authorized_keys": keys,
+        "etc": etc or {},
+        "drive": {path: _text(data) for path, data in (drive or {}).items()},
+    }
+
+
+def _text(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def _part(part: Part) -> Plan:
+    known = part.type in _HANDLED
+    note = "" if known else f"part {part.name}: nothing handles {part.type}"
+    return {"type": part.type, "name": part.name, "data": _text(part.data), "note": note}
+
+
+def _hostname(config: dict[str, Any], given: str) -> str:
+    name = config.get("hostname") or config.get("fqdn") or given
+    return str(name).partition(".")[0][:63]
+
+
+def _config(part: Part, notes: list[str]) -> dict[str, Any]:
+    """Return a cloud-config; of an unreadable one there is a note."""
+    try:
+        found = yaml.safe_load(part.data)
+    except (yaml.YAMLError, UnicodeDecodeError) as problem:
+        notes.append(f"cloud-config {part.name}: {' '.join(str(problem).split())}")
+        return {}
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        notes.append(f"cloud-config {part.name}: expected a map")
+        return {}
+    return {str(key): value for key, value in found.items()}
+
+
+def _list(config: dict[str, Any], key: str, notes: list[str]) -> list[Any]:
+    value = config.get(key)
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        notes.append(f"cloud-config: {key}: expected a list")
+        return []
+    return value
+
+
+def _texts(config: dict[str, Any], key: str, notes: list[str]) -> list[str]:
+    return [str(item) for item in _list(config, key, notes)]
+
+
+def _commands(config: dict[str, Any], key: str, notes: list[str]) -> str:
+    """Return a shell script: a list is one command, text is a line of the shell."""
+    lines = []
+    for item in _list(config, key, notes):
+        match item:
+            case None:
+                continue
+            case list():
+                lines.append(" ".join(shlex.quote(str(word)) for word in item))
+            case str() | int() | float():
+                lines.append(str(item))
+            case _:
+                notes.append(f"cloud-config: {key}: expected text or a list, got {item!r}")
+    return "#!/bin/sh\n" + "\n".join(lines) + "\n" if lines else ""
+
+
+def _files(config: dict[str, Any], notes: list[str]) -> list[Plan]:
+    found = []
+    for item in _list(config, "write_files", notes):
+        try:
+            found.append(_file(item))
+        except (ValueError, TypeError, KeyError, AttributeError) as problem:
+            notes.append(f"cloud-config: write_files: {item!r:.80}: {problem!r:.80}")
+    return found
+
+
+_DECODERS: dict[str, tuple[bool, bool]] = {  # by encoding: base64, gzip
+    "": (False, False),
+    "text/plain": (False, False),
+    "b64": (True, False),
+    "base64": (True, False),
+    "gz": (False, True),
+    "gzip": (False, True),
+    **{f"{z}+{b}": (True, True) for z in ("gz", "gzip") for b in ("b64", "base64")},
+}
+
+
+def _file(item: dict[str, Any]) -> Plan:
+    is_base64, is_gzip = _DECODERS[str(item.get("encoding") or "").lower()]
+    content = item.get("content", "")
+    data = content if isinstance(content, bytes) else str(content).encode()
+    if is_base64:
+        try:
+            data = base64.b64decode(data)
+        except binascii.Error as problem:
+            raise ValueError(str(problem)) from None
+    return {
+        "path": str(item["path"]),
+        "data": _text(data),
+        "compressed": is_gzip,
+        "append": bool(item.get("append")),
+        "mode": _mode(item.get("permissions")),
+        "owner": str(item.get("owner") or "root:root"),
+    }
+
+
+def _mode(given: Any) -> int:
+    """Return permissions; text is octal, also without a leading 0."""
+    if given is None:
+        return _MODE
+    read: Callable[[Any], int] = int if isinstance(given, int) else lambda text: int(text, 8)
+    return read(given) & 0o7777

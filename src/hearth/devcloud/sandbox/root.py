@@ -1,0 +1,107 @@
+"""The file tree of one server: overlays of the image, and what every Linux has."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hearth.devcloud.sandbox import kernel
+from hearth.devcloud.sandbox.image import FOLDERS, OWN
+
+_DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+_LINKS = {
+    "fd": "/proc/self/fd",
+    "stdin": "/proc/self/fd/0",
+    "stdout": "/proc/self/fd/1",
+    "stderr": "/proc/self/fd/2",
+    "ptmx": "pts/ptmx",
+}
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Where the parts of a server's tree are for the keeper."""
+
+    disk: Path  # what the server writes
+    skeleton: Path
+    merged: tuple[str, ...]  # folders of the machine
+    binds: Mapping[str, Path] = field(default_factory=dict)  # by the place in the server
+    read_only: frozenset[str] = frozenset()
+
+
+def enter(tree: Tree) -> None:
+    """Make the tree of the server and make it the root. Raises an OSError that says why not."""
+    kernel.mount("", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
+    root = tree.disk / "root"
+    root.mkdir(exist_ok=True)
+    kernel.mount(str(root), str(root), flags=kernel.MS_BIND | kernel.MS_REC)
+    for name, mode in FOLDERS.items():
+        (root / name).mkdir(exist_ok=True)
+        (root / name).chmod(mode)
+    for link in tree.skeleton.iterdir():
+        if link.is_symlink() and not (root / link.name).is_symlink():
+            (root / link.name).symlink_to(os.readlink(link))
+    for name in (*tree.merged, *OWN):
+        _overlay(tree, root, name)
+    for place, source in tree.binds.items():
+        _bind(source, root / place.lstrip("/"), read_only=place in tree.read_only)
+    _systems(root)
+    os.chdir(root)
+    (root / ".old").mkdir(exist_ok=True)
+    kernel.pivot_root(".", ".old")
+    os.chdir("/")
+    kernel.unmount("/.old")
+    os.rmdir("/.old")
+
+
+def _overlay(tree: Tree, root: Path, name: str) -> None:
+    lower = [str(tree.skeleton / name)]
+    if name in tree.merged:
+        lower.append(f"/{name}")
+    for part in ("upper", "work"):
+        (tree.disk / part / name).mkdir(parents=True, exist_ok=True)
+    (root / name).mkdir(exist_ok=True)
+    options = (
+        f"lowerdir={':'.join(lower)},upperdir={tree.disk}/upper/{name},"
+        f"workdir={tree.disk}/work/{name},userxattr"
+    )
+    kernel.mount("overlay", str(root / name), "overlay", options=options)
+
+
+def _bind(source: Path, target: Path, *, read_only: bool) -> None:
+    """Show a folder of the keeper; into a folder of the machine nothing can be added by name."""
+    target.mkdir(parents=True, exist_ok=True)
+    kernel.mount(str(source), str(target), flags=kernel.MS_BIND | kernel.MS_REC)
+    if read_only:
+        flags = kernel.MS_BIND | kernel.MS_REMOUNT | kernel.MS_RDONLY
+        with contextlib.suppress(OSError):  # more flags of the mount are locked
+            kernel.mount("", str(target), flags=flags)
+
+
+def _systems(root: Path) -> None:
+    """Mount /proc, /sys, /dev and /run."""
+    safe = kernel.MS_NOSUID | kernel.MS_NODEV
+    kernel.mount("proc", str(root / "proc"), "proc", safe | kernel.MS_NOEXEC)
+    with contextlib.suppress(OSError):  # a machine may hide parts of its own
+        flags = safe | kernel.MS_NOEXEC | kernel.MS_RDONLY
+        kernel.mount("sysfs", str(root / "sys"), "sysfs", flags)
+    kernel.mount("tmpfs", str(root / "run"), "tmpfs", safe, "mode=755")
+    (root / "run" / "lock").mkdir()
+    dev = root / "dev"
+    kernel.mount("tmpfs", str(dev), "tmpfs", kernel.MS_NOSUID, "mode=755")
+    for name in _DEVICES:
+        (dev / name).touch()
+        kernel.mount(f"/dev/{name}", str(dev / name), flags=kernel.MS_BIND)
+    for name, to in _LINKS.items():
+        (dev / name).symlink_to(to)
+    (dev / "pts").mkdir()
+    (dev / "shm").mkdir()
+    with contextlib.suppress(OSError):
+        options = "newinstance,ptmxmode=0666,mode=620"
+        kernel.mount("devpts", str(dev / "pts"), "devpts", kernel.MS_NOSUID, options)
+    kernel.mount("tmpfs", str(dev / "shm"), "tmpfs", safe, "mode=1777")
+    os.mkfifo(dev / "console", 0o622)
+    (dev / "console").chmod(0o622)

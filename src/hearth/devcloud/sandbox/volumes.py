@@ -1,0 +1,73 @@
+"""Volumes of the sandbox: folders that are shown in servers, also while they run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from hearth.devcloud.sandbox import kernel
+
+PLACE = "/mnt"  # in the server; /dev/vdb is /mnt/vdb there
+
+
+class Volumes:
+    """The folders of all volumes, and which of them each server shows: `{device: volume}`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._shown: dict[str, dict[str, str]] = {}
+
+    def keep(self, volumes: Iterable[str]) -> None:
+        """Remove the folders of all other volumes."""
+        wanted = set(volumes)
+        for folder in self._folder.iterdir():
+            if folder.name not in wanted:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def settle(self, server: str, pid: int, wanted: Mapping[str, str]) -> None:
+        """Show a running server its volumes and no others. Raises an OSError."""
+        shown = self._shown.setdefault(server, {})
+        for device, volume in list(shown.items()):
+            if wanted.get(device) != volume:
+                _inside(pid, None, f"{PLACE}/{device}")
+                del shown[device]
+        for device, volume in wanted.items():
+            if device not in shown:
+                folder = self._folder / volume
+                folder.mkdir(exist_ok=True)
+                _inside(pid, folder, f"{PLACE}/{device}")
+                shown[device] = volume
+
+    def forget(self, server: str) -> None:
+        """The server has ended, and what it was shown with it."""
+        self._shown.pop(server, None)
+
+
+def _inside(pid: int, folder: Path | None, target: str) -> None:
+    """Mount a folder in a running server, or take what is mounted away if there is none."""
+    namespaces = [
+        (os.open(f"/proc/{pid}/ns/{name}", os.O_RDONLY | os.O_CLOEXEC), kind)
+        for name, kind in (("user", kernel.NEWUSER), ("mnt", kernel.NEWNS))
+    ]
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            tree = kernel.open_tree(str(folder)) if folder is not None else None
+            for namespace, kind in namespaces:
+                kernel.setns(namespace, kind)
+            if tree is not None:
+                os.makedirs(target, exist_ok=True)
+                kernel.move_mount(tree, target)
+            else:
+                kernel.unmount(target)
+                os.rmdir(target)
+            status = 0
+        finally:
+            os._exit(status)
+    for namespace, _ in namespaces:
+        os.close(namespace)
+    if os.waitpid(child, 0)[1]:
+        raise OSError(f"the volume cannot be {'shown' if folder else 'hidden'} at {target}")

@@ -1,0 +1,114 @@
+"""`hearth dev --servers sandbox` as a process: its servers, and what is left when it ends."""
+
+import base64
+import contextlib
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.clients.dev import Dev, hearth_dev
+from tests.devcloud.sandbox.machines import keepers, need_namespaces, until
+
+pytestmark = pytest.mark.slow
+
+SCRIPT = "#!/bin/sh\necho hello from $(hostname), mode $(stat -c %a /etc)\nexec sleep 4712.5\n"
+
+
+@pytest.fixture(autouse=True)
+def _on_linux() -> None:
+    need_namespaces()
+
+
+def booted(dev: Dev) -> str:
+    """A server whose script has spoken."""
+    with dev.sdk() as cloud:
+        image = next(iter(cloud.image.images()))
+        data = base64.b64encode(SCRIPT.encode()).decode()
+        server = cloud.compute.create_server(
+            name="box", flavor_id="1", image_id=image.id, user_data=data, networks="auto"
+        )
+        server = cloud.compute.wait_for_server(server, interval=0.05, wait=20)
+        until(lambda: "hello" in cloud.compute.get_server_console_output(server)["output"])
+        return str(server.id)
+
+
+def sleeping() -> list[str]:
+    """Processes of the script."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if "4712.5" in path.read_text():
+                found.append(path.parent.name)
+    return found
+
+
+def cloud_of(dev: Dev) -> int:
+    """The process of the embedded cloud."""
+    pid = dev.process.pid
+    (child,) = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return int(child)
+
+
+def test_a_server_runs_its_script_and_the_command_shows_its_console(tmp_path: Path):
+    with hearth_dev(tmp_path, "--servers", "sandbox") as dev:
+        server = booted(dev)
+        assert "hello from box, mode 755" in dev.shell("console", "log", "show", server)
+
+
+def test_no_process_is_left_after_a_stop(tmp_path: Path):
+    with hearth_dev(tmp_path, "--servers", "sandbox") as dev:
+        booted(dev)
+        cloud = cloud_of(dev)
+        assert len(keepers(cloud)) >= 3
+    assert keepers(cloud) == set()
+
+
+def test_no_process_and_no_mount_is_left_after_a_kill(tmp_path: Path):
+    mounts = Path("/proc/self/mounts").read_text()
+    with hearth_dev(tmp_path, "--servers", "sandbox") as dev:
+        booted(dev)
+        cloud = cloud_of(dev)
+        assert len(keepers(cloud)) >= 3
+        assert len(sleeping()) == 1
+        dev.process.send_signal(signal.SIGKILL)
+        until(lambda: keepers(cloud) == set())
+    assert Path("/proc/self/mounts").read_text() == mounts
+    assert sleeping() == []
+    assert list((tmp_path / "volumes").iterdir()) == []
+
+
+def test_servers_that_ran_are_off_after_a_restart_and_boot_again(tmp_path: Path):
+    with hearth_dev(tmp_path, "--servers", "sandbox") as dev:
+        server = booted(dev)
+    with hearth_dev(tmp_path, "--servers", "sandbox") as dev, dev.sdk() as cloud:
+        assert cloud.compute.get_server(server).status == "SHUTOFF"
+        cloud.compute.start_server(server)
+        until(lambda: "hello" in cloud.compute.get_server_console_output(server)["output"])
+
+
+@pytest.mark.parametrize("api", ["http://192.0.2.1:8004/v1", "http://heat.example/v1"])
+def test_it_is_refused_while_the_api_listens_elsewhere(api: str):
+    command = [sys.executable, "-m", "hearth.devcloud", "--servers", "sandbox"]
+    done = subprocess.run(
+        [*command, "--orchestration-url", api],
+        capture_output=True, text=True, timeout=30, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "only on loopback" in done.stderr
+    assert done.stdout == ""
+
+
+def test_it_says_that_it_is_no_security_boundary(tmp_path: Path):
+    command = [sys.executable, "-m", "hearth.cli.main", "dev", "--port", "0"]
+    with subprocess.Popen(
+        [*command, "--data", str(tmp_path), "--servers", "sandbox"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.terminate()
+        assert "not a security boundary" in process.stderr.read()
