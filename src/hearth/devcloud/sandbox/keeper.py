@@ -209,7 +209,7 @@ def _volumes(options: list[str]) -> dict[str, str]:
     given = [option.removeprefix("--volumes=") for option in options if "--volumes=" in option]
     for folder in given:
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        if os.geteuid() == 0:
+        if identity.has_range():
             os.chown(folder, identity.FIRST_ID, identity.FIRST_ID)
     return {_VOLUMES: given[-1]} if given else {}
 
