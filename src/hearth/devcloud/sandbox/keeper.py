@@ -15,7 +15,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from hearth.devcloud.sandbox import fabric, identity, image, kernel, machine, root, wire
@@ -32,7 +32,6 @@ Answer = tuple[Message, list[int]]
 class _Server:
     disk: Path
     machine: machine.Machine | None = None
-    files: list[int] = field(default_factory=list)
 
 
 class Keeper:
