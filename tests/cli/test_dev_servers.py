@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import json
 import signal
 import subprocess
 import sys
@@ -72,7 +73,7 @@ def test_no_process_and_no_mount_is_left_after_a_kill(tmp_path: Path):
         booted(dev)
         cloud = cloud_of(dev)
         assert len(keepers(cloud)) >= 3
-        assert len(sleeping()) == 1
+        assert sleeping() != []
         dev.process.send_signal(signal.SIGKILL)
         until(lambda: keepers(cloud) == set())
     assert Path("/proc/self/mounts").read_text() == mounts
@@ -87,6 +88,21 @@ def test_servers_that_ran_are_off_after_a_restart_and_boot_again(tmp_path: Path)
         assert cloud.compute.get_server(server).status == "SHUTOFF"
         cloud.compute.start_server(server)
         until(lambda: "hello" in cloud.compute.get_server_console_output(server)["output"])
+
+
+def test_a_server_of_a_stack_configures_another(tmp_path: Path):
+    template = Path(__file__).with_name("two-servers.yaml").read_text()
+    with hearth_dev(tmp_path, "--servers", "sandbox") as dev, dev.heat() as heat:
+        heat.stacks.create(stack_name="two", template=template)
+        until(lambda: heat.stacks.get("two").stack_status != "CREATE_IN_PROGRESS", 60)
+        stack = heat.stacks.get("two")
+        assert stack.stack_status == "CREATE_COMPLETE", stack.stack_status_reason
+        outputs = {one["output_key"]: one["output_value"] for one in stack.outputs}
+        assert list(json.loads(outputs["said"]).values()) == [outputs["password"]]
+        cloud = cloud_of(dev)
+        assert len(keepers(cloud)) > 2
+        heat.stacks.delete("two")
+        until(lambda: len(keepers(cloud)) == 2)  # the keeper itself
 
 
 @pytest.mark.parametrize("api", ["http://192.0.2.1:8004/v1", "http://heat.example/v1"])

@@ -112,8 +112,15 @@ def test_the_port_is_there_with_its_address_and_mac(machines: Machines):
 def test_servers_of_a_network_meet_and_those_of_others_do_not(machines: Machines):
     group = open_group(machines)
     here, _ = network(machines, "10.2.0.0/24")
-    there, _ = network(machines, "10.3.0.0/24")
-    near, far = port(machines, here, group), port(machines, there, group)
+    there, subnet = network(machines, "10.2.0.0/24")  # the same addresses, so wires decide
+    near = port(machines, here, group)
+    far = neutron(
+        machines,
+        "port",
+        network_id=there,
+        security_groups=[group],
+        fixed_ips=[{"subnet_id": subnet, "ip_address": "10.2.0.77"}],
+    )
     servers = [
         on(machines, SERVER.format(port=8000), near, name="near"),
         on(machines, SERVER.format(port=8000), far, name="far"),

@@ -19,6 +19,7 @@ from tests.devcloud.sandbox.machines import need_namespaces
 pytestmark = pytest.mark.slow
 
 NOBODY = 65534
+PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 CHECK = """
 import subprocess, sys
 subprocess.run([sys.executable, "-c", "import ctypes"], check=True)
@@ -41,6 +42,8 @@ script = (
     "#!/bin/sh\\necho I am $(id -u) $$ on $(hostname)\\n"
     "echo x >> /usr/bin/env || echo refused\\ncat /etc/shadow\\n"
     "cat /mnt/vdb/note && rm /mnt/vdb/note\\nip -o addr show eth0\\n"
+    "python3 -c 'import socket; socket.create_connection((\\"169.254.169.254\\", 80), 2)' "
+    "&& echo metadata address: in use\\n"
 )
 part = {"type": "text/x-shellscript", "name": "script", "note": "",
         "data": base64.b64encode(script.encode()).decode()}
@@ -66,7 +69,8 @@ def ask(files=(), **message):
     return opened
 
 
-ask([console, file], do="start", id="s", fresh=True, disk_mb=64, hostname="mine", listen=[])
+ask([console, file], do="start", id="s", fresh=True, disk_mb=64, hostname="mine",
+    listen=[["169.254.169.254", 80]])
 ask([network], do="fabric")
 ask(do="go", id="s")
 for _ in range(200):
@@ -115,12 +119,19 @@ def _user() -> tuple[list[str], str]:
     raise AssertionError
 
 
-def test_an_ordinary_user_has_servers_too(place: Path):
+WITHOUT_PROGRAMS = 'for p in $(which -a ip nft); do mount --bind /dev/null $p; done; exec "$@"'
+
+
+@pytest.mark.parametrize("programs", [True, False], ids=["with ip", "without ip"])
+def test_an_ordinary_user_has_servers_too(place: Path, *, programs: bool):
     need_namespaces()
     change, python = _user()
+    if not programs:
+        change += ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", WITHOUT_PROGRAMS]
+        change.append("sh")
     done = subprocess.run(
         [*change, python, "-c", PROGRAM, str(place / "volumes")],
-        env={"PYTHONPATH": str(place), "PYTHONDONTWRITEBYTECODE": "1", "PATH": os.defpath},
+        env={"PYTHONPATH": str(place), "PYTHONDONTWRITEBYTECODE": "1", "PATH": PATH},
         capture_output=True, text=True, timeout=60, check=False, cwd="/",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -130,4 +141,6 @@ def test_an_ordinary_user_has_servers_too(place: Path):
     assert "root:*:19000:0:99999:7:::" in lines
     assert "NOTE" in lines
     assert not (place / "volumes" / "v" / "note").exists()
-    assert any("inet 10.9.0.7/24" in line for line in lines)
+    assert any("inet 10.9.0.7/24" in line for line in lines) == programs
+    assert "metadata address: in use" in lines
+    assert ("hearth-init: /usr is read-only: the machine has mounts below it" in lines) != programs

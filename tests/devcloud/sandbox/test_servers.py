@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import os
+import shutil
+import tempfile
 import time
 from collections.abc import Iterator
 from email.mime.multipart import MIMEMultipart
@@ -44,11 +46,16 @@ def test_a_server_has_its_own_processes_and_name(machines: Machines):
 
 
 def test_every_namespace_is_another(machines: Machines):
-    text = output(machines, "readlink /proc/1/ns/*\n")
+    servers = [machines.boot("#!/bin/sh\nreadlink /proc/1/ns/*\n") for _ in range(2)]
     ours = {os.readlink(path) for path in Path("/proc/self/ns").iterdir()}
-    theirs = {line for line in text.splitlines() if ":[" in line}
-    kinds = {line.partition(":")[0] for line in theirs - ours}
-    assert {"user", "mnt", "pid", "net", "uts", "ipc"} <= kinds
+    one, other = (
+        {line for line in machines.said(server).splitlines() if ":[" in line} for server in servers
+    )
+    for theirs in (one - ours - other, other - ours - one):
+        kinds = {line.partition(":")[0] for line in theirs}
+        assert {"user", "mnt", "pid", "net", "uts", "ipc"} <= kinds
+    for server in servers:
+        machines.delete(server)
 
 
 def test_it_boots_in_less_than_a_second(machines: Machines):
@@ -79,9 +86,19 @@ def test_files_of_the_machine_cannot_be_written(machines: Machines):
     assert not Path("/usr/new").exists()
 
 
-def test_secrets_and_homes_of_the_machine_are_hidden(machines: Machines, tmp_path: Path):
-    secret = tmp_path / "secret"
+@pytest.fixture
+def readable() -> Iterator[Path]:
+    """A folder that every account of the machine may read."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def test_secrets_and_homes_of_the_machine_are_hidden(machines: Machines, readable: Path):
+    secret = readable / "secret"
     secret.write_text("the data of Hearth")
+    secret.chmod(0o644)
     files = " ".join(map(str, [secret, Path(__file__), *Path.home().glob(".*rc")]))
     seen = f"for f in {files}; do [ -e $f ] && echo there $f; done\n"
     text = output(

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hearth.devcloud.sandbox import kernel
+from hearth.devcloud.sandbox import kernel, loopback
 
 ROUTER = "router-"
 METADATA = "169.254.169.254"
@@ -67,8 +67,8 @@ class Fabric:
     def join(self, name: str, netns: int) -> None:
         """Add the namespace of a server, which can reach itself and the metadata address."""
         self._places[name] = _Place(netns)
-        commands = ["link set lo up", f"addr add {METADATA}/32 dev lo scope link"]
-        self._run(commands, netns)
+        with self._inside(netns):
+            loopback.bring_up(METADATA)
 
     def leave(self, name: str) -> None:
         """Take the namespace of a server away, with its ports."""
@@ -130,13 +130,13 @@ class Fabric:
         (_SYSCTL / "ipv4/ip_forward").write_text("1")
         with contextlib.suppress(OSError):
             (_SYSCTL / "ipv6/conf/all/forwarding").write_text("1")
+        loopback.bring_up()
         kernel.setns(self._home, kernel.NEWNET)
-        self._run(["link set lo up"], netns)
         return netns
 
     def _settle(self, place: _Place, wanted: Document) -> None:
         """Plug, unplug and configure what differs."""
-        ports: dict[str, Document] = wanted["ports"]
+        ports: dict[str, Document] = wanted["ports"] if self._ip is not None else {}
         for port in [one for one, had in place.ports.items() if ports.get(one) != had]:
             self._run([f"link del {_outer(port)}"], force=True)
             del place.ports[port]

@@ -1,7 +1,8 @@
 """Enter the namespaces of the keeper, as root or as an ordinary user.
 
-An ordinary user is root inside, and nobody else is there. Root gives the servers a range of ids
-that no account of the machine has, so root inside a server owns nothing outside.
+An ordinary user is root inside, and nobody else is there; so is root of a container with few ids.
+Root gives the servers a range of ids that no account of the machine has, so root inside a server
+owns nothing outside.
 """
 
 from __future__ import annotations
@@ -16,6 +17,17 @@ FIRST_ID = 1_878_982_656
 IDS = 65536
 
 
+def has_range() -> bool:
+    """Return whether this process may give the range away: root, but not of a small namespace."""
+    if os.geteuid() != 0:
+        return False
+    for line in Path("/proc/self/uid_map").read_text().splitlines():
+        first, _, count = map(int, line.split())
+        if first <= FIRST_ID and first + count >= FIRST_ID + IDS:
+            return True
+    return False
+
+
 def enter(folders: Sequence[str]) -> tuple[int, list[int]]:
     """Enter new namespaces; return the number of ids inside and the opened folders.
 
@@ -23,7 +35,7 @@ def enter(folders: Sequence[str]) -> tuple[int, list[int]]:
     by the user who is. Raises an OSError where the kernel does not permit it.
     """
     user, group = os.geteuid(), os.getegid()
-    if user == 0:
+    if has_range():
         ids = IDS
         os.setgroups([])
         done, waits = _mapped_from_outside()

@@ -15,7 +15,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from hearth.devcloud.sandbox import fabric, identity, image, kernel, machine, root, wire
@@ -32,7 +32,6 @@ Answer = tuple[Message, list[int]]
 class _Server:
     disk: Path
     machine: machine.Machine | None = None
-    files: list[int] = field(default_factory=list)
 
 
 class Keeper:
@@ -209,7 +208,7 @@ def _volumes(options: list[str]) -> dict[str, str]:
     given = [option.removeprefix("--volumes=") for option in options if "--volumes=" in option]
     for folder in given:
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        if os.geteuid() == 0:
+        if identity.has_range():
             os.chown(folder, identity.FIRST_ID, identity.FIRST_ID)
     return {_VOLUMES: given[-1]} if given else {}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import struct
 
 NEWNS = 0x00020000
 NEWUTS = 0x04000000
@@ -17,7 +18,6 @@ MS_RDONLY = 0x1
 MS_NOSUID = 0x2
 MS_NODEV = 0x4
 MS_NOEXEC = 0x8
-MS_REMOUNT = 0x20
 MS_BIND = 0x1000
 MS_REC = 0x4000
 MS_PRIVATE = 0x40000
@@ -29,7 +29,10 @@ _SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "ppc64le": 203, 
 
 _SYS_OPEN_TREE = 428  # the same number on every processor
 _SYS_MOVE_MOUNT = 429
+_SYS_MOUNT_SETATTR = 442
 _AT_FDCWD = -100
+_AT_RECURSIVE = 0x8000
+_MOUNT_ATTR_RDONLY = 1
 _OPEN_TREE_CLONE = 1
 _MOVE_MOUNT_F_EMPTY_PATH = 4
 
@@ -82,6 +85,16 @@ def move_mount(tree: int, target: str) -> None:
     flags = _MOVE_MOUNT_F_EMPTY_PATH
     result = _libc.syscall(_SYS_MOVE_MOUNT, tree, b"", _AT_FDCWD, target.encode(), flags)
     _check(result, f"move_mount to {target}")
+
+
+def make_read_only(target: str) -> None:
+    """Make a mount and all below it read-only."""
+    attributes = struct.pack("=4Q", _MOUNT_ATTR_RDONLY, 0, 0, 0)
+    size = ctypes.c_size_t(len(attributes))
+    result = _libc.syscall(
+        _SYS_MOUNT_SETATTR, _AT_FDCWD, target.encode(), _AT_RECURSIVE, attributes, size
+    )
+    _check(result, f"mount_setattr of {target}")
 
 
 def pivot_root(root: str, old: str) -> None:

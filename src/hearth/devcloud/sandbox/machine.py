@@ -107,13 +107,15 @@ def _first(tree: root.Tree, hostname: str, door: socket.socket, console: int, pl
     try:
         os.setsid()
         socket.sethostname(hostname)
-        root.enter(tree)
+        notes = root.enter(tree)
         door.send(b"R")
         if door.recv(1) != b"G":
             os._exit(0)
         door.close()
         with os.fdopen(plan) as file:
-            init.run(json.load(file), console)
+            wanted = json.load(file)
+        wanted["notes"] = [*notes, *wanted["notes"]]
+        init.run(wanted, console)
     except BaseException as problem:
         with contextlib.suppress(OSError):
             door.send(b"E" + str(problem).encode())

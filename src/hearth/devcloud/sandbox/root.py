@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -32,8 +33,12 @@ class Tree:
     read_only: frozenset[str] = frozenset()
 
 
-def enter(tree: Tree) -> None:
-    """Make the tree of the server and make it the root. Raises an OSError that says why not."""
+def enter(tree: Tree) -> list[str]:
+    """Make the tree of the server and make it the root; return what is not as it should be.
+
+    Raises an OSError that says why it cannot be done.
+    """
+    notes = []
     kernel.mount("", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
     root = tree.disk / "root"
     root.mkdir(exist_ok=True)
@@ -45,7 +50,13 @@ def enter(tree: Tree) -> None:
         if link.is_symlink() and not (root / link.name).is_symlink():
             (root / link.name).symlink_to(os.readlink(link))
     for name in (*tree.merged, *OWN):
-        _overlay(tree, root, name)
+        try:
+            _overlay(tree, root, name)
+        except OSError as problem:
+            if name not in tree.merged or problem.errno != errno.EINVAL:
+                raise
+            _bind(Path("/", name), root / name, read_only=True)
+            notes.append(f"/{name} is read-only: the machine has mounts below it")
     for place, source in tree.binds.items():
         _bind(source, root / place.lstrip("/"), read_only=place in tree.read_only)
     _systems(root)
@@ -55,6 +66,7 @@ def enter(tree: Tree) -> None:
     os.chdir("/")
     kernel.unmount("/.old")
     os.rmdir("/.old")
+    return notes
 
 
 def _overlay(tree: Tree, root: Path, name: str) -> None:
@@ -76,9 +88,7 @@ def _bind(source: Path, target: Path, *, read_only: bool) -> None:
     target.mkdir(parents=True, exist_ok=True)
     kernel.mount(str(source), str(target), flags=kernel.MS_BIND | kernel.MS_REC)
     if read_only:
-        flags = kernel.MS_BIND | kernel.MS_REMOUNT | kernel.MS_RDONLY
-        with contextlib.suppress(OSError):  # more flags of the mount are locked
-            kernel.mount("", str(target), flags=flags)
+        kernel.make_read_only(str(target))
 
 
 def _systems(root: Path) -> None:
