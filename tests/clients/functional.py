@@ -3,7 +3,8 @@
     python functional.py TEMPLATE_URL HALF...
 
 TEMPLATE_URL stands for the one address in the tests' settings: it leads to the internet. HALF is 0
-or 1: every second test, from the first or from the second. Prints a JSON map: by the test's name `null` or why it did not pass.
+or 1: every second test, from the first or from the second. Prints a JSON map: by the test's name
+`null` or why it did not pass.
 """
 
 import json
