@@ -274,14 +274,16 @@ class ResourceType:
         checks = type(self).check_properties is not ResourceType.check_properties
         if not (checks or self.relations):
             return
-        moved = move(properties, self.translation)
-        still_open = {*still_open, *renamed_among(self.translation, still_open)}
-        yield from (str(problem) for problem in moved.problems)
+        if self.translation:
+            moved = move(properties, self.translation)
+            still_open = {*still_open, *renamed_among(self.translation, still_open)}
+            yield from (str(problem) for problem in moved.problems)
+            properties = moved.properties
         for relation in self.relations:
-            if not relation.holds(moved.properties, still_open):
-                yield broken(relation, moved.properties)
+            if not relation.holds(properties, still_open):
+                yield broken(relation, properties)
         if not still_open:
-            yield from self.check_properties(moved.properties)
+            yield from self.check_properties(properties)
 
     def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Violation]:
         """Return problems that `relations` cannot express. Called when all values are known."""

@@ -28,6 +28,7 @@ class Core:
         "metadata",
         "properties",
         "references",
+        "sound",
         "source",
         "static",
         "update_policy",
@@ -51,6 +52,7 @@ class Core:
             *references_in(self.metadata),
         ]
         self.static: Evaluated | None = None
+        self.sound = False  # `static` has no problem, and no conflict between its properties
         self._fingerprint = ""
 
     def word(self, key: str) -> str:

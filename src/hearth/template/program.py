@@ -252,8 +252,12 @@ class ResourceDefinition:
             evaluated = self._evaluate(world, nulls=True)
         if self.child is not None:
             return evaluated
+        static = evaluated is self.core.static
+        if static and self.core.sound:
+            return evaluated
         conflicts = self.conflicts(evaluated) if not evaluated.problems else []
         if not conflicts and not self.core.has_policy:
+            self.core.sound = static and not evaluated.problems
             return evaluated
         problems = [*evaluated.problems, *conflicts]
         findings = Findings(problems, [*evaluated.findings.lookups], locate=self._locate)
@@ -473,7 +477,6 @@ class Program:
         world: World,
         findings: TreeFindings,
     ) -> None:
-        path = definition.way_in
         if evaluated.open_properties:  # a nested stack gets unknown values, never null instead
             evaluated = definition.evaluate(world)
         try:
@@ -482,15 +485,16 @@ class Program:
                 findings.types |= self._types_of_no_members(definition, evaluated.properties)
                 return
         except Rejected as rejected:
+            path = definition.way_in
             findings.problems.extend(
                 reported_by_parent(problem, path) for problem in rejected.problems
             )
             return
         except ValueError as error:
-            at = replace(definition.span, path=path)
+            at = replace(definition.span, path=definition.way_in)
             findings.problems.append(StackValidationFailed(at, str(error), "Property error"))
             return
-        inner = program.check_values(NOWHERE)
+        path, inner = definition.way_in, program.check_values(NOWHERE)
         copies = getattr(definition.type_info, "nested_copies", None)
         times = copies(evaluated.properties) if copies is not None else 1
         findings.resources += inner.resources * times
@@ -530,7 +534,10 @@ class Program:
         self, definition: ResourceDefinition, properties: Mapping[str, Any]
     ) -> Set[str]:
         """Return the program of an empty group's members. Raises Rejected."""
-        member = properties.get(getattr(definition.type_info, "member_property", None) or "")
+        member_property = getattr(definition.type_info, "member_property", None)
+        if member_property is None:
+            return frozenset()
+        member = properties.get(member_property)
         name = member.get("type") if isinstance(member, Mapping) else None
         if not isinstance(name, str) or isinstance(name, Unknown):
             return set()
