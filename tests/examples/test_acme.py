@@ -86,7 +86,7 @@ def test_what_is_wrong_with_its_arguments_is_told(heat: Any):
             "a": {"type": "OS::Heat::Value", "properties": {"value": {"acme_slug": [1]}}}
         },
     }
-    with pytest.raises(Exception, match="acme_slug: a text is needed"):
+    with pytest.raises(Exception, match="acme_slug: expected a text"):
         heat.stacks.create(stack_name="bad", template=template)
 
 

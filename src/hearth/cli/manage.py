@@ -65,7 +65,7 @@ def rekey(configs: Configs) -> None:
             for place, count in seal_anew(store):
                 print(f"{place}: {count} encrypted again")
         except Unsealable as problem:
-            raise WrongSetting(f"auth_encryption_key: a value has another key: {problem}") from None
+            raise WrongSetting(f"auth_encryption_key: cannot decrypt: {problem}") from None
     print("all values have the first key of auth_encryption_key; the others may go")
 
 

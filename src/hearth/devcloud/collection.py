@@ -107,7 +107,7 @@ def list_of(check_item: Check = anything, *, null: bool = False) -> Check:
         if value is None and null:
             return []
         if not isinstance(value, list):
-            raise ValueError(f"{value!r} is not a list")
+            raise ValueError(f"expected a list, got {value!r}")
         return [check_item(item) for item in value]
 
     return check
@@ -118,7 +118,7 @@ def mapping(value: Any) -> Any:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise ValueError(f"{value!r} is not an object")
+        raise ValueError(f"expected an object, got {value!r}")
     return value
 
 

@@ -15,7 +15,7 @@ TICK_S = 0.1
 
 
 class Post:
-    """The sender of a cloud's notices."""
+    """The sender of the alarm notifications of an embedded cloud."""
 
     def __init__(self, cloud: Cloud) -> None:
         self._cloud = cloud

@@ -81,7 +81,7 @@ class Part:
         return ctx.given(self.property)
 
     async def settle(self, kind: Whole, ctx: ResourceContext) -> None:
-        """Change the part until it matches the property."""
+        """Make the calls that bring this part of the object to the value of its property."""
         raise NotImplementedError
 
     async def leave(self, kind: Whole, ctx: ResourceContext) -> None:

@@ -61,7 +61,7 @@ class EventPoster:
         self._wake.set()
 
     async def run(self) -> None:
-        """Post until cancelled."""
+        """Post events to their sinks until cancelled."""
         while True:
             self._wake.clear()
             try:

@@ -133,7 +133,9 @@ class TwinCloud:
         """Carry out a call with a given fault; explore.py describes the faults."""
         match mishap:
             case "unanswered before":
-                raise of_a_write(CloudFault("test", 504, "Gateway Timeout", "the gateway gave up"))
+                raise of_a_write(
+                    CloudFault("test", 504, "Gateway Timeout", "the gateway timed out")
+                )
             case "late":  # a change comes within the time that it is given to land
                 made_or_gone = method == "DELETE" or path == "/things"
                 after_s = LATE_S if made_or_gone else LANDS_S
@@ -147,9 +149,11 @@ class TwinCloud:
         match mishap:
             case "doubled":  # the gateway sends it again, and then gives up
                 self._at_last(method, path, body)
-                raise of_a_write(CloudFault("test", 502, "Bad Gateway", "the gateway gave up"))
+                raise of_a_write(CloudFault("test", 502, "Bad Gateway", "the gateway timed out"))
             case "unanswered after":
-                raise of_a_write(CloudFault("test", 504, "Gateway Timeout", "the gateway gave up"))
+                raise of_a_write(
+                    CloudFault("test", 504, "Gateway Timeout", "the gateway timed out")
+                )
             case "broken":
                 raise of_a_write(CloudFault("test", 500, "Internal Server Error", "it broke off"))
             case "empty":
@@ -194,7 +198,7 @@ class TwinCloud:
                 return self._work("update", self._thing(id_), body)
             case "DELETE", ["things", id_]:
                 if id_ not in self.things:
-                    raise CloudFault("test", 404, "NotFound", f"no {id_}")
+                    raise CloudFault("test", 404, "NotFound", f"{id_} not found")
                 return self._work("delete", self._thing(id_), {})
             case "POST", ["things", id_, "copy"]:
                 return self._copy(self._thing(id_), body["key"])
@@ -361,7 +365,7 @@ class TwinCloud:
         self.settle()
         thing = self.things.get(id_)
         if thing is None:
-            raise CloudFault("test", 404, "NotFound", f"no {id_}")
+            raise CloudFault("test", 404, "NotFound", f"{id_} not found")
         return thing
 
     def _show(self, thing: Thing) -> Body:

@@ -137,7 +137,7 @@ class _Handle:
         return self.engine is None or await self.engine.confirmed()
 
     def check(self) -> None:
-        """Stop a dead engine; a living one may die here."""
+        """Cancel the task if its engine is dead, or if the scenario kills the engine here."""
         engine = self.engine
         if engine is None:
             return

@@ -135,7 +135,7 @@ class Writes:
         self.inbox.append(_message_values(tx, stack_id, content, now))
 
     def write(self, tx: Tx) -> None:
-        """Write all rows."""
+        """Insert and update all collected rows."""
         if self.stacks:
             tx.many(_STACK, [_new_values(tx, row) for row in self.stacks])
         if self.changed:

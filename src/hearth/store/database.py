@@ -187,7 +187,7 @@ class _CarriedOut(Exception):
 
 
 def is_outage(problem: BaseException) -> bool:
-    """Return whether the database is unreachable, full or locked: no transaction caused that."""
+    """Return whether an error means that the database is unreachable, full or locked."""
     return isinstance(problem, OperationalError | InterfaceError)
 
 

@@ -111,7 +111,7 @@ class Sealer:
             return cipher.decrypt(sealed[start:body], sealed[body:], place)
         except InvalidTag:
             raise Unsealable(
-                f"the encrypted value of {column} was changed or moved, or has another key"
+                f"the encrypted value of {column} was changed or moved, or another key encrypted it"
             ) from None
 
     def fingerprint(self, value: Any) -> str:

@@ -169,7 +169,7 @@ class Declarations:
         self, node: Node | None, owner: Node, names: Mapping[str, ParameterType]
     ) -> ParameterType:
         if node is None:
-            raise _bad("a type is needed", owner)
+            raise _bad("the type is missing", owner)
         kind = names.get(node.value) if isinstance(node.value, str) else None
         if kind is None:
             words = f'there is no type "{node.plain()}"'
@@ -253,7 +253,7 @@ def _bounds(fields: Mapping[str, Node], low: str, high: str, *, whole: bool) -> 
 
 def _two_bounds(node: Node, names: tuple[str, str], *, whole: bool, both: bool) -> tuple[Any, Any]:
     if not isinstance(node.value, dict):
-        raise _bad(f"a map of {' and '.join(names)} is needed", node)
+        raise _bad(f"expected a map with the keys {' and '.join(names)}", node)
     for key in node.value:
         if key not in names:
             raise _unknown(f'unknown bound "{key}"', key, names, node.value[key], at_key=True)

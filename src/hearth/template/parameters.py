@@ -187,7 +187,7 @@ def _list(value: Any) -> list[str]:
         return [str(item) if not isinstance(item, str) else item for item in value]
     if isinstance(value, str):
         return value.split(",") if value else []
-    raise ValueError(f'"{value}" is neither a list nor text with commas')
+    raise ValueError(f'expected a list or a text with commas, got "{value}"')
 
 
 def _json(value: Any) -> Any:

@@ -553,7 +553,7 @@ class Program:
 def without_replaced(
     schema: Mapping[str, Prop], rules: Sequence[Rule], given: Mapping[str, Any]
 ) -> Mapping[str, Prop]:
-    """Return the schema; a property given by its older name is not required by its new one."""
+    """Return the schema in which a property is optional if its deprecated name has a value."""
     excused = {
         rule.path[0]
         for rule in rules

@@ -94,7 +94,10 @@ class Conditions:
         self.deciding.add(name)
         try:
             if len(self.deciding) > CONDITIONS_DEEP_MAX:
-                raise EvaluationError("conditions refer to each other too deep")
+                words = (
+                    f"conditions refer to each other more than {CONDITIONS_DEEP_MAX} levels deep"
+                )
+                raise EvaluationError(words)
             value = self.definitions[name].evaluate(self.scope)
             if isinstance(value, Unknown) and value.kinds - {ValueKind.BOOLEAN}:
                 words = f'the condition "{name}" is not a boolean but {spoken(value.kinds)}'

@@ -127,7 +127,7 @@ def misfit(takes: Takes, args: Any) -> tuple[tuple[Step, ...], str] | None:
     """Return the place and the error of the first argument with a wrong kind, or None."""
     for path, value, allowed in takes(args):
         if isinstance(value, Unknown) and value.kinds and allowed and not value.kinds & allowed:
-            return path, f"{spoken(value.kinds)} stands where {spoken(allowed)} is needed"
+            return path, f"expected {spoken(allowed)}, got {spoken(value.kinds)}"
     return None
 
 

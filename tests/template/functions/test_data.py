@@ -87,7 +87,7 @@ def test_members_become_a_map():
 
 @pytest.mark.parametrize("names", [[["Name"], "Value"], ["Name", None], [{}, {}]])
 def test_a_member_list_is_read_by_two_names_that_are_text(names):
-    with pytest.raises(EvaluationError, match="two names are needed"):
+    with pytest.raises(EvaluationError, match="expected two names"):
         member_list_to_map([*names, [".member.0.Name=a", ".member.0.Value=b"]])
 
 

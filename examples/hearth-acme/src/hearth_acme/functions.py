@@ -9,7 +9,7 @@ from hearth.template.functions import EvaluationError, Function, pure
 def slug(title: Any) -> str:
     """Lower-case letters, digits and hyphens; "My first Site" gives "my-first-site"."""
     if not isinstance(title, str):
-        raise EvaluationError(f"a text is needed, not {title!r}")
+        raise EvaluationError(f"expected a text, got {title!r}")
     return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
 
 

@@ -77,7 +77,7 @@ class Diagnosis:
             self._work = asyncio.create_task(self._lint_all())
 
     def closed(self, path: Path) -> None:
-        """Drop the findings of a text before it is closed."""
+        """Remove the diagnostics of a document that is closed."""
         self._due.pop(path, None)
         self._trees.pop(path, None)
         before = self._found.pop(path, {})

@@ -167,7 +167,10 @@ class Schemas:
         return prop, entries
 
     def mapped_names(self, path: Path) -> Iterator[str]:
-        """Yield the types that the environments of a file map, except files and patterns."""
+        """Yield the type names that the environments of a template map.
+
+        Without patterns, and without names that are template files.
+        """
         for name in self.environment(path).resource_registry:
             if name != "resources" and not name.endswith("*") and not is_template_name(name):
                 yield name

@@ -84,7 +84,7 @@ class HearthServer(LanguageServer):
     # -- texts ----------------------------------------------------------------------------------
 
     def text_opened(self, params: types.DidOpenTextDocumentParams) -> None:
-        """Add a text and begin to parse it."""
+        """Handle textDocument/didOpen: keep the document, and begin to parse it."""
         item = params.text_document
         document = self.files.open(item.uri, item.text, item.version)
         task = asyncio.create_task(_read_ahead(document))
@@ -380,7 +380,7 @@ def laid_out(ls: HearthServer, params: types.DocumentFormattingParams) -> list[t
 
 
 def _plain(value: Any) -> Any:
-    """Return settings as maps and lists; the library may have converted them to objects."""
+    """Return settings as plain maps and lists; pygls may pass them as named tuples."""
     if hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, Mapping):

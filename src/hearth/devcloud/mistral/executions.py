@@ -144,7 +144,7 @@ def drop_act(call: Call) -> Reply:
     """Handle DELETE of an action that has ended and has no task: 204."""
     one = mine(call, ACTIONS, call.ids[0], "Action execution")
     if one.body["task_execution_id"] is not None or one.body["state"] not in ENDS:
-        raise Refusal(403, "Forbidden", "Only ad-hoc and completed ones can be deleted.")
+        raise Refusal(403, "Forbidden", "Only completed executions without a task can be deleted")
     call.cloud.store.remove(one)
     return Reply(204)
 

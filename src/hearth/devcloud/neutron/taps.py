@@ -17,7 +17,7 @@ _VLANS = re.compile(r"^\d+(-\d+)?(,\d+(-\d+)?)*$")
 def _vlans(value: Any) -> str:
     """Return VLAN numbers and ranges."""
     if not _VLANS.match(str(value)):
-        raise ValueError(f"'{value}' is no list of VLANs")
+        raise ValueError(f"expected a list of VLANs, got '{value}'")
     return str(value)
 
 

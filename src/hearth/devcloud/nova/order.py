@@ -52,7 +52,7 @@ def name_of_server(value: Any) -> Any:
     """Return a name of 1 to 255 characters."""
     found = text()(value)
     if not found.strip():
-        raise ValueError("the name is empty")
+        raise ValueError("name must not be empty")
     return found.strip()
 
 

@@ -254,7 +254,7 @@ class Members(Part):
         }
         named = {_place(one) for one in wanted}
         if len(named) < len(wanted):
-            raise Refusal(409, message="Another member on this pool has the address and port")
+            raise Refusal(409, message="Another member of this pool has this address and port")
         for _ in named - there.keys():
             quotas.check(call, fields, pool.project_id)
         tree.pending(call, balancer, pool, "PENDING_UPDATE")
@@ -275,7 +275,7 @@ class Members(Part):
             if twin.hidden["parent"] == pool.id and all(
                 twin.body[key] == values[key] for key in ("address", "protocol_port")
             ):
-                raise Refusal(409, message="Another member on this pool has the address and port")
+                raise Refusal(409, message="Another member of this pool has this address and port")
         return {"balancer": pool.hidden["balancer"], "parent": pool.id}
 
     def links(self, call: Call, thing: Thing) -> Body:

@@ -26,7 +26,7 @@ _ID = text(36)
 def persistence(value: Any) -> Any:
     """Return the session persistence; only one type has a cookie name."""
     if not isinstance(value, dict) or value.keys() - {"type", "cookie_name", *_PERSISTENCE_TIMES}:
-        raise ValueError(f"{value!r} is no session persistence")
+        raise ValueError(f"expected a session persistence, got {value!r}")
     if value.get("type") not in ("SOURCE_IP", "HTTP_COOKIE", "APP_COOKIE"):
         raise ValueError("type must be SOURCE_IP, HTTP_COOKIE or APP_COOKIE")
     if (value["type"] == "APP_COOKIE") != bool(value.get("cookie_name")):

@@ -56,7 +56,7 @@ def caller(call: Call) -> Caller:
         "methods": headers.get("URL-Methods", "").split(","),
     }
     if not hmac.compare_digest(_signature(call, shown), headers["URL-Signature"]):
-        raise Refusal(403, "Forbidden", "The signature is not of these headers.")
+        raise Refusal(403, "Forbidden", "The signature does not match the headers.")
     if _time(shown["expires"]) <= datetime.now(UTC):
         raise Refusal(403, "Forbidden", "The signature has expired.")
     if call.method not in shown["methods"] or call.path not in shown["paths"]:

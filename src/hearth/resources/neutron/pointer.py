@@ -67,7 +67,7 @@ class Pointer(ResourceType):
         return None
 
     def pointed(self, body: Mapping[str, Any]) -> Any:
-        """Return the target in a body."""
+        """Return the id that the object in an answer points to, or None."""
         value = body.get(self.field)
         return (value or {}).get(self.inner) if self.inner else value
 

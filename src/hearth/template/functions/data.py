@@ -37,7 +37,7 @@ def map_merge(args: Any) -> Any:
     if isinstance(args, Unknown):
         return args
     if not isinstance(args, list):
-        raise EvaluationError(f"a list of maps is needed, not {args!r}")
+        raise EvaluationError(f"expected a list of maps, got {args!r}")
     merged: dict[str, Any] = {}
     for item in args:
         if isinstance(item, Unknown):
@@ -53,7 +53,7 @@ def map_merge(args: Any) -> Any:
 def map_replace(args: Any) -> dict[str, Any]:
     """Return a map with some keys and values replaced."""
     if not isinstance(args, list) or len(args) != 2:
-        raise EvaluationError("a list of a map and its replacements is needed")
+        raise EvaluationError("expected a list of a map and its replacements")
     source, replacements = args
     if source is None:
         source = {}
@@ -83,7 +83,7 @@ def list_concat(args: Any) -> Any:
     if isinstance(args, Unknown):
         return args
     if not isinstance(args, list):
-        raise EvaluationError(f"a list of lists is needed, not {args!r}")
+        raise EvaluationError(f"expected a list of lists, got {args!r}")
     result: list[Any] = []
     for item in args:
         if isinstance(item, Unknown):
@@ -128,12 +128,12 @@ def contains(args: Any) -> bool:
         if not isinstance(value, str):
             raise EvaluationError(f"only text can be in a text, not {value!r}")
         return value in sequence
-    raise EvaluationError(f"a list or a text is needed, not {sequence!r}")
+    raise EvaluationError(f"expected a list or a text, got {sequence!r}")
 
 
 def _pair(what: str) -> Callable[[Any], str | None]:
     def check(args: Any) -> str | None:
-        return None if isinstance(args, list) and len(args) == 2 else f"a list of {what} is needed"
+        return None if isinstance(args, list) and len(args) == 2 else f"expected a list of {what}"
 
     return check
 
@@ -216,7 +216,7 @@ class _Marker:
 def _repeat_check(parallel: bool) -> Callable[[Any], str | None]:
     def check(args: Any) -> str | None:
         if not isinstance(args, dict) or "template" not in args or "for_each" not in args:
-            return "a map of template and for_each is needed"
+            return "expected a map with the keys template and for_each"
         if isinstance(args["for_each"], list | str | int | float | bool | None):
             return "for_each must be a map"
         if parallel and isinstance(args.get("permutations", True), str | int | float | list | dict):
@@ -254,20 +254,20 @@ def select(args: Any) -> Any:
         except (ValueError, TypeError, OverflowError):
             raise EvaluationError(f"the index of a list must be a number, not {index!r}") from None
         return items[number] if -1 < number < len(items) else ""
-    raise EvaluationError(f"a list or a map is needed, not {items!r}")
+    raise EvaluationError(f"expected a list or a map, got {items!r}")
 
 
 def member_list_to_map(args: Any) -> dict[str, str]:
     """Return a map of the texts `.member.N.KEY=k` and `.member.N.VALUE=v`."""
     key_name, value_name, items = args
     if not isinstance(key_name, str) or not isinstance(value_name, str):
-        raise EvaluationError(f"two names are needed, not {key_name!r} and {value_name!r}")
+        raise EvaluationError(f"expected two names, got {key_name!r} and {value_name!r}")
     if not isinstance(items, list):
-        raise EvaluationError(f"a list of texts is needed, not {items!r}")
+        raise EvaluationError(f"expected a list of texts, got {items!r}")
     parts: dict[str, dict[str, str]] = {}
     for item in items:
         if not isinstance(item, str):
-            raise EvaluationError(f"a list of texts is needed, not {item!r}")
+            raise EvaluationError(f"expected a list of texts, got {item!r}")
         place, _, text = item.partition("=")
         steps = place.split(".")
         if len(steps) > 3 and steps[0] == "" and steps[1] == "member":
@@ -281,7 +281,7 @@ def member_list_to_map(args: Any) -> dict[str, str]:
 
 def _check_members(args: Any) -> str | None:
     if not isinstance(args, list) or len(args) != 3:
-        return "a list of a key name, a value name and a list is needed"
+        return "expected a list of a key name, a value name and a list of texts"
     return None
 
 

@@ -27,7 +27,7 @@ def equals(args: Any) -> bool:
 
 
 def _check_pair(args: Any) -> str | None:
-    return None if isinstance(args, list) and len(args) == 2 else "a list of two values is needed"
+    return None if isinstance(args, list) and len(args) == 2 else "expected a list of two values"
 
 
 def negation(args: Any, scope: Scope) -> bool | Unknown:
@@ -42,7 +42,7 @@ def opposite(truth: bool | Unknown) -> bool | Unknown:
 
 def _check_condition(args: Any) -> str | None:
     if args is None or args == "" or (isinstance(args, int | float) and not isinstance(args, bool)):
-        return "a condition is needed"
+        return "expected a condition"
     return None
 
 
@@ -52,9 +52,7 @@ def fn_not(args: Any, scope: Scope) -> bool | Unknown:
 
 
 def _check_one(args: Any) -> str | None:
-    return (
-        None if isinstance(args, list) and len(args) == 1 else "a list of one condition is needed"
-    )
+    return None if isinstance(args, list) and len(args) == 1 else "expected a list of one condition"
 
 
 def conjunction(args: Any, scope: Scope) -> bool | Unknown:
@@ -83,7 +81,7 @@ def _operands(args: Any) -> list[Any]:
 
 def _check_many(args: Any) -> str | None:
     if not isinstance(args, list) or len(args) < 2:
-        return "a list of two or more conditions is needed"
+        return "expected a list of two or more conditions"
     return None
 
 

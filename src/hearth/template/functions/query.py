@@ -74,12 +74,12 @@ def _demand_short(expression: str) -> None:
 
 def _check(args: Any) -> str | None:
     if not isinstance(args, dict):
-        return "a map of expression and data is needed"
+        return "expected a map with the keys expression and data"
     for key in args:
         if key not in ("expression", "data"):
             return f'there is no argument "{key}"'
     if "expression" not in args:
-        return "an expression is needed"
+        return "expected an expression"
     expression = args["expression"]
     if expression is None or isinstance(expression, bool | int | float | list | dict):
         return "the expression must be text"

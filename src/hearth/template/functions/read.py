@@ -19,7 +19,7 @@ def get_param(args: Any, scope: Scope) -> Any:
     """Return a parameter, or a part of it; empty text if the path does not exist."""
     if isinstance(args, list):
         if not args:
-            raise EvaluationError("the name of a parameter is needed")
+            raise EvaluationError("expected the name of a parameter")
         name, path = args[0], args[1:]
     else:
         name, path = args, []
@@ -63,13 +63,13 @@ def get_resource(args: Any, scope: Scope) -> Any:
 
 
 def _check_name(args: Any) -> str | None:
-    return "the name of a resource is needed" if isinstance(args, list | dict) else None
+    return "expected the name of a resource" if isinstance(args, list | dict) else None
 
 
 def _attribute_args(args: Any, scope: Scope) -> tuple[str, list[Any]]:
     parts = list(args) if isinstance(args, str | list) else []
     if not parts or not isinstance(parts[0], str):
-        raise EvaluationError("the name of a resource and an attribute are needed")
+        raise EvaluationError("expected the name of a resource and an attribute")
     if parts[0] not in scope.resources:
         raise EvaluationError(f'there is no resource "{parts[0]}"')
     return parts[0], parts[1:]
@@ -114,7 +114,7 @@ def get_attr_then_select(args: Any, scope: Scope) -> Any:
 
 def _check_attribute(args: Any) -> str | None:
     if not isinstance(args, list) or len(args) < 2:
-        return "a list of a resource, an attribute and steps into it is needed"
+        return "expected a list of a resource, an attribute and steps into it"
     return None
 
 
@@ -122,13 +122,13 @@ def _check_attributes(args: Any) -> str | None:
     if isinstance(args, str) and args:
         return None
     if not isinstance(args, list) or not args:
-        return "a list of a resource, an attribute and steps into it is needed"
+        return "expected a list of a resource, an attribute and steps into it"
     return None
 
 
 def _check_get_att(args: Any) -> str | None:
     if not isinstance(args, list) or len(args) != 2:
-        return "a list of a resource and an attribute is needed"
+        return "expected a list of a resource and an attribute"
     return None
 
 
@@ -145,7 +145,7 @@ def _facade(words: Mapping[str, str]) -> tuple[Any, Any]:
     def check(args: Any) -> str | None:
         if isinstance(args, str) and args in words:
             return None
-        return f"one of {', '.join(words)} is needed"
+        return f"expected one of {', '.join(words)}"
 
     def apply(args: Any, scope: Scope) -> Any:
         if scope.facade is None:
@@ -196,7 +196,7 @@ def find_in_map(args: Any, scope: Scope) -> Any:
 
 
 def _check_three(args: Any) -> str | None:
-    return None if isinstance(args, list) and len(args) == 3 else "a list of three is needed"
+    return None if isinstance(args, list) and len(args) == 3 else "expected a list of three values"
 
 
 def availability_zones(args: Any, scope: Scope) -> Any:

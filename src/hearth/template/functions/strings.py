@@ -53,7 +53,7 @@ def list_join(args: Any) -> str:
 def join_one(args: Any) -> str:
     """Return one list of texts as one text."""
     if len(args) != 2:
-        raise EvaluationError("a delimiter and a list are needed")
+        raise EvaluationError("expected a delimiter and a list")
     items = args[1] or []
     if not isinstance(items, list):
         raise EvaluationError(f"only a list can be joined, not {items!r}")
@@ -62,13 +62,13 @@ def join_one(args: Any) -> str:
 
 def _check_join(args: Any) -> str | None:
     if not isinstance(args, list) or len(args) < 2:
-        return "a list of a delimiter and one or more lists is needed"
+        return "expected a list of a delimiter and one or more lists"
     return None
 
 
 def _check_join_one(args: Any) -> str | None:
     if not isinstance(args, list) or len(args) != 2:
-        return "a list of a delimiter and one list is needed"
+        return "expected a list of a delimiter and one list"
     return None
 
 
@@ -135,7 +135,7 @@ def _split(
 def _replacer(structured: bool, strict: bool, empty_allowed: bool) -> Callable[[Any], str]:
     def replace(args: Any) -> str:
         if not isinstance(args, Mapping) or "template" not in args or "params" not in args:
-            raise EvaluationError("template and params are needed")
+            raise EvaluationError("expected template and params")
         params = args["params"]
         text, used = replaced(args["template"], params, structured)
         if strict:
@@ -153,12 +153,12 @@ def _replacer(structured: bool, strict: bool, empty_allowed: bool) -> Callable[[
 
 def _check_replace(args: Any) -> str | None:
     if not isinstance(args, dict):
-        return "a map of template and params is needed"
+        return "expected a map with the keys template and params"
     missing = [key for key in ("template", "params") if key not in args]
     if missing:
         near = next((key for key in args if nearest(str(key), missing)), None)
         unknown = f': unknown key "{near}"{hint(nearest(str(near), missing))}' if near else ""
-        return f"a map of template and params is needed{unknown}"
+        return f"expected a map with the keys template and params{unknown}"
     if isinstance(args["params"], list | str | int | float | bool):
         return "params must be a map"
     return None
@@ -171,7 +171,7 @@ def fn_replace(args: Any) -> str:
 
 def _check_fn_replace(args: Any) -> str | None:
     if not isinstance(args, list) or len(args) != 2:
-        return "a list of a map and a text is needed"
+        return "expected a list of a map and a text"
     if isinstance(args[0], list | str | int | float | bool):
         return "the first argument must be a map"
     return None
@@ -180,7 +180,7 @@ def _check_fn_replace(args: Any) -> str | None:
 def str_split(args: Any) -> Any:
     """Return the pieces of a text, or one of them."""
     if not isinstance(args, list) or len(args) < 2:
-        raise EvaluationError("a delimiter and a text are needed")
+        raise EvaluationError("expected a delimiter and a text")
     delimiter, text = args[0], args[1]
     if text is None:
         return None
@@ -202,13 +202,13 @@ def str_split(args: Any) -> Any:
 
 
 def _check_list(args: Any) -> str | None:
-    return "a list of arguments is needed" if isinstance(args, str | dict) else None
+    return "expected a list of arguments" if isinstance(args, str | dict) else None
 
 
 def fn_split(args: Any) -> list[str]:
     """Return the pieces of a text, always as a list (`Fn::Split`)."""
     if not isinstance(args, list) or len(args) != 2:
-        raise EvaluationError("a delimiter and a text are needed")
+        raise EvaluationError("expected a delimiter and a text")
     delimiter, text = args
     if not isinstance(text, str) or not isinstance(delimiter, str) or not delimiter:
         raise EvaluationError(f"only text can be split at text, not {text!r}")
@@ -217,14 +217,14 @@ def fn_split(args: Any) -> list[str]:
 
 def _check_fn_split(args: Any) -> str | None:
     if not isinstance(args, list) or len(args) != 2 or not isinstance(args[0], str):
-        return "a list of a delimiter and a text is needed"
+        return "expected a list of a delimiter and a text"
     return None
 
 
 def digest(args: Any) -> str:
     """Return the digest of a text in hexadecimal form."""
     if not isinstance(args, list):
-        raise EvaluationError("a list of an algorithm and a text is needed")
+        raise EvaluationError("expected a list of an algorithm and a text")
     if len(args) != 2:
         raise EvaluationError("expected exactly an algorithm and a text")
     algorithm, text = args
@@ -245,7 +245,7 @@ URL_KEYS = ("scheme", "username", "password", "host", "port", "path", "query", "
 
 def _url_wrong(args: Any, computed: bool) -> str | None:
     if not isinstance(args, dict):
-        return "a map is needed"
+        return "expected a map"
     for key in args:
         if key not in URL_KEYS:
             return f'"{key}" is not a part of a URL'

@@ -144,7 +144,8 @@ def test_a_small_text_that_is_a_large_one_is_not_read_on_the_loop(aliases: int) 
 
 
 @pytest.mark.parametrize(
-    ("work", "words"), [(greedy, "more memory"), (deep, "too deep a stack"), (forever, "more than")]
+    ("work", "words"),
+    [(greedy, "too much memory"), (deep, "too deep a recursion"), (forever, "more than")],
 )
 def test_what_takes_too_much_is_refused(
     work: Callable[[], Any], words: str, monkeypatch: pytest.MonkeyPatch

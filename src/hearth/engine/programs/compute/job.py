@@ -91,7 +91,7 @@ class DistantWorld:
 
 def too_much(what: str) -> RequestLimitExceeded:
     """Return the problem of a computation that exceeds a limit."""
-    return RequestLimitExceeded(None, f"Request limit exceeded: computing this takes {what}")
+    return RequestLimitExceeded(None, f"Request limit exceeded: the computation needs {what}")
 
 
 def carry_out(sock: socket.socket) -> None:
@@ -107,7 +107,7 @@ def carry_out(sock: socket.socket) -> None:
             done = Done(job.function(*world, *job.arguments))
         data = wire.pack(done)
     except (MemoryError, RecursionError) as error:
-        what = "more memory than it may" if isinstance(error, MemoryError) else "too deep a stack"
+        what = "too much memory" if isinstance(error, MemoryError) else "too deep a recursion"
         data = wire.pack(Done(error=Rejected([too_much(what)])))
     except Exception as error:
         data = _packed(error)
