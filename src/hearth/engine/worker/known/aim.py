@@ -58,7 +58,7 @@ class Aim:
 
     def reads(self, name: str, rtype: ResourceType) -> set[str]:
         """Return the attributes of a resource that others, outputs or a parent stack read."""
-        return read_of(self.program, self.revision, name, rtype)
+        return read_of(self.known_program, self.revision, name, rtype)
 
     @property
     def compute(self) -> Compute:
