@@ -23,7 +23,10 @@ TYPES: dict[str, dict[str, Any]] = {
     "AWS::CloudFormation::WaitConditionHandle": {},
     "AWS::IAM::AccessKey": {"UserName": "nobody"},
     "AWS::IAM::User": {},
+    "OS::Heat::DeployedServer": {},
     "OS::Heat::ScalingPolicy": ADJUST,
+    "OS::Heat::SoftwareDeployment": {"server": "nobody", "signal_transport": "HEAT_SIGNAL"},
+    "OS::Heat::StructuredDeployment": {"server": "nobody", "signal_transport": "HEAT_SIGNAL"},
     "OS::Heat::UpdateWaitConditionHandle": {},
     "OS::Heat::WaitConditionHandle": {},
     "OS::Mistral::Workflow": {"type": "direct", "tasks": [{"name": "t", "action": "std.noop"}]},
@@ -142,7 +145,7 @@ def test_a_stack_of_others_does_not_become_a_nested_one(api: Caller, victim: Vic
     body = {"stack_name": "thief2", "template": _template(outside)}
     reply = api.call("POST", "/stacks", body)
     assert reply.status_code == 400
-    assert "can not have an external_id" in reply.json()["error"]["message"]
+    assert "cannot have an external_id" in reply.json()["error"]["message"]
 
 
 def adopt(api: Caller, name: str, resources: dict[str, Any], entries: dict[str, Any]) -> str:

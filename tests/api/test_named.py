@@ -75,7 +75,7 @@ def test_a_template_is_not_fetched_unless_the_operator_says_so(api: Caller, url:
         assert reply.status_code == 400
         error = reply.json()["error"]
         assert error["type"] == "HTTPBadRequest"
-        assert "switched off" in error["message"]
+        assert "disabled" in error["message"]
 
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "http://127.0.0.1:1/a.yaml"])

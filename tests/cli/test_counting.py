@@ -115,7 +115,7 @@ def test_templates_are_fetched_from_where_the_operator_lets_them(tmp_path: Path,
         def said() -> str:
             return hearth.call("POST", path, json={"template_url": web}).text
 
-        assert "switched off" in said()
+        assert "disabled" in said()
         hearth.reload(hearth={"template_fetch_enabled": "true"})
         assert "not a public address" in said()
         allowed = {"template_fetch_enabled": "true", "template_fetch_networks": "127.0.0.0/8"}

@@ -44,7 +44,7 @@ def make(hearth: Site, name: str, template: object = TEMPLATE) -> requests.Respo
 
 def test_limits_count_from_the_signal_on(hearth: Site):
     said = hearth.reload(DEFAULT={"max_template_size": "40", "max_stacks_per_tenant": "0"})
-    assert "in force by now: max_stacks_per_tenant, max_template_size" in said
+    assert "now in effect: max_stacks_per_tenant, max_template_size" in said
     refused = make(hearth, "limited", {**TEMPLATE, "description": "x" * 50})
     assert refused.json()["error"]["type"] == "RequestLimitExceeded"
     assert "40" in refused.json()["error"]["message"]
@@ -81,7 +81,7 @@ def test_policies_are_read_again(hearth: Site):
     def look() -> str | None:
         hearth.stacks("admin")
         text = hearth.log.read_text()
-        return text if "its former rules stay" in text else None
+        return text if "its previous rules remain in effect" in text else None
 
     wait_for(look, "the broken file to be noticed", 20)
     assert (hearth.stacks().status_code, hearth.stacks("admin").status_code) == (403, 200)

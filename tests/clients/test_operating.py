@@ -37,7 +37,7 @@ def test_the_commands_of_the_page_work_as_they_are_written(tmp_path: Path):
         for word in ("set: auth_encryption_key = ***", "\nOK", "as it was", "0 deleted stacks",
                      "hearth-engine", "0 dead engines removed"):  # fmt: skip
             assert word in done.stdout
-        assert "settings were read again" in hearth.told("settings were read again")
+        assert "the settings were reloaded" in hearth.told("the settings were reloaded")
 
 
 SETTINGS = [*blocks("ini"), *blocks("ini", PAGE.with_name("coming-from-heat.md"))]

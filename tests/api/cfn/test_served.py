@@ -279,7 +279,7 @@ def test_a_template_is_validated_and_what_is_wrong_is_an_answer(demo: Signer):
 def test_a_template_is_not_fetched_unless_the_operator_says_so(demo: Signer, name, url):
     reply = demo.ask("ValidateTemplate", **{name: url})
     assert code(reply) == "InvalidParameterValue"
-    assert "switched off" in reply.text
+    assert "disabled" in reply.text
 
 
 def test_costs_are_told_nowhere(demo: Signer):
