@@ -512,15 +512,13 @@ class Tail:
             return b"".join(self._chunks)[-OUTPUT_MAX:].decode(errors="replace")
 
     def _read(self) -> None:
-        while True:
-            chunk = self._stream.read1(65536)
-            if not chunk:
-                return
-            with self._lock:
-                self._chunks.append(chunk)
-                self._size += len(chunk)
-                while self._size - len(self._chunks[0]) >= OUTPUT_MAX:
-                    self._size -= len(self._chunks.pop(0))
+        with self._stream:
+            for chunk in iter(lambda: self._stream.read1(65536), b""):
+                with self._lock:
+                    self._chunks.append(chunk)
+                    self._size += len(chunk)
+                    while self._size - len(self._chunks[0]) >= OUTPUT_MAX:
+                        self._size -= len(self._chunks.pop(0))
 
 
 def execute(
@@ -621,7 +619,11 @@ def alone(agent: Agent) -> Any:
     """Return a lock on the agent's folder. Raises BlockingIOError if another agent has it."""
     os.makedirs(agent.path(STATE), mode=0o700, exist_ok=True)
     lock = open(agent.path(STATE, "lock"), "w")
-    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.close()
+        raise
     return lock
 
 
