@@ -93,7 +93,7 @@ types: install
 # agents x transports x signals: ours, and os-collect-config with the hooks of heat-agents, whose wheel
 # has none; AGENT=hearth: one of them
 guests: install
-	@$(MAKE) --no-print-directory $(HEAT_AGENTS) || echo "heat-agents cannot be fetched: its combinations are left out"
+	@$(MAKE) --silent --no-print-directory $(HEAT_AGENTS) || echo "heat-agents cannot be fetched: its combinations are left out"
 	@$(BIN)/python -m tests.guests.run $(if $(AGENT),--agent $(AGENT),--json tests/guests/result.json)
 
 $(HEAT_AGENTS): tests/guests/requirements.txt | $(STAMP)
@@ -198,4 +198,4 @@ changelog: install
 	@$(BIN)/python -m changes.changelog
 
 clean:
-	rm -rf site $(VENV) $(TEMPEST_VENV) $(KEYSTONE_VENV) $(DASHBOARD_VENV) .hearth
+	rm -rf site $(VENV) $(TEMPEST_VENV) $(KEYSTONE_VENV) $(DASHBOARD_VENV) .hearth .guests

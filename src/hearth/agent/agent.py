@@ -75,9 +75,13 @@ class Http:
         given = {"Content-Type": "application/json", "Accept": "*/*"}
         given.update(headers or {})
         asked = urllib.request.Request(url, data, given, method=method)
-        with urllib.request.urlopen(asked, timeout=TIMEOUT_S) as answer:
-            content = answer.read(DOCUMENT_MAX + 1)
-            found = {name.lower(): value for name, value in answer.headers.items()}
+        try:
+            with urllib.request.urlopen(asked, timeout=TIMEOUT_S) as answer:
+                content = answer.read(DOCUMENT_MAX + 1)
+                found = {name.lower(): value for name, value in answer.headers.items()}
+        except urllib.error.HTTPError as problem:
+            problem.close()
+            raise
         if len(content) > DOCUMENT_MAX:
             raise Unavailable(f"the answer of {place(url)} is too long")
         return content, found

@@ -185,7 +185,7 @@ def lsp(port: int | None, *, stdio: bool) -> None:
 def agent(*, user_data: bool) -> None:
     """Print the agent that applies software configurations on a server.
 
-    It needs Python 3.7 on the server. See docs/software.md.
+    It needs Python 3.7 on the server. See docs/agent.md.
     """
     from hearth.cli.agent import agent_text
 
