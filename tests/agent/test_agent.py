@@ -339,3 +339,17 @@ def test_a_service_that_fails_is_no_end(agent: Agent, service: Service, answer: 
 def test_the_folder_belongs_to_one_agent(agent: Agent):
     with module.alone(agent), pytest.raises(BlockingIOError):
         module.alone(agent)
+
+
+def test_a_newer_boot_document_replaces_what_was_fetched(agent: Agent, service: Service):
+    old, new = service.url + "/old", service.url + "/new"
+    booted(agent, {"request": {"metadata_url": old}})
+    os.utime(agent.path(module.BOOT_DOCUMENT), (1, 1))
+    service.answers = [(200, {"os-collect-config": {"request": {"metadata_url": old}}, "a": 1}, {})]
+    agent.poll()
+    booted(agent, {"request": {"metadata_url": new}})
+    os.utime(agent.path(module.BOOT_DOCUMENT), (2**32, 2**32))
+    service.answers = [(503, {}, {})]
+    with pytest.raises(Unavailable):
+        agent.poll()
+    assert service.asked[-1][1] == "/new"

@@ -1,4 +1,4 @@
-"""Our agent in a server that runs: user data bring it along, the stack shows what the script said."""
+"""Our agent in a server that runs: user data bring it along, and a script runs there."""
 
 from collections.abc import Iterator
 
