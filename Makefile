@@ -20,11 +20,12 @@ KEYSTONE_STAMP := $(KEYSTONE_VENV)/.installed
 DASHBOARD_VENV := .dashboard-venv
 DASHBOARD_STAMP := $(DASHBOARD_VENV)/.installed
 REGEX ?=
+HEAT_AGENTS := .guests/heat_agents-13.0.0.tar.gz
 
 # the tests start many processes: compiled once, each loads itself in half the time
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: install locks demo dev test check check-static facts types real-cloud sim explore mutations crash crash-types faults fuzz bombs hostile walk compare functional tempest keystone dashboard peers bench docs changelog clean
+.PHONY: install locks demo dev test check check-static facts types guests real-cloud sim explore mutations crash crash-types faults fuzz bombs hostile walk compare functional tempest keystone dashboard peers bench docs changelog clean
 
 # each of the three installs is a part of the next: what Hearth needs, the clients, all for development
 install: $(STAMP)
@@ -88,6 +89,17 @@ facts: install
 # every type in generated templates: on the cloud in a box, or on one of your clouds.yaml
 types: install
 	@$(BIN)/python -m tests.types.run --json tests/types/result-devcloud.json
+
+# agents x transports x signals: ours, and os-collect-config with the hooks of heat-agents, whose wheel
+# has none; AGENT=hearth: one of them
+guests: install
+	@$(MAKE) --silent --no-print-directory $(HEAT_AGENTS) || echo "heat-agents cannot be fetched: its combinations are left out"
+	@$(BIN)/python -m tests.guests.run $(if $(AGENT),--agent $(AGENT),--json tests/guests/result.json)
+
+$(HEAT_AGENTS): tests/guests/requirements.txt | $(STAMP)
+	@$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-binary :all: \
+	  --require-hashes --dest $(@D) -r $<
+	@touch $@
 
 real-cloud: install
 	@$(BIN)/python -m tests.types.run --real $(CLOUD) --json tests/types/result-real.json
@@ -159,7 +171,7 @@ dashboard: install $(DASHBOARD_STAMP)
 	@$(BIN)/pytest tests/dashboard
 
 # what `make test` skips where it is missing
-peers: $(KEYSTONE_STAMP) $(DASHBOARD_STAMP) $(TEMPEST_STAMP)
+peers: $(KEYSTONE_STAMP) $(DASHBOARD_STAMP) $(TEMPEST_STAMP) $(HEAT_AGENTS)
 
 $(KEYSTONE_STAMP): tests/keystone/requirements.txt tests/keystone/prepare.py
 	@test -x $(KEYSTONE_VENV)/bin/python || $(PYTHON) -m venv $(KEYSTONE_VENV)
@@ -186,4 +198,4 @@ changelog: install
 	@$(BIN)/python -m changes.changelog
 
 clean:
-	rm -rf site $(VENV) $(TEMPEST_VENV) $(KEYSTONE_VENV) $(DASHBOARD_VENV) .hearth
+	rm -rf site $(VENV) $(TEMPEST_VENV) $(KEYSTONE_VENV) $(DASHBOARD_VENV) .hearth .guests

@@ -180,6 +180,18 @@ def lsp(port: int | None, *, stdio: bool) -> None:
     sys.exit(serve(port))
 
 
+@cli.command()
+@click.option("--user-data", is_flag=True, help="A shell script that installs and starts it.")
+def agent(*, user_data: bool) -> None:
+    """Print the agent that applies software configurations on a server.
+
+    It needs Python 3.7 on the server. See docs/agent.md.
+    """
+    from hearth.cli.agent import agent_text
+
+    click.echo(agent_text(user_data=user_data), nl=False)
+
+
 @cli.group()
 def docs() -> None:
     """Print reference documentation."""

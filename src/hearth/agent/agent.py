@@ -1,0 +1,682 @@
+#!/usr/bin/env python3
+"""The agent of a server: it fetches software configurations, runs them and reports the results.
+
+    python3 agent.py [--once] [--root FOLDER]
+
+One file that needs Python 3.7 and nothing else. User data or an image puts it on the server; the
+document `/var/lib/heat-cfntools/cfn-init-data` names the place that it polls. Each configuration
+runs once, by its id: it is recorded in `/var/lib/heat-config/deployed` before it runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import fcntl
+import hashlib
+import hmac
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+import uuid
+import xml.etree.ElementTree as ET
+from typing import Any, Callable, Iterator
+
+BOOT_DOCUMENT = "/var/lib/heat-cfntools/cfn-init-data"
+BOOT_URL = "/var/lib/heat-cfntools/cfn-metadata-server"
+STATE = "/var/lib/hearth-agent"
+DEPLOYED = "/var/lib/heat-config/deployed"
+WORKING = "/var/lib/heat-config/heat-config-{}"
+OUTPUTS = "/var/run/heat-config/heat-config-{}"
+HOOKS = ("/usr/libexec/heat-config/hooks", "/var/lib/heat-config/hooks")
+SILENT = ("os-apply-config", "Heat::Ungrouped")  # groups of other agents
+SECTION = "os-collect-config"
+RESULTS_MAX = 950000  # bytes of a report; the API accepts a little more
+OUTPUT_MAX = 2 * RESULTS_MAX  # bytes kept of each stream of a hook
+DOCUMENT_MAX = 64 * 1024 * 1024  # bytes of an answer
+TIMEOUT_S = 30.0  # of each request
+PIPES_S = 2.0  # for output after the end of a hook; a daemon that it started keeps the pipe open
+POLL_MIN_S, POLL_MAX_S = 1.0, 30.0
+ATTEMPTS = 10  # of a report
+RETRY_S, RETRY_MAX_S = 0.5, 30.0
+TO_RETRY = (500, 502, 503, 504)
+MOVES_MAX = 4  # changes of the transport in one poll
+POP_MAX = 20  # messages taken from a queue at a time
+ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
+
+
+class Unavailable(Exception):
+    """A request without a usable answer; the message says which and why."""
+
+
+# requests
+
+
+class Http:
+    """Requests, and the tokens they need. `pause` waits for a number of seconds."""
+
+    def __init__(self, pause: Callable[[float], Any] = time.sleep) -> None:
+        self._pause = pause
+        self._tokens: dict[tuple[str, str], tuple[str, list[Any]]] = {}
+
+    def request(
+        self, method: str, url: str, body: Any = None, headers: dict[str, str] | None = None
+    ) -> tuple[bytes, dict[str, str]]:
+        """Return body and headers of an answer. Raises HTTPError, OSError or Unavailable."""
+        data = None if body is None else json.dumps(body).encode()
+        given = {"Content-Type": "application/json", "Accept": "*/*"}
+        given.update(headers or {})
+        asked = urllib.request.Request(url, data, given, method=method)
+        try:
+            with urllib.request.urlopen(asked, timeout=TIMEOUT_S) as answer:
+                content = answer.read(DOCUMENT_MAX + 1)
+                found = {name.lower(): value for name, value in answer.headers.items()}
+        except urllib.error.HTTPError as problem:
+            problem.close()
+            raise
+        if len(content) > DOCUMENT_MAX:
+            raise Unavailable(f"the answer of {place(url)} is too long")
+        return content, found
+
+    def persist(self, send: Callable[[], Any]) -> None:
+        """Call `send` until it succeeds. Raises its last error."""
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                send()
+                return
+            except urllib.error.HTTPError as problem:
+                if problem.code not in TO_RETRY or attempt == ATTEMPTS:
+                    raise
+            except OSError:
+                if attempt == ATTEMPTS:
+                    raise
+            self._pause(min(RETRY_MAX_S, RETRY_S * 2 ** (attempt - 1)))
+
+    def as_user(
+        self,
+        access: dict[str, Any],
+        service: str,
+        method: str,
+        path: str,
+        body: Any = None,
+    ) -> Any:
+        """Return the JSON that a service of the catalog answers to a user with a password.
+
+        A token is kept until a service refuses it.
+        """
+        for fresh in (False, True):
+            token, catalog = self._token(access, fresh=fresh)
+            url = endpoint(catalog, service, access.get("region_name")) + path
+            headers = {
+                "X-Auth-Token": token,
+                "X-Project-Id": str(access.get("project_id")),
+                "Client-ID": str(uuid.uuid4()),
+            }
+            try:
+                content, _ = self.request(method, url, body, headers)
+                return json.loads(content.decode()) if content.strip() else None
+            except urllib.error.HTTPError as problem:
+                if problem.code != 401 or fresh:
+                    raise
+        raise AssertionError("the second attempt returns or raises")
+
+    def _token(self, access: dict[str, Any], fresh: bool) -> tuple[str, list[Any]]:
+        key = (str(access["user_id"]), str(access["password"]))
+        if fresh or key not in self._tokens:
+            url = str(access["auth_url"]).rstrip("/")
+            if not url.endswith("/v3"):
+                url = re.sub(r"/v2\.0$", "", url) + "/v3"
+            user = {"id": access["user_id"], "password": access["password"]}
+            identity = {"methods": ["password"], "password": {"user": user}}
+            scope = {"project": {"id": access["project_id"]}}
+            asked = {"auth": {"identity": identity, "scope": scope}}
+            content, headers = self.request("POST", url + "/auth/tokens", asked)
+            catalog = json.loads(content.decode())["token"].get("catalog") or []
+            self._tokens[key] = (headers["x-subject-token"], catalog)
+        return self._tokens[key]
+
+
+def endpoint(catalog: list[Any], service: str, region: str | None) -> str:
+    """Return the public address of a service in a region. Raises Unavailable."""
+    for entry in catalog:
+        for one in entry.get("endpoints", ()) if entry.get("type") == service else ():
+            there = one.get("region_id") or one.get("region")
+            if one.get("interface") == "public" and (not region or there == region):
+                return str(one["url"]).rstrip("/")
+    raise Unavailable(f"the catalog names no public endpoint of the service {service}")
+
+
+def place(url: str) -> str:
+    """Return a URL without its query, which may be a signature."""
+    return url.split("?", 1)[0]
+
+
+# where the document comes from
+
+
+def active(document: Any) -> tuple[str, dict[str, Any]] | None:
+    """Return name and section of the place that a document tells to poll, if there is one."""
+    settings = document.get(SECTION) if isinstance(document, dict) else None
+    if not isinstance(settings, dict):
+        return None
+    collectors = settings.get("collectors") or []
+    names = [name for name in collectors if name in POLLS]
+    for name in names + [name for name in POLLS if name not in names]:
+        section = settings.get(name)
+        if isinstance(section, dict) and any(value is not None for value in section.values()):
+            return name, section
+    return None
+
+
+def signature(verb: str, url: str, params: dict[str, str], secret: str) -> str:
+    """Return the signature, version 2, of a request to an API in the style of AWS."""
+    parts = urllib.parse.urlsplit(url)
+    query = "&".join(
+        "{}={}".format(
+            urllib.parse.quote(name, safe="-_~"), urllib.parse.quote(params[name], safe="-_~")
+        )
+        for name in sorted(params)
+    )
+    text = f"{verb}\n{parts.netloc.lower()}\n{parts.path}\n{query}"
+    made = hmac.new(secret.encode(), text.encode(), hashlib.sha256).digest()
+    return base64.b64encode(made).decode()
+
+
+def poll_cfn(agent: Agent, section: dict[str, Any]) -> Any:
+    """Return the metadata of a resource, by the API that speaks like CloudFormation."""
+    url = section.get("metadata_url") or agent.boot_url()
+    resource, _, keys = str(section["path"]).partition(".")
+    params = {
+        "Action": "DescribeStackResource",
+        "StackName": str(section["stack_name"]),
+        "LogicalResourceId": resource,
+        "AWSAccessKeyId": str(section["access_key_id"]),
+        "SignatureVersion": "2",
+        "SignatureMethod": "HmacSHA256",
+    }
+    params["Signature"] = signature("GET", url, params, str(section["secret_access_key"]))
+    query = urllib.parse.urlencode(params)
+    content, _ = agent.http.request("GET", f"{url}?{query}")
+    tree = ET.fromstring(content)
+    field, *inner = keys.split(".")
+    found = tree.find("DescribeStackResourceResult/StackResourceDetail/" + field)
+    if found is None:
+        raise Unavailable(f"the answer of {place(url)} has no {field}")
+    value = json.loads(found.text or "{}")
+    for key in inner:
+        value = value[key]
+    return value
+
+
+def poll_heat(agent: Agent, section: dict[str, Any]) -> Any:
+    """Return the metadata of a resource, by the Orchestration API."""
+    name = urllib.parse.quote(str(section["resource_name"]), safe="")
+    stack = urllib.parse.quote(str(section["stack_id"]))
+    path = f"/stacks/{stack}/resources/{name}/metadata"
+    return agent.http.as_user(section, "orchestration", "GET", path)["metadata"]
+
+
+def poll_request(agent: Agent, section: dict[str, Any]) -> Any:
+    """Return the object that a temporary URL leads to; None if it has not changed."""
+    url = str(section["metadata_url"])
+    known = {"If-None-Match": agent.etags[url]} if url in agent.etags else {}
+    try:
+        content, headers = agent.http.request("GET", url, headers=known)
+    except urllib.error.HTTPError as problem:
+        if problem.code == 304:
+            return None
+        raise
+    document = json.loads(content.decode())
+    if "etag" in headers:
+        agent.etags = {url: headers["etag"]}
+    return document
+
+
+def poll_zaqar(agent: Agent, section: dict[str, Any]) -> Any:
+    """Return the last message of a queue, and take all from it; None if it is empty."""
+    queue = urllib.parse.quote(str(section["queue_id"]), safe="")
+    path = f"/v2/queues/{queue}/messages?pop={POP_MAX}"
+    answer = agent.http.as_user(section, "messaging", "DELETE", path)
+    messages = (answer or {}).get("messages") or []
+    return messages[-1]["body"] if messages else None
+
+
+POLLS: dict[str, Callable[[Agent, dict[str, Any]], Any]] = {
+    "cfn": poll_cfn,
+    "heat": poll_heat,
+    "request": poll_request,
+    "zaqar": poll_zaqar,
+}
+
+
+# the agent
+
+
+class Agent:
+    """The agent of one server. All its paths begin with `root`."""
+
+    def __init__(self, root: str = "", http: Http | None = None) -> None:
+        self.root = root.rstrip("/")
+        self.http = http or Http()
+        self.etags: dict[str, str] = {}
+        self._done: Any = None  # the document whose configurations have run
+
+    def path(self, *parts: str) -> str:
+        """Return a path of the server."""
+        return self.root + os.path.join(*parts)
+
+    def boot_url(self) -> str:
+        """Return the address of the metadata that the server got beside its boot document."""
+        with open(self.path(BOOT_URL)) as file:
+            return file.read().strip().rstrip("/") + "/v1/"
+
+    def poll(self) -> bool:
+        """Fetch the document and run what is new; return whether the document has changed.
+
+        When the document names another transport, that one is asked at once. Raises Unavailable.
+        """
+        changed = False
+        document = self.known()
+        for _ in range(MOVES_MAX):
+            if self.run_all(document):
+                changed = True
+            before = active(document)
+            if before is None:
+                raise Unavailable(f"{self.path(BOOT_DOCUMENT)} names no place to poll")
+            name, section = before
+            found = self._fetched(name, section)
+            if not isinstance(found, dict):
+                return changed
+            if found != document:
+                write(self.path(STATE, "document.json"), json.dumps(found))
+            document = found
+            if active(found) in (None, before):
+                break
+            log(f"the metadata now come by the section {active(found)[0]}")  # type: ignore[index]
+        return self.run_all(document) or changed
+
+    def known(self) -> Any:
+        """Return the newer one of the boot document and the one that was fetched last."""
+        paths = [self.path(STATE, "document.json"), self.path(BOOT_DOCUMENT)]
+        there = [path for path in paths if os.path.exists(path)]
+        if not there:
+            return {}
+        try:
+            return read_json(max(there, key=os.path.getmtime))
+        except ValueError as problem:
+            raise Unavailable(f"the boot document is no JSON: {problem}") from None
+
+    def _fetched(self, name: str, section: dict[str, Any]) -> Any:
+        try:
+            return POLLS[name](self, section)
+        except (
+            OSError, ValueError, KeyError, TypeError, ET.ParseError
+        ) as problem:  # fmt: skip
+            words = f"no metadata by the section {name}: {said(problem)}"
+            raise Unavailable(words) from None
+
+    def run_all(self, document: Any) -> bool:
+        """Run the configurations of a document that have not run; return whether it is new."""
+        if document == self._done:
+            return False
+        listed = document.get("deployments") if isinstance(document, dict) else None
+        for config in listed if isinstance(listed, list) else ():
+            try:
+                self.run(config)
+            except Exception as problem:  # the others run nevertheless
+                log(f"a configuration could not be applied: {said(problem)}")
+        self._done = document
+        return True
+
+    def run(self, config: dict[str, Any]) -> None:
+        """Run one configuration and report its results, unless it has run before."""
+        ident = str(config.get("id"))
+        if not ID.fullmatch(ident):
+            raise Unavailable(f"a configuration has the id {ident!r}")
+        if os.path.exists(self.path(DEPLOYED, ident + ".json")):
+            return
+        chosen = component(with_texts(config))
+        if chosen is None:
+            return
+        hook = self.hook(str(chosen.get("group")))
+        if hook is None:
+            if chosen.get("group") not in SILENT:
+                log("there is no hook for the group {}".format(chosen.get("group")))
+            return
+        write(self.path(DEPLOYED, ident + ".json"), json.dumps(chosen, indent=2))
+        log("{} runs by the hook {}".format(chosen.get("name") or ident, chosen.get("group")))
+        try:
+            results = hook(chosen)
+        except OSError as problem:
+            results = {"deploy_stdout": "", "deploy_stderr": str(problem), "deploy_status_code": 1}
+        write(self.path(DEPLOYED, ident + ".notify.json"), json.dumps(results, indent=2))
+        try:
+            notify(self.http, inputs_of(chosen), results)
+        except (OSError, ValueError, KeyError, Unavailable) as problem:
+            log(f"the results of {ident} could not be reported: {said(problem)}")
+
+    def hook(self, group: str) -> Callable[[dict[str, Any]], dict[str, Any]] | None:
+        """Return what runs the configurations of a group: an executable or a built-in hook."""
+        name = "".join(char for char in group if char.isalnum() or char in "-_")
+        folders = [self.path(folder) for folder in HOOKS]
+        if os.environ.get("HEAT_CONFIG_HOOKS"):
+            folders.insert(0, os.environ["HEAT_CONFIG_HOOKS"])
+        for folder in folders:
+            found = os.path.join(folder, name)
+            if name and os.path.isfile(found) and os.access(found, os.X_OK):
+                return lambda config: run_executable(found, config)
+        if name == "script":
+            return self._script
+        if name == "ansible" and shutil.which("ansible-playbook"):
+            return self._ansible
+        return None
+
+    def _script(self, config: dict[str, Any]) -> dict[str, Any]:
+        """The hook `script`: inputs are environment variables."""
+        file, outputs = self._prepared("script", config, 0o700)
+        given = {
+            name: text(value)
+            for name, value in inputs_of(config).items()
+            if name and "=" not in name and "\0" not in name + text(value)
+        }
+        environment = dict(os.environ, **given)
+        environment["heat_outputs_path"] = outputs
+        return self._outcome([file], environment, config, outputs)
+
+    def _ansible(self, config: dict[str, Any]) -> dict[str, Any]:
+        """The hook `ansible`: inputs are extra variables of a playbook for this machine."""
+        file, outputs = self._prepared("ansible", config, 0o600)
+        variables = dict(inputs_of(config), heat_outputs_path=outputs)
+        write(file + ".variables.json", json.dumps(variables))
+        options = config.get("options") or {}
+        command = ["ansible-playbook", "-i", str(options.get("inventory") or "localhost,")]
+        command += ["--connection=local", "--extra-vars", f"@{file}.variables.json"]
+        for key, switch in ("modulepath", "--module-path"), ("tags", "--tags"), (
+            "skip_tags", "--skip-tags",
+        ):  # fmt: skip
+            if options.get(key):
+                command += [switch, str(options[key])]
+        environment = dict(os.environ)
+        if options.get("callback_plugins"):
+            environment["ANSIBLE_CALLBACK_PLUGINS"] = str(options["callback_plugins"])
+        return self._outcome([*command, file], environment, config, outputs)
+
+    def _prepared(self, hook: str, config: dict[str, Any], mode: int) -> tuple[str, str]:
+        """Write the text of a configuration; return its file and where its outputs begin."""
+        file = self.path(WORKING.format(hook), str(config["id"]))
+        write(file, text(config.get("config") or ""), mode)
+        outputs = self.path(OUTPUTS.format(hook), str(config["id"]))
+        os.makedirs(os.path.dirname(outputs), mode=0o700, exist_ok=True)
+        for name in output_names(config):
+            if os.path.exists(f"{outputs}.{name}"):
+                os.unlink(f"{outputs}.{name}")
+        return os.path.abspath(file), os.path.abspath(outputs)
+
+    def _outcome(
+        self, command: list[str], environment: dict[str, str], config: dict[str, Any], outputs: str
+    ) -> dict[str, Any]:
+        """Run a command and return its results, with the outputs that it left in files."""
+        folder = os.path.dirname(outputs)
+        results: dict[str, Any] = {}
+        status, out, err = execute(command, environment, folder)
+        for name in output_names(config):
+            path = f"{outputs}.{name}"
+            if os.path.isfile(path):
+                with open(path, "rb") as file:
+                    results[name] = file.read(OUTPUT_MAX).decode(errors="replace")
+        results["deploy_stdout"], results["deploy_stderr"] = out, err
+        results["deploy_status_code"] = status
+        return results
+
+
+def component(config: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the part of a component for its action; other groups as they are."""
+    if config.get("group") != "component":
+        return config
+    parts = config.get("config") or {}
+    if isinstance(parts, str):
+        parts = json.loads(parts)
+    action = inputs_of(config).get("deploy_action")
+    for part in parts.get("configs") or ():
+        if action in (part.get("actions") or ("CREATE", "UPDATE")):
+            return dict(config, config=part.get("config"), group=part.get("tool"))
+    return None
+
+
+def with_texts(config: dict[str, Any]) -> dict[str, Any]:
+    """Return a configuration in which each input of the type String is a text."""
+    return dict(
+        config,
+        inputs=[
+            dict(one, value=text(one.get("value"))) if one.get("type") == "String" else one
+            for one in config.get("inputs") or ()
+        ],
+    )
+
+
+def inputs_of(config: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of the inputs by name."""
+    return {str(one["name"]): one.get("value") for one in config.get("inputs") or ()}
+
+
+def output_names(config: dict[str, Any]) -> Iterator[str]:
+    """Yield the names of the outputs that can be names of files."""
+    for one in config.get("outputs") or ():
+        if one.get("name") and "/" not in one["name"] and "\0" not in one["name"]:
+            yield str(one["name"])
+
+
+def text(value: Any) -> str:
+    """Return a value as text: nothing for null, JSON for what is no text."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+# hooks
+
+
+def run_executable(path: str, config: dict[str, Any]) -> dict[str, Any]:
+    """Return the results that an executable prints for a configuration on standard input."""
+    status, out, err = execute([path], dict(os.environ), None, json.dumps(config).encode())
+    try:
+        results = json.loads(out) if out.strip() else None
+    except ValueError:
+        results = None
+    if isinstance(results, dict):
+        return results
+    if not out.strip() and status == 0:
+        return {}
+    return {"deploy_stdout": out, "deploy_stderr": err, "deploy_status_code": status}
+
+
+class Tail:
+    """The end of a stream, read in a thread of its own."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._chunks: list[bytes] = []
+        self._size = 0
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def text(self) -> str:
+        """Return what has come so far, if the stream does not end soon."""
+        self._thread.join(PIPES_S)
+        with self._lock:
+            return b"".join(self._chunks)[-OUTPUT_MAX:].decode(errors="replace")
+
+    def _read(self) -> None:
+        with self._stream:
+            for chunk in iter(lambda: self._stream.read1(65536), b""):
+                with self._lock:
+                    self._chunks.append(chunk)
+                    self._size += len(chunk)
+                    while self._size - len(self._chunks[0]) >= OUTPUT_MAX:
+                        self._size -= len(self._chunks.pop(0))
+
+
+def execute(
+    command: list[str], environment: dict[str, str], folder: str | None, given: bytes = b""
+) -> tuple[int, str, str]:
+    """Return exit status and the end of both outputs of a command; OSError if it cannot start.
+
+    The status of a command that a signal ended is that of a shell: 128 and the signal.
+    """
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(
+        command, env=environment, cwd=folder, stdin=pipe, stdout=pipe, stderr=pipe
+    )
+    out, err = Tail(process.stdout), Tail(process.stderr)
+    assert process.stdin is not None
+    try:
+        process.stdin.write(given)
+        process.stdin.close()
+    except BrokenPipeError:
+        pass  # it does not read its input
+    status = process.wait()
+    return (128 - status if status < 0 else status), out.text(), err.text()
+
+
+# reports
+
+
+def notify(http: Http, inputs: dict[str, Any], results: dict[str, Any]) -> None:
+    """Report results the way that the inputs of a configuration name. Raises when it cannot."""
+    sent = bounded(results)
+    if inputs.get("deploy_signal_id"):
+        verb = str(inputs.get("deploy_signal_verb") or "POST")
+        http.persist(lambda: http.request(verb, str(inputs["deploy_signal_id"]), sent))
+    if not inputs.get("deploy_auth_url"):
+        return
+    keys = ("auth_url", "user_id", "password", "project_id", "region_name")
+    access = {key: inputs.get("deploy_" + key) for key in keys}
+    if inputs.get("deploy_queue_id"):
+        queue = urllib.parse.quote(str(inputs["deploy_queue_id"]), safe="")
+        path = f"/v2/queues/{queue}/messages"
+        body = {"messages": [{"body": sent, "ttl": 600}]}
+        http.persist(lambda: http.as_user(access, "messaging", "POST", path, body))
+        return
+    stack = urllib.parse.quote(str(inputs["deploy_stack_id"]))
+    name = urllib.parse.quote(str(inputs["deploy_resource_name"]), safe="")
+    path = f"/stacks/{stack}/resources/{name}/signal"
+    http.persist(lambda: http.as_user(access, "orchestration", "POST", path, sent))
+
+
+def bounded(results: dict[str, Any]) -> dict[str, Any]:
+    """Return results whose JSON fits into a report: the beginnings of long outputs go."""
+    kept = dict(results)
+    for _ in range(64):
+        over = len(json.dumps(kept)) - RESULTS_MAX
+        if over <= 0:
+            break
+        texts = [key for key, value in kept.items() if isinstance(value, str) and value]
+        if not texts:
+            break
+        streams = [key for key in texts if key in ("deploy_stdout", "deploy_stderr")]
+        longest = max(streams or texts, key=lambda key: len(json.dumps(kept[key])))
+        wide = max(1, len(json.dumps(kept[longest])) // len(kept[longest]))
+        kept[longest] = kept[longest][max(1, over // wide) :]
+    return kept
+
+
+# files and words
+
+
+def write(path: str, content: str, mode: int = 0o600) -> None:
+    """Write a file as a whole: readers see the old one or the new one."""
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    with open(os.open(path + ".new", os.O_CREAT | os.O_WRONLY | os.O_TRUNC, mode), "w") as file:
+        file.write(content)
+    os.chmod(path + ".new", mode)
+    os.replace(path + ".new", path)
+
+
+def read_json(path: str) -> Any:
+    """Return the JSON of a file."""
+    with open(path) as file:
+        return json.load(file)
+
+
+def said(problem: Exception) -> str:
+    """Return an error in words, without addresses that hold signatures."""
+    if isinstance(problem, urllib.error.HTTPError):
+        return f"{problem.code} {problem.reason} from {place(problem.url)}"
+    return f"{type(problem).__name__}: {problem}"
+
+
+def log(words: str) -> None:
+    """Write a line to standard error."""
+    print("hearth-agent: " + words, file=sys.stderr, flush=True)
+
+
+def alone(agent: Agent) -> Any:
+    """Return a lock on the agent's folder. Raises BlockingIOError if another agent has it."""
+    os.makedirs(agent.path(STATE), mode=0o700, exist_ok=True)
+    lock = open(agent.path(STATE, "lock"), "w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.close()
+        raise
+    return lock
+
+
+def keep_polling(agent: Agent, longest_s: float, pause: Callable[[float], Any]) -> None:
+    """Poll for ever; the pauses double, and a change makes them short again."""
+    pause_s = min(POLL_MIN_S, longest_s)
+    before = ""
+    while True:
+        try:
+            changed = agent.poll()
+            before = ""
+        except Unavailable as problem:
+            changed = False
+            if str(problem) != before:
+                log(str(problem))
+            before = str(problem)
+        pause_s = min(POLL_MIN_S if changed else pause_s * 2, longest_s)
+        pause(pause_s)
+
+
+def main() -> int:
+    """The command; its exit status."""
+    parser = argparse.ArgumentParser(description="Apply the software configurations of a server.")
+    parser.add_argument("--once", action="store_true", help="poll once; 1 if that fails")
+    parser.add_argument("--root", default="", help="a folder before all paths of the server")
+    parser.add_argument(
+        "--longest-pause", type=float, default=POLL_MAX_S, metavar="SECONDS",
+        help="between two polls (default: %(default)s)",
+    )  # fmt: skip
+    options = parser.parse_args()
+    agent = Agent(options.root)
+    try:
+        lock = alone(agent)
+    except BlockingIOError:
+        log(f"another agent runs in {agent.path(STATE)}")
+        return 1
+    with lock:
+        try:
+            if options.once:
+                agent.poll()
+            else:
+                keep_polling(agent, options.longest_pause, time.sleep)
+        except Unavailable as problem:
+            log(str(problem))
+            return 1
+        except KeyboardInterrupt:
+            return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

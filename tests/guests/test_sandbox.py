@@ -1,0 +1,77 @@
+"""Our agent in a server that runs: user data bring it along, and a script runs there."""
+
+from collections.abc import Iterator
+
+import pytest
+import yaml
+
+from hearth.cli.agent import agent_text
+from tests.clients.dev import Dev, hearth_dev, settled
+from tests.devcloud.sandbox.machines import need_namespaces
+
+pytestmark = pytest.mark.slow
+TEMPLATE = """
+heat_template_version: 2021-04-16
+parameters:
+  colour: {type: string, default: red}
+resources:
+  server:
+    type: OS::Nova::Server
+    properties:
+      image: host
+      flavor: m1.tiny
+      networks: [{network: private}]
+      user_data_format: SOFTWARE_CONFIG
+      software_config_transport: %s
+      user_data: {get_file: agent.sh}
+  config:
+    type: OS::Heat::SoftwareConfig
+    properties:
+      group: script
+      inputs: [{name: colour}]
+      outputs: [{name: result}]
+      config: |
+        #!/bin/sh
+        echo "$deploy_action on $(hostname)"
+        printf %%s "$colour" > "$heat_outputs_path.result"
+  deployment:
+    type: OS::Heat::SoftwareDeployment
+    properties:
+      actions: [CREATE, UPDATE, DELETE]
+      config: {get_resource: config}
+      server: {get_resource: server}
+      input_values: {colour: {get_param: colour}}
+outputs:
+  name: {value: {get_attr: [server, name]}}
+  result: {value: {get_attr: [deployment, result]}}
+  stdout: {value: {get_attr: [deployment, deploy_stdout]}}
+"""
+
+
+@pytest.fixture(scope="module")
+def dev(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dev]:
+    need_namespaces()
+    with hearth_dev(tmp_path_factory.mktemp("hearth"), "--servers", "sandbox") as running:
+        yield running
+
+
+@pytest.mark.parametrize("transport", ["POLL_SERVER_CFN", "POLL_SERVER_HEAT"])
+def test_a_script_runs_on_a_server_that_boots(dev: Dev, transport: str):
+    with dev.heat() as heat:
+        stack = {
+            "template": yaml.safe_load(TEMPLATE % transport),
+            "files": {"agent.sh": agent_text(user_data=True)},
+        }
+        name = transport.lower().replace("_", "-")
+        stack_id = heat.stacks.create(stack_name=name, **stack)["stack"]["id"]
+        for action, colour in (("CREATE", "red"), ("UPDATE", "blue")):
+            if action == "UPDATE":
+                heat.stacks.update(stack_id, **stack, parameters={"colour": colour})
+            state = settled(heat, stack_id, action)
+            assert state.stack_status == f"{action}_COMPLETE", state.stack_status_reason
+            shown = heat.stacks.get(stack_id).outputs
+            outputs = {one["output_key"]: one["output_value"] for one in shown}
+            assert outputs["result"] == colour
+            assert outputs["stdout"].startswith(f"{action} on {outputs['name']}")
+        heat.stacks.delete(stack_id)
+        assert settled(heat, stack_id, "DELETE").stack_status == "DELETE_COMPLETE"
