@@ -84,7 +84,7 @@ class StructuredConfig(SoftwareConfig):
 
 
 async def config_or_text(ctx: ResourceContext, text: str) -> str:
-    """Return the text of the configuration whose id this is; of no such id the text itself."""
+    """Return the text of the configuration with this id, or the value itself without one."""
     if not ID.fullmatch(text):
         return text
     try:

@@ -89,7 +89,7 @@ class SecurityGroup(NeutronResource):
                     ),
                     "remote_group_id": Prop(
                         STRING,
-                        "Remote security group; the group itself when not given.",
+                        "Remote group, in mode remote_group_id; the group itself when not given.",
                         constraint="neutron.security_group",
                     ),
                     "remote_ip_prefix": Prop(STRING, "Remote network.", constraint="net_cidr"),
