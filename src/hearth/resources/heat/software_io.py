@@ -32,7 +32,7 @@ INPUT = {
 OUTPUT = {
     "name": Prop(STRING, "Name of the output.", required=True),
     "type": _TYPE,
-    "description": Prop(STRING, "Description."),
+    "description": Prop(STRING, "Description of the output."),
     "error_output": Prop(
         BOOLEAN, "true: any value means that the deployment failed.", default=False
     ),
