@@ -66,7 +66,7 @@ class Services:
 
     @property
     def compute(self) -> Compute:
-        """Where user-supplied code runs."""
+        """The processes in which user-supplied code runs."""
         return self.programs.compute
 
     def cloud(self, caller: Caller) -> Cloud:

@@ -346,7 +346,7 @@ def in_time(world: World, stack_id: str, timeout_mins: int) -> Iterator[str]:
 
 
 def kept_on(world: World, stack_id: str) -> dict[str, str]:
-    """Return the things of a stack by name, including those of nested stacks.
+    """Return the cloud objects of a stack by name, including those of nested stacks.
 
     A thing whose delete has begun is left out.
     """

@@ -83,7 +83,7 @@ class _Placed:
 
 
 def mishaps(points: list[str], after: int = -1) -> Iterator[tuple[int, str]]:
-    """Yield each fault of each point after a point."""
+    """Yield each fault at each point after the given point."""
     for number in range(after + 1, len(points)):
         for mishap in MISHAPS[points[number]]:
             yield number, mishap

@@ -27,7 +27,7 @@ class Load:
         self.draw = Draw(self._rng)
 
     def user(self) -> Requester:
-        """Return the user of the next request."""
+        """Return the user who sends the next request."""
         return Requester(user_id=self._rng.choice("abc"))
 
     def updates(self) -> bool:

@@ -615,5 +615,5 @@ class World:
         await asyncio.sleep(0.1)
         while not self.quiet():
             if self.loop.time() > until:
-                raise TimeoutError("the world does not come to rest")
+                raise TimeoutError("the simulation does not become quiet")
             await asyncio.sleep(self._look_s)

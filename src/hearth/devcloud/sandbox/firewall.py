@@ -39,7 +39,7 @@ def _emptied(table: str) -> str:
 
 
 def _allowed(store: Store, port: Thing, direction: str) -> Iterable[str]:
-    """Yield what matches the packets that a rule allows."""
+    """Yield the nft expressions that match the packets which a rule allows."""
     for group_id in port.body["security_groups"]:
         for rule in store.where("network.security_group_rules", security_group_id=group_id):
             if rule.body["direction"] == direction:

@@ -35,7 +35,7 @@ class _Server:
 
 
 class Keeper:
-    """The servers, by id, and what can be asked about them."""
+    """The running servers, by id, and queries about them."""
 
     def __init__(self, ids: int, place: Path, binds: dict[str, Path], volumes: Path | None) -> None:
         self._ids = ids

@@ -53,7 +53,9 @@ def _whom(state: str) -> dict[str, Prop]:
 COMMON: Mapping[str, Prop] = {
     **{name: prop for state in STATES for name, prop in _whom(state).items()},
     "description": OPTIONAL_DESCRIPTION,
-    "enabled": Prop(BOOLEAN, "Whether it is looked after.", default="true", update_allowed=True),
+    "enabled": Prop(
+        BOOLEAN, "true: the service evaluates the alarm.", default="true", update_allowed=True
+    ),
     "repeat_actions": Prop(
         BOOLEAN,
         "true: URLs and queues are called at each evaluation, not only when the state changes.",
@@ -62,7 +64,7 @@ COMMON: Mapping[str, Prop] = {
     ),
     "severity": Prop(
         STRING,
-        "How much it matters.",
+        "Severity of the alarm.",
         default="low",
         update_allowed=True,
         constraints=(AllowedValues(["low", "moderate", "critical"]),),
@@ -70,25 +72,30 @@ COMMON: Mapping[str, Prop] = {
     ),
     "time_constraints": Prop(
         LIST,
-        "Spans of time in which it is looked after; always when there are none.",
+        "Periods in which the service evaluates the alarm; always when none is given.",
         default=[],
         since="5.0.0",
         schema=Prop(
             MAP,
             schema={
-                "description": Prop(STRING, "What the span is for."),
+                "description": Prop(STRING, "Description of the period."),
                 "duration": Prop(
-                    INTEGER, "Its seconds.", required=True, constraints=(Range(min=0),)
+                    INTEGER,
+                    "Duration of the period, in seconds.",
+                    required=True,
+                    constraints=(Range(min=0),),
                 ),
                 "name": Prop(STRING, "Its name.", required=True),
                 "start": Prop(
                     STRING,
-                    "When it begins, as a line of cron.",
+                    "Start of the period, as a cron expression.",
                     required=True,
                     constraint="cron_expression",
                 ),
                 "timezone": Prop(
-                    STRING, "The time zone of the line; UTC if none.", constraint="timezone"
+                    STRING,
+                    "Time zone of the cron expression; UTC when not given.",
+                    constraint="timezone",
                 ),
             },
         ),
@@ -99,11 +106,13 @@ COMMON: Mapping[str, Prop] = {
 THRESHOLD: Mapping[str, Prop] = {
     "comparison_operator": Prop(
         STRING,
-        "How a value that is worth an alarm lies to the threshold.",
+        "How values are compared with the threshold.",
         update_allowed=True,
         constraints=(COMPARISONS,),
     ),
-    "threshold": Prop(NUMBER, "What values are compared with.", required=True, update_allowed=True),
+    "threshold": Prop(
+        NUMBER, "Value that the measures are compared with.", required=True, update_allowed=True
+    ),
 }
 """The properties of an alarm that compares values."""
 

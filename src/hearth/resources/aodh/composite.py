@@ -14,13 +14,13 @@ class CompositeAlarm(Alarm):
         **COMMON,
         "composite_rule": Prop(
             MAP,
-            "The rules, and what must be met of them.",
+            "The rules, and the operator that combines them.",
             required=True,
             update_allowed=True,
             schema={
                 "operator": Prop(
                     STRING,
-                    "Whether one must be met, or all.",
+                    "or: one rule must be met; and: all must be met.",
                     required=True,
                     update_allowed=True,
                     constraints=(AllowedValues(["or", "and"]),),

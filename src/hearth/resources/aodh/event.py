@@ -25,17 +25,17 @@ class EventAlarm(Alarm):
             schema=Prop(
                 MAP,
                 schema={
-                    "field": Prop(STRING, "What is compared, such as traits.instance_id."),
-                    "op": Prop(STRING, "How.", constraints=(COMPARISONS,)),
+                    "field": Prop(STRING, "Field of the event, such as traits.instance_id."),
+                    "op": Prop(STRING, "Operator of the comparison.", constraints=(COMPARISONS,)),
                     "type": Prop(
                         STRING,
-                        "As what.",
+                        "Type of the value.",
                         default="string",
                         constraints=(
                             AllowedValues(["integer", "float", "string", "boolean", "datetime"]),
                         ),
                     ),
-                    "value": Prop(STRING, "With what."),
+                    "value": Prop(STRING, "Value to compare with."),
                 },
             ),
             empty_is_none=True,

@@ -9,10 +9,10 @@ _MEASURED: Mapping[str, Prop] = {
     **COMMON,
     **THRESHOLD,
     "aggregation_method": Prop(
-        STRING, "How the measures of a period become one value.", update_allowed=True
+        STRING, "How the measures of a period are aggregated.", update_allowed=True
     ),
-    "evaluation_periods": Prop(INTEGER, "How many periods are looked at.", update_allowed=True),
-    "granularity": Prop(INTEGER, "Seconds of a period.", update_allowed=True),
+    "evaluation_periods": Prop(INTEGER, "Number of periods to evaluate.", update_allowed=True),
+    "granularity": Prop(INTEGER, "Length of a period, in seconds.", update_allowed=True),
 }
 _METRIC = Prop(STRING, "Name of the metric.", required=True, update_allowed=True)
 _RESOURCE_TYPE = Prop(STRING, "Type of the resource.", required=True, update_allowed=True)
@@ -51,7 +51,7 @@ class GnocchiAggregationByResourcesAlarm(Alarm):
         "metric": _METRIC,
         "query": Prop(
             STRING,
-            "Which resources, as JSON that Gnocchi understands.",
+            "Query for the resources, as JSON in the format of Gnocchi.",
             required=True,
             update_allowed=True,
         ),

@@ -12,7 +12,7 @@ class LBMemberHealthAlarm(Alarm):
     properties = {
         **COMMON,
         "autoscaling_group_id": Prop(
-            STRING, "Id of the group that the members are of.", required=True, update_allowed=True
+            STRING, "Id of the group of the members.", required=True, update_allowed=True
         ),
         "pool": Prop(STRING, "The pool, by name or id.", required=True, update_allowed=True),
         "stack": Prop(STRING, "Id of the stack that the group is in.", required=True),

@@ -42,7 +42,7 @@ class AutoScalingGroup(Scalable, Instances):
             update_allowed=True,
         ),
         "HealthCheckGracePeriod": Prop(
-            INTEGER, "Seconds before health is looked at.", implemented=False
+            INTEGER, "Seconds before the first health check of a new member.", implemented=False
         ),
         "HealthCheckType": Prop(
             STRING,

@@ -27,7 +27,7 @@ class LaunchConfiguration(ResourceType):
         "ImageId": Prop(STRING, "The image, by name or id.", constraint="glance.image"),
         "InstanceId": Prop(
             STRING,
-            "A server to take what is not given from.",
+            "Server from which properties that are not given are copied.",
             constraint="nova.server",
         ),
         "InstanceType": Prop(STRING, "The flavor, by name or id.", constraint="nova.flavor"),
@@ -36,7 +36,7 @@ class LaunchConfiguration(ResourceType):
             STRING, "Name of the key pair.", constraint="nova.keypair", empty_is_none=True
         ),
         "NovaSchedulerHints": pairs("Wishes to the scheduler."),
-        "RamDiskId": Prop(STRING, "The initial disk.", implemented=False),
+        "RamDiskId": Prop(STRING, "The RAM disk.", implemented=False),
         "SecurityGroups": Prop(LIST, "Security groups, by name or id."),
         "UserData": Prop(STRING, "Script for the first start."),
     }

@@ -23,7 +23,7 @@ class ScalingPolicy(Policy):
     properties = {
         "AdjustmentType": Prop(
             STRING,
-            "What the adjustment means.",
+            "How ScalingAdjustment changes the size.",
             required=True,
             update_allowed=True,
             constraints=(AllowedValues(list(KINDS)),),
@@ -39,7 +39,7 @@ class ScalingPolicy(Policy):
             constraints=(Range(min=0),),
         ),
         "ScalingAdjustment": Prop(
-            INTEGER, "The size, or the change of it.", required=True, update_allowed=True
+            INTEGER, "The new size, or the change of the size.", required=True, update_allowed=True
         ),
     }
     attributes = {"AlarmUrl": Attr(STRING, "A signed URL that takes signals.", cached=False)}

@@ -22,7 +22,7 @@ class Container(BarbicanResource):
     """A container: secrets by name. Certificates and key pairs have a property for each secret."""
 
     attributes = {
-        "consumers": Attr(LIST, "Who uses it, as far as they have said so."),
+        "consumers": Attr(LIST, "Its registered consumers."),
         "container_ref": Attr(STRING, "Its URL."),
         "secret_refs": Attr(MAP, "URLs of its secrets, by their names in it."),
         "status": Attr(STRING, "Its status."),
@@ -94,7 +94,7 @@ class CertificateContainer(Container):
         ),
         "intermediates_ref": Prop(
             STRING,
-            "URL of the secret with the certificates between it and the root.",
+            "URL of the secret with the intermediate certificates.",
             constraint="barbican.secret",
         ),
         "name": FIXED_NAME,

@@ -37,18 +37,18 @@ class Order(BarbicanResource):
         "ca_id": Prop(STRING, "Id of the authority that signs the certificate.", since="5.0.0"),
         "expiration": Prop(
             STRING,
-            "When the key is no longer given out, in ISO 8601 form.",
+            "Time at which the key expires, in ISO 8601 format.",
             constraint="expiration",
         ),
         "mode": Prop(STRING, "Mode of the algorithm.", empty_is_none=True),
         "name": FIXED_NAME,
         "pass_phrase": Prop(STRING, "Passphrase of the private key.", since="5.0.0"),
-        "payload_content_type": Prop(STRING, "What the key is given out as."),
-        "profile": Prop(STRING, "Profile by which the authority signs.", since="5.0.0"),
-        "request_data": Prop(STRING, "The request, in the authority's form.", since="5.0.0"),
+        "payload_content_type": Prop(STRING, "Content type of the key."),
+        "profile": Prop(STRING, "Certificate profile of the authority.", since="5.0.0"),
+        "request_data": Prop(STRING, "The certificate signing request.", since="5.0.0"),
         "request_type": Prop(
             STRING,
-            "How the certificate is asked for.",
+            "Type of the certificate request.",
             constraints=(AllowedValues(["stored-key", "simple-cmc", "custom"]),),
             since="5.0.0",
         ),
@@ -59,36 +59,30 @@ class Order(BarbicanResource):
             since="5.0.0",
         ),
         "subject_dn": Prop(
-            STRING, "Whom the certificate is for, as a distinguished name.", since="5.0.0"
+            STRING, "Subject of the certificate, as a distinguished name.", since="5.0.0"
         ),
         "type": Prop(
             STRING,
-            "What to make.",
+            "Type of the order.",
             required=True,
             constraints=(AllowedValues(["key", "asymmetric", "certificate"]),),
             since="5.0.0",
         ),
     }
     attributes = {
-        "certificate": Attr(
-            STRING, "The certificate itself, where the order has made one.", since="5.0.0"
-        ),
+        "certificate": Attr(STRING, "The certificate, if the order creates one.", since="5.0.0"),
         "container_ref": Attr(
             STRING,
-            "URL of the container of what was made, where it is several secrets.",
+            "URL of the created container, if the order creates several secrets.",
             since="5.0.0",
         ),
         "intermediates": Attr(
-            STRING, "The certificates between it and the root, where there are any.", since="5.0.0"
+            STRING, "The intermediate certificates, if there are any.", since="5.0.0"
         ),
         "order_ref": Attr(STRING, "Its URL."),
-        "private_key": Attr(
-            STRING, "The private key itself, where the order has made one.", since="5.0.0"
-        ),
-        "public_key": Attr(
-            STRING, "The public key itself, where the order has made one.", since="5.0.0"
-        ),
-        "secret_ref": Attr(STRING, "URL of the secret that was made, where it is one."),
+        "private_key": Attr(STRING, "The private key, if the order creates one.", since="5.0.0"),
+        "public_key": Attr(STRING, "The public key, if the order creates one.", since="5.0.0"),
+        "secret_ref": Attr(STRING, "URL of the created secret, if the order creates one secret."),
         "status": Attr(STRING, "Its status."),
     }
     collection = kept("orders")

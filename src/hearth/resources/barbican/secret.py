@@ -29,29 +29,29 @@ class Secret(BarbicanResource):
     type_name = "OS::Barbican::Secret"
     support = Support(version="2014.2")
     properties = {
-        "algorithm": Prop(STRING, "Algorithm that it is for, as a remark."),
+        "algorithm": Prop(STRING, "Algorithm of the secret; for information only."),
         "bit_length": Prop(
-            INTEGER, "Its length in bits, as a remark.", constraints=(Range(min=0),)
+            INTEGER, "Length in bits; for information only.", constraints=(Range(min=0),)
         ),
         "expiration": Prop(
-            STRING, "When it is no longer given out, in ISO 8601 form.", constraint="expiration"
+            STRING, "Time at which the secret expires, in ISO 8601 format.", constraint="expiration"
         ),
-        "mode": Prop(STRING, "Mode of the algorithm, as a remark."),
+        "mode": Prop(STRING, "Mode of the algorithm; for information only."),
         "name": FIXED_NAME,
-        "payload": Prop(STRING, "The secret itself. Without one it can be put in later."),
+        "payload": Prop(STRING, "The secret itself. If not given, it can be added later."),
         "payload_content_encoding": Prop(
             STRING,
-            "How the payload is written; base64 for bytes.",
+            "Encoding of the payload; base64 for binary data.",
             constraints=(AllowedValues(["base64"]),),
         ),
         "payload_content_type": Prop(
             STRING,
-            "What the payload is; text when not given.",
+            "Content type of the payload; text when not given.",
             constraints=(AllowedValues(["text/plain", "application/octet-stream"]),),
         ),
         "secret_type": Prop(
             STRING,
-            "What kind of secret it is.",
+            "Type of the secret.",
             default="opaque",
             constraints=(
                 AllowedValues(
@@ -62,7 +62,7 @@ class Secret(BarbicanResource):
         ),
     }
     attributes = {
-        "decrypted_payload": Attr(STRING, "The secret itself; bytes in base64."),
+        "decrypted_payload": Attr(STRING, "The secret itself; binary data in base64."),
         "status": Attr(STRING, "Its status."),
     }
     collection = kept("secrets")

@@ -27,7 +27,7 @@ class Stack(NestedType):
             update_allowed=True,
         ),
         "TimeoutInMinutes": Prop(
-            INTEGER, "Minutes that an operation may take.", update_allowed=True
+            INTEGER, "Timeout of an operation, in minutes.", update_allowed=True
         ),
     }
 

@@ -18,19 +18,21 @@ class EncryptedVolumeType(CollectionResource):
     properties = {
         "cipher": Prop(
             STRING,
-            "Algorithm and mode.",
+            "Encryption algorithm and mode.",
             update_allowed=True,
             constraints=(AllowedValues(["aes-xts-plain64", "aes-cbc-essiv"]),),
         ),
         "control_location": Prop(
             STRING,
-            "Where it is done: by the compute service (front-end) or by the storage (back-end).",
+            "Where volumes are encrypted: in the compute service or in the storage.",
             default="front-end",
             update_allowed=True,
             constraints=(AllowedValues(["front-end", "back-end"]),),
         ),
         "key_size": Prop(INTEGER, "Length of the key, in bits.", update_allowed=True),
-        "provider": Prop(STRING, "What does it, as luks.", required=True, update_allowed=True),
+        "provider": Prop(
+            STRING, "Encryption provider, such as luks.", required=True, update_allowed=True
+        ),
         "volume_type": Prop(
             STRING, "The volume type, by name or id.", required=True, constraint="cinder.vtype"
         ),

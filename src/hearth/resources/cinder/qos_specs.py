@@ -25,7 +25,7 @@ class QoSSpecs(CollectionResource):
         "name": FIXED_NAME,
         "specs": Prop(
             MAP,
-            "Free keys and values; consumer says who heeds them: front-end, back-end or both.",
+            "Any keys and values. consumer selects who enforces them: front-end, back-end or both.",
             required=True,
             update_allowed=True,
         ),
@@ -80,7 +80,7 @@ class QoSAssociation(Tie):
     properties = {
         "qos_specs": Prop(
             STRING,
-            "The specifications, by name or id.",
+            "The QoS specifications, by name or id.",
             required=True,
             constraint="cinder.qos_specs",
         ),

@@ -61,14 +61,14 @@ class Volume(CollectionResource):
         ),
         "name": NAME,
         "read_only": Prop(
-            BOOLEAN, "Whether it can only be read.", update_allowed=True, since="5.0.0"
+            BOOLEAN, "true: the volume is read-only.", update_allowed=True, since="5.0.0"
         ),
-        "scheduler_hints": Prop(MAP, "Wishes to the scheduler.", since="2015.1"),
+        "scheduler_hints": Prop(MAP, "Hints for the scheduler.", since="2015.1"),
         "size": Prop(
             INTEGER, "Size in gigabytes.", update_allowed=True, constraints=(Range(min=1),)
         ),
         "snapshot_id": Prop(STRING, "Snapshot to start from.", constraint="cinder.snapshot"),
-        "source_volid": Prop(STRING, "Volume to copy.", constraint="cinder.volume"),
+        "source_volid": Prop(STRING, "Volume to clone.", constraint="cinder.volume"),
         "volume_type": Prop(
             STRING, "Volume type, by name or id.", update_allowed=True, constraint="cinder.vtype"
         ),
@@ -87,7 +87,7 @@ class Volume(CollectionResource):
         "attachments_list": Attr(LIST, "Its attachments.", cached=False, since="9.0.0"),
         "availability_zone": Attr(STRING, "Its availability zone."),
         "bootable": Attr(STRING, "Whether a server can boot from it."),
-        "created_at": Attr(STRING, "When it was made."),
+        "created_at": Attr(STRING, "When it was created."),
         "display_description": Attr(STRING, "Its description."),
         "display_name": Attr(STRING, "Its name."),
         "encrypted": Attr(STRING, "Whether it is encrypted."),
@@ -95,8 +95,8 @@ class Volume(CollectionResource):
         "metadata_values": Attr(MAP, "Its metadata."),
         "multiattach": Attr(BOOLEAN, "true: several servers can attach it.", since="6.0.0"),
         "size": Attr(STRING, "Its size in gigabytes."),
-        "snapshot_id": Attr(STRING, "The snapshot it came from."),
-        "source_volid": Attr(STRING, "The volume it came from."),
+        "snapshot_id": Attr(STRING, "Snapshot from which it was created."),
+        "source_volid": Attr(STRING, "Volume from which it was created."),
         "status": Attr(STRING, "Its status.", cached=False),
         "volume_type": Attr(STRING, "Its volume type."),
     }

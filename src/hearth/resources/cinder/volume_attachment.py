@@ -29,7 +29,11 @@ class VolumeAttachment(ResourceType):
     type_name = "OS::Cinder::VolumeAttachment"
     properties = {
         "instance_uuid": Prop(STRING, "The server.", required=True, update_allowed=True),
-        "mountpoint": Prop(STRING, "Device name in the server; a wish.", update_allowed=True),
+        "mountpoint": Prop(
+            STRING,
+            "Requested device name in the server; the hypervisor may choose another.",
+            update_allowed=True,
+        ),
         "volume_id": Prop(
             STRING, "The volume.", required=True, update_allowed=True, constraint="cinder.volume"
         ),

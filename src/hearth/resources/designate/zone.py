@@ -72,7 +72,7 @@ class Zone(DesignateResource):
         ),
         "masters": Prop(
             LIST,
-            "Servers that a secondary one is copied from.",
+            "Primary servers of a secondary zone.",
             update_allowed=True,
             support=Support(SupportStatus.DEPRECATED, version="15.0.0"),
             empty_is_none=True,
@@ -85,25 +85,25 @@ class Zone(DesignateResource):
         ),
         "primaries": Prop(
             LIST,
-            "Servers that a secondary one is copied from.",
+            "Primary servers of a secondary zone.",
             update_allowed=True,
             empty_is_none=True,
         ),
         "ttl": Prop(
             INTEGER,
-            "Seconds for which others may remember its records, unless those say otherwise.",
+            "Default time to live of its records, in seconds.",
             update_allowed=True,
             constraints=(Range(min=1, max=2147483647),),
         ),
         "type": Prop(
             STRING,
-            "Whether it is kept here or copied from elsewhere.",
+            "PRIMARY, or SECONDARY for a copy of a zone on other servers.",
             default="PRIMARY",
             constraints=(AllowedValues(["PRIMARY", "SECONDARY"]),),
         ),
     }
     attributes = {
-        "serial": Attr(STRING, "Number of its present version."),
+        "serial": Attr(STRING, "Its current serial number."),
     }
     translation = (Replace(("masters",), value_name="primaries"),)
     collection = named("zones", "PATCH")
@@ -130,24 +130,24 @@ class RecordSet(DesignateResource):
         ),
         "name": Prop(
             STRING,
-            "The name; without a dot at the end it is one in the zone. Generated when not given.",
+            "Name; relative to the zone unless it ends with a dot. Generated when not given.",
             constraints=(Length(max=255),),
         ),
         "records": Prop(
             LIST,
-            "What it stands for, as is usual for its type.",
+            "Data of the records, in the format of their type.",
             required=True,
             update_allowed=True,
         ),
         "ttl": Prop(
             INTEGER,
-            "Seconds for which others may remember it; that of the zone when not given.",
+            "Time to live, in seconds; that of the zone when not given.",
             update_allowed=True,
             constraints=(Range(min=1, max=2147483647),),
         ),
         "type": Prop(
             STRING,
-            "What kind of thing the records are.",
+            "Type of the records.",
             required=True,
             constraints=(
                 AllowedValues(

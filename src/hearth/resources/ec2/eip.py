@@ -31,7 +31,7 @@ class EIP(AdapterType):
     properties = {
         "Domain": Prop(
             STRING,
-            "Taken for compatibility: all addresses are those of networks.",
+            "Accepted for compatibility; of no effect.",
             constraints=(AllowedValues(["vpc"]),),
             support=Support(SupportStatus.DEPRECATED, "9.0.0"),
         ),

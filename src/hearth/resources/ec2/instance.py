@@ -28,7 +28,7 @@ from hearth.schema import (
 
 DEVICES = Prop(
     LIST,
-    "Disks made from snapshots, deleted along with the server unless told otherwise.",
+    "Disks created from snapshots; deleted with the server by default.",
     schema=Prop(
         MAP,
         schema={
@@ -94,13 +94,13 @@ class Instance(AdapterType):
         "SecurityGroupIds": Prop(LIST, "Security groups, by id."),
         "SecurityGroups": Prop(LIST, "Security groups, by name or id."),
         "SourceDestCheck": not_implemented(BOOLEAN),
-        "SubnetId": Prop(STRING, "Subnet to be in, by id.", update_allowed=True),
+        "SubnetId": Prop(STRING, "Subnet of the server, by id.", update_allowed=True),
         "Tags": pairs("Metadata of the server.", update_allowed=True),
         "Tenancy": not_implemented(STRING, AllowedValues(["dedicated", "default"])),
         "UserData": Prop(STRING, "Script or configuration for the first boot."),
         "Volumes": Prop(
             LIST,
-            "Volumes, attached one after the other once the server is there.",
+            "Volumes, attached one after another when the server exists.",
             default=[],
             schema=Prop(
                 MAP,

@@ -22,7 +22,9 @@ class NetworkInterface(AdapterType):
         "Description": Prop(STRING, "Description.", empty_is_none=True),
         "GroupSet": Prop(LIST, "Security groups, by name or id.", update_allowed=True),
         "PrivateIpAddress": Prop(
-            STRING, "Its address; any of the subnet when not given.", empty_is_none=True
+            STRING,
+            "Its address; the service chooses one from the subnet when not given.",
+            empty_is_none=True,
         ),
         "SourceDestCheck": not_implemented(BOOLEAN),
         "SubnetId": Prop(STRING, "The subnet.", required=True, constraint="neutron.subnet"),

@@ -17,11 +17,11 @@ NUMBER = re.compile(r"^-?\d{1,5}$")
 RULE = Prop(
     MAP,
     schema={
-        "CidrIp": Prop(STRING, "Network of the other side."),
+        "CidrIp": Prop(STRING, "Remote network, in CIDR notation."),
         "FromPort": Prop(STRING, "First port, or type of ICMP message; -1 is any."),
         "IpProtocol": Prop(STRING, "Protocol by name or number; -1 is any."),
-        "SourceSecurityGroupId": Prop(STRING, "Security group of the other side, by id."),
-        "SourceSecurityGroupName": Prop(STRING, "Security group of the other side, by name."),
+        "SourceSecurityGroupId": Prop(STRING, "Remote security group, by id."),
+        "SourceSecurityGroupName": Prop(STRING, "Remote security group, by name."),
         "SourceSecurityGroupOwnerId": not_implemented(STRING),
         "ToPort": Prop(STRING, "Last port, or code of ICMP message; -1 is any."),
     },
@@ -38,9 +38,13 @@ class SecurityGroup(AdapterType):
     other = NeutronGroup()
     properties = {
         "GroupDescription": Prop(STRING, "Description.", required=True),
-        "SecurityGroupEgress": Prop(LIST, "What may leave.", update_allowed=True, schema=RULE),
-        "SecurityGroupIngress": Prop(LIST, "What may come in.", update_allowed=True, schema=RULE),
-        "VpcId": Prop(STRING, "Taken for compatibility: a group is for all networks."),
+        "SecurityGroupEgress": Prop(
+            LIST, "Rules for outgoing traffic.", update_allowed=True, schema=RULE
+        ),
+        "SecurityGroupIngress": Prop(
+            LIST, "Rules for incoming traffic.", update_allowed=True, schema=RULE
+        ),
+        "VpcId": Prop(STRING, "Accepted for compatibility: a group applies to all networks."),
     }
     translation = tuple(
         Resolve((name, "SourceSecurityGroupName"), "neutron.security_group") for name in DIRECTIONS

@@ -47,10 +47,10 @@ class VPC(AdapterType):
     other = Net()
     known_by = "the description, which stays; that of its router too"
     properties = {
-        "CidrBlock": Prop(STRING, "Taken for compatibility: its subnets say their addresses."),
+        "CidrBlock": Prop(STRING, "Accepted for compatibility: the subnets define the addresses."),
         "InstanceTenancy": Prop(
             STRING,
-            "Not implemented: it can not be given.",
+            "Not implemented: a value is an error.",
             default="default",
             constraints=(AllowedValues(["default", "dedicated"]),),
             implemented=False,
@@ -122,7 +122,7 @@ class Subnet(AdapterType):
     known_by = "the description, which stays"
     properties = {
         "AvailabilityZone": Prop(
-            STRING, "Taken for compatibility: a subnet is in all availability zones."
+            STRING, "Accepted for compatibility: a subnet is in all availability zones."
         ),
         "CidrBlock": Prop(STRING, "The addresses, in CIDR notation.", required=True),
         "Tags": ignored_tags(),
@@ -196,7 +196,9 @@ class VPCGatewayAttachment(ResourceType):
 
     type_name = "AWS::EC2::VPCGatewayAttachment"
     properties = {
-        "InternetGatewayId": Prop(STRING, "The gateway; all lead to the one outer network."),
+        "InternetGatewayId": Prop(
+            STRING, "The gateway; all gateways lead to the same external network."
+        ),
         "VpcId": Prop(STRING, "The VPC.", required=True),
         "VpnGatewayId": not_implemented(STRING),
     }

@@ -40,22 +40,22 @@ class LoadBalancer(capabilities.LoadBalancer, OctaviaResource):
     properties = {
         "AppCookieStickinessPolicy": not_implemented(STRING),
         "AvailabilityZones": Prop(
-            LIST, "Taken for compatibility: it serves all availability zones.", required=True
+            LIST, "Accepted for compatibility: it serves all availability zones.", required=True
         ),
         "HealthCheck": Prop(
             MAP,
-            "How servers are asked whether they are well.",
+            "Health check of the servers.",
             schema={
                 "HealthyThreshold": Prop(
-                    INTEGER, "Answers until a server counts as well.", required=True
+                    INTEGER, "Number of successful checks until a server is healthy.", required=True
                 ),
-                "Interval": Prop(INTEGER, "Seconds between two questions.", required=True),
-                "Target": Prop(STRING, "What is asked: TCP:22, HTTP:80/path.", required=True),
-                "Timeout": Prop(
-                    INTEGER, "Seconds until a question counts as not answered.", required=True
+                "Interval": Prop(INTEGER, "Seconds between two checks.", required=True),
+                "Target": Prop(
+                    STRING, "What is checked, such as TCP:22 or HTTP:80/path.", required=True
                 ),
+                "Timeout": Prop(INTEGER, "Seconds until a check fails.", required=True),
                 "UnhealthyThreshold": Prop(
-                    INTEGER, "Questions without answer until a server is left out.", required=True
+                    INTEGER, "Number of failed checks until a server is unhealthy.", required=True
                 ),
             },
         ),
@@ -63,17 +63,17 @@ class LoadBalancer(capabilities.LoadBalancer, OctaviaResource):
         "LBCookieStickinessPolicy": not_implemented(STRING),
         "Listeners": Prop(
             LIST,
-            "Where it takes connections, and where servers do.",
+            "Ports and protocols of the load balancer and of the servers.",
             required=True,
             schema=Prop(
                 MAP,
                 schema={
                     "InstancePort": Prop(INTEGER, "Port of the servers.", required=True),
-                    "LoadBalancerPort": Prop(INTEGER, "Port of the balancer.", required=True),
+                    "LoadBalancerPort": Prop(INTEGER, "Port of the load balancer.", required=True),
                     "PolicyNames": not_implemented(LIST),
                     "Protocol": Prop(
                         STRING,
-                        "What is spoken.",
+                        "Protocol.",
                         required=True,
                         constraints=(AllowedValues(["TCP", "HTTP"]),),
                     ),

@@ -48,21 +48,21 @@ class WebImage(CollectionResource):
     properties = {
         "active": Prop(
             BOOLEAN,
-            "Whether its data can be used.",
+            "true: the image is active; false: it is deactivated.",
             default=True,
             update_allowed=True,
             since="16.0.0",
         ),
-        "architecture": Prop(STRING, "Processors it is for.", update_allowed=True),
+        "architecture": Prop(STRING, "Architecture of the processor.", update_allowed=True),
         "container_format": Prop(
             STRING,
-            "What the data are packed in; bare for nothing.",
+            "Container format of the data; bare for none.",
             required=True,
             constraints=(AllowedValues(["ami", "ari", "aki", "bare", "ovf", "ova", "docker"]),),
         ),
         "disk_format": Prop(
             STRING,
-            "What the data are.",
+            "Disk format of the data.",
             required=True,
             constraints=(
                 AllowedValues(
@@ -89,7 +89,7 @@ class WebImage(CollectionResource):
         "kernel_id": Prop(
             STRING, "Image of the kernel, by id.", update_allowed=True, constraints=(IMAGE_ID,)
         ),
-        "location": Prop(STRING, "URL to fetch the data from.", required=True),
+        "location": Prop(STRING, "URL from which the service downloads the data.", required=True),
         "members": Prop(
             LIST,
             "Ids of further projects that may use a shared image.",
@@ -119,17 +119,17 @@ class WebImage(CollectionResource):
         ),
         "protected": Prop(
             BOOLEAN,
-            "Whether it cannot be deleted, not even with the stack.",
+            "true: it cannot be deleted, not even with the stack.",
             default=False,
             update_allowed=True,
         ),
         "ramdisk_id": Prop(
             STRING, "Image of the RAM disk, by id.", update_allowed=True, constraints=(IMAGE_ID,)
         ),
-        "tags": Prop(LIST, "Tags, free words to find it by.", update_allowed=True),
+        "tags": Prop(LIST, "Tags.", update_allowed=True),
         "visibility": Prop(
             STRING,
-            "Who may use it; public is for administrators.",
+            "Visibility; only administrators may set public.",
             default="private",
             update_allowed=True,
             constraints=(AllowedValues(["public", "private", "community", "shared"]),),

@@ -46,7 +46,7 @@ class DeployedServer(StackUser):
         ),
         "metadata": Prop(
             MAP,
-            "Metadata for a server of the compute service, which this one is not; of no effect.",
+            "Accepted for compatibility with OS::Nova::Server; of no effect.",
             update_allowed=True,
             support=Support(
                 SupportStatus.DEPRECATED,
@@ -57,7 +57,7 @@ class DeployedServer(StackUser):
         "name": Prop(STRING, "Name of the server.", update_allowed=True),
         "software_config_transport": Prop(
             STRING,
-            "How the server learns of software deployments.",
+            "How the server gets its software deployments.",
             default="POLL_SERVER_CFN",
             update_allowed=True,
             constraints=(AllowedValues(list(COLLECTORS)),),

@@ -25,7 +25,7 @@ ROLLING = {
     ),
     "PauseTime": Prop(STRING, "Time between batches, as in PT5M30S.", default="PT0S"),
 }
-ZONES = Prop(LIST, "Availability zones; not looked at.", required=True)
+ZONES = Prop(LIST, "Availability zones; of no effect.", required=True)
 BALANCERS = Prop(LIST, "Load balancers of the members.")
 TAGS = Prop(
     LIST,

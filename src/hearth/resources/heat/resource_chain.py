@@ -25,8 +25,10 @@ class ResourceChain(Group):
     type_name = "OS::Heat::ResourceChain"
     support = Support(version="6.0.0")
     properties = {
-        "concurrent": Prop(BOOLEAN, "Whether they may be made at the same time.", default=False),
-        "resource_properties": Prop(MAP, "Properties of each."),
+        "concurrent": Prop(
+            BOOLEAN, "true: the members are created at the same time.", default=False
+        ),
+        "resource_properties": Prop(MAP, "Properties of each member."),
         "resources": Prop(LIST, "Types of the members.", required=True, update_allowed=True),
     }
     attributes = {

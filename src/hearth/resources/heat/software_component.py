@@ -30,14 +30,14 @@ class SoftwareComponent(ConfigResource):
                 schema={
                     "actions": Prop(
                         LIST,
-                        "The actions that run it; others than those of stacks are for the tools.",
+                        "Actions that run the configuration: of stacks or of the tool.",
                         default=list(DEFAULT_ACTIONS),
                         constraints=(Length(min=1),),
                         schema=Prop(STRING),
                     ),
-                    "config": Prop(STRING, "Text for the tool."),
+                    "config": Prop(STRING, "Text for the hook."),
                     "tool": Prop(
-                        STRING, "The tool, as its hook on the server is called.", required=True
+                        STRING, "Name of the hook on the server, such as script.", required=True
                     ),
                 },
             ),

@@ -26,16 +26,16 @@ AS_GIVEN = (ParameterType.STRING, ParameterType.JSON)
 _ENTRIES = {name: prop for name, prop in INPUT.items() if name != "value"}
 _ENTRIES["replace_on_change"] = replace(INPUT["replace_on_change"], default=False)
 TOLD = {
-    "inputs": Prop(LIST, "What deployments may give.", schema=Prop(MAP, schema=_ENTRIES)),
+    "inputs": Prop(LIST, "Inputs that deployments can set.", schema=Prop(MAP, schema=_ENTRIES)),
     "options": Prop(MAP, "Options of the tool."),
-    "outputs": Prop(LIST, "What the tool will tell.", schema=Prop(MAP, schema=OUTPUT)),
+    "outputs": Prop(LIST, "Outputs that the tool reports.", schema=Prop(MAP, schema=OUTPUT)),
 }
 
 
 class ConfigResource(CollectionResource):
     """A software configuration. It cannot be changed."""
 
-    attributes = {"config": Attr(STRING, "The configuration, a map where it was given as one.")}
+    attributes = {"config": Attr(STRING, "The configuration; a map if it was given as a map.")}
     service = SERVICE
     collection = Collection(SERVICE, PATH, "software_config", key_field=None)
     identified_by = IntentKey.OWN_NAME
@@ -84,7 +84,7 @@ class StructuredConfig(SoftwareConfig):
 
 
 async def config_or_text(ctx: ResourceContext, text: str) -> str:
-    """Return the text of the configuration whose id this is; of no such id the text itself."""
+    """Return the text of the configuration with this id, or the value itself without one."""
     if not ID.fullmatch(text):
         return text
     try:

@@ -70,7 +70,7 @@ class SoftwareDeployment(ReportsResults, StackUser):
         "input_values": Prop(MAP, "Values of its inputs, by name.", update_allowed=True),
         "name": Prop(
             STRING,
-            "Name of the run; a server applies its configurations in the order of their names.",
+            "Name of the deployment; a server applies its deployments in the order of their names.",
             update_allowed=True,
         ),
         "server": Prop(STRING, "Id of the server.", required=True),
@@ -83,8 +83,8 @@ class SoftwareDeployment(ReportsResults, StackUser):
     }
     attributes = {
         "deploy_status_code": Attr(STRING, "Exit status of the configuration."),
-        "deploy_stderr": Attr(STRING, "What it wrote to standard error."),
-        "deploy_stdout": Attr(STRING, "What it wrote to standard output."),
+        "deploy_stderr": Attr(STRING, "Standard error of the configuration."),
+        "deploy_stdout": Attr(STRING, "Standard output of the configuration."),
     }
 
     # -- what is done ----------------------------------------------------------------------
@@ -275,7 +275,7 @@ class StructuredDeployment(SoftwareDeployment):
         **SoftwareDeployment.properties,
         "input_key": Prop(
             STRING,
-            "Key of the maps that stand for the value of an input.",
+            "In the configuration, a map with only this key stands for the value of an input.",
             default="get_input",
         ),
         "input_values_validate": Prop(

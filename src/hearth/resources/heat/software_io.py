@@ -25,15 +25,17 @@ INPUT = {
     "name": Prop(STRING, "Name of the input.", required=True),
     "type": _TYPE,
     "description": Prop(STRING, "Description."),
-    "default": Prop(ANY, "Its value where none is given."),
-    "replace_on_change": Prop(BOOLEAN, "Whether another value needs another deployment."),
+    "default": Prop(ANY, "Value when none is given."),
+    "replace_on_change": Prop(BOOLEAN, "true: a new value replaces the deployment."),
     "value": Prop(ANY, "Its value, in the configuration of a deployment."),
 }
 OUTPUT = {
     "name": Prop(STRING, "Name of the output.", required=True),
     "type": _TYPE,
-    "description": Prop(STRING, "What it tells."),
-    "error_output": Prop(BOOLEAN, "Whether a value means failure.", default=False),
+    "description": Prop(STRING, "Description of the output."),
+    "error_output": Prop(
+        BOOLEAN, "true: any value means that the deployment failed.", default=False
+    ),
 }
 
 

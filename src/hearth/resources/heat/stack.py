@@ -49,12 +49,12 @@ class Stack(ResourceType):
     properties = {
         "context": Prop(
             MAP,
-            "Where to make the stack.",
+            "Region or cloud of the stack.",
             update_allowed=True,
             schema={
                 "ca_cert": Prop(
                     STRING,
-                    "Certificate of the authority to trust there, as PEM text.",
+                    "CA certificate of the other cloud, in PEM format.",
                     update_allowed=True,
                     since="12.0.0",
                 ),
@@ -66,7 +66,7 @@ class Stack(ResourceType):
                 ),
                 "insecure": Prop(
                     BOOLEAN,
-                    "true: any certificate is accepted there.",
+                    "true: the certificate of the other cloud is not verified.",
                     default=False,
                     update_allowed=True,
                     since="12.0.0",
@@ -76,7 +76,7 @@ class Stack(ResourceType):
         ),
         "parameters": Prop(MAP, "Parameters of the stack.", default={}, update_allowed=True),
         "template": Prop(STRING, "Its template, as text.", required=True, update_allowed=True),
-        "timeout": Prop(INTEGER, "Minutes that an operation may take.", update_allowed=True),
+        "timeout": Prop(INTEGER, "Timeout of an operation, in minutes.", update_allowed=True),
     }
     attributes = {
         "outputs": Attr(MAP, "Its outputs."),

@@ -23,14 +23,16 @@ class User(StackUser):
 
     type_name = "AWS::IAM::User"
     properties = {
-        "Groups": Prop(LIST, "Taken for compatibility: the users of a stack have no groups."),
+        "Groups": Prop(LIST, "Accepted for compatibility: the users of a stack have no groups."),
         "LoginProfile": Prop(
             MAP,
-            "How it logs in.",
+            "Password of the user.",
             schema={"Password": Prop(STRING, "Its password; generated when not given.")},
         ),
-        "Path": Prop(STRING, "Taken for compatibility: users have no paths."),
-        POLICIES: Prop(LIST, "Access policies of this stack; what is no name is passed over."),
+        "Path": Prop(STRING, "Accepted for compatibility: users have no paths."),
+        POLICIES: Prop(
+            LIST, "Access policies of this stack, by name; values that are not text are ignored."
+        ),
     }
     known_by = "the name and description of its user in the stack's own project"
 

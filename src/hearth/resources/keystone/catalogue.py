@@ -23,7 +23,7 @@ class Service(KeystoneResource):
         "name": NAME,
         "type": Prop(
             STRING,
-            "What clients look for, as compute or volumev3.",
+            "Service type, such as compute or volumev3.",
             required=True,
             update_allowed=True,
         ),
@@ -46,7 +46,7 @@ class Endpoint(KeystoneResource):
         ),
         "interface": Prop(
             STRING,
-            "Who is to use it.",
+            "Interface: public, internal or admin.",
             required=True,
             update_allowed=True,
             constraints=(AllowedValues(["public", "internal", "admin"]),),
@@ -64,7 +64,7 @@ class Endpoint(KeystoneResource):
         ),
         "url": Prop(
             STRING,
-            "The address; $(project_id)s in it stands for the project of who asks.",
+            "URL; $(project_id)s is replaced by the project of the caller.",
             required=True,
             update_allowed=True,
         ),
@@ -88,7 +88,7 @@ class Region(KeystoneResource):
         "id": Prop(STRING, "Its id; generated when not given."),
         "parent_region": Prop(
             STRING,
-            "The region around it, by id.",
+            "Parent region, by id.",
             update_allowed=True,
             constraint="keystone.region",
         ),

@@ -16,7 +16,7 @@ class User(KeystoneResource):
     properties = {
         "default_project": Prop(
             STRING,
-            "Project to work in when none is named.",
+            "Default project, by name or id.",
             update_allowed=True,
             constraint="keystone.project",
         ),
@@ -41,13 +41,11 @@ class User(KeystoneResource):
         "roles": ROLES,
     }
     attributes = {
-        "default_project_id": Attr(
-            STRING, "Id of the project to work in when none is named.", since="9.0.0"
-        ),
+        "default_project_id": Attr(STRING, "Id of the default project.", since="9.0.0"),
         "domain_id": Attr(STRING, "Id of its domain.", since="9.0.0"),
-        "enabled": Attr(BOOLEAN, "true: it can be used.", since="9.0.0"),
+        "enabled": Attr(BOOLEAN, "true: it is enabled.", since="9.0.0"),
         "name": Attr(STRING, "Its name.", since="9.0.0"),
-        "password_expires_at": Attr(STRING, "When the password ends.", since="9.0.0"),
+        "password_expires_at": Attr(STRING, "When the password expires.", since="9.0.0"),
     }
     translation = (
         Resolve(("domain",), "keystone.domain"),

@@ -25,7 +25,7 @@ class Project(KeystoneResource):
         "name": NAME,
         "parent": Prop(
             STRING,
-            "The project above it, by name or id.",
+            "Parent project, by name or id.",
             constraint="keystone.project",
             since="6.0.0",
         ),
@@ -36,9 +36,9 @@ class Project(KeystoneResource):
     attributes = {
         "domain_id": Attr(STRING, "Id of its domain.", since="10.0.0"),
         "enabled": Attr(BOOLEAN, "true: it can be used.", since="10.0.0"),
-        "is_domain": Attr(BOOLEAN, "Whether it is a domain as well.", since="10.0.0"),
+        "is_domain": Attr(BOOLEAN, "true: the project is also a domain.", since="10.0.0"),
         "name": Attr(STRING, "Its name.", since="10.0.0"),
-        "parent_id": Attr(STRING, "Id of the project above it.", since="10.0.0"),
+        "parent_id": Attr(STRING, "Id of the parent project.", since="10.0.0"),
     }
     translation = (
         Resolve(("domain",), "keystone.domain"),

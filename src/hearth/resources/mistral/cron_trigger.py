@@ -21,13 +21,15 @@ class CronTrigger(ResourceType):
     type_name = "OS::Mistral::CronTrigger"
     support = Support(version="5.0.0")
     properties = {
-        "count": Prop(INTEGER, "How often it starts the workflow; without an end if not given."),
-        "first_time": Prop(STRING, "When it does so first: 2026-01-31 12:00, in UTC."),
+        "count": Prop(INTEGER, "Number of times to start the workflow; unlimited when not given."),
+        "first_time": Prop(STRING, "Time of the first start in UTC, such as 2026-01-31 12:00."),
         "name": FIXED_NAME,
-        "pattern": Prop(STRING, "When it does so, as a cron line.", constraint="cron_expression"),
+        "pattern": Prop(
+            STRING, "Times of the starts, as a cron expression.", constraint="cron_expression"
+        ),
         "workflow": Prop(
             MAP,
-            "What it starts.",
+            "Workflow to start.",
             required=True,
             schema={
                 "input": Prop(MAP, "Input of the workflow."),
@@ -41,8 +43,8 @@ class CronTrigger(ResourceType):
         ),
     }
     attributes = {
-        "next_execution_time": Attr(STRING, "When it starts the workflow next."),
-        "remaining_executions": Attr(INTEGER, "How often it still does so."),
+        "next_execution_time": Attr(STRING, "Time of the next start."),
+        "remaining_executions": Attr(INTEGER, "Number of starts that remain."),
     }
     relations = (AtLeastOne("pattern", "first_time"),)
     service = SERVICE

@@ -61,15 +61,15 @@ class ExternalResource(ResourceType):
             schema={name: _action(words) for name, words in ACTIONS.items()},
         ),
         "always_update": Prop(
-            BOOLEAN, "Whether each update of the stack runs UPDATE.", default=False
+            BOOLEAN, "true: each update of the stack runs the UPDATE workflow.", default=False
         ),
         "description": Prop(STRING, "Description of the executions.", default="Heat managed"),
         "input": Prop(MAP, "Input of the workflows.", default={}, update_allowed=True),
         "replace_on_change_inputs": Prop(
-            LIST, "Inputs whose change makes a new resource.", default=[]
+            LIST, "Inputs whose change replaces the resource.", default=[]
         ),
     }
-    attributes = {"output": Attr(MAP, "What the last execution gave.")}
+    attributes = {"output": Attr(MAP, "Output of the last execution.")}
     service = SERVICE
     identified_by = IntentKey.OWN_ID
     known_by = "the id of the execution, which Hearth chooses"

@@ -43,9 +43,9 @@ STRAY = "workflow:"  # before the name of an orphan workflow, which is no user
 POLICIES = ("pause_before", "wait_after", "wait_before", "timeout", "concurrency", "retry")
 SHOWN = ("id", "workflow_name", "created_at", "updated_at", "state", "input", "output")
 ON = {
-    "on_success": Prop(LIST, "Tasks to do after one that went well."),
-    "on_error": Prop(LIST, "Tasks to do after one that went wrong."),
-    "on_complete": Prop(LIST, "Tasks to do after one that has ended, well or not."),
+    "on_success": Prop(LIST, "Tasks to run after a success."),
+    "on_error": Prop(LIST, "Tasks to run after an error."),
+    "on_complete": Prop(LIST, "Tasks to run after a success or an error."),
 }
 
 
@@ -55,21 +55,21 @@ def _since(version: str) -> Support:
 
 TASK = {
     **ON,
-    "action": Prop(STRING, "What it does, with its input if that fits into a line."),
+    "action": Prop(STRING, "Action to run; its input may follow on the same line."),
     "concurrency": Prop(
-        INTEGER, "How many of its items are done at a time.", support=_since("8.0.0")
+        INTEGER, "Number of items to process at the same time.", support=_since("8.0.0")
     ),
     "description": Prop(STRING, "Description."),
     "input": Prop(MAP, "Input of the action or workflow."),
     "join": Prop(
         STRING,
-        "Waits until all tasks, or so many, have led to it: all, one or a number.",
+        "How many incoming tasks to wait for: all, one or a number.",
         support=_since("6.0.0"),
     ),
-    "keep_result": Prop(BOOLEAN, "Whether its result stays known.", support=_since("5.0.0")),
+    "keep_result": Prop(BOOLEAN, "false: the result is discarded.", support=_since("5.0.0")),
     "name": Prop(STRING, "Its name.", required=True),
     "pause_before": Prop(
-        BOOLEAN, "Whether the execution pauses before it.", support=_since("5.0.0")
+        BOOLEAN, "true: the execution pauses before the task.", support=_since("5.0.0")
     ),
     "policies": Prop(
         MAP,
@@ -84,27 +84,29 @@ TASK = {
             ),
         ),
     ),
-    "publish": Prop(MAP, "Variables that it sets for those after it."),
-    "requires": Prop(LIST, "Tasks that come first; in reverse workflows."),
-    "retry": Prop(MAP, "How often it is tried again, and when.", support=_since("5.0.0")),
-    "target": Prop(STRING, "Which executor does it.", support=_since("5.0.0")),
-    "timeout": Prop(INTEGER, "Seconds that it may take.", support=_since("5.0.0")),
-    "wait_after": Prop(INTEGER, "Seconds to wait after it.", support=_since("5.0.0")),
-    "wait_before": Prop(INTEGER, "Seconds to wait before it.", support=_since("5.0.0")),
-    "with_items": Prop(STRING, "Does it for each item of a list.", support=_since("5.0.0")),
-    "workflow": Prop(STRING, "Workflow that it starts.", constraint="mistral.workflow"),
+    "publish": Prop(MAP, "Variables to publish for later tasks."),
+    "requires": Prop(LIST, "Tasks that must run first; for reverse workflows."),
+    "retry": Prop(MAP, "Number, delay and conditions of retries.", support=_since("5.0.0")),
+    "target": Prop(STRING, "Executor that runs the task.", support=_since("5.0.0")),
+    "timeout": Prop(INTEGER, "Timeout of the task, in seconds.", support=_since("5.0.0")),
+    "wait_after": Prop(INTEGER, "Seconds to wait after the task.", support=_since("5.0.0")),
+    "wait_before": Prop(INTEGER, "Seconds to wait before the task.", support=_since("5.0.0")),
+    "with_items": Prop(
+        STRING, "List of items; the task runs once for each.", support=_since("5.0.0")
+    ),
+    "workflow": Prop(STRING, "Workflow to start.", constraint="mistral.workflow"),
 }
 DEFAULTS = {
     **ON,
     "concurrency": Prop(
-        INTEGER, "How many items of a task are done at a time.", support=_since("8.0.0")
+        INTEGER, "Number of items of a task to process at the same time.", support=_since("8.0.0")
     ),
-    "pause_before": Prop(BOOLEAN, "Whether the execution pauses before each."),
-    "requires": Prop(LIST, "Tasks that come first; in reverse workflows."),
-    "retry": Prop(MAP, "How often each is tried again, and when."),
-    "timeout": Prop(INTEGER, "Seconds that each may take."),
-    "wait_after": Prop(INTEGER, "Seconds to wait after each."),
-    "wait_before": Prop(INTEGER, "Seconds to wait before each."),
+    "pause_before": Prop(BOOLEAN, "true: the execution pauses before each task."),
+    "requires": Prop(LIST, "Tasks that must run first; for reverse workflows."),
+    "retry": Prop(MAP, "Number, delay and conditions of retries."),
+    "timeout": Prop(INTEGER, "Timeout of each task, in seconds."),
+    "wait_after": Prop(INTEGER, "Seconds to wait after each task."),
+    "wait_before": Prop(INTEGER, "Seconds to wait before each task."),
 }
 
 
@@ -117,11 +119,11 @@ class Workflow(DeliversSignals, StackUser):
         "description": OPTIONAL_DESCRIPTION,
         "input": Prop(
             MAP,
-            "What it takes: names with defaults; without a default it must be given.",
+            "Names of the inputs, with defaults; an input without a default is required.",
             update_allowed=True,
         ),
         "name": FIXED_NAME,
-        "output": Prop(MAP, "What an execution gives.", update_allowed=True),
+        "output": Prop(MAP, "Output of an execution.", update_allowed=True),
         "params": Prop(
             MAP,
             "Parameters of executions that signals start; a reverse workflow needs task_name.",
@@ -130,7 +132,7 @@ class Workflow(DeliversSignals, StackUser):
         "tags": Prop(LIST, "Its tags.", update_allowed=True, support=_since("10.0.0")),
         "task_defaults": Prop(
             MAP,
-            "What holds for all tasks that say nothing else.",
+            "Defaults for all tasks.",
             update_allowed=True,
             schema=DEFAULTS,
             support=_since("5.0.0"),
@@ -152,7 +154,7 @@ class Workflow(DeliversSignals, StackUser):
         ),
         "use_request_body_as_input": Prop(
             BOOLEAN,
-            "Whether the body of a signal is the input itself, not a map with it in `input`.",
+            "true: the body of a signal is the input; false: the input is its key `input`.",
             update_allowed=True,
             support=_since("6.0.0"),
         ),

@@ -46,7 +46,7 @@ class ExtraRouteSet(ResourceType):
                 schema={
                     "destination": Prop(
                         STRING,
-                        "Where the route leads, in CIDR notation.",
+                        "Destination of the route, in CIDR notation.",
                         required=True,
                         constraint="net_cidr",
                     ),

@@ -37,7 +37,7 @@ class FirewallRule(Guard):
     properties = {
         "action": Prop(
             STRING,
-            "What is done with the traffic.",
+            "What happens to matching traffic.",
             default="deny",
             update_allowed=True,
             constraints=(AllowedValues(["allow", "deny"]),),
@@ -45,11 +45,11 @@ class FirewallRule(Guard):
         "description": OPTIONAL_DESCRIPTION,
         "destination_ip_address": Prop(
             STRING,
-            "Where it goes, an address or a network.",
+            "Destination address or network.",
             update_allowed=True,
             constraint="net_cidr",
         ),
-        "destination_port": Prop(STRING, "Port it goes to, or a range A:B.", update_allowed=True),
+        "destination_port": Prop(STRING, "Destination port, or a range A:B.", update_allowed=True),
         "enabled": Prop(BOOLEAN, "true: the rule applies.", default=True, update_allowed=True),
         "ip_version": Prop(
             STRING,
@@ -69,26 +69,26 @@ class FirewallRule(Guard):
         "shared": SHARED,
         "source_ip_address": Prop(
             STRING,
-            "Where it comes from, an address or a network.",
+            "Source address or network.",
             update_allowed=True,
             constraint="net_cidr",
         ),
-        "source_port": Prop(STRING, "Port it comes from, or a range A:B.", update_allowed=True),
+        "source_port": Prop(STRING, "Source port, or a range A:B.", update_allowed=True),
     }
     attributes = {
-        "action": Attr(STRING, "What is done with the traffic."),
+        "action": Attr(STRING, "What happens to matching traffic."),
         "description": Attr(STRING, "Description."),
-        "destination_ip_address": Attr(STRING, "Where it goes, an address or a network."),
-        "destination_port": Attr(STRING, "Port it goes to, or a range A:B."),
+        "destination_ip_address": Attr(STRING, "Destination address or network."),
+        "destination_port": Attr(STRING, "Destination port, or a range A:B."),
         "enabled": Attr(STRING, "true: the rule applies."),
-        "firewall_policy_id": Attr(STRING, "Id of the policy it is part of."),
+        "firewall_policy_id": Attr(STRING, "Id of its policy."),
         "ip_version": Attr(STRING, "Version of the Internet protocol: 4 or 6."),
         "name": Attr(STRING, "Its name; generated when not given."),
-        "position": Attr(STRING, "Its place in the policy, from 1."),
+        "position": Attr(STRING, "Its position in the policy, from 1."),
         "protocol": Attr(STRING, "Protocol."),
         "shared": Attr(STRING, "true: every project can use it; for administrators."),
-        "source_ip_address": Attr(STRING, "Where it comes from, an address or a network."),
-        "source_port": Attr(STRING, "Port it comes from, or a range A:B."),
+        "source_ip_address": Attr(STRING, "Source address or network."),
+        "source_port": Attr(STRING, "Source port, or a range A:B."),
         "tenant_id": Attr(STRING, "The project it belongs to."),
     }
     collection = Collection("network", "/v2.0/fw/firewall_rules", body="firewall_rule")
@@ -102,7 +102,7 @@ class FirewallPolicy(Guard):
     properties = {
         "audited": Prop(
             BOOLEAN,
-            "true: somebody has reviewed it since the last change.",
+            "true: it was audited after its last change.",
             default=False,
             update_allowed=True,
         ),
@@ -112,7 +112,7 @@ class FirewallPolicy(Guard):
         "shared": SHARED,
     }
     attributes = {
-        "audited": Attr(STRING, "true: somebody has reviewed it since the last change."),
+        "audited": Attr(STRING, "true: it was audited after its last change."),
         "description": Attr(STRING, "Description."),
         "firewall_rules": Attr(LIST, "Ids of its rules, in order."),
         "name": Attr(STRING, "Its name; generated when not given."),

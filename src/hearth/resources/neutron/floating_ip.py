@@ -44,17 +44,20 @@ class FloatingIP(NeutronResource):
             since="7.0.0",
         ),
         "fixed_ip_address": Prop(
-            STRING, "Which of the addresses of the port.", update_allowed=True, constraint="ip_addr"
+            STRING,
+            "Fixed address of the port; needed if the port has several.",
+            update_allowed=True,
+            constraint="ip_addr",
         ),
         "floating_ip_address": Prop(
             STRING,
-            "The outer address; given out by the service when not given.",
+            "The floating address; the service chooses one when not given.",
             constraint="ip_addr",
             since="5.0.0",
         ),
         "floating_network": Prop(
             STRING,
-            "The outer network, by name or id.",
+            "The external network, by name or id.",
             required=True,
             constraint="neutron.network",
             since="2014.2",
@@ -79,11 +82,11 @@ class FloatingIP(NeutronResource):
         ),
     }
     attributes = {
-        "fixed_ip_address": Attr(STRING, "The inner address.", cached=False),
-        "floating_ip_address": Attr(STRING, "The outer address."),
-        "floating_network_id": Attr(STRING, "Id of the outer network."),
-        "port_id": Attr(STRING, "The port it points to.", cached=False),
-        "router_id": Attr(STRING, "Id of the router that translates it."),
+        "fixed_ip_address": Attr(STRING, "The fixed address.", cached=False),
+        "floating_ip_address": Attr(STRING, "The floating address."),
+        "floating_network_id": Attr(STRING, "Id of the external network."),
+        "port_id": Attr(STRING, "Id of its port.", cached=False),
+        "router_id": Attr(STRING, "Id of its router."),
         "tenant_id": Attr(STRING, "The project it belongs to."),
     }
     translation = (
@@ -104,7 +107,10 @@ class FloatingIPAssociation(Pointer):
     type_name = "OS::Neutron::FloatingIPAssociation"
     properties = {
         "fixed_ip_address": Prop(
-            STRING, "Which of the addresses of the port.", update_allowed=True, constraint="ip_addr"
+            STRING,
+            "Fixed address of the port; needed if the port has several.",
+            update_allowed=True,
+            constraint="ip_addr",
         ),
         "floatingip_id": Prop(STRING, "Id of the floating IP.", required=True, update_allowed=True),
         "port_id": Prop(
@@ -134,7 +140,7 @@ class FloatingIPPortForward(Natural):
     properties = {
         "external_port": Prop(
             INTEGER,
-            "Port of the floating IP, by number.",
+            "Port number of the floating IP.",
             required=True,
             update_allowed=True,
             constraints=(Range(min=1, max=65535),),
@@ -142,21 +148,21 @@ class FloatingIPPortForward(Natural):
         "floating_ip": Prop(STRING, "The floating IP, by address or id.", required=True),
         "internal_ip_address": Prop(
             STRING,
-            "Which of the addresses of the inner port.",
+            "Fixed address of the internal port.",
             required=True,
             update_allowed=True,
             constraint="ip_addr",
         ),
         "internal_port": Prop(
             STRING,
-            "The inner port, by name or id.",
+            "The internal port, by name or id.",
             required=True,
             update_allowed=True,
             constraint="neutron.port",
         ),
         "internal_port_number": Prop(
             INTEGER,
-            "Port inside, by number; the same as outside when not given.",
+            "Internal port number; the external one when not given.",
             update_allowed=True,
             constraints=(Range(min=1, max=65535),),
         ),

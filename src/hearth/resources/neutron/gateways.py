@@ -49,7 +49,7 @@ class L2Gateway(NeutronResource):
                             MAP,
                             schema={
                                 "name": Prop(STRING, "Name of the port.", required=True),
-                                "segmentation_id": Prop(LIST, "Numbers of the VLANs."),
+                                "segmentation_id": Prop(LIST, "VLAN ids."),
                             },
                         ),
                     ),
@@ -73,7 +73,7 @@ class L2GatewayConnection(Natural):
         "network_id": Prop(
             STRING, "The network, by name or id.", required=True, constraint="neutron.network"
         ),
-        "segmentation_id": Prop(STRING, "Number of the VLAN, where the gateway does not say it."),
+        "segmentation_id": Prop(STRING, "VLAN id, if the gateway does not define it."),
     }
     translation = (Resolve(("network_id",), "neutron.network"),)
     extension = "l2-gateway-connection"
@@ -117,12 +117,12 @@ class NetworkGateway(NeutronResource):
                     ),
                     "segmentation_id": Prop(
                         INTEGER,
-                        "Number of the VLAN; none for flat.",
+                        "VLAN id; none for type flat.",
                         constraints=(Range(min=0, max=4094),),
                     ),
                     "segmentation_type": Prop(
                         STRING,
-                        "Kind of the segment.",
+                        "Type of the segment.",
                         default="flat",
                         constraints=(AllowedValues(["flat", "vlan"]),),
                     ),
@@ -131,7 +131,7 @@ class NetworkGateway(NeutronResource):
         ),
         "devices": Prop(
             LIST,
-            "The devices; others make another gateway.",
+            "The devices; a change replaces the gateway.",
             required=True,
             update_allowed=True,
             constraints=(Length(min=1),),
@@ -146,7 +146,7 @@ class NetworkGateway(NeutronResource):
         "name": NAME,
     }
     attributes = {
-        "default": Attr(STRING, "Whether it is the one that is taken when none is named."),
+        "default": Attr(STRING, "true: it is the default gateway device."),
     }
     translation = (
         Replace(("connections", "network"), value_name="network_id"),

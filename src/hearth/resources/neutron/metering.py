@@ -51,15 +51,13 @@ class MeteringRule(Natural):
         ),
         "excluded": Prop(BOOLEAN, "true: this traffic is not counted.", default="False"),
         "metering_label_id": Prop(STRING, "Id of the label.", required=True),
-        "remote_ip_prefix": Prop(
-            STRING, "Network of the other side, in CIDR notation.", required=True
-        ),
+        "remote_ip_prefix": Prop(STRING, "Remote network, in CIDR notation.", required=True),
     }
     attributes = {
         "direction": Attr(STRING, "Direction of the traffic."),
         "excluded": Attr(STRING, "true: this traffic is not counted."),
         "metering_label_id": Attr(STRING, "Id of the label."),
-        "remote_ip_prefix": Attr(STRING, "Network of the other side, in CIDR notation."),
+        "remote_ip_prefix": Attr(STRING, "Remote network, in CIDR notation."),
     }
     extension = "metering"
     collection = Collection(

@@ -30,13 +30,13 @@ class Net(NeutronResource):
         "name": NAME,
         "port_security_enabled": Prop(
             BOOLEAN,
-            "true: addresses are protected against forgery.",
+            "true: port security is enabled.",
             update_allowed=True,
             since="5.0.0",
         ),
         "qos_policy": Prop(
             STRING,
-            "Policy on the quality of service, by name or id.",
+            "QoS policy, by name or id.",
             update_allowed=True,
             constraint="neutron.qos_policy",
             since="6.0.0",
@@ -49,14 +49,12 @@ class Net(NeutronResource):
     attributes = {
         "admin_state_up": Attr(STRING, "true: it is enabled."),
         "l2_adjacency": Attr(
-            BOOLEAN, "Whether all of its segments are one broadcast domain.", since="9.0.0"
+            BOOLEAN, "true: all of its segments are one broadcast domain.", since="9.0.0"
         ),
         "mtu": Attr(INTEGER, "Largest transmission unit, in bytes.", since="5.0.0"),
         "name": Attr(STRING, "Its name."),
-        "port_security_enabled": Attr(
-            BOOLEAN, "true: addresses are protected against forgery.", since="5.0.0"
-        ),
-        "qos_policy_id": Attr(STRING, "Id of its policy on the quality of service.", since="6.0.0"),
+        "port_security_enabled": Attr(BOOLEAN, "true: port security is enabled.", since="5.0.0"),
+        "qos_policy_id": Attr(STRING, "Id of its QoS policy.", since="6.0.0"),
         "segments": Attr(LIST, "Its provider segments.", since="11.0.0"),
         "status": Attr(STRING, "Its status."),
         "subnets": Attr(LIST, "Ids of its subnets."),

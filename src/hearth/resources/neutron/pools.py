@@ -34,27 +34,27 @@ class SubnetPool(NeutronResource):
         ),
         "default_prefixlen": Prop(
             INTEGER,
-            "Length of the prefix when none is asked for.",
+            "Prefix length of subnets that request none.",
             update_allowed=True,
             constraints=(Range(min=0),),
         ),
         "default_quota": Prop(
             INTEGER,
-            "How many addresses a project may take.",
+            "Number of addresses that a project can allocate.",
             update_allowed=True,
             constraints=(Range(min=0),),
         ),
         "is_default": Prop(
             BOOLEAN,
-            "Whether it is the one to take when none is named.",
+            "true: it is the default subnet pool.",
             default=False,
             update_allowed=True,
         ),
         "max_prefixlen": Prop(
-            INTEGER, "Longest prefix.", update_allowed=True, constraints=(Range(min=0),)
+            INTEGER, "Maximum prefix length.", update_allowed=True, constraints=(Range(min=0),)
         ),
         "min_prefixlen": Prop(
-            INTEGER, "Shortest prefix.", update_allowed=True, constraints=(Range(min=0),)
+            INTEGER, "Minimum prefix length.", update_allowed=True, constraints=(Range(min=0),)
         ),
         "name": NAME,
         "prefixes": Prop(

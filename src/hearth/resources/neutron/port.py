@@ -29,7 +29,7 @@ EXTRA_PROPERTIES: dict[str, Prop] = {
     "admin_state_up": ADMIN_STATE_UP,
     "allowed_address_pairs": Prop(
         LIST,
-        "Further addresses from which it may send.",
+        "Additional addresses that may pass the port.",
         update_allowed=True,
         schema=Prop(
             MAP,
@@ -41,7 +41,7 @@ EXTRA_PROPERTIES: dict[str, Prop] = {
     ),
     "binding:vnic_type": Prop(
         STRING,
-        "Kind of virtual network card.",
+        "Type of the virtual network card.",
         default="normal",
         update_allowed=True,
         constraints=(
@@ -75,7 +75,7 @@ EXTRA_PROPERTIES: dict[str, Prop] = {
     ),
     "propagate_uplink_status": Prop(
         BOOLEAN,
-        "true: it shows the state of the physical link.",
+        "true: the status of the physical link is propagated to the port.",
         update_allowed=True,
         since="15.0.0",
     ),
@@ -99,7 +99,7 @@ class Port(NeutronResource):
         "admin_state_up": ADMIN_STATE_UP,
         "allowed_address_pairs": Prop(
             LIST,
-            "Further addresses from which it may send.",
+            "Additional addresses that may pass the port.",
             update_allowed=True,
             schema=Prop(
                 MAP,
@@ -113,7 +113,7 @@ class Port(NeutronResource):
         ),
         "binding:vnic_type": Prop(
             STRING,
-            "Kind of virtual network card.",
+            "Type of the virtual network card.",
             default="normal",
             update_allowed=True,
             constraints=(
@@ -133,12 +133,12 @@ class Port(NeutronResource):
         ),
         "device_id": Prop(
             STRING,
-            "Id of what is plugged in; usually set by the compute service.",
+            "Id of the attached device; usually set by the compute service.",
             default="",
             update_allowed=True,
         ),
         "device_owner": Prop(
-            STRING, "Kind of what is plugged in.", default="", update_allowed=True
+            STRING, "Type of the attached device.", default="", update_allowed=True
         ),
         "dns_name": Prop(
             STRING,
@@ -207,7 +207,7 @@ class Port(NeutronResource):
         ),
         "propagate_uplink_status": Prop(
             BOOLEAN,
-            "true: it shows the state of the physical link.",
+            "true: the status of the physical link is propagated to the port.",
             update_allowed=True,
             since="15.0.0",
         ),
@@ -220,7 +220,7 @@ class Port(NeutronResource):
         ),
         "replacement_policy": Prop(
             STRING,
-            "Whether every change makes a new one.",
+            "REPLACE_ALWAYS: every update replaces the port.",
             default="AUTO",
             update_allowed=True,
             constraints=(AllowedValues(["REPLACE_ALWAYS", "AUTO"]),),
@@ -240,25 +240,27 @@ class Port(NeutronResource):
     }
     attributes = {
         "admin_state_up": Attr(STRING, "true: it is enabled."),
-        "allowed_address_pairs": Attr(LIST, "Further addresses from which it may send."),
-        "device_id": Attr(STRING, "Id of what is plugged in; usually set by the compute service."),
-        "device_owner": Attr(STRING, "Kind of what is plugged in."),
+        "allowed_address_pairs": Attr(LIST, "Additional addresses that may pass the port."),
+        "device_id": Attr(STRING, "Id of the attached device; usually set by the compute service."),
+        "device_owner": Attr(STRING, "Type of the attached device."),
         "dns_assignment": Attr(MAP, "Its DNS records.", since="7.0.0"),
         "fixed_ips": Attr(LIST, "Addresses, or subnets to take them from."),
         "mac_address": Attr(STRING, "Hardware address."),
         "name": Attr(STRING, "Its name."),
-        "network": Attr(MAP, "Its network, in full.", since="11.0.0"),
+        "network": Attr(MAP, "Its network, with all fields.", since="11.0.0"),
         "network_id": Attr(STRING, "Id of its network."),
         "port_security_enabled": Attr(
             BOOLEAN, "true: addresses are protected against forgery.", since="5.0.0"
         ),
         "propagate_uplink_status": Attr(
-            BOOLEAN, "true: it shows the state of the physical link.", since="15.0.0"
+            BOOLEAN,
+            "true: the status of the physical link is propagated to the port.",
+            since="15.0.0",
         ),
         "qos_policy_id": Attr(STRING, "Id of its policy on the quality of service.", since="6.0.0"),
         "security_groups": Attr(LIST, "Security groups, by name or id."),
         "status": Attr(STRING, "Its status."),
-        "subnets": Attr(LIST, "Its subnets, in full."),
+        "subnets": Attr(LIST, "Its subnets, with all fields."),
         "tenant_id": Attr(STRING, "The project it belongs to."),
     }
     translation = (

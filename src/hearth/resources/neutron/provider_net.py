@@ -34,14 +34,14 @@ class ProviderNet(Net):
         "name": NAME,
         "network_type": Prop(
             STRING,
-            "How its packets are told from those of other networks.",
+            "Type of the physical network.",
             required=True,
             update_allowed=True,
             constraints=(AllowedValues(["local", "vlan", "vxlan", "gre", "geneve", "flat"]),),
         ),
         "physical_network": Prop(
             STRING,
-            "Name of the physical network that carries it; for flat and vlan.",
+            "Name of the physical network; for types flat and vlan.",
             update_allowed=True,
         ),
         "port_security_enabled": Prop(
@@ -52,14 +52,12 @@ class ProviderNet(Net):
         ),
         "router_external": Prop(
             BOOLEAN,
-            "true: it is external, so that routers can have their gateway in it.",
+            "true: the network is external, so it can be the gateway of routers.",
             default=False,
             update_allowed=True,
             since="6.0.0",
         ),
-        "segmentation_id": Prop(
-            STRING, "Number of the VLAN or of the tunnel.", update_allowed=True
-        ),
+        "segmentation_id": Prop(STRING, "VLAN id or tunnel id.", update_allowed=True),
         "shared": Prop(
             BOOLEAN, "true: every project can use it.", default=True, update_allowed=True
         ),

@@ -47,7 +47,7 @@ class QoSBandwidthLimitRule(QoSRule):
         ),
         "max_burst_kbps": Prop(
             INTEGER,
-            "Burst in kilobits.",
+            "Maximum burst, in kilobits.",
             default=0,
             update_allowed=True,
             constraints=(Range(min=0),),
@@ -76,7 +76,7 @@ class QoSDscpMarkingRule(QoSRule):
     properties = {
         "dscp_mark": Prop(
             INTEGER,
-            "The mark.",
+            "DSCP mark.",
             required=True,
             update_allowed=True,
             constraints=(
@@ -154,7 +154,7 @@ class QoSMinimumPacketRateRule(QoSRule):
     properties = {
         "direction": Prop(
             STRING,
-            "Direction that counts.",
+            "Direction of the traffic.",
             default="egress",
             update_allowed=True,
             constraints=(AllowedValues(["any", "egress", "ingress"]),),

@@ -22,14 +22,14 @@ class RBACPolicy(Natural):
     properties = {
         "action": Prop(
             STRING,
-            "What the other project may do with it.",
+            "What the other project may do with the object.",
             required=True,
             constraints=(AllowedValues(["access_as_shared", "access_as_external"]),),
         ),
-        "object_id": Prop(STRING, "The thing, by name or id.", required=True),
+        "object_id": Prop(STRING, "The object, by name or id.", required=True),
         "object_type": Prop(
             STRING,
-            "What kind of thing it is.",
+            "Type of the object.",
             required=True,
             constraints=(
                 AllowedValues(

@@ -39,15 +39,17 @@ class Router(NeutronResource):
         ),
         "external_gateway_info": Prop(
             MAP,
-            "The way out.",
+            "External gateway.",
             update_allowed=True,
             schema={
                 "enable_snat": Prop(
-                    BOOLEAN, "Whether addresses are translated on the way out.", update_allowed=True
+                    BOOLEAN,
+                    "true: the source addresses of outgoing traffic are translated.",
+                    update_allowed=True,
                 ),
                 "external_fixed_ips": Prop(
                     LIST,
-                    "Addresses on the outer network.",
+                    "Addresses on the external network.",
                     update_allowed=True,
                     schema=Prop(
                         MAP,
@@ -66,7 +68,7 @@ class Router(NeutronResource):
             },
         ),
         "ha": Prop(
-            BOOLEAN, "true: it survives the loss of a host; for administrators.", since="2015.1"
+            BOOLEAN, "true: the router is highly available; for administrators.", since="2015.1"
         ),
         "l3_agent_id": Prop(
             STRING,
@@ -101,7 +103,7 @@ class Router(NeutronResource):
     }
     attributes = {
         "admin_state_up": Attr(STRING, "true: it is enabled."),
-        "external_gateway_info": Attr(MAP, "The way out."),
+        "external_gateway_info": Attr(MAP, "External gateway."),
         "name": Attr(STRING, "Its name."),
         "status": Attr(STRING, "Its status."),
         "tenant_id": Attr(STRING, "The project it belongs to."),

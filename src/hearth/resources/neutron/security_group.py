@@ -55,7 +55,7 @@ class SecurityGroup(NeutronResource):
         "name": NAME,
         "rules": Prop(
             LIST,
-            "The rules, all of them.",
+            "All rules of the group.",
             default=[],
             update_allowed=True,
             schema=Prop(
@@ -89,15 +89,13 @@ class SecurityGroup(NeutronResource):
                     ),
                     "remote_group_id": Prop(
                         STRING,
-                        "Security group of the other side; the group itself if the mode is that.",
+                        "Remote group, in mode remote_group_id; the group itself when not given.",
                         constraint="neutron.security_group",
                     ),
-                    "remote_ip_prefix": Prop(
-                        STRING, "Network of the other side.", constraint="net_cidr"
-                    ),
+                    "remote_ip_prefix": Prop(STRING, "Remote network.", constraint="net_cidr"),
                     "remote_mode": Prop(
                         STRING,
-                        "Type of the other side: a network or a group.",
+                        "What defines the remote side: a network or a security group.",
                         default="remote_ip_prefix",
                         constraints=(AllowedValues(["remote_ip_prefix", "remote_group_id"]),),
                     ),
@@ -106,7 +104,7 @@ class SecurityGroup(NeutronResource):
         ),
         "stateful": Prop(
             BOOLEAN,
-            "Whether answers to allowed traffic are allowed.",
+            "true: responses to allowed traffic are allowed.",
             update_allowed=True,
             since="27.0.0",
         ),
@@ -202,10 +200,10 @@ class SecurityGroupRule(FixedAtCreate):
         ),
         "remote_group": Prop(
             STRING,
-            "Security group of the other side, by name or id.",
+            "Remote security group, by name or id.",
             constraint="neutron.security_group",
         ),
-        "remote_ip_prefix": Prop(STRING, "Network of the other side.", constraint="net_cidr"),
+        "remote_ip_prefix": Prop(STRING, "Remote network.", constraint="net_cidr"),
         "security_group": Prop(
             STRING,
             "The security group, by name or id.",

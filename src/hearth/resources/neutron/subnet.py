@@ -30,7 +30,7 @@ class Subnet(NeutronResource):
     properties = {
         "allocation_pools": Prop(
             LIST,
-            "Ranges of addresses to hand out.",
+            "Ranges of addresses to allocate.",
             update_allowed=True,
             schema=Prop(
                 MAP,
@@ -54,14 +54,14 @@ class Subnet(NeutronResource):
         ),
         "host_routes": Prop(
             LIST,
-            "Routes that DHCP hands out.",
+            "Routes that hosts receive by DHCP.",
             update_allowed=True,
             schema=Prop(
                 MAP,
                 schema={
                     "destination": Prop(
                         STRING,
-                        "Network that the route leads to, in CIDR notation.",
+                        "Destination of the route, in CIDR notation.",
                         required=True,
                         constraint="net_cidr",
                     ),
@@ -79,13 +79,13 @@ class Subnet(NeutronResource):
         ),
         "ipv6_address_mode": Prop(
             STRING,
-            "How servers get an IPv6 address.",
+            "How hosts get an IPv6 address.",
             constraints=(AllowedValues(["dhcpv6-stateful", "dhcpv6-stateless", "slaac"]),),
             since="2015.1",
         ),
         "ipv6_ra_mode": Prop(
             STRING,
-            "Who announces IPv6 routes and how.",
+            "Mode of the IPv6 router advertisements.",
             constraints=(AllowedValues(["dhcpv6-stateful", "dhcpv6-stateless", "slaac"]),),
             since="2015.1",
         ),
@@ -133,12 +133,12 @@ class Subnet(NeutronResource):
         "value_specs": VALUE_SPECS,
     }
     attributes = {
-        "allocation_pools": Attr(LIST, "Ranges of addresses to hand out."),
+        "allocation_pools": Attr(LIST, "Ranges of addresses to allocate."),
         "cidr": Attr(STRING, "The addresses, in CIDR notation."),
         "dns_nameservers": Attr(LIST, "Addresses of name servers."),
         "enable_dhcp": Attr(STRING, "true: DHCP is enabled."),
         "gateway_ip": Attr(STRING, "Address of the gateway; empty or null for none."),
-        "host_routes": Attr(LIST, "Routes that DHCP hands out."),
+        "host_routes": Attr(LIST, "Routes that hosts receive by DHCP."),
         "ip_version": Attr(STRING, "Version of the Internet protocol: 4 or 6."),
         "name": Attr(STRING, "Its name."),
         "network_id": Attr(STRING, "Id of its network."),

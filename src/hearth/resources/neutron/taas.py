@@ -54,7 +54,7 @@ class TapFlow(Tap):
         "description": DESCRIPTION,
         "direction": Prop(
             STRING,
-            "Which traffic is copied.",
+            "Direction of the mirrored traffic.",
             default="BOTH",
             constraints=(AllowedValues(["IN", "OUT", "BOTH"]),),
         ),
@@ -62,13 +62,13 @@ class TapFlow(Tap):
         "port": Prop(STRING, "The port, by name or id.", required=True, constraint="neutron.port"),
         "tap_service": Prop(
             STRING,
-            "The tap service that gets the copies, by name or id.",
+            "Tap service that receives the mirrored traffic, by name or id.",
             required=True,
             constraint="neutron.taas.tap_service",
         ),
         "vlan_filter": Prop(
             STRING,
-            "The VLANs that are copied, as 1,5-7; all when not given.",
+            "VLANs to mirror, such as 1,5-7; all when not given.",
             constraints=(AllowedPattern(r"^([0-9]+(-[0-9]+)?)(,([0-9]+(-[0-9]+)?))*$"),),
         ),
     }

@@ -47,7 +47,7 @@ class Trunk(NeutronResource):
                     ),
                     "segmentation_id": Prop(
                         INTEGER,
-                        "Number of the segment.",
+                        "VLAN id of the subport.",
                         required=True,
                         constraints=(Range(min=1, max=4094),),
                     ),

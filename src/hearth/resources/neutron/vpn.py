@@ -40,7 +40,7 @@ LIFETIME = {
         default="seconds",
         constraints=(AllowedValues(["seconds", "kilobytes"]),),
     ),
-    "value": Prop(INTEGER, "How much of it.", default=3600),
+    "value": Prop(INTEGER, "Length of the lifetime.", default=3600),
 }
 
 
@@ -58,7 +58,7 @@ class IKEPolicy(VPN):
     properties = {
         "auth_algorithm": Prop(
             STRING,
-            "Algorithm that proves who sent a packet.",
+            "Authentication hash algorithm.",
             default="sha1",
             update_allowed=True,
             constraints=(AllowedValues(AUTH),),
@@ -66,51 +66,51 @@ class IKEPolicy(VPN):
         "description": OPTIONAL_DESCRIPTION,
         "encryption_algorithm": Prop(
             STRING,
-            "Algorithm that keeps packets secret.",
+            "Encryption algorithm.",
             default="aes-128",
             update_allowed=True,
             constraints=(AllowedValues(ENCRYPTION),),
         ),
         "ike_version": Prop(
             STRING,
-            "Version of the key exchange.",
+            "IKE version.",
             default="v1",
             update_allowed=True,
             constraints=(AllowedValues(["v1", "v2"]),),
         ),
         "lifetime": Prop(
             MAP,
-            "How long a key is used.",
+            "Lifetime of the security association.",
             update_allowed=True,
             schema=LIFETIME,
         ),
         "name": NAME,
         "pfs": Prop(
             STRING,
-            "Group of the key exchange that keeps past traffic secret when a key gets known.",
+            "Group for perfect forward secrecy (PFS).",
             default="group5",
             update_allowed=True,
             constraints=(AllowedValues(GROUPS),),
         ),
         "phase1_negotiation_mode": Prop(
             STRING,
-            "How the first phase goes.",
+            "Negotiation mode of IKE phase 1.",
             default="main",
             constraints=(AllowedValues(["main"]),),
         ),
     }
     attributes = {
-        "auth_algorithm": Attr(STRING, "Algorithm that proves who sent a packet."),
+        "auth_algorithm": Attr(STRING, "Authentication hash algorithm."),
         "description": Attr(STRING, "Description."),
-        "encryption_algorithm": Attr(STRING, "Algorithm that keeps packets secret."),
-        "ike_version": Attr(STRING, "Version of the key exchange."),
-        "lifetime": Attr(MAP, "How long a key is used."),
+        "encryption_algorithm": Attr(STRING, "Encryption algorithm."),
+        "ike_version": Attr(STRING, "IKE version."),
+        "lifetime": Attr(MAP, "Lifetime of the security association."),
         "name": Attr(STRING, "Its name; generated when not given."),
         "pfs": Attr(
             STRING,
-            "Group of the key exchange that keeps past traffic secret when a key gets known.",
+            "Group for perfect forward secrecy (PFS).",
         ),
-        "phase1_negotiation_mode": Attr(STRING, "How the first phase goes."),
+        "phase1_negotiation_mode": Attr(STRING, "Negotiation mode of IKE phase 1."),
         "tenant_id": Attr(STRING, "The project it belongs to."),
     }
     collection = Collection("network", "/v2.0/vpn/ikepolicies", body="ikepolicy")
@@ -123,57 +123,55 @@ class IPsecPolicy(VPN):
     properties = {
         "auth_algorithm": Prop(
             STRING,
-            "Algorithm that proves who sent a packet.",
+            "Authentication hash algorithm.",
             default="sha1",
             constraints=(AllowedValues(AUTH),),
         ),
         "description": OPTIONAL_DESCRIPTION,
         "encapsulation_mode": Prop(
             STRING,
-            "Whether whole packets are wrapped or their contents only.",
+            "Encapsulation mode: tunnel or transport.",
             default="tunnel",
             constraints=(AllowedValues(["tunnel", "transport"]),),
         ),
         "encryption_algorithm": Prop(
             STRING,
-            "Algorithm that keeps packets secret.",
+            "Encryption algorithm.",
             default="aes-128",
             constraints=(AllowedValues(ENCRYPTION),),
         ),
         "lifetime": Prop(
             MAP,
-            "How long a key is used.",
+            "Lifetime of the security association.",
             schema=LIFETIME,
         ),
         "name": NAME,
         "pfs": Prop(
             STRING,
-            "Group of the key exchange that keeps past traffic secret when a key gets known.",
+            "Group for perfect forward secrecy (PFS).",
             default="group5",
             constraints=(AllowedValues(GROUPS),),
         ),
         "transform_protocol": Prop(
             STRING,
-            "Protocol that protects the packets.",
+            "Transform protocol.",
             default="esp",
             constraints=(AllowedValues(["esp", "ah", "ah-esp"]),),
         ),
     }
     attributes = {
-        "auth_algorithm": Attr(STRING, "Algorithm that proves who sent a packet."),
+        "auth_algorithm": Attr(STRING, "Authentication hash algorithm."),
         "description": Attr(STRING, "Description."),
-        "encapsulation_mode": Attr(
-            STRING, "Whether whole packets are wrapped or their contents only."
-        ),
-        "encryption_algorithm": Attr(STRING, "Algorithm that keeps packets secret."),
-        "lifetime": Attr(MAP, "How long a key is used."),
+        "encapsulation_mode": Attr(STRING, "Encapsulation mode: tunnel or transport."),
+        "encryption_algorithm": Attr(STRING, "Encryption algorithm."),
+        "lifetime": Attr(MAP, "Lifetime of the security association."),
         "name": Attr(STRING, "Its name; generated when not given."),
         "pfs": Attr(
             STRING,
-            "Group of the key exchange that keeps past traffic secret when a key gets known.",
+            "Group for perfect forward secrecy (PFS).",
         ),
         "tenant_id": Attr(STRING, "The project it belongs to."),
-        "transform_protocol": Attr(STRING, "Protocol that protects the packets."),
+        "transform_protocol": Attr(STRING, "Transform protocol."),
     }
     collection = Collection("network", "/v2.0/vpn/ipsecpolicies", body="ipsecpolicy")
 
@@ -188,7 +186,7 @@ class VPNService(VPN, FixedAtCreate):
         "name": NAME,
         "router": Prop(
             STRING,
-            "The router, by name or id; it needs a gateway and a leg on the subnet.",
+            "The router, by name or id; it needs a gateway and an interface on the subnet.",
             required=True,
             constraint="neutron.router",
             since="2015.1",
@@ -207,7 +205,7 @@ class VPNService(VPN, FixedAtCreate):
         ),
         "subnet": Prop(
             STRING,
-            "The subnet that others reach, by name or id.",
+            "Local subnet, by name or id.",
             required=True,
             constraint="neutron.subnet",
             since="2014.2",
@@ -259,62 +257,63 @@ class IPsecSiteConnection(VPN):
         "description": OPTIONAL_DESCRIPTION,
         "dpd": Prop(
             MAP,
-            "What is done when the other end falls silent.",
+            "Dead peer detection.",
             schema={
                 "actions": Prop(
                     STRING,
-                    "What is done then.",
+                    "Action when the peer is dead.",
                     default="hold",
                     constraints=(
                         AllowedValues(["clear", "disabled", "hold", "restart", "restart-by-peer"]),
                     ),
                 ),
-                "interval": Prop(
-                    INTEGER, "Seconds between two questions whether it is there.", default=30
-                ),
+                "interval": Prop(INTEGER, "Seconds between two checks.", default=30),
                 "timeout": Prop(
-                    INTEGER, "Seconds of silence after which it counts as gone.", default=120
+                    INTEGER,
+                    "Seconds without an answer until the peer is considered dead.",
+                    default=120,
                 ),
             },
         ),
-        "ikepolicy_id": Prop(STRING, "Id of the policy on keys.", required=True),
+        "ikepolicy_id": Prop(STRING, "Id of the IKE policy.", required=True),
         "initiator": Prop(
             STRING,
-            "Whether it begins a connection itself or waits for the other end.",
+            "Who can start the connection: both peers, or only the other one.",
             default="bi-directional",
             constraints=(AllowedValues(["bi-directional", "response-only"]),),
         ),
-        "ipsecpolicy_id": Prop(STRING, "Id of the policy on packets.", required=True),
+        "ipsecpolicy_id": Prop(STRING, "Id of the IPsec policy.", required=True),
         "mtu": Prop(INTEGER, "Largest transmission unit, in bytes.", default=1500),
         "name": NAME,
-        "peer_address": Prop(STRING, "Address or domain name of the other end.", required=True),
+        "peer_address": Prop(STRING, "Address or domain name of the peer.", required=True),
         "peer_cidrs": Prop(
             LIST,
-            "Networks behind the other end, in CIDR notation.",
+            "Networks behind the peer, in CIDR notation.",
             required=True,
             schema=Prop(STRING, constraint="net_cidr"),
         ),
-        "peer_id": Prop(STRING, "What the other end calls itself.", required=True),
-        "psk": Prop(STRING, "The secret that both ends know.", required=True),
+        "peer_id": Prop(STRING, "Identity of the peer.", required=True),
+        "psk": Prop(STRING, "Pre-shared key.", required=True),
         "vpnservice_id": Prop(STRING, "Id of the VPN service.", required=True),
     }
     attributes = {
         "admin_state_up": Attr(STRING, "true: it is enabled."),
-        "auth_mode": Attr(STRING, "How the ends prove who they are."),
+        "auth_mode": Attr(STRING, "Authentication mode."),
         "description": Attr(STRING, "Description."),
-        "dpd": Attr(MAP, "What is done when the other end falls silent."),
-        "ikepolicy_id": Attr(STRING, "Id of the policy on keys."),
+        "dpd": Attr(MAP, "Dead peer detection."),
+        "ikepolicy_id": Attr(STRING, "Id of the IKE policy."),
         "initiator": Attr(
-            STRING, "Whether it begins a connection itself or waits for the other end."
+            STRING,
+            "Who can start the connection: both peers, or only the other one.",
         ),
-        "ipsecpolicy_id": Attr(STRING, "Id of the policy on packets."),
+        "ipsecpolicy_id": Attr(STRING, "Id of the IPsec policy."),
         "mtu": Attr(STRING, "Largest transmission unit, in bytes."),
         "name": Attr(STRING, "Its name; generated when not given."),
-        "peer_address": Attr(STRING, "Address or domain name of the other end."),
-        "peer_cidrs": Attr(LIST, "Networks behind the other end, in CIDR notation."),
-        "peer_id": Attr(STRING, "What the other end calls itself."),
-        "psk": Attr(STRING, "The secret that both ends know."),
-        "route_mode": Attr(STRING, "How routes are found."),
+        "peer_address": Attr(STRING, "Address or domain name of the peer."),
+        "peer_cidrs": Attr(LIST, "Networks behind the peer, in CIDR notation."),
+        "peer_id": Attr(STRING, "Identity of the peer."),
+        "psk": Attr(STRING, "Pre-shared key."),
+        "route_mode": Attr(STRING, "Route mode."),
         "status": Attr(STRING, "Its status."),
         "tenant_id": Attr(STRING, "The project it belongs to."),
         "vpnservice_id": Attr(STRING, "Id of the VPN service."),

@@ -12,13 +12,13 @@ class Flavor(CollectionResource):
     support = Support(version="2014.2")
     properties = {
         "disk": Prop(INTEGER, "Size of the disk in gigabytes.", default=0),
-        "ephemeral": Prop(INTEGER, "Size of the temporary disk in gigabytes.", default=0),
-        "extra_specs": Prop(MAP, "Further specifications.", update_allowed=True),
+        "ephemeral": Prop(INTEGER, "Size of the ephemeral disk in gigabytes.", default=0),
+        "extra_specs": Prop(MAP, "Extra specifications.", update_allowed=True),
         "flavorid": Prop(STRING, "Its id; generated when not given.", since="7.0.0"),
         "is_public": Prop(BOOLEAN, "true: every project can use it.", default=True, since="6.0.0"),
         "name": Prop(STRING, "Its name; generated when not given.", since="7.0.0"),
         "ram": Prop(INTEGER, "Memory in megabytes.", required=True),
-        "rxtx_factor": Prop(NUMBER, "Share of the network bandwidth.", default=1.0),
+        "rxtx_factor": Prop(NUMBER, "Factor for the network bandwidth.", default=1.0),
         "swap": Prop(INTEGER, "Size of the swap disk in megabytes.", default=0),
         "tenants": Prop(
             LIST,
@@ -31,7 +31,7 @@ class Flavor(CollectionResource):
         "vcpus": Prop(INTEGER, "Number of processors.", required=True),
     }
     attributes = {
-        "extra_specs": Attr(MAP, "Further specifications.", since="7.0.0"),
+        "extra_specs": Attr(MAP, "Extra specifications.", since="7.0.0"),
         "is_public": Attr(BOOLEAN, "true: every project can use it.", since="6.0.0"),
     }
     translation = (Resolve(("tenants",), "keystone.project"),)

@@ -28,13 +28,13 @@ class FloatingIP(NeutronResource):
     properties = {
         "pool": Prop(
             STRING,
-            "The outer network, by name or id; the cloud's default one when not given.",
+            "The external network, by name or id; the cloud's default one when not given.",
             empty_is_none=True,
         ),
     }
     attributes = {
         "ip": Attr(STRING, "The address."),
-        "pool": Attr(STRING, "Name of the outer network."),
+        "pool": Attr(STRING, "Name of the external network."),
     }
     translation = (Resolve(("pool",), "neutron.network"),)
     collection = Collection("network", "/v2.0/floatingips", body="floatingip")

@@ -12,7 +12,7 @@ class HostAggregate(CollectionResource):
     type_name = "OS::Nova::HostAggregate"
     support = Support(version="6.0.0")
     properties = {
-        "availability_zone": Prop(STRING, "The zone that its hosts make up.", update_allowed=True),
+        "availability_zone": Prop(STRING, "Availability zone of its hosts.", update_allowed=True),
         "hosts": Prop(
             LIST,
             "Names of the hosts in it.",

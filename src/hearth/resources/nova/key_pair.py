@@ -38,12 +38,12 @@ class KeyPair(ResourceType):
             required=True,
             constraints=(Length(min=1, max=255),),
         ),
-        "public_key": Prop(STRING, "The public key; a pair is made when not given."),
+        "public_key": Prop(STRING, "The public key; a key pair is generated when not given."),
         "save_private_key": Prop(
             BOOLEAN, "true: the attribute shows the private key.", default=False
         ),
         "type": Prop(
-            STRING, "Kind of key.", constraints=(AllowedValues(["ssh", "x509"]),), since="8.0.0"
+            STRING, "Type of the key.", constraints=(AllowedValues(["ssh", "x509"]),), since="8.0.0"
         ),
         "user": Prop(
             STRING,
@@ -53,7 +53,11 @@ class KeyPair(ResourceType):
         ),
     }
     attributes = {
-        "private_key": Attr(STRING, "The private key, if it was made here and kept.", cached=False),
+        "private_key": Attr(
+            STRING,
+            "The private key, if it was generated and save_private_key is true.",
+            cached=False,
+        ),
         "public_key": Attr(STRING, "The public key."),
     }
     translation = (Resolve(("user",), "keystone.user"),)

@@ -75,7 +75,7 @@ class Server(CollectionResource):
     attributes = {
         "accessIPv4": Attr(
             STRING,
-            "Address for access, version 4.",
+            "IPv4 address for access.",
             support=Support(
                 SupportStatus.DEPRECATED,
                 "14.0.0",
@@ -84,7 +84,7 @@ class Server(CollectionResource):
         ),
         "accessIPv6": Attr(
             STRING,
-            "Address for access, version 6.",
+            "IPv6 address for access.",
             support=Support(
                 SupportStatus.DEPRECATED,
                 "14.0.0",
@@ -98,7 +98,7 @@ class Server(CollectionResource):
                 SupportStatus.SUPPORTED, "11.0.0", previous=Support(SupportStatus.SUPPORTED, None)
             ),
         ),
-        "console_urls": Attr(MAP, "URLs of consoles by kind.", since="2015.1"),
+        "console_urls": Attr(MAP, "URLs of consoles by type.", since="2015.1"),
         "first_address": Attr(
             None,
             "Use networks instead.",

@@ -40,9 +40,11 @@ class ServerGroup(CollectionResource):
         ),
         "rules": Prop(
             MAP,
-            "Bounds for the policy.",
+            "Rules of the policy.",
             schema={
-                "max_server_per_host": Prop(NUMBER, "How many servers one host may run."),
+                "max_server_per_host": Prop(
+                    NUMBER, "Maximum number of servers of the group on one host."
+                ),
             },
             since="17.0.0",
         ),

@@ -34,7 +34,7 @@ PROPERTIES: dict[str, Prop] = {
     "availability_zone": Prop(STRING, "Availability zone.", empty_is_none=True),
     "block_device_mapping": Prop(
         LIST,
-        "Disks, in the older form.",
+        "Block devices, in the older format.",
         schema=Prop(
             MAP,
             schema={
@@ -50,15 +50,18 @@ PROPERTIES: dict[str, Prop] = {
     ),
     "block_device_mapping_v2": Prop(
         LIST,
-        "Disks.",
+        "Block devices.",
         schema=Prop(
             MAP,
             schema={
-                "boot_index": Prop(INTEGER, "Place in the boot order, from 0; negative for none."),
+                "boot_index": Prop(
+                    INTEGER,
+                    "Position in the boot order, from 0; a negative device is not bootable.",
+                ),
                 "delete_on_termination": Prop(BOOLEAN, "true: it is deleted with the server."),
                 "device_name": Prop(STRING, "Name of the device."),
                 "device_type": Prop(
-                    STRING, "Kind of device.", constraints=(AllowedValues(["cdrom", "disk"]),)
+                    STRING, "Type of the device.", constraints=(AllowedValues(["cdrom", "disk"]),)
                 ),
                 "disk_bus": Prop(
                     STRING,
@@ -69,13 +72,13 @@ PROPERTIES: dict[str, Prop] = {
                 ),
                 "ephemeral_format": Prop(
                     STRING,
-                    "File system of a temporary disk.",
+                    "File system of an ephemeral disk.",
                     constraints=(AllowedValues(["ext2", "ext3", "ext4", "xfs", "ntfs"]),),
                     since="8.0.0",
                 ),
                 "ephemeral_size": Prop(
                     INTEGER,
-                    "Size of a temporary disk in gigabytes.",
+                    "Size of an ephemeral disk in gigabytes.",
                     constraints=(Range(min=1),),
                     since="8.0.0",
                 ),
@@ -109,10 +112,10 @@ PROPERTIES: dict[str, Prop] = {
         ),
         since="2015.1",
     ),
-    "config_drive": Prop(BOOLEAN, "true: the server gets its metadata on a drive."),
+    "config_drive": Prop(BOOLEAN, "true: the server gets its metadata on a config drive."),
     "deployment_swift_data": Prop(
         MAP,
-        "Where the metadata is kept for polling by URL.",
+        "Swift object of the metadata, for transport POLL_TEMP_URL.",
         default={},
         update_allowed=True,
         schema={
@@ -135,7 +138,7 @@ PROPERTIES: dict[str, Prop] = {
     ),
     "flavor_update_policy": Prop(
         STRING,
-        "What a change of flavor does.",
+        "Effect of a new flavor.",
         default="RESIZE",
         update_allowed=True,
         constraints=(AllowedValues(["RESIZE", "REPLACE"]),),
@@ -145,7 +148,7 @@ PROPERTIES: dict[str, Prop] = {
     ),
     "image_update_policy": Prop(
         STRING,
-        "What a change of image does.",
+        "Effect of a new image.",
         default="REBUILD",
         update_allowed=True,
         constraints=(AllowedValues(["REBUILD", "REPLACE", "REBUILD_PRESERVE_EPHEMERAL"]),),
@@ -169,26 +172,28 @@ PROPERTIES: dict[str, Prop] = {
             schema={
                 "allocate_network": Prop(
                     STRING,
-                    "Make a network, or none.",
+                    "auto: the service creates a network; none: the server has no network.",
                     update_allowed=True,
                     constraints=(AllowedValues(["none", "auto"]),),
                     since="9.0.0",
                 ),
                 "fixed_ip": Prop(STRING, "Address.", constraint="ip_addr"),
-                "floating_ip": Prop(STRING, "Id of a floating IP to point here.", since="6.0.0"),
+                "floating_ip": Prop(STRING, "Id of a floating IP to associate.", since="6.0.0"),
                 "network": Prop(
                     STRING, "The network, by name or id.", constraint="neutron.network"
                 ),
                 "port": Prop(STRING, "The port, by name or id.", constraint="neutron.port"),
                 "port_extra_properties": Prop(
                     MAP,
-                    "Properties of the port that is made.",
+                    "Properties of the port that is created.",
                     update_allowed=True,
                     schema=EXTRA_PROPERTIES,
                     since="6.0.0",
                 ),
                 "subnet": Prop(STRING, "The subnet, by name or id.", since="5.0.0"),
-                "tag": Prop(STRING, "Name for the device inside the server.", since="9.0.0"),
+                "tag": Prop(
+                    STRING, "Tag of the device; the server sees it in its metadata.", since="9.0.0"
+                ),
                 "uuid": Prop(
                     STRING,
                     "Use network instead.",
@@ -209,11 +214,11 @@ PROPERTIES: dict[str, Prop] = {
         support=Support(SupportStatus.DEPRECATED, "12.0.0"),
     ),
     "reservation_id": Prop(STRING, "Reservation to use."),
-    "scheduler_hints": Prop(MAP, "Wishes to the scheduler."),
+    "scheduler_hints": Prop(MAP, "Hints for the scheduler."),
     "security_groups": Prop(LIST, "Security groups, by name or id.", default=[]),
     "software_config_transport": Prop(
         STRING,
-        "How the server learns of software deployments.",
+        "How the server gets its software deployments.",
         default="POLL_SERVER_CFN",
         update_allowed=True,
         constraints=(
@@ -238,7 +243,7 @@ PROPERTIES: dict[str, Prop] = {
     ),
     "user_data_update_policy": Prop(
         STRING,
-        "What a change of user data does.",
+        "Effect of new user data.",
         default="REPLACE",
         update_allowed=True,
         constraints=(AllowedValues(["REPLACE", "IGNORE", "REBUILD"]),),

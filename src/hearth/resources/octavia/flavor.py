@@ -46,7 +46,7 @@ class FlavorProfile(Profile):
         "name": NAME,
         "provider_name": Prop(
             STRING,
-            "Provider whose capabilities it sets; amphora when not given.",
+            "Provider of the capabilities; amphora when not given.",
             update_allowed=True,
         ),
     }
@@ -96,7 +96,7 @@ class AvailabilityZoneProfile(Profile):
         "name": NAME,
         "provider_name": Prop(
             STRING,
-            "Provider whose capabilities it sets; amphora when not given.",
+            "Provider of the capabilities; amphora when not given.",
             update_allowed=True,
         ),
     }
@@ -129,7 +129,7 @@ class AvailabilityZone(CollectionResource):
         ),
         "name": Prop(
             STRING,
-            "Its name; generated when not given. Another name makes another zone.",
+            "Its name; generated when not given. A new name replaces the availability zone.",
             update_allowed=True,
         ),
     }

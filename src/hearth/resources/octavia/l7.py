@@ -29,7 +29,7 @@ class L7Policy(OctaviaResource):
     properties = {
         "action": Prop(
             STRING,
-            "What is done with them.",
+            "What happens to matching requests.",
             required=True,
             update_allowed=True,
             constraints=(AllowedValues(["REJECT", "REDIRECT_TO_POOL", "REDIRECT_TO_URL"]),),
@@ -42,17 +42,17 @@ class L7Policy(OctaviaResource):
         "name": NAME,
         "position": Prop(
             NUMBER,
-            "Its place among the listener's policies, from 1; the first that fits is followed.",
+            "Its position among the policies of the listener, from 1; the first match applies.",
             update_allowed=True,
             constraints=(Range(min=1),),
         ),
         "redirect_pool": Prop(
             STRING,
-            "Pool that gets them, by name or id.",
+            "Pool that receives matching requests, by name or id.",
             update_allowed=True,
             constraint="octavia.pool",
         ),
-        "redirect_url": Prop(STRING, "URL to which clients are sent.", update_allowed=True),
+        "redirect_url": Prop(STRING, "URL to which clients are redirected.", update_allowed=True),
     }
     attributes = {
         "rules": Attr(LIST, "Its rules."),
@@ -89,7 +89,7 @@ class L7Rule(OctaviaResource):
         ),
         "invert": Prop(
             BOOLEAN,
-            "Whether it holds when the comparison fails.",
+            "true: the result of the comparison is inverted.",
             default=False,
             update_allowed=True,
         ),
@@ -99,12 +99,12 @@ class L7Rule(OctaviaResource):
         ),
         "type": Prop(
             STRING,
-            "What of the request is compared.",
+            "Part of the request to compare.",
             required=True,
             update_allowed=True,
             constraints=(AllowedValues(["HOST_NAME", "PATH", "FILE_TYPE", "HEADER", "COOKIE"]),),
         ),
-        "value": Prop(STRING, "What to compare with.", required=True, update_allowed=True),
+        "value": Prop(STRING, "Value to compare with.", required=True, update_allowed=True),
     }
     translation = (Resolve(("l7policy",), "octavia.l7policy"),)
     collection = lbaas("l7policies/{l7policy}/rules", "rule")

@@ -25,26 +25,28 @@ class LoadBalancer(OctaviaResource):
         "admin_state_up": ADMIN_STATE_UP,
         "availability_zone": Prop(
             STRING,
-            "Availability zone of the service to put it into.",
+            "Availability zone of the load-balancing service.",
             constraint="octavia.availabilityzone",
             since="17.0.0",
         ),
         "description": DESCRIPTION,
         "flavor": Prop(
             STRING,
-            "Flavor of load balancers, by name or id.",
+            "Load-balancer flavor, by name or id.",
             constraint="octavia.flavor",
             since="14.0.0",
         ),
         "name": NAME,
-        "provider": Prop(STRING, "Provider that carries it out."),
+        "provider": Prop(STRING, "Provider of the load balancer."),
         "tenant_id": Prop(
             STRING,
             "The project it belongs to; only administrators may choose another than their own.",
             constraint="keystone.project",
         ),
         "vip_address": Prop(
-            STRING, "The address; one of the subnet when not given.", constraint="ip_addr"
+            STRING,
+            "The address; the service chooses one from the subnet when not given.",
+            constraint="ip_addr",
         ),
         "vip_subnet": Prop(
             STRING,
@@ -84,14 +86,14 @@ class Listener(OctaviaResource):
         ),
         "connection_limit": Prop(
             INTEGER,
-            "How many connections it takes at once; -1 is no limit.",
+            "Maximum number of connections; -1 is no limit.",
             default=-1,
             update_allowed=True,
             constraints=(Range(min=-1),),
         ),
         "default_pool": Prop(
             STRING,
-            "Pool of requests that no policy takes, by name or id.",
+            "Pool for requests that match no policy, by name or id.",
             update_allowed=True,
             constraint="octavia.pool",
         ),
@@ -110,7 +112,7 @@ class Listener(OctaviaResource):
         "name": NAME,
         "protocol": Prop(
             STRING,
-            "What it speaks.",
+            "Protocol of the listener.",
             required=True,
             constraints=(
                 AllowedValues(["TCP", "HTTP", "HTTPS", "TERMINATED_HTTPS", "PROXY", "UDP"]),
@@ -121,13 +123,13 @@ class Listener(OctaviaResource):
         ),
         "sni_container_refs": Prop(
             LIST,
-            "URLs of secrets with further certificates, to choose from by host name.",
+            "URLs of secrets with certificates for Server Name Indication (SNI).",
             update_allowed=True,
         ),
         "tenant_id": TENANT_ID,
     }
     attributes = {
-        "default_pool_id": Attr(STRING, "Id of the pool of requests that no policy takes."),
+        "default_pool_id": Attr(STRING, "Id of the pool for requests that match no policy."),
         "loadbalancers": Attr(LIST, "Its load balancers."),
     }
     translation = (

@@ -31,7 +31,7 @@ class Pool(OctaviaResource):
         "description": DESCRIPTION,
         "lb_algorithm": Prop(
             STRING,
-            "How a member is chosen.",
+            "Load-balancing algorithm.",
             required=True,
             update_allowed=True,
             constraints=(
@@ -49,7 +49,7 @@ class Pool(OctaviaResource):
         "name": NAME,
         "protocol": Prop(
             STRING,
-            "What its members speak.",
+            "Protocol of the members.",
             required=True,
             constraints=(
                 AllowedValues(["TCP", "HTTP", "HTTPS", "TERMINATED_HTTPS", "PROXY", "UDP"]),
@@ -57,13 +57,13 @@ class Pool(OctaviaResource):
         ),
         "session_persistence": Prop(
             MAP,
-            "How requests of one client find the same member.",
+            "How requests of one client reach the same member.",
             update_allowed=True,
             schema={
                 "cookie_name": Prop(STRING, "Name of the cookie, for APP_COOKIE."),
                 "type": Prop(
                     STRING,
-                    "By what a client is known.",
+                    "How a client is recognized.",
                     required=True,
                     constraints=(AllowedValues(["SOURCE_IP", "HTTP_COOKIE", "APP_COOKIE"]),),
                 ),
@@ -71,7 +71,7 @@ class Pool(OctaviaResource):
         ),
         "tls_enabled": Prop(
             BOOLEAN,
-            "Whether connections to members are encrypted.",
+            "true: connections to members use TLS.",
             default=False,
             update_allowed=True,
             since="14.0.0",
@@ -108,28 +108,26 @@ class PoolMember(OctaviaResource):
         "admin_state_up": ADMIN_STATE_UP,
         "monitor_address": Prop(
             STRING,
-            "Address that the health monitor asks; its own when not given.",
+            "Address for the health monitor; that of the member when not given.",
             constraint="ip_addr",
         ),
         "monitor_port": Prop(
             INTEGER,
-            "Port that the health monitor asks; its own when not given.",
+            "Port for the health monitor; that of the member when not given.",
             constraints=(Range(min=1, max=65535),),
         ),
         "pool": Prop(STRING, "Its pool, by name or id.", required=True, constraint="octavia.pool"),
         "protocol_port": Prop(
             INTEGER,
-            "Port on which it answers.",
+            "Port of the member.",
             required=True,
             constraints=(Range(min=1, max=65535),),
         ),
-        "subnet": Prop(
-            STRING, "Subnet from which it is reached, by name or id.", constraint="neutron.subnet"
-        ),
+        "subnet": Prop(STRING, "Subnet of the member, by name or id.", constraint="neutron.subnet"),
         "tags": Prop(LIST, "Tags, free words to find it by.", update_allowed=True, since="13.0.0"),
         "weight": Prop(
             INTEGER,
-            "Its share of the requests, against that of the others.",
+            "Weight: its share of the requests, relative to other members.",
             default=1,
             update_allowed=True,
             constraints=(Range(min=0, max=256),),
@@ -153,19 +151,19 @@ class HealthMonitor(OctaviaResource):
         "admin_state_up": ADMIN_STATE_UP,
         "delay": Prop(
             INTEGER,
-            "Seconds between two questions.",
+            "Seconds between two checks.",
             required=True,
             update_allowed=True,
             constraints=(Range(min=0),),
         ),
         "expected_codes": Prop(
             STRING,
-            "Answers that mean a member is well, as 200, 200,202 or 200-204.",
+            "HTTP status codes of a healthy member, such as 200, 200,202 or 200-204.",
             update_allowed=True,
         ),
         "http_method": Prop(
             STRING,
-            "HTTP method of the question.",
+            "HTTP method of a check.",
             update_allowed=True,
             constraints=(
                 AllowedValues(
@@ -175,7 +173,7 @@ class HealthMonitor(OctaviaResource):
         ),
         "max_retries": Prop(
             INTEGER,
-            "How many questions are answered well before a member counts as well.",
+            "Number of successful checks until a member is healthy.",
             required=True,
             update_allowed=True,
             constraints=(Range(min=1, max=10),),
@@ -184,18 +182,18 @@ class HealthMonitor(OctaviaResource):
         "tenant_id": TENANT_ID,
         "timeout": Prop(
             INTEGER,
-            "Seconds until a question counts as not answered; less than the delay.",
+            "Seconds until a check fails; less than the delay.",
             required=True,
             update_allowed=True,
             constraints=(Range(min=0),),
         ),
         "type": Prop(
             STRING,
-            "How it asks.",
+            "Type of the checks.",
             required=True,
             constraints=(AllowedValues(["PING", "TCP", "HTTP", "HTTPS", "UDP-CONNECT"]),),
         ),
-        "url_path": Prop(STRING, "Path of the question.", update_allowed=True),
+        "url_path": Prop(STRING, "URL path of a check.", update_allowed=True),
     }
     attributes = {
         "pools": Attr(LIST, "The pool, as a list."),

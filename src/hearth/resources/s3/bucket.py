@@ -21,7 +21,7 @@ class Bucket(AdapterType):
     properties = {
         "AccessControl": Prop(
             STRING,
-            "Who may read and write.",
+            "Predefined access control list.",
             constraints=(
                 AllowedValues(
                     [
@@ -38,10 +38,10 @@ class Bucket(AdapterType):
         "Tags": pairs("Metadata of the container."),
         "WebsiteConfiguration": Prop(
             MAP,
-            "What is shown where it is a website.",
+            "Settings of the bucket as a website.",
             schema={
-                "ErrorDocument": Prop(STRING, "Ending of the names of error pages."),
-                "IndexDocument": Prop(STRING, "Name of the pages of folders."),
+                "ErrorDocument": Prop(STRING, "Suffix of the names of error pages."),
+                "IndexDocument": Prop(STRING, "Name of the index page of folders."),
             },
         ),
     }

@@ -38,15 +38,15 @@ class Container(ResourceType):
         ),
         "X-Account-Meta": Prop(MAP, "Metadata of the account.", default={}),
         "X-Container-Meta": Prop(MAP, "Metadata of the container.", default={}),
-        "X-Container-Read": Prop(STRING, "Who may read."),
-        "X-Container-Write": Prop(STRING, "Who may write."),
+        "X-Container-Read": Prop(STRING, "Access control list for reading."),
+        "X-Container-Write": Prop(STRING, "Access control list for writing."),
         "name": FIXED_NAME,
     }
     attributes = {
         "BytesUsed": Attr(INTEGER, "Bytes stored in it."),
         "DomainName": Attr(STRING, "Host of its URL."),
         "HeadContainer": Attr(MAP, "Its headers."),
-        "ObjectCount": Attr(INTEGER, "How many objects it holds."),
+        "ObjectCount": Attr(INTEGER, "Number of objects in it."),
         "RootURL": Attr(STRING, "URL of the account."),
         "WebsiteURL": Attr(STRING, "Its URL."),
     }

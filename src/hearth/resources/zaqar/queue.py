@@ -160,16 +160,18 @@ class SignedQueueURL(ZaqarResource):
                 STRING, constraints=(AllowedValues(["GET", "DELETE", "PATCH", "POST", "PUT"]),)
             ),
         ),
-        "paths": Prop(LIST, "What of the queue may be used: messages, subscriptions, claims."),
+        "paths": Prop(
+            LIST, "Paths below the queue that are allowed: messages, subscriptions, claims."
+        ),
         "queue": Prop(STRING, "Name of the queue.", required=True),
-        "ttl": Prop(INTEGER, "Seconds for which it is good; a day when not given."),
+        "ttl": Prop(INTEGER, "Seconds until the URL expires; a day when not given."),
     }
     attributes = {
-        "expires": Attr(None, "When it ends."),
+        "expires": Attr(None, "When it expires."),
         "methods": Attr(None, "The methods, with commas between them."),
         "paths": Attr(None, "The paths, with commas between them."),
         "project": Attr(None, "Id of the project of the queue."),
-        "query_str": Attr(None, "All of it, as the query of a URL."),
+        "query_str": Attr(None, "The whole signature, as the query string of a URL."),
         "signature": Attr(None, "The signature itself."),
     }
     identified_by = IntentKey.OWN_ID

@@ -20,7 +20,7 @@ MESSAGE = "$zaqar_message$"  # the service puts the message in the place of this
 QUEUE_NAME = Prop(STRING, "Name of the queue.", required=True, constraint="zaqar.queue")
 TTL = Prop(
     INTEGER,
-    "Seconds until it ends.",
+    "Seconds until it expires.",
     default=NEVER_S,
     update_allowed=True,
     constraints=(Range(min=60),),

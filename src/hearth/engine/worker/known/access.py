@@ -67,7 +67,7 @@ class Access:
         return await translated(properties, rtype.translation, self._names)
 
     def forget_names(self) -> None:
-        """Forget ids of names: nodes that begin now must see the results of those that ended."""
+        """Empty the cache of ids by name: new nodes must see the results of ended ones."""
         self._names = None
 
     # -- the trust -------------------------------------------------------------------------
