@@ -85,7 +85,11 @@ class Site:
 
         def look() -> str | None:
             said = self.log.read_text()[before:]
-            return said if "the settings were reloaded" in said or "settings remain unchanged" in said else None
+            return (
+                said
+                if "the settings were reloaded" in said or "settings remain unchanged" in said
+                else None
+            )
 
         return str(wait_for(look, "the answer to SIGHUP", 20))
 
