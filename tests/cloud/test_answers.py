@@ -5,7 +5,7 @@ import gzip
 import json
 import tracemalloc
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from ipaddress import ip_network
 from typing import Any
 
@@ -14,6 +14,7 @@ import pytest
 from hearth.cloud import CloudConfig, CloudFault, CloudPool, NoAnswer, PasswordCredential
 from hearth.cloud.answers import ANSWER_BYTES_MAX, FOREIGN_BYTES_MAX
 from hearth.cloud.credential import ForeignCredential
+from tests.cloud.connections import abort_connections
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
 MIB = 1024 * 1024
@@ -55,10 +56,8 @@ class Street:
     def __init__(self, answer: bytes, *, endless: bytes = b"", token: Any = TOKEN) -> None:
         self.answer, self.endless, self.token = answer, endless, token
         self.asked, self.sent, self.url = 0, 0, ""
-        self.writers: list[asyncio.StreamWriter] = []
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.writers.append(writer)
         try:
             head = await reader.readuntil(b"\r\n\r\n")
             if b"/auth/tokens" in head:
@@ -92,12 +91,7 @@ class Street:
         finally:
             await pool.aclose()
             server.close()
-            await asyncio.sleep(0.01)  # what was accepted last is served from the next tick on
-            for writer in self.writers:
-                with suppress(AttributeError):  # closed meanwhile, it has no loop any more
-                    writer.transport.abort()
-            ends = [writer.wait_closed() for writer in self.writers]
-            await asyncio.wait_for(asyncio.gather(*ends, return_exceptions=True), 5)
+            await abort_connections()
 
 
 def ask(street: Street, *, foreign: bool, method: str = "GET") -> Any:

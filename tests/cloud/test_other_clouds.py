@@ -15,6 +15,7 @@ from hearth.cloud.foreign_credential import foreign_credential
 from hearth.cloud.reach import Reach, Tls
 from hearth.devcloud.server import serve
 from hearth.devcloud.settings import Settings
+from tests.cloud.connections import abort_connections
 from tests.cloud.test_reach import certificate, demo_of, more_endpoints
 from tests.cloud.test_transport import Town
 
@@ -176,6 +177,7 @@ def test_certificates_of_another_cloud_are_believed_as_its_user_says(
         finally:
             await pool.aclose()
             await runner.cleanup()
+            await abort_connections()
 
     if works:
         assert asyncio.run(story()) == {"networks": []}

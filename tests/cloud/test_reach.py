@@ -18,6 +18,7 @@ from hearth.cloud import CloudConfig, CloudFault, CloudPool, PasswordCredential
 from hearth.cloud.reach import Reach, Tls
 from hearth.devcloud.server import serve
 from hearth.devcloud.settings import Settings
+from tests.cloud.connections import abort_connections
 
 
 def demo_of(running: Any, user: str = "demo") -> PasswordCredential:
@@ -149,6 +150,7 @@ def test_certificates_are_believed_and_shown_as_it_is_said(
             await pool.aclose()
             await runner.cleanup()
             await running.close()
+            await abort_connections()
 
     if works:
         assert asyncio.run(story()) == {"networks": []}

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+# a message holds the whole document, so a guest may read it twice; the service has no key for it
+AT_LEAST_ONCE = {"messaging.messages"}
 NUMBERS = re.compile(r"(?P<alive>\d+) alive, (?P<wanted>\d+) wanted")
 
 
@@ -26,7 +28,8 @@ def after_create(objects: Sequence[Mapping[str, Any]], wanted: Mapping[str, int]
     wrong, superfluous = [], []
     for kind in sorted({*made, *wanted}):
         number = wanted.get(kind, 0)
-        if alive[kind] != number:
+        repeated = kind in AT_LEAST_ONCE and alive[kind] > number > 0
+        if alive[kind] != number and not repeated:
             wrong.append(f"{kind}: {alive[kind]} alive, {number} wanted")  # as NUMBERS reads it
         elif made[kind] != number:
             superfluous.append(f"{kind}: {made[kind] - number} made and removed again")

@@ -108,11 +108,10 @@ MALL = (
     .replace("port_range_max: 80", "port_range_max: 88")
 )
 FAILING = """
-  unheard: {type: OS::Heat::WaitConditionHandle, properties: {signal_transport: NO_SIGNAL}}
   fails:
-    type: OS::Heat::WaitCondition
+    type: OS::Heat::TestResource
     depends_on: [web, address, db_plug, leg]
-    properties: {handle: {get_resource: unheard}, timeout: 1}
+    properties: {fail: true}
 outputs:"""
 BROKEN_MALL = MALL.replace("\noutputs:", FAILING)
 TIER_MALL = TIER.replace("m1.tiny", "m1.small")

@@ -40,7 +40,7 @@ class Claim(Thing):
         return (Step("note", self._note), Step("release", self._release))
 
     def taken_back_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        return (Step("take", self._take),) if "released" in ctx.data else ()
+        return (Step("take", self._take, self._taken),) if "released" in ctx.data else ()
 
     def snapshot_delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("keep", self._keep, self._kept), *self.delete_steps(ctx))
@@ -99,6 +99,9 @@ class Claim(Thing):
     async def _take(self, ctx: ResourceContext) -> Made:
         await ctx.cloud.request("test", "POST", f"/things/{ctx.physical_id}/take")
         return Made(data={"released": None})
+
+    async def _taken(self, ctx: ResourceContext) -> Made | None:
+        return Made(data={"released": None}) if (await self.show(ctx))["holds"] else None
 
     async def _keep(self, ctx: ResourceContext) -> Made:
         path = f"/things/{ctx.physical_id}/copy"

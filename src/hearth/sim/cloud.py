@@ -255,7 +255,7 @@ class TwinCloud:
 
     def _hold(self, thing: Thing, op: str) -> Response:
         """Let a thing claim or release its name, which takes no time."""
-        if op == "take" and not thing.holds and self._held(thing.name):
+        if op == "take" and self._held(thing.name):
             self._refuse(op, thing.name, thing.id, "conflict")
         thing.holds = op == "take"
         return Response(200, {}, self._show(thing))

@@ -24,6 +24,12 @@ NESTED: Template = {
 }
 HOLDS: Template = {"r0": {"u": "1", "type": "Test::Claim"}}
 HOLDS_ANEW: Template = {"r0": {"u": "1", "r": "2", "type": "Test::Claim"}}
+HOLDS_FOR_R1: Template = {**HOLDS, "r1": {"u": {"get_resource": "r0"}}}
+HOLDS_IN_VAIN: Template = {  # r1 never comes to its update, so the old r0 is still there
+    **HOLDS_ANEW,
+    "r1": {"u": {"get_resource": "r0"}, "l": {"get_resource": "r2"}},
+    "r2": {"u": {"get_resource": "r0"}},
+}
 
 
 async def _nothing(world: World) -> str:
@@ -86,6 +92,11 @@ async def _replace_holder(world: World, stack_id: str) -> str:
 
 async def _roll_back(world: World, stack_id: str) -> str:
     await _update(world, stack_id, {**CHANGED, "r2": {}}, disable_rollback=False)
+    return stack_id
+
+
+async def _roll_back_holder(world: World, stack_id: str) -> str:
+    await _update(world, stack_id, HOLDS_IN_VAIN, disable_rollback=False)
     return stack_id
 
 
@@ -171,6 +182,10 @@ SCENARIOS = (
     Scenario(
         "roll back", _roll_back, PAIR, "ROLLBACK_COMPLETE", 2, _there(PAIR), (("r2", "create"),)
     ),
+    Scenario(
+        "roll back what holds", _roll_back_holder, HOLDS_FOR_R1, "ROLLBACK_COMPLETE", 2,
+        _there(HOLDS_FOR_R1), (("r2", "create"),),
+    ),
     Scenario("nested", _nested, NESTED, _CREATED),
     Scenario("overtaken", _overtaken, CHANGED, _UPDATED, 3, _there(PAIR)),
     Scenario("delete during create", _delete_early, {}, "DELETE_COMPLETE"),
@@ -179,4 +194,4 @@ SCENARIOS = (
     Scenario("hand over", _hand_over, PAIR, _CREATED),
     Scenario("suspend and resume", _sleep, ONE, "RESUME_COMPLETE", 1, _there(ONE)),
     Scenario("snapshot", _snapshot, ONE, "SNAPSHOT_COMPLETE", 1, _there(ONE)),
-)
+)  # fmt: skip

@@ -166,12 +166,22 @@ async def _gone_before(attempt: Attempt, rtype: ResourceType, ctx: ResourceConte
 async def aside(
     attempt: Attempt, rtype: ResourceType, ctx: ResourceContext, steps: Sequence[Step]
 ) -> None:
-    """Run steps on a record outside of its action; they can be repeated, so they need no intent.
+    """Run steps on a record outside of its action.
+
+    They have no intent, so an earlier owner may have done them: a conflict is a success if the
+    search of the step finds the result.
 
     The private data from a step is committed before the next step.
     """
     for step in steps:
-        made = await attempt.calls.call(rtype, step, ctx)
+        try:
+            made = await attempt.calls.call(rtype, step, ctx)
+        except CloudFault as fault:
+            if not fault.conflict or step.find is None:
+                raise
+            made = await attempt.calls.find(rtype, step, ctx)
+            if made is None:
+                raise
         if made is not None and made.data:
             ctx.data = attempt.owned.memory.note_data(ctx.record_id, made.data)
             await attempt.owned.commits.written()
