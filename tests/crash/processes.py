@@ -119,11 +119,12 @@ class Hearth:
         database: str | None = None,
         role: str = "all",
         in_a_hurry: bool = False,
+        port: int | None = None,
     ) -> None:
         self.folder = folder
         self.role = role
         self.python = hurry.command() if in_a_hurry else [sys.executable, "-m"]
-        self.port = free_port()
+        self.port = port or free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         folder.mkdir(parents=True, exist_ok=True)
         self.file = folder / "hearth.db"

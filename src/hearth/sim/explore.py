@@ -22,7 +22,7 @@ from hearth.sim.cloud import Fault, TwinCloud
 from hearth.sim.draw import revision_of
 from hearth.sim.loop import VirtualLoop, run
 from hearth.sim.mailbox import Quorum, Tally
-from hearth.sim.scenarios import Scenario
+from hearth.sim.scenarios import ABANDON, Scenario
 from hearth.sim.types import Thing, Value
 from hearth.sim.world import World
 from hearth.store import reads, tables
@@ -137,6 +137,7 @@ async def _run(world: World, scenario: Scenario, outcome: Outcome, faults: _Plac
     world.start_engines(ENGINES)
     reviving = asyncio.get_running_loop().create_task(_revive(world))
     before = await scenario.before(world)
+    stays = sorted(one.id for one in world.mine()) if scenario.abandons else []
     faults.begun = True
     stack_id = await scenario.tell(world, before)
     await world.rest(limit_s=REST_MAX_S)
@@ -158,8 +159,8 @@ async def _run(world: World, scenario: Scenario, outcome: Outcome, faults: _Plac
     if row.deleted_at is None:
         await _heal(world, stack_id, scenario, outcome)
     outcome.wrong += checks.ended(checks.events_of(world))
-    if things := world.mine():
-        outcome.wrong.append(f"left over: {', '.join(sorted(one.id for one in things))}")
+    if (left := sorted(one.id for one in world.mine())) != stays:
+        outcome.wrong.append(f"left over: {', '.join(left)}; wanted: {', '.join(stays)}")
 
 
 def _asked_once(world: World, stack_id: str, scenario: Scenario) -> Iterator[str]:
@@ -185,7 +186,8 @@ async def _heal(world: World, stack_id: str, scenario: Scenario, outcome: Outcom
     if world.stack(stack_id).status is Status.FAILED:
         action = Action.UPDATE if scenario.ends != "DELETE_COMPLETE" else Action.DELETE
         aim = revision_of(template) if action is Action.UPDATE else None
-        await world.operate(stack_id, OperationRequest(action, aim))
+        again = ABANDON if scenario.abandons else OperationRequest(action, aim)
+        await world.operate(stack_id, again)
         await world.rest(limit_s=REST_MAX_S)
         row = world.stack(stack_id)
         if row.status is not Status.COMPLETE:

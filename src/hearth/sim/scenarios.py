@@ -10,7 +10,7 @@ from hearth.model.state import Action
 from hearth.sim.draw import Template, revision_of
 from hearth.sim.world import World
 from hearth.store.accept import OperationRequest
-from hearth.store.rows import Revision
+from hearth.store.rows import Options, Revision
 
 SOON_S = 2.5  # in the middle of what was asked before
 
@@ -30,6 +30,7 @@ HOLDS_IN_VAIN: Template = {  # r1 never comes to its update, so the old r0 is st
     "r1": {"u": {"get_resource": "r0"}, "l": {"get_resource": "r2"}},
     "r2": {"u": {"get_resource": "r0"}},
 }
+ABANDON = OperationRequest(Action.DELETE, options=Options(abandon=True))
 
 
 async def _nothing(world: World) -> str:
@@ -41,7 +42,8 @@ class Scenario:
     """A scenario: `tell` runs it on the stack that `before` created, and returns the stack's id.
 
     `template` is the expected content of the stack in the end. `refused` are the cloud's refusals:
-    (name, operation). `told` are the signals that the tally must have received.
+    (name, operation). `told` are the signals that the tally must have received. With `abandons` the
+    stack goes, and what it had stays in the cloud.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Scenario:
     api_ahead_s: float = 0.0  # by how much the clock of the API's machine is wrong
     told: tuple[str, ...] = ()
     within_s: float = 60.0  # without any fault
+    abandons: bool = False
 
 
 def _there(template: Template) -> Callable[[World], Awaitable[str]]:
@@ -120,6 +123,12 @@ async def _delete_early(world: World, _: str) -> str:
 
 async def _delete(world: World, stack_id: str) -> str:
     await world.operate(stack_id, OperationRequest(Action.DELETE))
+    return stack_id
+
+
+async def _abandon(world: World, stack_id: str) -> str:
+    world.retained |= {thing.name for thing in world.mine()}
+    await world.operate(stack_id, ABANDON)
     return stack_id
 
 
@@ -190,6 +199,7 @@ SCENARIOS = (
     Scenario("overtaken", _overtaken, CHANGED, _UPDATED, 3, _there(PAIR)),
     Scenario("delete during create", _delete_early, {}, "DELETE_COMPLETE"),
     Scenario("delete", _delete, {}, "DELETE_COMPLETE", 1, _there(NESTED)),
+    Scenario("abandon", _abandon, {}, "DELETE_COMPLETE", 1, _there(NESTED), abandons=True),
     Scenario("signals", _signal, {}, _CREATED, told=("one", "two"), within_s=120.0),
     Scenario("hand over", _hand_over, PAIR, _CREATED),
     Scenario("suspend and resume", _sleep, ONE, "RESUME_COMPLETE", 1, _there(ONE)),

@@ -55,11 +55,11 @@ def _resources(tx: Tx, row: StackRow, taken: bool) -> dict[str, Any]:
     }
     found: dict[str, Any] = {}
     for record in (record_of(tx, r) for r in mine):
-        if record.until is not None or record.action is Action.DELETE:
+        child = children.get(record.physical_id or "")
+        if record.until is not None or _leaves(record, child):
             continue
         if taken and not _taken(record, row):
             continue
-        child = children.get(record.physical_id or "")
         if child is not None:
             found[record.name] = {
                 **document(tx, child, taken=taken),
@@ -68,6 +68,11 @@ def _resources(tx: Tx, row: StackRow, taken: bool) -> dict[str, Any]:
         else:
             found[record.name] = _entry(tx, record, kept)
     return found
+
+
+def _leaves(record: Record, child: StackRow | None) -> bool:
+    """Return whether the delete of the object, or of those of the nested stack, has begun."""
+    return record.action is Action.DELETE and (child is None or child.deletes_objects)
 
 
 def _taken(record: Record, row: StackRow) -> bool:

@@ -89,6 +89,11 @@ class StackRow(msgspec.Struct, frozen=True):
         """Return the state as `ACTION_STATUS`."""
         return f"{self.action}_{self.status}"
 
+    @property
+    def deletes_objects(self) -> bool:
+        """Return whether its last operation is a delete that is no abandon."""
+        return self.action is Action.DELETE and not self.options.abandon
+
     def having(self, **changes: Any) -> "StackRow":
         return msgspec.structs.replace(self, **changes)
 

@@ -59,7 +59,7 @@ class ChildStack:
             there = action is Action.CREATE or await self._look(rtype, ctx, action)
             refused = await self._prepare(rtype, ctx, action) if there else None
             first = not self._attempt.committed
-            self._retains = self._owned.aim.retains(self._attempt.record)  # before it is begun
+            self._retains = await self._leaves_objects()  # asked before it is begun
             await begin()
             if refused is not None:
                 raise refused
@@ -81,6 +81,18 @@ class ChildStack:
             metadata = rtype.metadata_after(ctx)
             if metadata is not None:
                 self._owned.memory.note_metadata(ctx.record_id, metadata)
+
+    async def _leaves_objects(self) -> bool:
+        """Return whether a delete of the nested stack leaves its objects in the cloud.
+
+        The record alone does not show whether a delete that has failed was an abandon.
+        """
+        record, aim, child_id = self._attempt.record, self._owned.aim, self._child_id
+        if not (record.leaving and self._owned.memory.stack.options.abandon) or child_id is None:
+            return aim.retains(record)
+        return not await self._owned.tools.store.read(
+            lambda tx: claim.deletes_objects(tx, child_id)
+        )
 
     async def _look(self, rtype: NestedType, ctx: ResourceContext, action: Action) -> bool:
         """Read what the request needs; return whether the nested stack exists."""

@@ -5,14 +5,14 @@ from functools import partial
 from hearth.cloud.fault import CloudFault
 from hearth.engine.core.record import Record
 from hearth.engine.core.retry import retry_delay_s
-from hearth.engine.worker.failure import ResourceFailure, next_attempt
+from hearth.engine.worker.failure import ResourceFailure, failure_of, next_attempt
 from hearth.engine.worker.known.desired import unchanged
 from hearth.engine.worker.known.memory import USUAL_REASON
 from hearth.engine.worker.known.owned import OwnedStack
 from hearth.engine.worker.node import immediate, orphans
 from hearth.engine.worker.node.attempt import Attempt
 from hearth.engine.worker.node.child_stack import ChildStack
-from hearth.engine.worker.node.outcome import Done, Outcome, Removed
+from hearth.engine.worker.node.outcome import Done, Failed, Outcome, Removed
 from hearth.model.state import Action, Status
 from hearth.resources.base import ResourceContext, ResourceType
 from hearth.resources.capabilities import NestedType
@@ -35,9 +35,16 @@ async def clean_up(attempt: Attempt) -> Outcome:
         raise ResourceFailure("EntityNotFound", f"the type {record.type} is no longer available")
     ctx = attempt.context_for(record, rtype)
     if immediate.left_alone(owned, record, rtype):  # but not what a lost call made beside it
-        await attempt.calls.sweep(rtype, ctx, for_good=True)
-        owned.memory.event(record.having(action=Action.DELETE), Status.IN_PROGRESS)
-        return _removed(owned, record.having(action=Action.DELETE))
+        leaving = record.having(action=Action.DELETE)
+        try:
+            await attempt.calls.sweep(rtype, ctx, for_good=True)
+        except CloudFault as fault:  # the record stays as it is: its object is not to be deleted
+            reason = failure_of(fault).reason(record.name)
+            owned.memory.event(leaving, Status.IN_PROGRESS)
+            owned.memory.event(leaving, Status.FAILED, reason)
+            return Failed(f"Resource DELETE failed: {reason}")
+        owned.memory.event(leaving, Status.IN_PROGRESS)
+        return _removed(owned, leaving)
     await _delete(attempt, rtype, ctx)
     await attempt.calls.sweep(rtype, ctx, for_good=True)
     attempt.end_row()
