@@ -67,6 +67,15 @@ def ends() -> Iterator[None]:
     signal.signal(signal.SIGALRM, before)
 
 
+@pytest.fixture(autouse=True)
+def umask() -> Iterator[None]:
+    """`hearth dev` in this process protects its files; other tests write files for other users."""
+    before = os.umask(0o022)
+    os.umask(before)
+    yield
+    os.umask(before)
+
+
 def lacking(what: str) -> None:
     """Skip for a user, fail under CI: a machine that lacks something must say so."""
     if os.environ.get("CI") == "true":
