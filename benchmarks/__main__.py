@@ -17,6 +17,7 @@ from benchmarks.figure import Case, Figure, table
 from benchmarks.language import language
 from benchmarks.members import members
 from benchmarks.nested import nested
+from benchmarks.polling import polling
 from benchmarks.reading import reading
 from benchmarks.rest import trivial
 from benchmarks.shapes import shapes
@@ -34,6 +35,7 @@ CASES: dict[str, Case] = {
     "databases": databases,
     "rest": trivial,
     "read": reading,
+    "poll": polling,
     "servers": servers,
     "makespan": makespan,
     "edit": editing,

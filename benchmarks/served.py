@@ -8,6 +8,7 @@ import contextlib
 import http.client
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -23,7 +24,7 @@ HEARTH = Path(sys.executable).with_name("hearth")
 
 CONFIG = """
 [DEFAULT]
-auth_encryption_key = benchmark
+auth_encryption_key = 0123456789abcdef0123456789abcdef
 stack_domain_admin = heat_domain_admin
 stack_domain_admin_password = {password}
 stack_user_domain_name = heat
@@ -38,7 +39,7 @@ bind_host = 127.0.0.1
 bind_port = 0
 [heat_api]
 bind_host = 127.0.0.1
-bind_port = 0
+bind_port = {port}
 [keystone_authtoken]
 auth_url = {auth_url}
 username = hearth
@@ -148,11 +149,13 @@ def served(folder: Path, *, apart: bool = False) -> Iterator[Served]:
     """Start all, sign in, and end all afterwards."""
     with contextlib.ExitStack() as all_of_it:
         begin = partial(_begun, all_of_it)
+        port = _free_port()
+        here = f"http://127.0.0.1:{port}/v1/$(project_id)s"
         cloud = begin(sys.executable, "-m", "hearth.devcloud", "--no-quotas",
-                      "--password", PASSWORD)  # fmt: skip
+                      "--password", PASSWORD, "--orchestration-url", here)  # fmt: skip
         told = json.loads(_line(cloud))
         config, database = folder / "hearth.conf", folder / "hearth.db"
-        values = {"password": PASSWORD, "auth_url": told["auth_url"]}
+        values = {"password": PASSWORD, "auth_url": told["auth_url"], "port": port}
         config.write_text(CONFIG.format(database=database, **values))
         start = time.perf_counter()
         hearth = begin(HEARTH, "serve", "--config", config, "--role", "api" if apart else "all")
@@ -166,6 +169,13 @@ def served(folder: Path, *, apart: bool = False) -> Iterator[Served]:
         token, project = sign_in(told["auth_url"])
         client = all_of_it.enter_context(contextlib.closing(Client(f"{url}/{project}", token)))
         yield Served(cloud, hearth, told["url"], client, time.perf_counter() - start)
+
+
+def _free_port() -> int:
+    """Return a port that was free a moment ago."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        return int(bound.getsockname()[1])
 
 
 def _begun(all_of_it: contextlib.ExitStack, *command: str | Path) -> "subprocess.Popen[str]":

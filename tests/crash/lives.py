@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -27,6 +28,7 @@ from tests.crash.windows import (
     Waits,
     Window,
 )
+from tests.guests.guests import running
 
 END_S = 150.0  # a record with an orphan is deleted a minute after the attempt
 STRAYS_S = 75.0
@@ -63,9 +65,11 @@ class Lane:
     """One cloud and one Hearth; lives one after the other."""
 
     def __init__(self, folder: Path) -> None:
-        self.cloud = Cloud()
+        port = free_port()
+        self.folder = folder
+        self.cloud = Cloud(orchestration_url=f"http://127.0.0.1:{port}/v1/$(project_id)s")
         self.door: Door = self.cloud
-        self.hearth: Any = Hearth(folder, self.cloud)
+        self.hearth: Any = Hearth(folder, self.cloud, port=port)
         self.clients: dict[str, Client] = {}
         self.hearth.start()
 
@@ -113,6 +117,7 @@ class PairLane(Lane):
     """One cloud, and two engines on one PostgreSQL."""
 
     def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self.cloud = Cloud()
         self.door = self.cloud
         database, self._database = fresh_database("postgresql")
@@ -129,6 +134,7 @@ class OuterLane(Lane):
     """One cloud, a Hearth to be killed, and another one that its stacks have stacks in."""
 
     def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self.gate = Gate(free_port())
         self.door = self.gate
         self.cloud = Cloud(orchestration_url=f"{self.gate.url}/v1/$(project_id)s")
@@ -164,6 +170,9 @@ class _Living:
         self.luck = random.Random(life.seed)
         self.ident = ""
         self.guest: Guest | None = None
+        self.noted: list[str] = []  # by each deployment, in what was done so far
+        self.runs = lane.folder / f"runs-{life.name}"
+        self.runs.mkdir(parents=True)
 
     def all(self) -> None:
         """Create, delete, and of what is between the acts where there is something to do in it; a
@@ -216,7 +225,7 @@ class _Living:
         match act.verb:
             case "create":
                 self.ident = self.client.create(name, act.template, act.files)
-                self.guest = Guest(self.client, name, self.ident, self.life.story)
+                self.guest = Guest(self.client, name, self.ident, self.life.story, self.runs)
             case "update":
                 self.client.update(name, ident, act.template, act.files)
             case "rollback":
@@ -233,6 +242,7 @@ class _Living:
     def _settle(self, act: Act) -> None:
         """Wait for the end of an act, and compare what there is with what there shall be."""
         state, reason = self._end()
+        self.noted += [act.ran] if act.ran is not None else []
         if state not in (f"{act.verb.upper()}_COMPLETE", "GONE"):
             self._wrong(act, [f"{state}: {reason} {self._unfinished()}"])
         elif act.verb == "delete":
@@ -244,6 +254,16 @@ class _Living:
                 self._wrong(act, account.servers(self.client.servers(), act.servers))
             if act.verb == "create":
                 self.outcome.superfluous += seen.superfluous
+        self._wrong(act, list(self._ran_otherwise()))
+
+    def _ran_otherwise(self) -> Iterator[str]:
+        """Yield an error for each deployment that has not run each time once."""
+        for name in self.life.story.deployments:
+            noted = self.runs / name
+            seen = noted.read_text().splitlines() if noted.exists() else []
+            wanted = zip(seen, self.noted, strict=False)
+            if len(seen) != len(self.noted) or not all(a.startswith(b) for a, b in wanted):
+                yield f"{name} ran {seen}, {self.noted} wanted"
 
     def _account(self, act: Act) -> account.Account:
         """What there is, once orphans have had their time to be found."""
@@ -283,13 +303,14 @@ class _Living:
 
 
 class Guest:
-    """What runs in the server: tells the wait condition once, when it may."""
+    """What runs in the server, when it may: it tells the wait condition once, or it is an agent."""
 
-    def __init__(self, client: Client, name: str, ident: str, story: Story) -> None:
+    def __init__(self, client: Client, name: str, ident: str, story: Story, runs: Path) -> None:
         self.may_signal = threading.Event()
         self._over = threading.Event()
         self._where = (client, name, ident)
         self._story = story
+        self._runs = runs
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
@@ -299,13 +320,29 @@ class Guest:
         self._thread.join(30)
 
     def _run(self) -> None:
-        client, name, ident = self._where
-        if self._story.handle is None:
-            return
         self.may_signal.wait()
+        if self._story.server is not None:
+            self._deploy(self._story.server)
+        if self._story.handle is not None:
+            self._tell(self._story.handle)
+
+    def _deploy(self, server: str) -> None:
+        """Run the agent of a server until the life is over."""
+        client, name, ident = self._where
+        while not self._over.wait(0.1):
+            shown = client.call("GET", f"/stacks/{name}/{ident}/resources/{server}")
+            if shown is None or not shown.ok:
+                continue
+            section = shown.json()["resource"]["attributes"].get("os_collect_config")
+            if section:
+                with running("hearth", self._runs / "agent", section, RUNS=str(self._runs)):
+                    self._over.wait()
+
+    def _tell(self, handle: str) -> None:
+        client, name, ident = self._where
         while not self._over.wait(0.1):
             states = client.resources(name, ident)
             if states.get(self._story.waiter or "") == "CREATE_IN_PROGRESS" and client.signal(
-                name, ident, self._story.handle, self._story.signal
+                name, ident, handle, self._story.signal
             ):
                 return

@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tests.crash.deployed import deployed
 from tests.crash.outer import outer
 from tests.crash.shelf import shelf
 from tests.crash.story import Story
@@ -22,7 +23,8 @@ BESIDES = (
     "rollback",
 )  # a life has them only where it is to die there
 RANDOM_SHARE = 0.5  # of the kills by luck
-STORIES = (tiers, shelf, outer)
+STORIES = (tiers, shelf, outer, deployed)
+PAIRED = (tiers, shelf)  # also with two engines, and by luck
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ def _all(luck: random.Random, *, pairs: bool) -> Iterator[tuple[Story, tuple[Kil
 def _stopped(luck: random.Random, *, pairs: bool) -> Iterator[tuple[Story, tuple[Kill, ...], bool]]:
     """Engines that stand still: every wave with two engines, some alone; a few die as well."""
     (alone,) = ALONE
-    for story in (tiers, shelf):
+    for story in PAIRED:
         chosen = luck.choice(list(_covering(story, alone)))
         yield story, tuple(k for k in chosen if k.verb == "create")[:1], False
         for i in range(max(len(story.act(verb).waves) for verb in VERBS) if pairs else 0):
@@ -121,7 +123,7 @@ def _covering(story: Story, window: str) -> Iterator[tuple[Kill, ...]]:
 
 def _by_luck(luck: random.Random) -> tuple[Story, tuple[Kill, ...]]:
     """One or two kills in some acts of a story, each at some calls of some wave."""
-    story = luck.choice((tiers, shelf))
+    story = luck.choice(PAIRED)
     kills: list[Kill] = []
     while not kills:
         for verb in VERBS:

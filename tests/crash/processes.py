@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+import random
 import select
 import signal
 import socket
@@ -11,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -350,11 +352,18 @@ class Client:
         return reply is not None and reply.ok
 
 
+_ports = itertools.cycle(random.sample(range(15_000, 32_000), 17_000))
+
+
 def free_port() -> int:
-    """A port that was free a moment ago."""
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        return int(bound.getsockname()[1])
+    """A port that was free a moment ago, below those that connections get: it stays free while a
+    process that is started again leaves it.
+    """
+    while True:
+        port = next(_ports)
+        with socket.socket() as bound, suppress(OSError):
+            bound.bind(("127.0.0.1", port))
+            return port
 
 
 def settings(database: str, cloud: Cloud, port: int) -> str:

@@ -34,7 +34,8 @@ class Act:
     """One operation on a stack: what is asked for, what there is in the cloud once it is complete,
     and its calls in waves: those of a wave need nothing of each other.
 
-    `rollback` asks for an update that fails. `servers` is the status they shall all have.
+    `rollback` asks for an update that fails. `servers` is the status they shall all have. `ran` is
+    how the line begins that each deployment notes in it, once.
     """
 
     verb: str  # one of VERBS
@@ -43,6 +44,7 @@ class Act:
     files: Mapping[str, str] = field(default_factory=dict)
     wanted: Mapping[str, int] = field(default_factory=dict)
     servers: str | None = None
+    ran: str | None = None
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,8 @@ class Story:
 
     In its first act `waiter` waits for a `signal` to `handle`; the waves from `signalled` on come
     after it. `quiet` types make no call: they start, or go, in the commit of the end of the call of
-    the kind they are listed under. `waits` are resources that only take their time.
+    the kind they are listed under. `waits` are resources that only take their time. `server` has an
+    agent, which runs the `deployments`.
     """
 
     name: str
@@ -63,6 +66,8 @@ class Story:
     signalled: int = 99
     quiet: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     waits: Mapping[str, str] = field(default_factory=dict)  # resource: type
+    server: str | None = None
+    deployments: tuple[str, ...] = ()
 
     def act(self, verb: str) -> Act:
         """The act of a verb; one without calls where the story has none."""

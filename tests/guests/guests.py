@@ -91,12 +91,17 @@ def need(agent: str) -> None:
 
 
 @contextmanager
-def running(agent: str, folder: Path, section: Mapping[str, Any]) -> Iterator[None]:
-    """Run an agent in a folder; its words are in `agent.log` there."""
+def running(
+    agent: str, folder: Path, section: Mapping[str, Any], **variables: str
+) -> Iterator[None]:
+    """Run an agent in a folder; its words are in `agent.log` there.
+
+    `variables` are added to its environment.
+    """
     folder.mkdir(parents=True)
     command = AGENTS[agent](folder, section)
     with (folder / "agent.log").open("w") as said:
-        environment = {**os.environ, **_places(folder), "PYTHONWARNINGS": "ignore"}
+        environment = {**os.environ, **_places(folder), **variables, "PYTHONWARNINGS": "ignore"}
         process = subprocess.Popen(command, env=environment, stdout=said, stderr=said)
         try:
             yield

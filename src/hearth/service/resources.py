@@ -149,7 +149,7 @@ def _recorded(services: Services, record: Record) -> Mapping[str, Any]:
 
 async def find_resource(services: Services, row: StackRow, name: str) -> Record:
     """Return the record in charge of a name. Raises Rejected with ResourceNotFound."""
-    records = await services.store.read(lambda tx: reads.records(tx, row.id))
+    records = await services.store.read(lambda tx: reads.records_named(tx, row.id, name))
     found = reads.in_charge(records).get(name)
     if found is None:
         if row.deleted_at is None and row.action is not Action.DELETE:
@@ -216,10 +216,16 @@ async def _context(
 
 
 async def metadata(services: Services, caller: Caller, row: StackRow, name: str) -> Any:
-    """Return a resource's metadata with only two reads, because servers poll it."""
-    record = await find_resource(services, row, name)
-    await guest_may(services, caller, row, record)
-    _, _, found = await services.store.read(lambda tx: reads.data_of(tx, record.id))
+    """Return a resource's metadata with only one read, because servers poll it."""
+
+    def look(tx: Tx) -> tuple[Record | None, dict[str, str], Any]:
+        record = reads.in_charge(reads.records_named(tx, row.id, name)).get(name)
+        return (record, {}, {}) if record is None else (record, *reads.data_of(tx, record.id)[1:])
+
+    record, data, found = await services.store.read(look)
+    if record is None:
+        record = await find_resource(services, row, name)  # raises
+    await guest_may(services, caller, row, record, data)
     return found
 
 

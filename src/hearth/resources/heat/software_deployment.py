@@ -118,7 +118,7 @@ class SoftwareDeployment(ReportsResults, StackUser):
         made: dict[str, str | None] = {"next_config": ctx.new_id()}
         made["replaced_for"] = json.dumps(replacing_inputs(source))
         transport = ctx.given("signal_transport")
-        if transport in WITH_USER:
+        if transport in WITH_USER and "user_id" not in ctx.data:
             made |= (await self.make_user(ctx)).data
             ctx.data = {**ctx.data, **{key: one for key, one in made.items() if one is not None}}
         if transport in WITH_KEYS:

@@ -1,0 +1,146 @@
+"""Servers that poll for their deployments: what a poll costs the API."""
+
+import contextlib
+import http.client
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from benchmarks.figure import Figure
+from benchmarks.machine import cpu_s, pss_mib
+from benchmarks.served import Client, Served, served
+from hearth.agent.agent import signature
+
+SERVERS = 200
+GUESTS = 10_000
+EVERY_S = 30.0
+SHARE_MAX = 0.15  # of a core
+ROUNDS = 10
+
+SERVER = """
+  server{n}:
+    type: OS::Heat::DeployedServer
+    properties: {{software_config_transport: {transport}}}
+  deployment{n}:
+    type: OS::Heat::SoftwareDeployment
+    properties:
+      config: {{get_resource: script}}
+      server: {{get_resource: server{n}}}
+      signal_transport: NO_SIGNAL
+"""
+TEMPLATE = """
+heat_template_version: 2021-04-16
+resources:
+  script:
+    type: OS::Heat::SoftwareConfig
+    properties: {group: script, config: "#!/bin/sh\\necho done"}
+"""
+
+
+@dataclass
+class Guest:
+    """A server: the section of its agent for its transport."""
+
+    section: dict[str, Any]
+    token: str = ""
+
+
+def polling(quick: bool) -> Iterator[Figure]:
+    """Processor time of a poll, for each transport that asks the API itself."""
+    times = 2 if quick else ROUNDS
+    for transport, kind, poll in (
+        ("POLL_SERVER_CFN", "cfn", _by_signature),
+        ("POLL_SERVER_HEAT", "heat", _by_token),
+    ):
+        with tempfile.TemporaryDirectory() as folder, served(Path(folder)) as both:
+            guests = _guests(both, transport, kind)
+            yield from _measured(both, transport, guests, poll, times)
+
+
+def _guests(both: Served, transport: str, kind: str) -> list[Guest]:
+    parts = (SERVER.format(n=n, transport=transport) for n in range(SERVERS))
+    stack = both.stack("guests", TEMPLATE + "".join(parts))
+    stack.create()
+    found = []
+    for n in range(SERVERS):
+        _, answer = both.client.call("GET", f"{stack.path}/resources/server{n}")
+        found.append(Guest(answer["resource"]["attributes"]["os_collect_config"][kind]))
+    return found
+
+
+def _measured(
+    both: Served,
+    transport: str,
+    guests: list[Guest],
+    poll: Callable[[Served, Guest], None],
+    times: int,
+) -> Iterator[Figure]:
+    for one in guests:  # the first poll of each
+        poll(both, one)
+    both.mark()
+    before, memory, start = cpu_s(both.hearth.pid), pss_mib(both.hearth.pid), time.perf_counter()
+    for _ in range(times):
+        for one in guests:
+            poll(both, one)
+    polls = times * len(guests)
+    took, spent = time.perf_counter() - start, cpu_s(both.hearth.pid) - before
+    calls = len(both.ledger()["calls"])
+    note = f"{polls / spent:.0f} polls a second of processor; {took / polls * 1000:.1f} ms each"
+    yield Figure(f"{transport}: processor time of a poll", spent / polls * 1000, "ms", note=note)
+    share = spent / polls * GUESTS / EVERY_S
+    what = f"{transport}: {GUESTS:,} guests, a poll every {EVERY_S:.0f} s"
+    yield Figure(what, share * 100, "%", SHARE_MAX * 100, "of a core")
+    yield Figure(f"{transport}: calls of the cloud for {polls} polls", calls, "", note="")
+    yield Figure(f"{transport}: growth", pss_mib(both.hearth.pid) - memory, "MiB")
+
+
+def _by_signature(both: Served, guest: Guest) -> None:
+    section = guest.section
+    params = {
+        "Action": "DescribeStackResource",
+        "StackName": section["stack_name"],
+        "LogicalResourceId": section["path"].partition(".")[0],
+        "AWSAccessKeyId": section["access_key_id"],
+        "SignatureVersion": "2",
+        "SignatureMethod": "HmacSHA256",
+        "Version": "2010-05-15",
+        "Timestamp": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+    served_at = urlsplit(both.client.url)
+    url = f"{served_at.scheme}://{served_at.netloc}/cfn/v1/"
+    params["Signature"] = signature("GET", url, params, section["secret_access_key"])
+    with contextlib.closing(http.client.HTTPConnection(served_at.netloc)) as connection:
+        connection.request("GET", f"/cfn/v1/?{urlencode(params)}")
+        answer = connection.getresponse()
+        content = answer.read()
+    assert answer.status == 200, content
+    assert b"deploy_action" in content
+
+
+def _by_token(both: Served, guest: Guest) -> None:
+    section = guest.section
+    if not guest.token:
+        guest.token = _token(section)
+    url = urlsplit(both.client.url)
+    base = f"{url.scheme}://{url.netloc}/v1/{section['project_id']}"
+    path = f"/stacks/{quote(section['stack_id'])}/resources/{section['resource_name']}/metadata"
+    with contextlib.closing(Client(base, guest.token)) as client:
+        status, answer = client.call("GET", path)
+    assert status == 200, answer
+    assert answer["metadata"]["deployments"]
+
+
+def _token(section: dict[str, Any]) -> str:
+    who = {"id": section["user_id"], "password": section["password"]}
+    auth = {
+        "identity": {"methods": ["password"], "password": {"user": who}},
+        "scope": {"project": {"id": section["project_id"]}},
+    }
+    with contextlib.closing(Client(section["auth_url"])) as client:
+        status, answer = client.call("POST", "/auth/tokens", {"auth": auth})
+        assert status == 201, answer
+        return client.token
