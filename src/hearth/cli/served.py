@@ -22,11 +22,13 @@ LAST_REQUESTS_S = 10  # for requests in progress when the process stops
 def applications(running: Running) -> tuple[Any, Any]:
     """Return the whole application, and that of the CloudFormation API for a separate port."""
     from hearth.api.app import application
-    from hearth.api.auth import Tokens
+    from hearth.api.auth import GUEST_FACTOR, Tokens
     from hearth.api.cfn.app import application as cfn_application
     from hearth.api.cfn.auth import Gate, Identity
+    from hearth.api.cfn.polls import Polls
     from hearth.api.front.chain import fronted
     from hearth.api.front.rate import Rates
+    from hearth.service.describe_resource import secret_of_guest
 
     settings, judges = running.settings, running.judges
     service, auth_url, judging = settings.service_user, settings.auth_url, settings.judging
@@ -37,8 +39,9 @@ def applications(running: Running) -> tuple[Any, Any]:
     )  # fmt: skip
     asked = settings.signers or (service,)
     signers = [Identity(judges.cloud(one), one.auth_url) for one in asked]
-    gate = Gate(signers, tokens, auth_url, settings.stack_user_role)
     services, front = running.services, running.front
+    polls = Polls(partial(secret_of_guest, services), GUEST_FACTOR * judging.kept_s)
+    gate = Gate(signers, tokens, auth_url, settings.stack_user_role, polls)
     rates = Rates(front)
     main = application(services, tokens, gate, auth_url, rates)
     cfn = cfn_application(services, gate, rates)

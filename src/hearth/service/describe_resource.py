@@ -3,6 +3,7 @@
 So it must be cheap: one transaction of at most four statements, no cloud call, no program.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,3 +52,22 @@ async def describe_resource(
         record = await find_resource(services, row, name)  # raises
     await guest_may(services, caller, row, record, data)
     return Described(row, record, metadata, await services.description(row, name))
+
+
+async def secret_of_guest(
+    services: Services, caller: Caller, params: Mapping[str, str], access: str
+) -> str | None:
+    """Return the secret of an access key, if it is that of the resource in a request.
+
+    `params` are those of DescribeStackResource.
+    """
+
+    def look(tx: Tx) -> dict[str, str]:
+        row = reads.find_stack(tx, caller.project_id, params.get("StackName", ""))
+        name = params.get("LogicalResourceId", "")
+        found = row and reads.in_charge(reads.records_named(tx, row.id, name)).get(name)
+        return reads.data_of(tx, found.id)[1] if found else {}
+
+    data = await services.store.read(look)
+    own = data.get("user_id") == caller.user_id and data.get("access_key") == access
+    return data.get("secret_key") if own else None

@@ -1,8 +1,10 @@
 """Policy: oslo.policy with Heat's rules, overridden by the operator's file."""
 
 import logging
+import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
+from contextlib import suppress
 from typing import Any
 
 from hearth.model.problem import Rejected
@@ -16,6 +18,8 @@ ADMIN_RULE = "context_is_admin"
 KEPT_S = 2.0  # an answer of oslo.policy takes half a millisecond: it checks its files
 KEPT_MAX = 10_000
 USUAL_FILE = "policy.yaml"
+OWN_PROJECT = "project_id:%(project_id)s"
+IMPERSONAL = re.compile(r"role:.+|rule:.+|is_admin_project:True|and|or|not|[@!]")
 
 
 class WrongRules(Exception):
@@ -33,8 +37,9 @@ class Policy:
     def __init__(self, conf: Any = None) -> None:
         self._conf = conf
         self._made: Any = None
-        self._answers: dict[tuple[str, Caller], bool] = {}
+        self._answers: dict[tuple[str, Hashable], bool] = {}
         self._until = 0.0
+        self._personal = True  # a rule asks who the caller is, not only what roles it has
 
     def load(self) -> None:
         """Load the files now. Raises WrongRules."""
@@ -56,10 +61,18 @@ class Policy:
         now = time.monotonic()
         if now > self._until or len(self._answers) > KEPT_MAX:
             self._answers, self._until = {}, now + KEPT_S
-        known = self._answers.get((rule, caller))
+            self._personal = self._names_people()
+        key = (rule, caller if self._personal else _impersonal(caller))
+        known = self._answers.get(key)
         if known is None:
-            known = self._answers[rule, caller] = ask()
+            known = self._answers[key] = ask()
         return known
+
+    def _names_people(self) -> bool:
+        """Return whether a rule in force asks for a user, a domain or a certain project."""
+        with suppress(ValueError, OSError):  # as in the next check, which logs it
+            self._enforcer.load_rules()
+        return any(map(_names_people, map(str, self._enforcer.rules.values())))
 
     def _enforced(self, rule: str, caller: Caller) -> bool:
         target = {"project_id": caller.project_id}
@@ -130,6 +143,16 @@ def _enforcer(conf: Any) -> Any:
             policy.RuleDefault(name, check, scope_types=scope, deprecated_rule=old or None)
         )
     return made
+
+
+def _names_people(rule: str) -> bool:
+    words = re.split(r"[\s()]+", rule.replace(OWN_PROJECT, "@"))
+    return not all(IMPERSONAL.fullmatch(word) for word in words if word)
+
+
+def _impersonal(caller: Caller) -> Hashable:
+    """Return all that the usual rules ask for: every caller acts in its own project."""
+    return caller.roles, caller.service_roles, bool(caller.project_id), caller.is_admin_project
 
 
 def _facts(caller: Caller) -> dict[str, Any]:

@@ -25,6 +25,9 @@ SORT_KEYS = {
 }
 
 
+_BY_ID = Prepared(sa.select(stack).where(stack.c.id == sa.bindparam("identity", type_=sa.String())))
+
+
 def find_stack(
     tx: Tx, project_id: str | None, identity: str, *, deleted: bool = False
 ) -> StackRow | None:
@@ -33,13 +36,12 @@ def find_stack(
     A stack belongs to its project, and also to the project of its own users. With `deleted`, an id
     also finds a deleted stack; a name never does.
     """
-    mine: sa.ColumnElement[bool] = sa.true()
-    if project_id is not None:
-        mine = sa.or_(stack.c.project_id == project_id, stack.c.user_project_id == project_id)
-    by_id = sa.select(stack).where(stack.c.id == identity, mine)
-    if not deleted:
-        by_id = by_id.where(stack.c.deleted_at.is_(None))
-    found = tx.first(by_id)
+    found = tx.first(_BY_ID, {"identity": identity})
+    if found is not None and (
+        (found.deleted_at is not None and not deleted)
+        or project_id not in (None, found.project_id, found.user_project_id)
+    ):
+        found = None
     if found is None:
         found = _by_name(tx, project_id, identity)
     return stack_row(tx, found) if found is not None else None
@@ -51,14 +53,24 @@ def user_project(tx: Tx, stack_id: str) -> str | None:
     return found
 
 
+def _named(*where: sa.ColumnElement[bool]) -> Prepared:
+    wanted = stack.c.name == sa.bindparam("name", type_=sa.String())
+    found = sa.select(stack).where(wanted, stack.c.deleted_at.is_(None), *where)
+    return Prepared(found.order_by(stack.c.depth).limit(1))
+
+
+_PROJECT: sa.BindParameter[str] = sa.bindparam("project_id", type_=sa.String())
+_ANYWHERE = _named()
+_IN_PROJECT = _named(stack.c.project_id == _PROJECT)
+_OF_USERS = _named(stack.c.user_project_id == _PROJECT)
+
+
 def _by_name(tx: Tx, project_id: str | None, name: str) -> Any:
     """Return the stack of that name nearest to the root. Both projects of a stack have an index."""
-    named = sa.select(stack).where(stack.c.name == name, stack.c.deleted_at.is_(None))
-    named = named.order_by(stack.c.depth).limit(1)
     if project_id is None:
-        return tx.first(named)
-    found = tx.first(named.where(stack.c.project_id == project_id))
-    return found or tx.first(named.where(stack.c.user_project_id == project_id))
+        return tx.first(_ANYWHERE, {"name": name})
+    wanted = {"name": name, "project_id": project_id}
+    return tx.first(_IN_PROJECT, wanted) or tx.first(_OF_USERS, wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,9 +318,16 @@ def in_charge(found: Sequence[Record]) -> dict[str, Record]:
     return chosen
 
 
+_DATA = Prepared(
+    sa.select(resource_data).where(
+        resource_data.c.resource_id == sa.bindparam("resource_id", type_=sa.String())
+    )
+)
+
+
 def data_of(tx: Tx, resource_id: str) -> tuple[int, dict[str, str], Any]:
     """Return version (0: no row yet), private data and metadata of a resource."""
-    row = tx.first(sa.select(resource_data).where(resource_data.c.resource_id == resource_id))
+    row = tx.first(_DATA, {"resource_id": resource_id})
     if row is None:
         return 0, {}, {}
     return row.version, *_opened(tx, row)

@@ -1,13 +1,16 @@
 """Who signed: where a signature is looked for, and what is said when there is none."""
 
 import asyncio
+import time
 from typing import Any
 
 import pytest
 from starlette.requests import Request
 
+from hearth.agent.agent import signature
 from hearth.api.cfn.auth import Gate, Identity, NoToken, Signed, signed
 from hearth.api.cfn.faults import CfnError
+from hearth.api.cfn.polls import Polls
 from hearth.api.cfn.query import Asked
 from hearth.cloud.contract import Response
 from hearth.cloud.fault import CloudFault, NoAnswer
@@ -163,3 +166,100 @@ def test_each_request_is_judged_anew():
     judged(V2, keystone)
     judged(V2, keystone)
     assert len(keystone.asked) == 2
+
+
+GUEST = {**TOKEN, "roles": [{"name": "heat_stack_user"}]}
+POLL = {
+    "Action": "DescribeStackResource", "StackName": "s", "LogicalResourceId": "server",
+    "AWSAccessKeyId": "key", "SignatureVersion": "2", "SignatureMethod": "HmacSHA256",
+}  # fmt: skip
+
+
+class Polled:
+    """A gate with the polls of one guest, whose secret Hearth knows."""
+
+    def __init__(self, *, body: Any = GUEST, secret: str | None = "secret", kept_s: float = 300):
+        self.keystone = Keystone(body=body)
+        self.secret = secret
+        identity = Identity(self.keystone, "http://main")
+        self.gate = Gate((identity,), Tokens(), "http://main", polls=Polls(self.known, kept_s))
+
+    async def known(self, caller: Caller, params: Any, access: str) -> str | None:
+        assert (caller.user_id, access) == ("u", "key")
+        return self.secret
+
+    def poll(self, *, secret: str = "secret", host: str = "here:1", **params: str) -> int:
+        """Send a poll; return how many times Keystone has been asked so far."""
+        scope = {
+            "type": "http", "method": "GET", "path": "/v1/", "raw_path": b"/v1/",
+            "headers": [(b"host", b"here:1")],
+        }  # fmt: skip
+        sent = {**POLL, **params}
+        sent["Signature"] = signature("GET", f"http://{host}/v1/", sent, secret)
+        asked = Asked(sent, sent, b"")
+        caller = asyncio.run(self.gate.caller(Request(scope), asked))
+        assert caller.user_id == "u"
+        return len(self.keystone.asked)
+
+
+def test_keystone_is_asked_once_about_a_server_that_polls() -> None:
+    polled = Polled()
+    assert [polled.poll() for _ in range(3)] == [1, 1, 1]
+    assert polled.poll(host="here") == 1  # a client that signs without the port
+    assert polled.poll(Timestamp=at(-14)) == 1
+
+
+@pytest.mark.parametrize(
+    "altered",
+    [
+        {"secret": "another"},
+        {"host": "elsewhere:1"},
+        {"Action": "DescribeStacks"},
+        {"SignatureMethod": "HmacSHA1"},
+        {"SignatureVersion": "1"},
+        {"Timestamp": "yesterday"},
+    ],
+    ids=str,
+)
+def test_keystone_decides_about_all_that_is_not_proved_here(altered: dict[str, str]) -> None:
+    polled = Polled()
+    polled.poll()
+    assert polled.poll(**altered) == 2
+
+
+def test_a_poll_whose_time_is_over_is_left_to_keystone() -> None:
+    polled = Polled()
+    polled.poll()
+    assert polled.poll(Timestamp=at(-16)) == 2
+
+
+@pytest.mark.parametrize("more", [{"body": TOKEN}, {"secret": None}, {"kept_s": 0}], ids=str)
+def test_only_keys_that_hearth_created_are_remembered(more: dict[str, Any]) -> None:
+    polled = Polled(**more)
+    assert [polled.poll(), polled.poll()] == [1, 2]
+
+
+def test_an_accepted_key_is_forgotten_after_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    polled = Polled()
+    polled.poll()
+    now = time.time()
+    monkeypatch.setattr("hearth.api.cfn.polls.time.time", lambda: now + 301)
+    assert polled.poll() == 2
+
+
+def test_a_changed_parameter_is_not_covered_by_the_signature() -> None:
+    polled = Polled()
+    polled.poll()
+    sent = {**POLL, "Signature": signature("GET", "http://here:1/v1/", POLL, "secret")}
+    credentials = {
+        "access": "key", "verb": "GET", "host": "here:1", "path": "/v1/",
+        "signature": sent["Signature"],
+    }  # fmt: skip
+    polls = polled.gate._polls
+    assert polls.caller({**credentials, "params": POLL}) is not None
+    assert polls.caller({**credentials, "params": {**POLL, "LogicalResourceId": "x"}}) is None
+
+
+def at(minutes: float) -> str:
+    """Return a time as clients write it, so many minutes from now."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 60 * minutes))

@@ -1,7 +1,7 @@
 """Authentication: by a signature that Keystone checks, or by a token.
 
 Each request is checked again, even if it is equal to an earlier one: a signature can expire and be
-replayed.
+replayed. The polls of servers are checked here, see polls.py.
 Source: spec/cfn-api.md, section 2.
 """
 
@@ -19,6 +19,7 @@ from starlette.requests import Request
 
 from hearth.api.auth import Tokens, caller_from
 from hearth.api.cfn.faults import CfnError
+from hearth.api.cfn.polls import Polls
 from hearth.api.cfn.query import Asked
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
@@ -67,7 +68,9 @@ class Gate:
         tokens: Tokens,
         auth_url: str,
         guest_role: str = STACK_USER_ROLE,
+        polls: Polls | None = None,
     ) -> None:
+        self._polls = polls
         self._identities = tuple(identities)
         self._guest_role = guest_role
         self._tokens = tokens
@@ -88,6 +91,14 @@ class Gate:
         if (moment := _signed_at(asked.params, request)) and moment > time.time() + AHEAD_MAX_S:
             raise CfnError("RequestExpired", "the date of the request is in the future")
         credentials = credentials_of(request, asked, found)
+        if self._polls is not None and (known := self._polls.caller(credentials)) is not None:
+            return known
+        caller = await self._by_signature(credentials)
+        if self._polls is not None:
+            await self._polls.accepted(caller, credentials)
+        return caller
+
+    async def _by_signature(self, credentials: Mapping[str, Any]) -> Caller:
         last = CfnError("AccessDenied")
         for identity in self._identities:
             try:
