@@ -104,6 +104,7 @@ class Scenario:
              "effect": {"slow_s": seconds}}
             for service, path, seconds in (("compute", "/servers$", SERVER_S),
                                            ("volume", "/volumes$", VOLUME_S))
+            if service != "compute" or not self._server.servers_run  # those boot
         ]  # fmt: skip
         self._user.behind_the_scenes("POST", "knobs", json=rules)
 
