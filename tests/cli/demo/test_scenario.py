@@ -15,22 +15,20 @@ from tests.devcloud.sandbox.machines import need_namespaces, until
 
 pytestmark = pytest.mark.slow
 COMMAND = [sys.executable, "-m", "hearth.cli.main", "demo"]
-REFUSED = "echo 0 > /proc/sys/user/max_user_namespaces; exec \"$@\""
+REFUSED = 'echo 0 > /proc/sys/user/max_user_namespaces; exec "$@"'
 
 
-def keepers() -> set[str]:
-    """The processes of all keepers and servers of this machine."""
+def keepers(folder: Path) -> set[str]:
+    """The processes of keepers whose demo has its temporary files in a folder."""
     found = set()
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
+    for path in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            if b"hearth.devcloud.sandbox.keeper" in path.read_bytes():
-                found.add(path.parent.name)
+            if (
+                b"hearth.devcloud.sandbox.keeper" in (path / "cmdline").read_bytes()
+                and f"TMPDIR={folder}\0".encode() in (path / "environ").read_bytes()
+            ):
+                found.add(path.name)
     return found
-
-
-def left(before: tuple[set[str], str]) -> bool:
-    """Whether there are more processes of servers, or other mounts, than before."""
-    return bool(keepers() - before[0]) or Path("/proc/self/mounts").read_text() != before[1]
 
 
 def alive(group: int) -> bool:
@@ -42,13 +40,9 @@ def alive(group: int) -> bool:
     return True
 
 
-def now() -> tuple[set[str], str]:
-    return keepers(), Path("/proc/self/mounts").read_text()
-
-
 def test_the_demo_runs_a_script_on_a_server_and_leaves_nothing(tmp_path: Path):
     need_namespaces()
-    before = now()
+    before = Path("/proc/self/mounts").read_text()
     done = subprocess.run(
         [*COMMAND, "--transcript"], env={**os.environ, "TMPDIR": str(tmp_path)},
         capture_output=True, text=True, timeout=90, check=False,
@@ -60,7 +54,8 @@ def test_the_demo_runs_a_script_on_a_server_and_leaves_nothing(tmp_path: Path):
     assert "$ hearth agent --user-data >shop/agent.sh" in done.stdout
     assert "The cloud is empty" in done.stdout
     assert list(tmp_path.iterdir()) == []
-    until(lambda: not left(before))
+    until(lambda: not keepers(tmp_path))
+    assert Path("/proc/self/mounts").read_text() == before
 
 
 def test_the_demo_says_why_its_servers_do_not_run_and_ends_with_an_empty_cloud(tmp_path: Path):
@@ -93,7 +88,7 @@ def test_the_demo_says_why_its_servers_do_not_run_and_ends_with_an_empty_cloud(t
 @pytest.mark.parametrize("word", ["network", "web.deployment"])
 def test_an_interrupted_demo_leaves_nothing(tmp_path: Path, word: str):
     need_namespaces()
-    before = now()
+    before = Path("/proc/self/mounts").read_text()
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     with subprocess.Popen(
         COMMAND, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -109,4 +104,5 @@ def test_an_interrupted_demo_leaves_nothing(tmp_path: Path, word: str):
     assert "Traceback" not in said
     assert list(tmp_path.iterdir()) == []
     until(lambda: not alive(demo.pid))
-    until(lambda: not left(before))
+    until(lambda: not keepers(tmp_path))
+    assert Path("/proc/self/mounts").read_text() == before
