@@ -1,6 +1,5 @@
 """`hearth dev` as a child process: started, found by its ready line, terminated."""
 
-import asyncio
 import contextlib
 import os
 import re
@@ -11,8 +10,6 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-
-from hearth.devcloud.sandbox.client import KeeperFailed, start_keeper
 
 END_S = 15
 IN_SERVERS = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -49,15 +46,9 @@ def servers_cannot_run() -> str | None:
     lacking = [name for name in NEEDED if shutil.which(name, path=IN_SERVERS) is None]
     if lacking:
         return f"they need {' and '.join(lacking)} in {IN_SERVERS}"
-    try:
-        asyncio.run(_try_keeper())
-    except KeeperFailed as problem:
-        return str(problem)
-    return None
-
-
-async def _try_keeper() -> None:
-    await (await start_keeper(lambda _: None)).close()
+    command = [sys.executable, "-m", "hearth.devcloud.sandbox.check"]
+    tried = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    return tried.stdout.strip() if tried.returncode else None
 
 
 @contextlib.contextmanager
