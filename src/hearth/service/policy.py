@@ -4,7 +4,6 @@ import logging
 import re
 import time
 from collections.abc import Callable, Hashable, Iterable
-from contextlib import suppress
 from typing import Any
 
 from hearth.model.problem import Rejected
@@ -70,8 +69,10 @@ class Policy:
 
     def _names_people(self) -> bool:
         """Return whether a rule in force asks for a user, a domain or a certain project."""
-        with suppress(ValueError, OSError):  # as in the next check, which logs it
+        try:
             self._enforcer.load_rules()
+        except (ValueError, OSError) as problem:
+            _keep_on(problem)
         return any(map(_names_people, map(str, self._enforcer.rules.values())))
 
     def _enforced(self, rule: str, caller: Caller) -> bool:
@@ -79,10 +80,8 @@ class Policy:
         facts = _facts(caller)
         try:
             return bool(self._enforcer.enforce(rule, target, facts))
-        except (ValueError, OSError) as problem:  # logged once; the previous rules stay in force
-            log.error(
-                "a policy file cannot be read; its previous rules remain in effect: %s", problem
-            )
+        except (ValueError, OSError) as problem:
+            _keep_on(problem)
             return bool(self._enforcer.enforce(rule, target, facts))
 
     def demand(self, rule: str, caller: Caller) -> None:
@@ -143,6 +142,11 @@ def _enforcer(conf: Any) -> Any:
             policy.RuleDefault(name, check, scope_types=scope, deprecated_rule=old or None)
         )
     return made
+
+
+def _keep_on(problem: Exception) -> None:
+    """Log a file that cannot be read, once: oslo.policy reads it again when it has changed."""
+    log.error("a policy file cannot be read; its previous rules remain in effect: %s", problem)
 
 
 def _names_people(rule: str) -> bool:

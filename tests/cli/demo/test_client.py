@@ -2,7 +2,7 @@
 
 import pytest
 
-from hearth.cli.demo.client import FILES, ROOT, outputs_of, request_body, text_of
+from hearth.cli.demo.client import AGENT, FILES, ROOT, SANDBOX, outputs_of, request_body, text_of
 from hearth.cli.demo.dev_server import READY, DemoFailed
 from hearth.template import load
 
@@ -11,8 +11,9 @@ def test_the_templates_come_with_the_package_and_can_be_read():
     for name in (ROOT, *FILES):
         assert "heat_template_version" in load(text_of(name), name).plain()
     body = request_body("update.yaml")
-    assert set(body["files"]) == set(FILES)
-    assert "release" in body["environment"]
+    assert set(body["files"]) == {*FILES, AGENT, "update.yaml"}
+    assert "release" in body["files"]["update.yaml"]
+    assert request_body("env.yaml", servers_run=True)["environment_files"] == ["env.yaml", SANDBOX]
 
 
 def test_an_output_that_could_not_be_had_is_trouble():

@@ -1,5 +1,6 @@
 """The demo as a newcomer runs it."""
 
+import contextlib
 import os
 import re
 import signal
@@ -10,18 +11,64 @@ from pathlib import Path
 
 import pytest
 
+from tests.devcloud.sandbox.machines import need_namespaces, until
+
 pytestmark = pytest.mark.slow
 COMMAND = [sys.executable, "-m", "hearth.cli.main", "demo"]
+REFUSED = 'echo 0 > /proc/sys/user/max_user_namespaces; exec "$@"'
 
 
-def test_the_demo_ends_with_an_empty_cloud(tmp_path: Path):
+def keepers(folder: Path) -> set[str]:
+    """The processes of keepers whose demo has its temporary files in a folder."""
+    found = set()
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if (
+                b"hearth.devcloud.sandbox.keeper" in (path / "cmdline").read_bytes()
+                and f"TMPDIR={folder}\0".encode() in (path / "environ").read_bytes()
+            ):
+                found.add(path.name)
+    return found
+
+
+def alive(group: int) -> bool:
+    """Whether a group of processes has any left."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_the_demo_runs_a_script_on_a_server_and_leaves_nothing(tmp_path: Path):
+    need_namespaces()
+    before = Path("/proc/self/mounts").read_text()
+    done = subprocess.run(
+        [*COMMAND, "--transcript"], env={**os.environ, "TMPDIR": str(tmp_path)},
+        capture_output=True, text=True, timeout=90, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr == ""
+    assert re.search(r"said_by_web +release 1\.1 of web runs on shop-web-\S+, in", done.stdout)
+    assert "the guest of db signals" not in done.stdout, "its server does"
+    assert "$ hearth agent --user-data >shop/agent.sh" in done.stdout
+    assert "The cloud is empty" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+    until(lambda: not keepers(tmp_path))
+    assert Path("/proc/self/mounts").read_text() == before
+
+
+def test_the_demo_says_why_its_servers_do_not_run_and_ends_with_an_empty_cloud(tmp_path: Path):
+    need_namespaces()
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     began = time.monotonic()
     done = subprocess.run(
-        [*COMMAND, "--transcript"],
+        ["unshare", "-r", "sh", "-c", REFUSED, "sh", *COMMAND, "--transcript"],
         env=environment, capture_output=True, text=True, timeout=90, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
+    first = done.stdout.splitlines()[0]
+    assert first.startswith("Servers only have a state here, and run no script: no namespaces: ")
     account = re.search(r"The cloud is empty: (\d+) creates, (\d+) deletes", done.stdout)
     assert account is not None
     assert account[1] == account[2]
@@ -38,7 +85,10 @@ def test_the_demo_ends_with_an_empty_cloud(tmp_path: Path):
     assert time.monotonic() - began < 30
 
 
-def test_an_interrupted_demo_leaves_nothing(tmp_path: Path):
+@pytest.mark.parametrize("word", ["network", "web.deployment"])
+def test_an_interrupted_demo_leaves_nothing(tmp_path: Path, word: str):
+    need_namespaces()
+    before = Path("/proc/self/mounts").read_text()
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     with subprocess.Popen(
         COMMAND, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -46,12 +96,13 @@ def test_an_interrupted_demo_leaves_nothing(tmp_path: Path):
     ) as demo:  # fmt: skip
         assert demo.stdout is not None
         for line in demo.stdout:
-            if "network" in line:
+            if word in line:
                 break
         os.killpg(demo.pid, signal.SIGINT)  # as a terminal does it
         _, said = demo.communicate(timeout=30)
     assert demo.returncode == 130
     assert "Traceback" not in said
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(ProcessLookupError):
-        os.killpg(demo.pid, 0)
+    until(lambda: not alive(demo.pid))
+    until(lambda: not keepers(tmp_path))
+    assert Path("/proc/self/mounts").read_text() == before

@@ -7,11 +7,14 @@ from typing import Any
 from keystoneauth1 import session
 from keystoneauth1.identity import v3
 
+from hearth.cli.agent import agent_text
 from hearth.cli.demo.dev_server import DemoFailed, DevServer
 
 FOLDER = files("hearth.cli.demo") / "templates"
 ROOT = "three_tier.yaml"
-FILES = ("tier.yaml",)
+FILES = ("tier.yaml", "web.yaml")
+SANDBOX = "sandbox.yaml"
+AGENT = "agent.sh"
 
 
 class Client:
@@ -46,12 +49,17 @@ class Client:
         return reply.json() if reply.text else None
 
 
-def request_body(environment: str) -> dict[str, Any]:
-    """Return the request body for the demo's template and one of its environments."""
+def request_body(environment: str, *, servers_run: bool = False) -> dict[str, Any]:
+    """Return the request body for the demo's template and one of its environments.
+
+    `servers_run`: the web server runs, and so does its script.
+    """
+    environments = [environment, *([SANDBOX] if servers_run else [])]
+    files = {name: text_of(name) for name in (*FILES, *environments)}
     return {
         "template": text_of(ROOT),
-        "files": {name: text_of(name) for name in FILES},
-        "environment": text_of(environment),
+        "files": {**files, AGENT: agent_text(user_data=True)},
+        "environment_files": environments,
     }
 
 

@@ -3,13 +3,17 @@
 import contextlib
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 END_S = 15
+IN_SERVERS = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+NEEDED = ("curl", "python3")  # by the demo's scripts and the agent
 READY = re.compile(r"identity (?P<identity>\S+); clients: \. (?P<openrc>.+)$")
 
 
@@ -23,6 +27,7 @@ class DevServer:
 
     auth_url: str
     openrc: Path
+    servers_run: bool
 
     @property
     def password(self) -> str:
@@ -34,18 +39,38 @@ class DevServer:
         return self.auth_url.removesuffix("/identity/v3")
 
 
+def servers_cannot_run() -> str | None:
+    """Return why servers cannot run on this machine; None if they can."""
+    if not sys.platform.startswith("linux"):
+        return "they need Linux"
+    lacking = [name for name in NEEDED if shutil.which(name, path=IN_SERVERS) is None]
+    if lacking:
+        return f"they need {' and '.join(lacking)} in {IN_SERVERS}"
+    command = [sys.executable, "-m", "hearth.devcloud.sandbox.check"]
+    tried = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    return tried.stdout.strip() if tried.returncode else None
+
+
 @contextlib.contextmanager
-def hearth_dev() -> Iterator[DevServer]:
+def hearth_dev(*, servers_run: bool) -> Iterator[DevServer]:
     """Start Hearth with its embedded cloud, and end both after the block. Raises DemoFailed."""
+    servers = "sandbox" if servers_run else "pretend"
     command = [sys.executable, "-m", "hearth.cli.main", "dev", "--ephemeral", "--port", "0"]
+    command += ["--servers", servers]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+    with (
+        tempfile.TemporaryFile("w+") as said,  # its notes would disturb the view
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=said, text=True, env=environment
+        ) as process,
+    ):
         try:
             assert process.stdout is not None
             found = READY.search(process.stdout.readline())
             if found is None:
-                raise DemoFailed("`hearth dev` did not start")
-            yield DevServer(found["identity"], Path(found["openrc"].strip()))
+                said.seek(0)
+                raise DemoFailed(f"`hearth dev` did not start: {said.read().strip()}")
+            yield DevServer(found["identity"], Path(found["openrc"].strip()), servers_run)
         finally:
             process.terminate()
             try:

@@ -7,8 +7,8 @@ from collections import Counter
 from typing import Any
 
 from hearth.cli.demo.board import Board, Line
-from hearth.cli.demo.client import FOLDER, ROOT, Client, outputs_of, request_body
-from hearth.cli.demo.dev_server import DemoFailed, DevServer, hearth_dev
+from hearth.cli.demo.client import AGENT, FOLDER, ROOT, SANDBOX, Client, outputs_of, request_body
+from hearth.cli.demo.dev_server import DemoFailed, DevServer, hearth_dev, servers_cannot_run
 from hearth.cli.demo.guest import read_script, signal_in
 from hearth.cli.demo.screen import Plain, Screen, Terminal, View
 
@@ -26,7 +26,10 @@ def run(*, transcript: bool) -> int:
         signal.signal(number, stop)
     screen = _screen()
     try:
-        with hearth_dev() as server:
+        reason = servers_cannot_run()
+        if reason is not None:
+            screen.say(f"Servers only have a state here, and run no script: {reason}")
+        with hearth_dev(servers_run=reason is None) as server:
             Scenario(server, screen, transcript=transcript).all()
     except KeyboardInterrupt:
         pass
@@ -76,10 +79,13 @@ class Scenario:
     def all(self) -> None:
         """Run all steps in order. Raises DemoFailed at the first unexpected state."""
         self._screen.say(f"Hearth and its cloud are up (identity {self._server.auth_url}).")
+        options = " --servers sandbox" if self._server.servers_run else ""
         for words in (
-            "hearth dev --data .hearth    # in another terminal; this demo's own goes with it",
+            f"hearth dev --data .hearth{options}    # in another terminal; "
+            "this demo's own goes with it",
             ". .hearth/openrc",
             f"cp -r {FOLDER} {NAME}",
+            f"hearth agent --user-data >{NAME}/{AGENT}",
         ):
             self._command(words)
         self._slow_down()
@@ -98,21 +104,30 @@ class Scenario:
              "effect": {"slow_s": seconds}}
             for service, path, seconds in (("compute", "/servers$", SERVER_S),
                                            ("volume", "/volumes$", VOLUME_S))
+            if service != "compute" or not self._server.servers_run  # those boot
         ]  # fmt: skip
         self._user.behind_the_scenes("POST", "knobs", json=rules)
 
+    def _body(self, environment: str) -> dict[str, Any]:
+        return request_body(environment, servers_run=self._server.servers_run)
+
+    def _files(self, environment: str) -> str:
+        """Return the options of a command for the template and its environments."""
+        more = f" -e {NAME}/{SANDBOX}" if self._server.servers_run else ""
+        return f"-t {NAME}/{ROOT} -e {NAME}/{environment}{more}"
+
     def _create(self) -> None:
-        files = f"-t {NAME}/{ROOT} -e {NAME}/env.yaml"
+        files = self._files("env.yaml")
         self._command(f"openstack stack create {files} --wait {NAME}")
-        body = {"stack_name": NAME, **request_body("env.yaml")}
+        body = {"stack_name": NAME, **self._body("env.yaml")}
         self._user.call(STACKS, "POST", "/stacks", json=body)
         self._watch("CREATE", f"Creating the stack {NAME}")
         self._command(f"openstack stack resource list -n 5 {NAME}")
 
     def _update(self) -> None:
-        files = f"-t {NAME}/{ROOT} -e {NAME}/update.yaml"
+        files = self._files("update.yaml")
         self._command(f"openstack stack update {files} --wait {NAME}")
-        self._user.call(STACKS, "PUT", f"/stacks/{NAME}", json=request_body("update.yaml"))
+        self._user.call(STACKS, "PUT", f"/stacks/{NAME}", json=self._body("update.yaml"))
         self._watch("UPDATE", "Updating it: a new release on web, another key for app")
 
     def _delete(self) -> None:
@@ -154,7 +169,9 @@ class Scenario:
             self._be_the_guest(line)
 
     def _be_the_guest(self, line: Line) -> None:
-        """Signal the start of the database server, as its user data would."""
+        """Signal the start of the database server, as its user data would if the server ran."""
+        if self._server.servers_run:
+            return
         if line.path != ("db",) or line.status != "CREATE_COMPLETE" or self._signalled:
             return
         assert line.physical_id is not None
@@ -173,6 +190,12 @@ class Scenario:
         if len(found) != 3 or len(tiers) != 3:
             raise DemoFailed(f"expected three servers, got {[s['name'] for s in found]}")
         return tiers
+
+    def _heard(self, outputs: dict[str, Any]) -> None:
+        """Check that the script of web ran on its server, and again for the update."""
+        said = str(outputs["said_by_web"])
+        if self._server.servers_run and "release 1.1 of web runs on" not in said:
+            raise DemoFailed(f"expected the script of web to report release 1.1, got {said!r}")
 
     def _compare(self, before: dict[str, Any], after: dict[str, Any]) -> None:
         """Check that one server is untouched, one changed, one new."""
@@ -196,8 +219,11 @@ class Scenario:
         self._command(f"openstack stack output show --all {NAME}")
         stack = self._user.call(STACKS, "GET", f"/stacks/{NAME}")["stack"]
         self._screen.say("Outputs:")
-        for name, value in sorted(outputs_of(stack).items()):
-            self._screen.say(f"  {name:20} {value}")
+        outputs = outputs_of(stack)
+        for name, value in sorted(outputs.items()):
+            if value != "":
+                self._screen.say(f"  {name:20} {str(value).rstrip()}")
+        self._heard(outputs)
 
     def _account(self) -> None:
         """Check that everything created is deleted."""

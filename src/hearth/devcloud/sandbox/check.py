@@ -1,0 +1,20 @@
+"""`python -m hearth.devcloud.sandbox.check`: print why servers cannot run here, and exit 1."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+from hearth.devcloud.sandbox.client import KeeperFailed, start_keeper
+
+
+async def _try_keeper() -> None:
+    await (await start_keeper(lambda _: None)).close()
+
+
+if __name__ == "__main__":
+    try:
+        asyncio.run(_try_keeper())
+    except KeeperFailed as problem:
+        print(problem)
+        sys.exit(1)

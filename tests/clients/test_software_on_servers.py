@@ -1,0 +1,23 @@
+"""The page about software on servers, with servers that run."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.clients.dev import hearth_dev
+from tests.clients.pages import DOCS, blocks, differing
+from tests.devcloud.sandbox.machines import need_namespaces
+
+pytestmark = pytest.mark.slow
+
+
+def test_the_commands_work_and_print_what_the_page_shows(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+):
+    need_namespaces()
+    page = DOCS / "software-on-servers.md"
+    assert len([shown for _, shown in blocks(page) if shown]) >= 6
+    with hearth_dev(tmp_path_factory.mktemp("hearth"), "--servers", "sandbox") as dev:
+        dev.mark()
+        assert differing(page, dev, tmp_path, monkeypatch) == []
+        assert dev.left_over() == []
