@@ -1,4 +1,4 @@
-"""The configuration files: their values, and the settings without effect."""
+"""The configuration files: their values, and settings that have no effect."""
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,11 +30,11 @@ class Configuration:
     unknown: Mapping[str, str | None]
 
     def values(self) -> dict[str, Any]:
-        """Return all effective values by place, including secrets."""
+        """Return all effective values, including secrets, by the name of the setting."""
         return {option.place: value for option, value in values(self.conf, options.OPTIONS)}
 
     def tell(self, before: "Configuration | None" = None) -> None:
-        """Log settings without effect that were not in `before`: one line for each kind."""
+        """Log the settings without effect that `before` did not have: one line for each reason."""
         told = before or replace(self, idle={}, unknown={})
         if idle := sorted(self.idle.keys() - told.idle.keys()):
             log.warning("these settings have no effect: %s", ", ".join(idle))

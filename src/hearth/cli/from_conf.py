@@ -122,7 +122,9 @@ def _service_user(conf: Any) -> PasswordCredential:
 
 
 def _trustee(conf: Any, service_user: PasswordCredential) -> PasswordCredential | None:
-    """Return the trustee of trusts, or None for the service user. A trust includes its project."""
+    """Return the credential of the trustee, or None if the service user is the trustee. A trust
+    includes its project.
+    """
     auth = conf.trustee
     if not (auth.username or auth.user_id):
         return None
@@ -170,7 +172,7 @@ def _tls(group: Any) -> Tls:
 
 
 def _believed(place: str, tls: Tls) -> Tls:
-    """Return the TLS settings, if their files are valid. Raises WrongSetting."""
+    """Return the TLS settings, after a check of their files. Raises WrongSetting."""
     try:
         tls.context()
     except OSError as problem:
@@ -179,7 +181,7 @@ def _believed(place: str, tls: Tls) -> Tls:
 
 
 def _services(conf: Any) -> dict[str, Reach]:
-    """Return the services with their own access settings."""
+    """Return how to reach the services that have their own settings for access."""
     shared = {CATALOGUE.get(one, one) for one in conf.shared_services_types}
     found: dict[str, Reach] = {}
     for name, service in SERVICES.items():

@@ -28,7 +28,7 @@ KINDS = {
 
 
 class NoCredential(Exception):
-    """A text is no credential; the message has the reason, but no part of the text."""
+    """A text is not a credential; the message gives the reason without quoting the text."""
 
 
 def foreign_credential(text: Any) -> ForeignCredential:

@@ -1,4 +1,4 @@
-"""All resource types of Heat's templates, whether or not Hearth has them."""
+"""All resource types in Heat, whether Hearth implements them or not."""
 
 from collections.abc import Mapping
 
@@ -135,7 +135,7 @@ GONE: Mapping[str, str] = {
 
 
 def advice(name: str) -> str:
-    """Return what a template's author can do about a type that is not available."""
+    """Return advice for the author of a template that uses an unavailable type."""
     if name in INSTEAD:
         return f"use {INSTEAD[name]}"
     return GONE.get(name) or GONE.get("::".join(name.split("::")[:2])) or ""

@@ -19,11 +19,11 @@ ANSWER_BYTES_MAX = 64 * 1024 * 1024
 
 
 class NoAnswer(Exception):
-    """A linter run without a result; the message gives the reason."""
+    """A run of the linter ended without a result; the message gives the reason."""
 
 
 class LinterProcess:
-    """A client of the linter's process, which starts again after it has ended."""
+    """A client of the linter's process; it restarts the process after it has ended."""
 
     def __init__(self) -> None:
         self._process: Process | None = None

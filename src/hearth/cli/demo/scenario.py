@@ -43,7 +43,7 @@ def run(*, transcript: bool) -> int:
 
 
 class _Stop:
-    """Ends the scenario at a signal, and stores that it did."""
+    """Stops the scenario at a signal, and records that it did."""
 
     asked = False
 
@@ -154,7 +154,7 @@ class Scenario:
             self._be_the_guest(line)
 
     def _be_the_guest(self, line: Line) -> None:
-        """Signal the start of the database server, as its user data would."""
+        """Signal the start of the database server, as its user data would do."""
         if line.path != ("db",) or line.status != "CREATE_COMPLETE" or self._signalled:
             return
         assert line.physical_id is not None
@@ -175,7 +175,7 @@ class Scenario:
         return tiers
 
     def _compare(self, before: dict[str, Any], after: dict[str, Any]) -> None:
-        """Check that one server is untouched, one changed, one new."""
+        """Check that between two listings one server is unchanged, one changed and one new."""
         same = {tier for tier in before if before[tier]["id"] == after[tier]["id"]}
         if same != {"db", "web"}:
             raise DemoFailed(

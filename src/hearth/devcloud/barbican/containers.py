@@ -37,7 +37,7 @@ def _secret(call: Call, one: object) -> Body:
 
 
 def _fit(kind: str, refs: list[Body]) -> None:
-    """Raise a 400 if a container may not contain these references together."""
+    """Raise a 400 if a container of this type may not contain these references."""
     names = [one["name"] for one in refs]
     if len({one["secret_ref"] for one in refs}) < len(refs):
         raise bad("Duplicate secret ids are not allowed")
@@ -78,7 +78,7 @@ def show(call: Call) -> Reply:
 
 
 def add_secret(call: Call) -> Reply:
-    """Handle POST of one more secret of a generic container: 201."""
+    """Return None if there is nothing."""
     thing = _generic(call)
     refs = [*thing.body["secret_refs"], _secret(call, base.given(call))]
     _fit("generic", refs)

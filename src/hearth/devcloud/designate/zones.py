@@ -1,4 +1,4 @@
-"""Zones and record sets: pending after each write, active a little later."""
+"""Zones and record sets: pending after each write, and active a little later."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _KINDS = (
 
 
 class Incomplete(Refusal):
-    """A body has missing or invalid fields; names them."""
+    """A body has missing or invalid fields, which the message names."""
 
     def __init__(self, path: list[str | int], message: str, validator: str, value: object) -> None:
         super().__init__(400, "invalid_object", message)

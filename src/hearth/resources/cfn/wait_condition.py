@@ -42,7 +42,7 @@ class WaitConditionHandle(SignedHandle):
 
 
 class UpdateWaitConditionHandle(SignedHandle):
-    """A handle that every update replaces, so that its conditions wait again."""
+    """A handle that every update replaces, so that its wait conditions wait again."""
 
     type_name = "OS::Heat::UpdateWaitConditionHandle"
     support = Support(version="2014.1")
@@ -51,7 +51,9 @@ class UpdateWaitConditionHandle(SignedHandle):
 
 
 class WaitCondition(CountsSignals):
-    """Complete when its handle has received the given number of success signals in time."""
+    """A wait condition: complete when its handle has received the given number of success signals
+    in time.
+    """
 
     type_name = "AWS::CloudFormation::WaitCondition"
     support = Support(version="2014.1")

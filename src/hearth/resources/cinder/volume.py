@@ -190,7 +190,9 @@ class Volume(CollectionResource):
         return Made(body={"status": "retyping"})
 
     async def extend(self, ctx: ResourceContext) -> Made | None:
-        """Extend the volume, also while it is attached; shrinking is left to `grown` to refuse."""
+        """Extend the volume, also while it is attached; `grown` reports an error for a smaller
+        size.
+        """
         if int(ctx.before.get("size") or 0) > int(ctx.properties["size"]):
             return None  # `grown` says so
         body = await self.show(ctx) or {}

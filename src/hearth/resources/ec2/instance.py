@@ -58,7 +58,7 @@ ADDRESS = "Its first address; 0.0.0.0 where it has none."
 
 
 class Instance(AdapterType):
-    """A server."""
+    """A server described by AWS properties."""
 
     type_name = "AWS::EC2::Instance"
     other = Server()
@@ -181,7 +181,7 @@ class Instance(AdapterType):
 
 
 def networks(properties: Mapping[str, Any]) -> list[Body] | None:
-    """Return the network entries of the server: its ports in order, else the subnet, else None."""
+    """Return the server's network entries: its ports in order, or else the subnet, or else None."""
     ports = [
         one if isinstance(one, Mapping) else {"NetworkInterfaceId": one, "DeviceIndex": number}
         for number, one in enumerate(properties.get("NetworkInterfaces") or [])

@@ -142,7 +142,7 @@ class LoadBalancer(capabilities.LoadBalancer, OctaviaResource):
         )
 
     async def settle(self, ctx: ResourceContext) -> Made | None:
-        """Make the servers of the properties the members of the pools."""
+        """Set the servers in the properties as the members of the pools."""
         await self.set_instances(ctx, ctx.given("Instances") or [])
         return None
 
@@ -151,7 +151,7 @@ class LoadBalancer(capabilities.LoadBalancer, OctaviaResource):
         return await self.change(ctx, {"vip_sg_ids": list(ctx.given("SecurityGroups") or [])})
 
     async def set_instances(self, ctx: ResourceContext, instances: Sequence[str]) -> None:
-        """Make these servers the only members of the pools. Can be repeated.
+        """Set these servers as the only members of the pools. Can be repeated.
 
         The service accepts one change at a time. With several pools it may refuse the second change
         as a conflict (see `busy`); the engine then repeats the whole step.
@@ -173,11 +173,11 @@ class LoadBalancer(capabilities.LoadBalancer, OctaviaResource):
         return (Step("switch-on", self.switch_on, poll=self.checked),)
 
     async def switch_off(self, ctx: ResourceContext) -> Made | None:
-        """Set the load balancer down: it accepts no connections."""
+        """Set the load balancer administratively down: it accepts no connections."""
         return await self.change(ctx, {"admin_state_up": False})
 
     async def switch_on(self, ctx: ResourceContext) -> Made | None:
-        """Set the load balancer up: it accepts connections again."""
+        """Set the load balancer administratively up: it accepts connections again."""
         return await self.change(ctx, {"admin_state_up": True})
 
     # shown

@@ -182,7 +182,7 @@ class WebImage(CollectionResource):
         return [member for member in members if member.get(KEY) == mark(ctx)]
 
     async def poll(self, ctx: ResourceContext) -> Progress:
-        """Return ready: the import of the data is a later step."""
+        """Return ready at once: the import of the data is a later step."""
         return Ready(ctx.body)
 
     async def forget_key(self, ctx: ResourceContext) -> Made | None:
@@ -197,7 +197,7 @@ class WebImage(CollectionResource):
         return None
 
     async def fetched(self, ctx: ResourceContext) -> Progress:
-        """Return whether the data is imported; after a failed import the image remains queued."""
+        """Return whether the data is imported; after a failed import the image stays queued."""
         body = await self.show(ctx) or {}
         status = str(body.get("status"))
         if status in {"active", "deactivated"}:
@@ -219,7 +219,7 @@ class WebImage(CollectionResource):
         return await self.patch(ctx, kept, set(lost))
 
     async def patch(self, ctx: ResourceContext, wanted: Body, lost: set[str]) -> Made | None:
-        """Set some properties and remove others, as far as they are there."""
+        """Set some properties and remove others, if the image has them."""
         now = await self.show(ctx) or {}
         changes: list[Body] = [
             {"op": "replace" if name in now else "add", "path": pointer(name), "value": value}
@@ -253,7 +253,7 @@ class WebImage(CollectionResource):
 
 
 def extras(properties: Mapping[str, Any]) -> Body:
-    """Return the extra properties as text, the only kind of value that the service accepts."""
+    """Return the extra properties as text, because the service accepts no other values."""
     given = properties.get("extra_properties") or {}
     return {str(name): str(value) for name, value in given.items()}
 

@@ -1,4 +1,4 @@
-"""OS::Heat::InstanceGroup: equal servers, made from a launch configuration.
+"""OS::Heat::InstanceGroup: equal servers, created from a launch configuration.
 
 Source: spec/groups-and-nesting.md, section 5.
 """

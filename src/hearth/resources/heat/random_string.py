@@ -165,7 +165,7 @@ def sets_of(properties: Mapping[str, Any]) -> list[tuple[str, int]]:
 
 
 class Luck:
-    """A sequence of pseudo-random numbers from a seed."""
+    """A sequence of pseudo-random numbers derived from a seed."""
 
     def __init__(self, seed: str) -> None:
         self._seed = seed.encode()

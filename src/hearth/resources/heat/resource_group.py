@@ -119,7 +119,8 @@ class ResourceGroup(Group):
     }
 
     def nested_definition(self, properties: Mapping[str, Any]) -> Any:
-        """Return a template with one member, which represents all; None if the count is zero."""
+        """Return a template with one member that stands for all members; None if the count is zero.
+        """
         wanted = checkable(properties.get("resource_def"))
         if not wanted or not self.nested_copies(properties):
             return None
@@ -213,7 +214,7 @@ def removed_names(ctx: ResourceContext) -> list[str]:
 
 
 def names_now(ctx: ResourceContext, removed: Sequence[str]) -> dict[str, str]:
-    """Return the names of the current members, by name and by reference id."""
+    """Return the names of the current members, under their names and their reference ids."""
     found: dict[str, str] = {}
     for name, one in ctx.members.items():
         if one.get("reference"):

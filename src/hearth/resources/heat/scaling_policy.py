@@ -14,7 +14,8 @@ from hearth.schema import INTEGER, NUMBER, STRING, AllowedValues, Attr, Prop, Ra
 
 
 class Policy(SignedSignal):
-    """Changes the size of a group when it receives a signal, whatever the signal contains."""
+    """Changes the size of a group when it receives a signal; the content of the signal is ignored.
+    """
 
     group: ClassVar[str]
     amount: ClassVar[str]

@@ -39,7 +39,7 @@ class StackUser(ResourceType):
         return (Step("let-in", self.let_in),) if ctx.data.get("user_id") else ()
 
     def password(self, ctx: ResourceContext) -> str:
-        """Return the user's password, the same at every attempt."""
+        """Return the user's password, which is the same at every attempt."""
         return password_of(ctx)
 
     async def make_user(self, ctx: ResourceContext) -> Made:
@@ -49,7 +49,7 @@ class StackUser(ResourceType):
         return Made(data={"user_id": user_id, "password": password})
 
     async def find_user(self, ctx: ResourceContext) -> Made | None:
-        """Return the user of an earlier attempt after completing it, or None."""
+        """Return the user that an earlier attempt created, after completing it, or None."""
         found = await users_of(ctx).find(ctx.physical_name, key=ctx.key)
         return None if found is None else await self.make_user(ctx)
 

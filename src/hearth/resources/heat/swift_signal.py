@@ -180,7 +180,7 @@ class SwiftSignal(ResourceType):
 
 
 async def read(ctx: ResourceContext, container: str, name: str) -> dict[str, str]:
-    """Return all versions of the object as {object: text}, the oldest first, the current one last.
+    """Return all versions of the object as {object: text}, oldest first, the current one last.
 
     An older version never changes, so its text is read once and then kept in the body.
     """

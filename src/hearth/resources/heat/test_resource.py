@@ -1,4 +1,4 @@
-"""OS::Heat::TestResource: waits, fails or asks for replacement, as its properties say."""
+"""OS::Heat::TestResource: waits, fails or requests replacement, as its properties specify."""
 
 from typing import Any
 
@@ -91,7 +91,7 @@ class TestResource(ResourceType):
         return None
 
     async def wait(self, ctx: ResourceContext) -> Progress:
-        """Wait for the given time, then fail if the properties say so."""
+        """Wait for the given time, then fail if the properties request it."""
         per_action = (ctx.given("action_wait_secs") or {}).get(ctx.action.value.lower())
         wanted_s = float(ctx.given("wait_secs") or 0 if per_action is None else per_action)
         left_s = ctx.started_at + wanted_s - ctx.now

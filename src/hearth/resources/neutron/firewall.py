@@ -22,7 +22,7 @@ from hearth.schema import (
 
 
 class Guard(NeutronResource):
-    """A part of a firewall; the service refuses changes while an agent applies another one."""
+    """A part of a firewall; the service refuses changes while an agent applies an earlier one."""
 
     extension = "fwaas"
 

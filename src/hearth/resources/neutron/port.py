@@ -334,7 +334,7 @@ class Port(NeutronResource):
         return (Step("take-addresses", self.take_addresses),) if "port_fip" in ctx.data else ()
 
     async def note_addresses(self, ctx: ResourceContext) -> Made | None:
-        """Store the addresses before they are released, unless that is done."""
+        """Store the addresses before they are released, unless they are stored."""
         if "port_fip" in ctx.data:
             return None
         try:

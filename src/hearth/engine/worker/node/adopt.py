@@ -31,8 +31,8 @@ FIRST_REVISION = 1  # an adopt makes a stack
 async def adopt(attempt: Attempt, rtype: ResourceType, desired: Desired) -> Outcome | None:
     """Adopt the object that the document names for the record; no write call is sent.
 
-    Return None if a later operation continues the adoption: the object is now recorded as the
-    adopted template describes it, and the operation still has to decide what to do with it.
+    Return None if a later operation continues the adoption. The record then describes the object as
+    in the adopted template, and that operation decides what to do with it.
     """
     later = attempt.owned.aim.adopts_late()
     if later:
@@ -59,9 +59,9 @@ async def adopt(attempt: Attempt, rtype: ResourceType, desired: Desired) -> Outc
 async def _as_adopted(
     attempt: Attempt, rtype: ResourceType, desired: Desired
 ) -> tuple[ResourceType, Desired]:
-    """Return the type and the desired state by the adopted template.
+    """Return the type and the desired state according to the adopted template.
 
-    If that is not known any more, return what the cloud shows.
+    If the template no longer has them, return the real state in the cloud.
     """
     owned, aim = attempt.owned, attempt.owned.aim
     stack = owned.memory.stack
@@ -93,8 +93,8 @@ async def _shown(
 ) -> Mapping[str, Any] | None:
     """Return the real state, or None if the object is gone. Raises CloudFault.
 
-    A read that fails is repeated: without an answer the desired state would be taken for the real
-    one.
+    A failed read is repeated, because without an answer the desired state would be recorded as the
+    real one.
     """
     looks = 0
     while ctx.physical_id is not None:
@@ -130,7 +130,7 @@ async def observed(rtype: ResourceType, ctx: ResourceContext) -> Mapping[str, An
 async def outsider(
     attempt: Attempt, rtype: ResourceType, desired: Desired, external_id: str
 ) -> Outcome:
-    """Adopt and check an object outside the stack, given by its external id.
+    """Refer to and check an object outside the stack, given by its external id.
 
     Raises ResourceFailure for a nested stack: only its parent stack can create one.
     """

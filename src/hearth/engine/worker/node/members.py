@@ -1,4 +1,4 @@
-"""The members of a group as its parent sees them, and what the parent does when they change."""
+"""The members of a group, as its parent stack sees them, and the parent's reactions to changes."""
 
 import asyncio
 import logging
@@ -36,7 +36,8 @@ async def read_members(owned: OwnedStack, ctx: ResourceContext) -> None:
 async def balance(
     owned: OwnedStack, rtype: NestedType, ctx: ResourceContext, *, without: Collection[str] = ()
 ) -> None:
-    """Make the healthy members of a group the members of its load balancers. Raises CloudFault."""
+    """Set the healthy members of a group as the members of its load balancers. Raises CloudFault.
+    """
     balancers = rtype.balancers(ctx)
     well = [
         str(one["reference"])
@@ -70,7 +71,7 @@ async def _set_instances(
 async def record_end(owned: OwnedStack, message: int, ended: ChildEnded) -> bool:
     """Record the end of a nested stack's operation that no node waits for, such as a scaling.
 
-    Return whether the parent of this stack may read a new value.
+    Return whether a value may have changed that the parent of this stack reads.
     """
     changed = False
     try:

@@ -1,7 +1,7 @@
-"""Orphans: objects that a call whose answer was lost may have created.
+"""Orphans: objects that may exist because the answer to a create call was lost.
 
-During an operation each node searches for its own orphans. Later the stack becomes due for a few
-more searches, as long as a call may still arrive.
+During an operation each node searches for its own orphans. Afterwards the stack becomes due for a
+few more searches, as long as such a call may still be carried out.
 """
 
 import asyncio
@@ -23,15 +23,15 @@ LOOKS = (0.25, 0.5, 1.0)  # when it is looked, as shares of the time an orphan i
 
 
 def of(owned: OwnedStack, record_id: str) -> list[Orphan]:
-    """Return the orphans under one record's key."""
+    """Return the orphans of a record."""
     return [orphan for orphan in owned.memory.orphans if orphan.resource_id == record_id]
 
 
 async def sweep(rtype: ResourceType, ctx: ResourceContext) -> bool:
-    """Delete the objects under a record's key beside the recorded one; return whether there were
-    any.
+    """Delete the objects that have a record's key, except the recorded one; return whether there
+    were any.
 
-    A delete may fail or take time: repeat until nothing is found.
+    A delete may fail or take time, so repeat this until it returns False.
     """
     turned_up = await rtype.orphans(ctx)
     for found in turned_up:

@@ -1,4 +1,4 @@
-"""The last steps of an operation after all nodes: outputs, the outcome of a check, teardown."""
+"""The last steps of an operation after all nodes: outputs, the result of a check, teardown."""
 
 import asyncio
 import logging
