@@ -263,9 +263,7 @@ def _read_whole(info: Any) -> None:
 
 
 def _looked_at(session: Any, auth_url: str, token: str, *, by: str) -> Any:
-    """Validate a token at Keystone, authenticated `by` another token; return the body of the
-    answer.
-    """
+    """Validate a token at Keystone with the token `by`; return the answer."""
     headers = {"X-Auth-Token": by, "X-Subject-Token": token, "Accept": "application/json"}
     return session.get(f"{auth_url}/auth/tokens", headers=headers, authenticated=False)
 

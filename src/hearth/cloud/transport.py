@@ -212,8 +212,7 @@ def _joined(endpoint: str, path: str) -> str:
 
 
 def _claims_more(headers: Mapping[str, str]) -> bool:
-    """Return whether a text answer should have been JSON, judging by its content type, or is an
-    HTML page.
+    """Return whether a text answer claims to be JSON, or is an HTML page, so that it is unusable.
     """
     kind = headers.get("content-type", "")
     return "json" in kind or "html" in kind

@@ -314,13 +314,13 @@ class ResourceType:
         return ctx.physical_id or ctx.name
 
     async def shown_attribute(self, ctx: ResourceContext, name: str) -> Any:
-        """Return the value of an attribute for a template: the result of `attribute` as plain data,
-        without the wrappers that only the engine uses.
+        """Return the value of an attribute for templates: that of `attribute`, with intent keys
+        removed.
         """
         return unmarked(await self.attribute(ctx, name), self.undescribed)
 
     def known_attributes(self, ctx: ResourceContext) -> dict[str, Any]:
-        """Return the attributes of `recordable` as plain data for templates."""
+        """Return the attributes of `recordable` for templates, with intent keys removed."""
         known = self.recordable(ctx)
         if not self.marked:  # nothing of theirs carries a mark, and it may be much
             return known
@@ -342,9 +342,7 @@ class ResourceType:
         return value
 
     def within(self, attribute: str, value: Any, path: Sequence[Any]) -> Any:
-        """Return the part of an attribute's value to which a path such as ["addresses", 0] leads;
-        None if there is none.
-        """
+        """Return the part of an attribute's value at a path such as ["addresses", 0], or None."""
         return walk(value, path)
 
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:

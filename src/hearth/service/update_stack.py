@@ -101,7 +101,7 @@ async def delete_stack(services: Services, caller: Caller, row: StackRow) -> Non
 
 
 async def cancel_update(services: Services, row: StackRow, *, rollback: bool) -> None:
-    """Cancel the operation in progress. Raises Rejected if there is none to cancel."""
+    """Cancel the operation in progress. Raises Rejected if none can be cancelled."""
     now = services.clock.now()
     await services.store.run_once(lambda tx: accept.cancel(tx, row.id, rollback, now))
     services.bus.tell()

@@ -1,7 +1,7 @@
 """The simulated cloud: things with a life cycle, and the faults that a history requests.
 
 Things are named NAME#n, where n counts the accepted creates of a name. The cloud accepts a call at
-once and finishes it later; the answer contains the time of the next poll.
+once and completes it later; the answer contains the time of the next poll.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ LANDS_S = 3.0  # one that changes something, so: the engine gives it `visibility
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault: `kind` happens at the `nth` attempt of `op` on `of`, or at every attempt."""
+    """A fault: `kind` occurs at the `nth` attempt of `op` on `of`, or at every attempt."""
 
     of: str
     op: str
@@ -254,7 +254,7 @@ class TwinCloud:
         return any(thing.holds for thing in self.things.values() if thing.name == name)
 
     def _hold(self, thing: Thing, op: str) -> Response:
-        """Let a thing claim or release its name, which takes no time."""
+        """Let a thing acquire or release its name, which takes no time."""
         if op == "take" and self._held(thing.name):
             self._refuse(op, thing.name, thing.id, "conflict")
         thing.holds = op == "take"
@@ -328,7 +328,7 @@ class TwinCloud:
         raise CloudFault("test", 400, "Error", f"{op} of {name} rejected")
 
     def settle(self) -> None:
-        """End the operations whose time is over."""
+        """Complete the operations whose duration has passed."""
         now = self.at()
         for thing in list(self.things.values()):
             call = thing.call
@@ -341,7 +341,7 @@ class TwinCloud:
                 del self.things[thing.id]
 
     def answer(self) -> None:
-        """End all hanging operations with success."""
+        """Complete all hanging operations with success."""
         for thing in self.things.values():
             if thing.fate == "hang" and thing.call is not None:
                 thing.fate, thing.busy_until, thing.call.end = "ok", self.at(), self.at()
@@ -352,7 +352,7 @@ class TwinCloud:
         self.things[thing_id] = Thing(thing_id, thing_id.partition("#")[0], "", values, 0.0)
 
     def vanish(self, name: str) -> None:
-        """Remove the existing things of a name without a request, as a cloud may lose them."""
+        """Remove the existing things with a name without a request, as a cloud may lose them."""
         for thing in [t for t in self.things.values() if t.name == name]:
             self.lose(thing.id)
 

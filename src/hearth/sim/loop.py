@@ -1,4 +1,4 @@
-"""An event loop whose time is virtual: waiting costs nothing, and every run is the same."""
+"""An event loop with virtual time: waiting costs nothing, and every run is the same."""
 
 import asyncio
 from collections import deque
@@ -81,7 +81,7 @@ class VirtualClock:
 
 
 def run(loop: VirtualLoop, main: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end in virtual time, then end everything else."""
+    """Run a coroutine to its end in virtual time, then cancel everything else."""
     asyncio.set_event_loop(loop)
     try:
         return loop.run_until_complete(main)

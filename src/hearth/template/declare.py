@@ -29,7 +29,7 @@ WRONG_DEFAULT = "wrong-default"
 
 
 class InvalidBound(InvalidSchemaError):
-    """A limit of a constraint is not a number."""
+    """The limit in a constraint is not a number."""
 
     @property
     def kind(self) -> str:
@@ -37,7 +37,7 @@ class InvalidBound(InvalidSchemaError):
 
 
 class _Bad(Exception):
-    """A declaration is invalid, at a node or at its key."""
+    """A declaration is invalid; the error is at a node or at its key."""
 
     def __init__(
         self,
@@ -100,7 +100,8 @@ class Declarations:
         return schemas
 
     def one(self, name: str, node: Node, at: Span, wrongs: list[_Bad]) -> ParameterSchema:
-        """Return a declaration. Raises _Bad if it is unusable; other errors go to `wrongs`."""
+        """Return a declaration. Raises _Bad if it is unusable; other errors are added to `wrongs`.
+        """
         fields = node.value
         if not isinstance(fields, dict):
             raise _bad("the declaration must be a map", node)
@@ -120,8 +121,8 @@ class Declarations:
     def check_default(self, schema: ParameterSchema, node: Node) -> None:
         """Check the default like a value, even if a value is given. Raises _Bad.
 
-        A default of the wrong type without constraints is checked where it is used, because a value
-        may replace it.
+        A default of the wrong type without constraints is only checked if it is used, because a
+        value may replace it.
         """
         if not schema.has_default:
             return

@@ -78,7 +78,7 @@ def show(call: Call) -> Reply:
 
 
 def add_secret(call: Call) -> Reply:
-    """Return None if there is nothing."""
+    """Handle POST of one more secret of a generic container: 201."""
     thing = _generic(call)
     refs = [*thing.body["secret_refs"], _secret(call, base.given(call))]
     _fit("generic", refs)

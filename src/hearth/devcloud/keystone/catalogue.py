@@ -84,7 +84,7 @@ class _Regions(Rest):
 
 
 def _below(call: Call, region_id: str) -> list[Thing]:
-    """Return the regions in a region, at any depth."""
+    """Return the regions below a region, at any depth."""
     found: list[Thing] = []
     todo = [region_id]
     while todo:

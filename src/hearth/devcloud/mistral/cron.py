@@ -33,7 +33,7 @@ FIELDS = {
 
 
 def next_time(pattern: str, at: float) -> float:
-    """Return the first time after `at` that a pattern matches, in UTC.
+    """Return the first time after `at` that matches a cron pattern, in UTC.
 
     Raises ValueError for a pattern that is invalid or never matches.
     """

@@ -1,6 +1,6 @@
 """Decisions about an execution that depend only on its definition.
 
-Nothing here changes a record: each function gets a definition and values, and returns a value.
+Nothing here changes a record: the functions take a definition and values, and return a value.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ def input_of(workflow: Thing, given: Body, params: Body) -> Body:
 
 
 def leads_to(spec: Body, name: str) -> set[str]:
-    """Return the tasks that a task can lead to."""
+    """Return the tasks that may follow a task."""
     task = language.task_of(spec, name)
     return {to for clause in language.CLAUSES for to, _, _ in language.moves(task, clause)}
 
 
 def needed(spec: Body, name: str, join: Any) -> int:
-    """Return how many tasks must lead to a task with `join` before it begins."""
+    """Return how many incoming tasks must be complete before a task with `join` begins."""
     if str(join) == "all":
         return sum(1 for other in spec["tasks"] if name in leads_to(spec, other))
     return 1 if str(join) == "one" else int(join)
 
 
 def arguments_of(spec: Body) -> Body:
-    """Return the input of a task as it is defined."""
+    """Return the input of a task as its definition states it."""
     given = spec.get("input") or {}
     if not isinstance(given, dict):
         raise WrongDefinition(f"input of task '{spec['name']}' must be a map")
@@ -54,7 +54,7 @@ def arguments_of(spec: Body) -> Body:
 
 
 def items_of(spec: Body, context: Body, words: Mapping[str, Any]) -> list[Body]:
-    """Return the variables of each call of a task: one empty set if the task has no items."""
+    """Return the variables of each call of a task: a single empty set if the task has no items."""
     given = language.as_list(spec.get("with-items"))
     if not given:
         return [{}]
@@ -74,7 +74,8 @@ def items_of(spec: Body, context: Body, words: Mapping[str, Any]) -> list[Body]:
 
 
 def retry_after_s(task: Thing, state: str, words: Mapping[str, Any]) -> float | None:
-    """Return the seconds to the next attempt of a task; None if this was the last one."""
+    """Return the seconds until the next attempt of a task; None if no further attempt is allowed.
+    """
     given, context = task.hidden["spec"].get("retry"), task.hidden["context"]
     if not given:
         return None

@@ -8,8 +8,8 @@ from hearth.devcloud.store import Thing
 
 
 class Pending(Rest):
-    """A collection whose objects are pending after changes; `busy` is the error for a second
-    change.
+    """A collection whose objects are pending after changes; `busy` is the error for a change
+    meanwhile.
     """
 
     standard = False

@@ -27,7 +27,7 @@ _PORTS = re.compile(r"^(\d{1,5})(:(\d{1,5}))?$")
 
 
 def _ports(value: Any) -> str:
-    """Return a port or a range of them."""
+    """Return a port or a port range."""
     found = _PORTS.match(str(value))
     if not found or not 0 < int(found[1]) <= int(found[3] or found[1]) < 65536:
         raise ValueError(f"'{value}' is no port and no range of ports")
@@ -35,7 +35,7 @@ def _ports(value: Any) -> str:
 
 
 def _place(value: Any) -> str:
-    """Return an address or a network."""
+    """Return an address or a network in CIDR notation."""
     ipaddress.ip_network(str(value), strict=False)
     return str(value)
 

@@ -29,7 +29,7 @@ def _fields(value: Any, needed: set[str], more: frozenset[str] = frozenset()) ->
 
 
 def _switch(value: Any) -> Body:
-    """Return a switch and its ports."""
+    """Return a switch and its interfaces."""
     given = _fields(value, {"device_name", "interfaces"})
     found = []
     for one in list_of()(given["interfaces"]):

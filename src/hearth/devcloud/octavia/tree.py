@@ -1,4 +1,4 @@
-"""The parts of a load balancer, a tree that accepts one write at a time."""
+"""The parts of a load balancer: a tree that accepts one change at a time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ID = text(36)
 
 
 def persistence(value: Any) -> Any:
-    """Return the session persistence; only one type has a cookie name."""
+    """Return the session persistence; only one type of persistence has a cookie name."""
     if not isinstance(value, dict) or value.keys() - {"type", "cookie_name", *_PERSISTENCE_TIMES}:
         raise ValueError(f"expected a session persistence, got {value!r}")
     if value.get("type") not in ("SOURCE_IP", "HTTP_COOKIE", "APP_COOKIE"):

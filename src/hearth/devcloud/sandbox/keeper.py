@@ -1,7 +1,7 @@
 """The keeper of all servers: `python -m hearth.devcloud.sandbox.keeper SOCKET [--volumes=FOLDER]`.
 
-It serves one request after the other and tells when a server has ended. With its end, or that of
-the process that started it, the kernel ends every server.
+It serves requests one after another and reports servers that have ended. When it ends, or the
+process that started it, the kernel ends all servers.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class _Server:
 
 
 class Keeper:
-    """The running servers, by id, and queries about them."""
+    """The running servers, by id, and the requests about them."""
 
     def __init__(self, ids: int, place: Path, binds: dict[str, Path], volumes: Path | None) -> None:
         self._ids = ids
@@ -59,7 +59,7 @@ class Keeper:
         }
 
     def answer(self, request: Message, files: list[int]) -> Answer:
-        """Carry out a request; the answer has `error` if it could not be done."""
+        """Carry out a request; if that fails, the answer has `error`."""
         try:
             message, opened = self._requests[request["do"]](request, files)
         except (OSError, KeyError, machine.CannotStart) as problem:
@@ -71,7 +71,7 @@ class Keeper:
 
     @property
     def notes(self) -> list[str]:
-        """What is missing on this machine."""
+        """Return texts that describe what is missing on this machine."""
         return self._fabric.notes
 
     def start(self, request: Message, files: list[int]) -> Answer:

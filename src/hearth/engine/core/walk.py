@@ -81,8 +81,9 @@ def call(record: Record, action: Action, *, handled: bool) -> Call:
 
 
 def ended(record: Record, action: Action, traversal: str) -> State:
-    """Return the state of a record's node in a lifecycle action (`action` of `traversal`) that may
-    have been interrupted.
+    """Return the state of a record's node after an interruption of the lifecycle action.
+
+    `action` and `traversal` are the action and its traversal.
     """
     if record.traversal != traversal or record.action is not action:
         return State.PLANNED

@@ -33,7 +33,7 @@ REPEAT_VALUES_MAX = 500_000
 
 
 def map_merge(args: Any) -> Any:
-    """Return one map that merges several; later entries win."""
+    """Return a map that merges several maps; later entries take precedence."""
     if isinstance(args, Unknown):
         return args
     if not isinstance(args, list):
@@ -79,7 +79,7 @@ def map_replace(args: Any) -> dict[str, Any]:
 
 
 def list_concat(args: Any) -> Any:
-    """Return one list that joins several."""
+    """Return a list that joins several lists."""
     if isinstance(args, Unknown):
         return args
     if not isinstance(args, list):
@@ -97,7 +97,7 @@ def list_concat(args: Any) -> Any:
 
 
 def list_concat_unique(args: Any) -> Any:
-    """Return one list that joins several, without duplicates."""
+    """Return a list that joins several lists, without duplicates."""
     result: list[Any] = []
     seen: set[Any] = set()
     for item in list_concat(args):
@@ -181,7 +181,7 @@ def _items(items: Any, maps: bool) -> list[Any]:
 
 
 class _Marker:
-    """Replaces marks by items, and limits the total length of all texts."""
+    """Replaces marks in texts by items, and limits the total length of all texts."""
 
     def __init__(self, names: list[str]) -> None:
         self.names = names
@@ -258,7 +258,7 @@ def select(args: Any) -> Any:
 
 
 def member_list_to_map(args: Any) -> dict[str, str]:
-    """Return a map of the texts `.member.N.KEY=k` and `.member.N.VALUE=v`."""
+    """Return a map from the texts `.member.N.KEY=k` and `.member.N.VALUE=v`."""
     key_name, value_name, items = args
     if not isinstance(key_name, str) or not isinstance(value_name, str):
         raise EvaluationError(f"expected two names, got {key_name!r} and {value_name!r}")

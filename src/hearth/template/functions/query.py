@@ -48,7 +48,7 @@ def _bounded(work: Callable[[], Any]) -> Any:
 
 
 def yaql(args: Any, scope: Scope) -> Any:
-    """Return the value of an expression in which `$.data` is the data."""
+    """Return the value of an expression, in which `$.data` is the data."""
     wrong = _check(args)
     if wrong:
         raise EvaluationError(wrong)
@@ -67,7 +67,7 @@ def yaql(args: Any, scope: Scope) -> Any:
 
 
 def _demand_short(expression: str) -> None:
-    """Raise Overrun on the event loop, if parsing or loading the library would take long."""
+    """On the event loop, raise Overrun if parsing or loading the library would take long."""
     if inline() and (len(expression) > INLINE_EXPRESSION_MAX or LIBRARY not in sys.modules):
         raise Overrun
 
