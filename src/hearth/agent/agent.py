@@ -151,7 +151,7 @@ def endpoint(catalog: list[Any], service: str, region: str | None) -> str:
             there = one.get("region_id") or one.get("region")
             if one.get("interface") == "public" and (not region or there == region):
                 return str(one["url"]).rstrip("/")
-    raise Unavailable(f"the catalog names no public endpoint of the service {service}")
+    raise Unavailable(f"the catalog has no public endpoint of the service {service}")
 
 
 def place(url: str) -> str:
@@ -163,7 +163,8 @@ def place(url: str) -> str:
 
 
 def active(document: Any) -> tuple[str, dict[str, Any]] | None:
-    """Return the name and the section of the first transport that a document configures, or None.
+    """Return the name and the section of the first transport that a document configures, or
+    None.
     """
     settings = document.get(SECTION) if isinstance(document, dict) else None
     if not isinstance(settings, dict):
@@ -293,7 +294,9 @@ class Agent:
                 changed = True
             before = active(document)
             if before is None:
-                raise Unavailable(f"{self.path(BOOT_DOCUMENT)} names no place to poll")
+                raise Unavailable(
+                    f"{self.path(BOOT_DOCUMENT)} does not configure a transport to poll"
+                )
             name, section = before
             found = self._fetched(name, section)
             if not isinstance(found, dict):
@@ -315,7 +318,7 @@ class Agent:
         try:
             return read_json(max(there, key=os.path.getmtime))
         except ValueError as problem:
-            raise Unavailable(f"the boot document is no JSON: {problem}") from None
+            raise Unavailable(f"the boot document is not JSON: {problem}") from None
 
     def _fetched(self, name: str, section: dict[str, Any]) -> Any:
         try:
@@ -345,7 +348,7 @@ class Agent:
         """Run one configuration and report its results, unless it has run before."""
         ident = str(config.get("id"))
         if not ID.fullmatch(ident):
-            raise Unavailable(f"a configuration has the id {ident!r}")
+            raise Unavailable(f"a configuration has the invalid id {ident!r}")
         if os.path.exists(self.path(DEPLOYED, ident + ".json")):
             return
         chosen = component(with_texts(config))
@@ -399,7 +402,8 @@ class Agent:
         return self._outcome([file], environment, config, outputs)
 
     def _ansible(self, config: dict[str, Any]) -> dict[str, Any]:
-        """Run a playbook on this machine: the built-in hook `ansible`. Inputs are extra variables.
+        """Run a playbook on this machine: the built-in hook `ansible`. Inputs are extra
+        variables.
         """
         file, outputs = self._prepared("ansible", config, 0o600)
         variables = dict(inputs_of(config), heat_outputs_path=outputs)
@@ -655,7 +659,8 @@ def alone(agent: Agent) -> Any:
 
 
 def keep_polling(agent: Agent, longest_s: float, pause: Callable[[float], Any]) -> None:
-    """Poll forever. The pause between polls doubles up to `longest_s` seconds; a change resets it.
+    """Poll forever. The pause between polls doubles up to `longest_s` seconds; a change resets
+    it.
     """
     pause_s = min(POLL_MIN_S, longest_s)
     before = ""

@@ -83,7 +83,8 @@ def grammars_of(form: str, version: str | None) -> tuple[Grammar, ...]:
 
 
 def template_schema(grammars: Sequence[Grammar], catalog: TypeCatalog) -> Schema:
-    """Return one schema of the templates of several versions, which must belong to the same format.
+    """Return one schema of the templates of several versions, which must belong to the same
+    format.
     """
     last = grammars[-1]
     types = {name: found for name in catalog.names() if (found := catalog.find(name)) is not None}

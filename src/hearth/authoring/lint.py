@@ -163,7 +163,8 @@ def _unavailable(module: Module, catalog: AuthorCatalog) -> Iterator[Problem]:
 
 
 def _given(module: Module, project: Project) -> Iterator[Problem]:
-    """Yield the problems of the environments' parameter values, checked against the root template.
+    """Yield the problems of the environments' parameter values, checked against the root
+    template.
     """
     schemas = module.syntax.parameters
     for file, node in project.environments.items():

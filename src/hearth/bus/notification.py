@@ -108,7 +108,7 @@ def addresses(transport_url: str) -> Sequence[str]:
     for host in hosts.split(","):
         parts = urlsplit(f"amqp://{host}")
         if not parts.hostname:
-            raise ValueError("the transport_url names no host")
+            raise ValueError("the transport_url has no host")
         user = f"{parts.username}:{parts.password or ''}@" if parts.username else ""
         name = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
         place = "/" + virtual.replace("/", "%2F") if virtual else ""

@@ -56,7 +56,7 @@ def read(configs: Sequence[Path]) -> Configuration:
             raise WrongSetting(f"--config {path}: there is no such file")
     files = [str(path) for path in configs or [p for p in PLACES if p.is_file()]]
     if not files:
-        raise WrongSetting(f"no configuration: give --config FILE or write {PLACES[-1]}")
+        raise WrongSetting(f"no configuration: use --config FILE or create {PLACES[-1]}")
     conf = cfg.ConfigOpts()
     register(conf, options.OPTIONS)
     try:

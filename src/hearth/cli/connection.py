@@ -33,7 +33,8 @@ BARE_LF = re.compile(rb"(?<!\r)\n")
 
 
 class Doorman:
-    """Counts the connections of a server: at most `most` in total, and `address_most` per address.
+    """Counts the connections of a server: at most `most` in total, and `address_most` per
+    address.
     """
 
     def __init__(self, most: int) -> None:

@@ -101,7 +101,7 @@ def _demand(conf: Any) -> None:
     for place in ("keystone_authtoken", "trustee", "ec2authtoken"):
         kinds = (None, "password", "v3password", *(("none",) if place == "ec2authtoken" else ()))
         if (kind := conf[place].auth_type) not in kinds:
-            raise WrongSetting(f"[{place}] auth_type: password, not {kind}")
+            raise WrongSetting(f"[{place}] auth_type: expected password, got {kind}")
 
 
 def _service_user(conf: Any) -> PasswordCredential:
@@ -293,7 +293,9 @@ def _by_port(written: list[str]) -> dict[int, str]:
     for one in written:
         port, colon, path = one.partition(":")
         if not colon or not port.isdecimal():
-            raise WrongSetting(f"[healthcheck] disable_by_file_paths: PORT:FILE, not {one}")
+            raise WrongSetting(
+                f"[healthcheck] disable_by_file_paths: expected PORT:FILE, got {one}"
+            )
         found[int(port)] = path
     return found
 
@@ -315,7 +317,9 @@ def _notifications(conf: Any) -> Notifications | None:
         raise WrongSetting(f"{place} transport_url: not set, and the driver needs one")
     level = conf.default_notification_level.upper()
     if level not in LEVELS:
-        raise WrongSetting(f"default_notification_level: one of {', '.join(LEVELS)}; not {level}")
+        raise WrongSetting(
+            f"default_notification_level: expected one of {', '.join(LEVELS)}; got {level}"
+        )
     try:
         if sent:
             addresses(url)

@@ -95,7 +95,7 @@ async def until_stopped(
     log.info("stopping")
     broken = [task for task in tasks if task.done()]
     for task in broken:
-        log.error("a part of the process ended unexpectedly", exc_info=task.exception())
+        log.error("a task of the process ended unexpectedly", exc_info=task.exception())
     for one in servers:
         one.should_exit = True
     if work:

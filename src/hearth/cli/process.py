@@ -1,4 +1,5 @@
-"""Preparation of a process before slow imports: sockets, a log, and the error for invalid settings.
+"""Preparation of a process before slow imports: sockets, a log, and the error for invalid
+settings.
 """
 
 import contextlib

@@ -89,7 +89,8 @@ def open_store(settings: Settings) -> Store:
 
 @contextlib.asynccontextmanager
 async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator[Running]:
-    """Build a process that serves or works; at the end close everything, including the lock `held`.
+    """Build a process that serves or works; at the end close everything, including the lock
+    `held`.
     """
     if held is None and settings.lock is not None:
         held = lock(settings.lock)
@@ -163,7 +164,7 @@ async def _identity_url(settings: Settings) -> str:
     try:
         return await pool.cloud(settings.service_user).endpoint("identity")
     except CloudFault as fault:
-        log.warning("servers get %s: %s", usual, fault)
+        log.warning("servers use Keystone at %s: %s", usual, fault)
         return usual
     finally:
         await pool.aclose()
@@ -177,7 +178,7 @@ async def _cfn_url(pool: CloudPool, settings: Settings) -> str:
         found = await pool.cloud(settings.service_user).endpoint("cloudformation")
     except CloudFault as fault:
         log.warning(
-            "servers get the CloudFormation address %s: %s",
+            "servers use the CloudFormation address %s: %s",
             settings.cfn_here or "no address",
             fault,
         )

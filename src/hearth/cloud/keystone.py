@@ -252,7 +252,8 @@ class KeystoneSession:
 
 
 def _read_whole(info: Any) -> None:
-    """Read all values of a token that are needed later, so that errors are raised on this thread.
+    """Read all values of a token that are needed later, so that errors are raised on this
+    thread.
     """
     info.will_expire_soon(TOKEN_MARGIN_S)
     for name in ("auth_token", "user_id", "username", "project_id", "domain_id"):

@@ -1,4 +1,5 @@
-"""Requests to services: one aiohttp session for the process, limits, retries, renewal after a 401.
+"""Requests to services: one aiohttp session for the process, limits, retries, renewal after a
+401.
 """
 
 import asyncio
@@ -212,7 +213,8 @@ def _joined(endpoint: str, path: str) -> str:
 
 
 def _claims_more(headers: Mapping[str, str]) -> bool:
-    """Return whether a text answer claims to be JSON, or is an HTML page, so that it is unusable.
+    """Return whether a text answer claims to be JSON, or is an HTML page, so that it is
+    unusable.
     """
     kind = headers.get("content-type", "")
     return "json" in kind or "html" in kind

@@ -102,7 +102,8 @@ class Runner:
         self._cloud.carry_out(job.hidden["then"], job)
 
     async def _answer(self, wanted: Body) -> Body:
-        """Return status, headers and body of the answer; without an answer, `error` explains why.
+        """Return status, headers and body of the answer; without an answer, `error` explains
+        why.
         """
         self._session = self._session or aiohttp.ClientSession()
         try:

@@ -49,7 +49,7 @@ __all__ = [
     "Users",
 ]
 
-SHOW = Attr(ValueKind.MAP, "All that the service shows of it.", cached=False)
+SHOW = Attr(ValueKind.MAP, "All fields of the object that the service returns.", cached=False)
 
 
 class IntentKey(StrEnum):
@@ -305,7 +305,8 @@ class ResourceType:
     # what is shown
 
     def key_in_words(self) -> str:
-        """Return a description of the intent key, or why there is none and what a crash may leave.
+        """Return a description of the intent key, or why there is none and what a crash may
+        leave.
         """
         return self.known_by
 

@@ -281,7 +281,8 @@ class ResourceContext:
         return await self.read_path()
 
     def properties_of(self, reference: str) -> Mapping[str, Any] | None:
-        """Return the stored properties of the resource with the reference id `reference`, or None.
+        """Return the stored properties of the resource with the reference id `reference`, or
+        None.
         """
         assert self.read_properties is not None, "the engine gives no properties here"
         return self.read_properties(reference)

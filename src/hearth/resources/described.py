@@ -1,4 +1,5 @@
-"""Generated tables of resource types: how Hearth finds each object again (rule R5), and examples.
+"""Generated tables of resource types: how Hearth finds each object again (rule R5), and
+examples.
 """
 
 import json

@@ -1,4 +1,5 @@
-"""Finding ids by names, and checking constraints that need the cloud, with one list call per kind.
+"""Finding ids by names, and checking constraints that need the cloud, with one list call per
+kind.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ CLIENT = {"Client-ID": "f0a0c9a4-9a0c-5b57-8a0e-3f1f5a4f6b1d"}  # Zaqar wants to
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of object that templates refer to by name: its list call, and the fields to compare.
+    """A kind of object that templates refer to by name: its list call, and the fields to
+    compare.
     """
 
     label: str

@@ -123,7 +123,8 @@ def coerce_all(
 
 
 def _simple(prop: Prop, value: Any) -> Any:
-    """Return the converted value of a property that needs no further checks, or BAD: a fast path.
+    """Return the converted value of a property that needs no further checks, or BAD: a fast
+    path.
     """
     if prop.schema is not None or prop.constraints or isinstance(value, Unknown):
         return BAD
@@ -131,7 +132,8 @@ def _simple(prop: Prop, value: Any) -> Any:
 
 
 def coerce(prop: Prop, value: Any, at: Span, found: Findings) -> Any:
-    """Return the value converted to the declared type; problems and lookups are added to `found`.
+    """Return the value converted to the declared type; problems and lookups are added to
+    `found`.
     """
     if isinstance(value, Unknown):
         return value

@@ -69,7 +69,8 @@ class AllowedValues:
 
 @dataclass(frozen=True)
 class AllowedPattern:
-    """A regular expression whose first match at the start of the value must cover the whole value.
+    """A regular expression whose first match at the start of the value must cover the whole
+    value.
     """
 
     pattern: str

@@ -51,7 +51,8 @@ async def fetched(
 async def _of_object(
     services: Services, cloud: Cloud, one: Deployment, config: Config
 ) -> Deployment:
-    """Return the deployment with the result in its object, if that is newer than its last change.
+    """Return the deployment with the result in its object, if that is newer than its last
+    change.
     """
     path = _path_in(await cloud.endpoint(OBJECTS), str(config.input("deploy_signal_id") or ""))
     if path is None:

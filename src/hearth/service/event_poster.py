@@ -70,7 +70,7 @@ class EventPoster:
                 if await self.post():
                     continue
             except Exception:
-                log.exception("events for sinks wait")
+                log.exception("events cannot be posted to their sinks")
                 await asyncio.sleep(FAILED_S)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_S):
@@ -138,12 +138,14 @@ class EventPoster:
         await self._store.run(write)
         known = isinstance(problem, CloudFault | TimeoutError)
         log.warning(
-            "stack %s, queue %s: events wait, again in %.0f s: %s",
+            "stack %s, queue %s: events cannot be posted, next attempt in %.0f s: %s",
             *(*place, pause_s, str(problem) or "no answer"),
             exc_info=None if known else problem,
         )
         if late:
-            log.warning("stack %s, queue %s: %d events are too old and dropped", *place, len(late))
+            log.warning(
+                "stack %s, queue %s: %d events are too old and were dropped", *place, len(late)
+            )
         return len(late)
 
 

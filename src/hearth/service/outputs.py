@@ -67,7 +67,8 @@ async def outputs(
 
 
 def _values(wanted: Iterable[Output], world: World, sees: bool) -> list[OutputValue]:
-    """Return the values of outputs; without `sees`, outputs that contain hidden values are masked.
+    """Return the values of outputs; without `sees`, outputs that contain hidden values are
+    masked.
     """
     values = []
     with spending():
@@ -86,7 +87,7 @@ async def _zones(cloud: Cloud) -> list[str] | None:
         async with asyncio.timeout(LIVE_S):
             return await zone_names(cloud)
     except (CloudFault, TimeoutError) as problem:
-        log.info("the availability zones: %s", problem)
+        log.info("the availability zones cannot be read: %s", problem)
         return None
 
 
@@ -149,7 +150,8 @@ async def _fresh(
 
 
 def _reported(rtype: ResourceType, record: Record) -> bool:
-    """Return whether the results of a failed run are stored although the record does not have them.
+    """Return whether the results of a failed run are stored although the record does not have
+    them.
     """
     failed = isinstance(rtype, ReportsResults) and record.status is Status.FAILED
     return failed and record.physical_id is not None
@@ -166,5 +168,5 @@ async def _one(
             ctx = await context_of(services, caller, row, record, rtype)
             return key, True, await rtype.shown_attribute(ctx, name)
     except (CloudFault, TimeoutError, LookupError, NotImplementedError) as problem:
-        log.info("attribute %s of %s: %s", name, record.name, problem)
+        log.info("attribute %s of %s cannot be read: %s", name, record.name, problem)
         return key, False, None

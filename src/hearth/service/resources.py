@@ -211,7 +211,7 @@ async def _context(
             async with asyncio.timeout(LIVE_S):
                 found[name] = await rtype.shown_attribute(ctx, name)
         except (CloudFault, TimeoutError, LookupError, NotImplementedError) as problem:
-            log.info("attribute %s of %s: %s", name, record.name, problem)
+            log.info("attribute %s of %s cannot be read: %s", name, record.name, problem)
             found[name] = None
     return found
 

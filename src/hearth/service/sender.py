@@ -65,7 +65,9 @@ class Sender:
                     continue
                 pause_s = LOOK_S
             except (self._failures, SQLAlchemyError) as problem:
-                log.warning("notifications wait, again in %.0f s: %s", retry_s, problem)
+                log.warning(
+                    "notifications cannot be sent, next attempt in %.0f s: %s", retry_s, problem
+                )
                 pause_s, retry_s = retry_s, min(2 * retry_s, RETRY_MAX_S)
                 await asyncio.sleep(pause_s)
                 continue

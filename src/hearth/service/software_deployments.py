@@ -68,7 +68,8 @@ async def create_deployment(
 async def list_deployments(
     services: Services, project_id: str, server_id: str | None = None
 ) -> list[Deployment]:
-    """Return the deployments that are visible in a project, of one server or of all, oldest first.
+    """Return the deployments that are visible in a project, of one server or of all, oldest
+    first.
     """
     return await services.store.read(lambda tx: deployments.of_project(tx, project_id, server_id))
 

@@ -165,7 +165,7 @@ class StackClouds:
             except CloudFault as fault:
                 if fault.status not in TRUST_ENDED:
                     raise
-                log.info("stack %s: a former trust cannot be deleted: %s", row.id, fault)
+                log.info("stack %s: a replaced trust cannot be deleted: %s", row.id, fault)
 
     async def teardown(self, row: StackRow, credential: StackCredential | None) -> None:
         """Delete what Hearth created for a root stack: its domain project and its trusts."""

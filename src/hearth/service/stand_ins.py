@@ -46,7 +46,8 @@ class StandIns:
                 return value
 
     def declared(self, child: Child) -> Child:
-        """Return the nested stack with these parameters declared; their values are unknown again.
+        """Return the nested stack with these parameters declared; their values are unknown
+        again.
         """
         if not self.values:
             return child

@@ -37,7 +37,11 @@ async def update_stack(
         raise Rejected([problem])
     aim = await aim_of(services, caller, row, request)
     if ignored := ignored_parameters(request, aim.revision):
-        log.warning("stack %s: its template has no %s: ignored", row.id, ", ".join(ignored))
+        log.warning(
+            "stack %s: ignored parameters that its template does not declare: %s",
+            row.id,
+            ", ".join(ignored),
+        )
     tags = request.tags
     if tags is None and not request.existing:
         tags = ()

@@ -49,7 +49,8 @@ class Load:
         return self._sometimes(HESITATES_MAX_S)
 
     def trust_ends_s(self) -> float:
-        """Return the duration of a trust's deletion in seconds, during which others send requests.
+        """Return the duration of a trust's deletion in seconds, during which others send
+        requests.
         """
         return self._sometimes(TRUST_ENDS_MAX_S) if self.here else 0.0
 

@@ -221,7 +221,8 @@ def _write(tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], s
 def _ask_children(
     tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], str], writes: accept.Writes
 ) -> None:
-    """Begin operations of nested stacks; report a refused one to the parent as a failed operation.
+    """Begin operations of nested stacks; report a refused one to the parent as a failed
+    operation.
     """
     wanted = [(part, *one) for part, changes in valid for one in changes.operate]
     if not wanted:

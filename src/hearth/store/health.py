@@ -18,7 +18,8 @@ from hearth.store.tables import inbox, node, resource
 
 
 def marked(record: Record, *, healthy: bool, reason: str, now: float) -> Record | None:
-    """Return the record with the mark, or None if the mark changes nothing. Source: engine.md, 23.
+    """Return the record with the mark, or None if the mark changes nothing. Source: engine.md,
+    23.
     """
     if record.action is Action.DELETE:
         return None

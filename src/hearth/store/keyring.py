@@ -140,7 +140,8 @@ def _batch(
 
 
 def _anew(sealer: Sealer, stored: Any, place: tuple[str, ...]) -> bytes | str | None:
-    """Return the value encrypted with the newest key for the same place, or None if it already is.
+    """Return the value encrypted with the newest key for the same place, or None if it already
+    is.
     """
     if isinstance(stored, str):
         if sealer.is_newest_text(stored):

@@ -74,12 +74,14 @@ class Sealer:
         return self.seal_bytes(_encode(value), column, *key)
 
     def unseal(self, sealed: bytes, column: str, *key: object) -> Any:
-        """Return the JSON value. Raises `Unsealable`, also if it was encrypted for another place.
+        """Return the JSON value. Raises `Unsealable`, also if it was encrypted for another
+        place.
         """
         return _decode(self.unseal_bytes(sealed, column, *key))
 
     def seal_text(self, text: str, column: str, *key: object) -> str:
-        """Return a text as a text column stores it: encrypted, or plain if it is in `PLAIN_TEXTS`.
+        """Return a text as a text column stores it: encrypted, or plain if it is in
+        `PLAIN_TEXTS`.
         """
         if text in PLAIN_TEXTS:
             return text
@@ -106,7 +108,7 @@ class Sealer:
         form, start = sealed[:1], 2 + sealed[1]
         cipher = self._ciphers.get(sealed[2:start])
         if cipher is None or form not in (FORMAT, FORMAT_WITHOUT_PLACE):
-            raise Unsealable(f"no key {sealed[2:start]!r}")
+            raise Unsealable(f"no configured key has the id {sealed[2:start]!r}")
         body = start + NONCE_BYTES
         place = _place(column, key) if form == FORMAT else None
         try:

@@ -114,7 +114,8 @@ def of_project(
 
 
 def user_of(tx: Tx, config_id: str) -> str | None:
-    """Return the id of the oldest deployment that uses the configuration, in any project, or None.
+    """Return the id of the oldest deployment that uses the configuration, in any project, or
+    None.
     """
     table = software_deployment.c
     query = sa.select(table.id).where(table.config_id == config_id).order_by(table.created_at)

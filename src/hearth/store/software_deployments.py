@@ -17,7 +17,8 @@ IN_PROGRESS = "IN_PROGRESS"
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """A row of the table `software_deployment`; `output_values` is None until results are reported.
+    """A row of the table `software_deployment`; `output_values` is None until results are
+    reported.
     """
 
     id: str
@@ -83,7 +84,8 @@ def find(
 
 
 def of_project(tx: Tx, project_id: str, server_id: str | None = None) -> list[Deployment]:
-    """Return the deployments that are visible in a project, of one server or of all, oldest first.
+    """Return the deployments that are visible in a project, of one server or of all, oldest
+    first.
     """
     table = software_deployment.c
     query = sa.select(software_deployment).where(_seen_by(project_id))

@@ -100,7 +100,8 @@ class Declarations:
         return schemas
 
     def one(self, name: str, node: Node, at: Span, wrongs: list[_Bad]) -> ParameterSchema:
-        """Return a declaration. Raises _Bad if it is unusable; other errors are added to `wrongs`.
+        """Return a declaration. Raises _Bad if it is unusable; other errors are added to
+        `wrongs`.
         """
         fields = node.value
         if not isinstance(fields, dict):
@@ -280,7 +281,8 @@ def _range(node: Node, kind: ParameterType) -> Constraint:
 def _modulo(node: Node, kind: ParameterType) -> Constraint:
     step, offset = _two_bounds(node, ("step", "offset"), whole=True, both=True)
     if not step or abs(offset) >= abs(step) or step * offset < 0:
-        raise _bad(f"step {step} and offset {offset} do not fit each other", node)
+        words = "the offset must be smaller than the step and have the same sign"
+        raise _bad(f"step {step} and offset {offset}: {words}", node)
     return Modulo(step=step, offset=offset)
 
 
@@ -305,7 +307,7 @@ def _allowed_pattern(node: Node, kind: ParameterType) -> Constraint:
     try:
         compiled(node.value)
     except (re.error, RecursionError, OverflowError) as error:
-        raise _bad(f"the pattern can not be read: {error}", node) from None
+        raise _bad(f"the pattern is invalid: {error}", node) from None
     return AllowedPattern(node.value)
 
 

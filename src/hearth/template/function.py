@@ -75,7 +75,7 @@ REGISTRY: dict[str, Function] = {}
 def register(function: Function) -> Function:
     """Register a function under its name. Raises ValueError if another function has the name."""
     if REGISTRY.get(function.name, function) is not function:
-        raise ValueError(f"there is another function {function.name} already")
+        raise ValueError(f"another function {function.name} is already registered")
     REGISTRY[function.name] = function
     return function
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 
 def topological(requires: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
-    """Return names after their requirements; names in a cycle, or that depend on one, are left out.
+    """Return names after their requirements; names in a cycle, or that depend on one, are left
+    out.
     """
     waiting = {name: len(needs) for name, needs in requires.items()}
     dependents: dict[str, list[str]] = {}

@@ -137,7 +137,8 @@ def load(
     limits: Limits | None = None,
     repeated: list[Repeated] | None = None,
 ) -> Node:
-    """Return the root node of a document. Raises Rejected. Duplicate keys are added to `repeated`.
+    """Return the root node of a document. Raises Rejected. Duplicate keys are added to
+    `repeated`.
     """
     limits = limits or Limits()
     if not isinstance(source, str):
@@ -454,7 +455,7 @@ class _Composer:
         try:
             return convert(text)
         except (ValueError, KeyError):
-            raise self.refuse(event, f'"{text[:80]}" does not fit its tag {tag}') from None
+            raise self.refuse(event, f'"{text[:80]}" does not match its tag {tag}') from None
 
 
 class _Merge:

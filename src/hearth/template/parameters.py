@@ -245,7 +245,8 @@ FITS: dict[type, frozenset[ParameterType]] = {
 
 
 def bound(value: Any, whole: bool = False) -> Any:
-    """Return the limit of a constraint, given as a number or text. Raises ValueError or TypeError.
+    """Return the limit of a constraint, given as a number or text. Raises ValueError or
+    TypeError.
     """
     if value is None:
         return None

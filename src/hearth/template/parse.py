@@ -292,7 +292,7 @@ class _Parser:
                 self.fail(node, f'the name of a resource must be text, not "{name}"')
                 continue
             if "/" in name:
-                self.fail(node, f'the name of a resource must not hold a slash: "{name}"')
+                self.fail(node, f'the name of a resource must not contain a slash: "{name}"')
                 continue
             if not isinstance(node.value, dict):
                 self.fail(node, "a resource must be a map with a type")

@@ -129,7 +129,8 @@ class Module:
         return [name for name in type_info.attributes if name != "show"] if type_info else []
 
     def within(self, resource: str) -> Within | None:
-        """Return the function of the resource's type that follows paths into attributes, or None.
+        """Return the function of the resource's type that follows paths into attributes, or
+        None.
         """
         return getattr(self.bindings[resource].type_info, "within", None)
 

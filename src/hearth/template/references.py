@@ -83,7 +83,8 @@ def _flat(args: Any) -> bool:
 
 
 def is_closed(expr: Expr | None) -> bool:
-    """Return whether an expression does not depend on parameters, conditions or disabled resources.
+    """Return whether an expression does not depend on parameters, conditions or disabled
+    resources.
     """
     if expr is None or type(expr) is Const:
         return True

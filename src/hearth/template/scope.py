@@ -55,7 +55,8 @@ class Attributes(Protocol):
         """Return the attributes of a resource that its type declares."""
 
     def within(self, resource: str) -> Within | None:
-        """Return the function of the resource's type that follows paths into attributes, or None.
+        """Return the function of the resource's type that follows paths into attributes, or
+        None.
         """
 
 
@@ -147,7 +148,8 @@ class Scope:
         return [] if self.module is None else self.module.attribute_names(resource)
 
     def within(self, resource: str) -> Within | None:
-        """Return the function of the resource's type that follows paths into attributes, or None.
+        """Return the function of the resource's type that follows paths into attributes, or
+        None.
         """
         return None if self.module is None else self.module.within(resource)
 
@@ -203,7 +205,8 @@ class Scope:
         return value if isinstance(value, Unknown) else within(attribute, value, path)
 
     def truth(self, value: Any) -> bool | Unknown:
-        """Return a boolean as it is, or the value of the named condition. Raises EvaluationError.
+        """Return a boolean as it is, or the value of the named condition. Raises
+        EvaluationError.
         """
         match value:
             case bool() | Unknown():
@@ -214,7 +217,8 @@ class Scope:
                 raise EvaluationError(f"{value!r} is neither a boolean nor the name of a condition")
 
     def undecided(self, choice: Choice) -> Any:
-        """Return the value of an `if` whose condition is unknown: the value for a false condition.
+        """Return the value of an `if` whose condition is unknown: the value for a false
+        condition.
         """
         return choice.otherwise.evaluate(self)
 

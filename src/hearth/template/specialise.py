@@ -1,4 +1,5 @@
-"""Specialisation from Module to Program: parameter values, conditions, constants, resource graph.
+"""Specialisation from Module to Program: parameter values, conditions, constants, resource
+graph.
 """
 
 from __future__ import annotations
@@ -320,7 +321,8 @@ class Specialiser:
         definitions: Mapping[str, ResourceDefinition],
         reads: Mapping[str, frozenset[Read]],
     ) -> None:
-        """Report attributes that only an update policy reads, because they would never be recorded.
+        """Report attributes that only an update policy reads, because they would never be
+        recorded.
         """
         for definition in definitions.values():
             for one in references_in(definition.update_policy):

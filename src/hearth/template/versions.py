@@ -276,7 +276,8 @@ BY_VERSION: Mapping[tuple[str, str], Grammar] = {
 
 
 def function_text(word: str) -> str:
-    """Return the one-line description of a function, given its name in templates; empty if unknown.
+    """Return the one-line description of a function, given its name in templates; empty if
+    unknown.
     """
     if word in TEXTS:
         return TEXTS[word]
@@ -293,7 +294,7 @@ def add_function(name: str, function: Function, since: str = GRAMMARS[-1].value)
     grammars = [grammar for grammar in GRAMMARS if grammar.hot and grammar.value >= since]
     for grammar in grammars:
         if name in grammar.functions and grammar.functions[name] != function.name:
-            raise ValueError(f"{name} is a function of version {grammar.value} already")
+            raise ValueError(f"{name} already is a function of version {grammar.value}")
     register(function)
     for grammar in grammars:
         object.__setattr__(grammar, "functions", {**grammar.functions, name: function.name})

@@ -57,7 +57,7 @@ async def versions(request: Request) -> Response:
 
 async def unknown(request: Request) -> Response:
     """Any other path or method of this version."""
-    raise CfnError("InvalidAction", f"there is no {request.method} {request.url.path}")
+    raise CfnError("InvalidAction", f"{request.method} {request.url.path} does not exist")
 
 
 async def unheard(request: Request, problem: Exception) -> Response:

@@ -58,7 +58,8 @@ def _element(name: str, value: Any, depth: int) -> Iterator[str]:
 
 
 def _fits(value: Any, depth: int) -> bool:
-    """Return whether a value can be XML elements: keys of user maps may be invalid element names.
+    """Return whether a value can be XML elements: keys of user maps may be invalid element
+    names.
     """
     if not isinstance(value, Mapping | list | tuple):
         return True

@@ -20,7 +20,8 @@ PATH_MAX = 1000
 
 
 class AccessLog:
-    """Logs each request at INFO: client, method, path, status, bytes, time, request ids, project.
+    """Logs each request at INFO: client, method, path, status, bytes, time, request ids,
+    project.
     """
 
     def __init__(self, app: ASGIApp) -> None:

@@ -43,7 +43,8 @@ def bad(words: str) -> Rejected:
 
 
 async def body(request: Request, *, needed: bool = True) -> dict[str, Any]:
-    """Return the JSON object in the body of a request; empty if the body is empty and not `needed`.
+    """Return the JSON object in the body of a request; empty if the body is empty and not
+    `needed`.
     """
     limit = services_of(request).limits.body_bytes
     declared = request.headers.get("content-length", "0")
@@ -110,7 +111,8 @@ def stack_request(data: Mapping[str, Any], *, existing: bool = False) -> StackRe
 
 
 async def stack_request_of(request: Request, data: Mapping[str, Any]) -> StackRequest:
-    """Return the stack request in a body, with its template URL and files fetched. Raises Rejected.
+    """Return the stack request in a body, with its template URL and files fetched. Raises
+    Rejected.
     """
     return await gathered(services_of(request), caller_of(request), stack_request(data))
 
@@ -193,7 +195,8 @@ def _files(data: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _parameters(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameter values by name. An empty list, which some clients send, means an empty map.
+    """Return parameter values by name. An empty list, which some clients send, means an empty
+    map.
     """
     value = data.get("parameters", {})
     if value in ("", []):
@@ -236,7 +239,7 @@ def integer(value: Any, name: str) -> int:
     """Return an integer from 0 up to the maximum of a database column. Raises Rejected."""
     text = str(value)
     if isinstance(value, bool) or not text.isdecimal():
-        raise bad(f'"{value}" is no valid value for "{name}": it must be a non-negative integer')
+        raise bad(f'"{value}" is not a valid value for "{name}": it must be a non-negative integer')
     if len(text) > len(str(INTEGER_MAX)) or int(text) > INTEGER_MAX:
         raise bad(f'"{name}" is too large: the maximum is {INTEGER_MAX}')
     return int(text)
@@ -291,7 +294,8 @@ def filters(request: Request) -> dict[str, tuple[Any, ...]]:
 
 
 def by_state(equal: dict[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
-    """Return the filters with each status such as `CREATE_COMPLETE` split into action and status.
+    """Return the filters with each status such as `CREATE_COMPLETE` split into action and
+    status.
     """
     if "status" not in equal:
         return equal

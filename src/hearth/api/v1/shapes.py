@@ -1,4 +1,5 @@
-"""JSON Schemas of the bodies of requests and answers. Source: facts/api_constants.json, responses.
+"""JSON Schemas of the bodies of requests and answers. Source: facts/api_constants.json,
+responses.
 """
 
 from collections.abc import Mapping

@@ -81,7 +81,8 @@ class Example:
 
     @property
     def shown(self) -> str:
-        """The example as the page shows it: files, environment, template and result in one block.
+        """The example as the page shows it: files, environment, template and result in one
+        block.
         """
         parts = [*self._files()]
         template = [*self._version(), self.source.rstrip()] if self.source else []

@@ -84,7 +84,8 @@ class Hand:
         return Choice(word, name + colon, self.start, self.end)
 
     def scalar(self, word: Word) -> Choice:
-        """Return the choice of a word as a scalar, quoted if the unquoted word would not be text.
+        """Return the choice of a word as a scalar, quoted if the unquoted word would not be
+        text.
         """
         open_still = self.style and not self.closed and self.end == self.context.end - len(CURSOR)
         tail = self.style if open_still else ""

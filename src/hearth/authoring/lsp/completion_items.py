@@ -159,7 +159,13 @@ def _attributes(schemas: Schemas, document: Document, location: Location) -> Ite
             kind = str(attribute.kind) if attribute.kind else ""
             yield Word(name, Sort.ATTRIBUTE, kind, attribute_text(name, attribute), rank=1)
     if "show" not in kin.attributes:
-        yield Word("show", Sort.ATTRIBUTE, "map", "All that the service shows of it.", rank=6)
+        yield Word(
+            "show",
+            Sort.ATTRIBUTE,
+            "map",
+            "All fields of the object that the service returns.",
+            rank=6,
+        )
     if kin.child is not None:
         for name in kin.child.items("resources"):
             yield Word(f"resource.{name}", Sort.RESOURCE, "inside", rank=6)

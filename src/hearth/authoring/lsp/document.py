@@ -51,7 +51,8 @@ class Document:
 
     @cached_property
     def grammar(self) -> Grammar:
-        """The grammar of the version; if the version is unknown, the newest grammar of the format.
+        """The grammar of the version; if the version is unknown, the newest grammar of the
+        format.
         """
         for section in self.layout.sections:
             name = section.key.text

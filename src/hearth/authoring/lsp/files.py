@@ -41,7 +41,8 @@ class Open:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A file as last read from the disk; `document` is None unless it is a template or environment.
+    """A file as last read from the disk; `document` is None unless it is a template or
+    environment.
     """
 
     stamp: tuple[int, int]
@@ -159,7 +160,8 @@ class Files:
         return [folder / name for name in names[:NEIGHBOURS_MAX]]
 
     def environments(self, path: Path) -> list[Document]:
-        """Return the environments of a template: the configured ones, or else those in its folder.
+        """Return the environments of a template: the configured ones, or else those in its
+        folder.
         """
         if self.configured:
             found = [self.at(one) for one in self.configured]

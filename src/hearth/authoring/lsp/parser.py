@@ -19,7 +19,8 @@ from hearth.authoring.lsp.syntax_tree import Entry, List, Map, Node, Scalar
 
 
 def parse(text: str, *, json: bool = False) -> Node:
-    """Return the tree of a text. With `json` the text consists of the entries of a map in braces.
+    """Return the tree of a text. With `json` the text consists of the entries of a map in
+    braces.
     """
     parser = _Parser(text)
     if json:
@@ -34,7 +35,8 @@ LINE = re.compile(r"^([ \t]*)(?=[^\s#])[^\r\n]*", re.M)
 MARKER = re.compile(r"(?:---|\.\.\.)(?=\s|\Z)|%")
 KEY = re.compile(
     r"""(?:"(?P<double>(?:[^"\\\r\n]|\\.)*)"|'(?P<single>(?:[^'\r\n]|'')*)'"""
-    r"""|(?P<plain>(?:[^\s\-?:,\[\]{}\#&*!|>'"%@`]|[-?:](?=\S))(?:[^\r\n:\#]|:(?=\S)|(?<=\S)\#)*?))"""
+    r"""|(?P<plain>(?:[^\s\-?:,\[\]{}\#&*!|>'"%@`]|[-?:](?=\S))(?:[^\r\n:\#]|:(?=\S)|(?<=\S)\#)*?))
+    """
     r"""(?<=\S)[ \t]*:(?=\s|\Z)"""
 )
 PROPS = re.compile(r"(?:[&!][^\s,\[\]{}]*[ \t]*)*")
@@ -270,7 +272,8 @@ class _Parser:
         return Scalar(pos + 1, match.end() - 1, _unquoted(raw, style), style)
 
     def may_span(self, start: int, end: int, outer: int) -> bool:
-        """Return whether a value can span the lines from `start` to `end`: all are indented enough.
+        """Return whether a value can span the lines from `start` to `end`: all are indented
+        enough.
         """
         if "\n" not in self.text[start:end]:
             return True

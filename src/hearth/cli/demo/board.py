@@ -59,7 +59,8 @@ class Board:
         return line
 
     def _place(self, stack_name: str) -> tuple[str, ...]:
-        """Return the path of a stack's resources; a nested stack is named PARENT-RESOURCE-SUFFIX.
+        """Return the path of a stack's resources; a nested stack is named
+        PARENT-RESOURCE-SUFFIX.
         """
         if stack_name == self.stack:
             return ()

@@ -33,6 +33,7 @@ class Option:
 
     @property
     def place(self) -> str:
-        """The option as messages name it: `[section] name`, without the section if it is DEFAULT.
+        """The option as messages name it: `[section] name`, without the section if it is
+        DEFAULT.
         """
         return self.name if self.group == "DEFAULT" else f"[{self.group}] {self.name}"

@@ -181,7 +181,8 @@ def create(call: Call) -> Reply:
 
 
 def _scoped(call: Call, values: Body) -> None:
-    """Restrict a rule to measures of the caller's project, unless the caller is an administrator.
+    """Restrict a rule to measures of the caller's project, unless the caller is an
+    administrator.
     """
     rule = rule_of(values)
     if values["type"] == "gnocchi_aggregation_by_resources_threshold" and not call.caller.is_admin:

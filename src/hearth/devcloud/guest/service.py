@@ -47,7 +47,8 @@ def _openstack(store: Store, server: Thing, words: list[str]) -> Reply:
 
 
 def _set_password(store: Store, server: Thing, words: list[str], body: bytes) -> Reply:
-    """Store the password that a guest has encrypted with its public key; it can be set only once.
+    """Store the password that a guest has encrypted with its public key; it can be set only
+    once.
     """
     known = (*versions.OPENSTACK, versions.LATEST)
     if len(words) != 2 or words[1] != openstack.PASSWORD or words[0] not in known:

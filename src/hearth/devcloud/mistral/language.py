@@ -168,7 +168,7 @@ def call_of(text: str) -> tuple[str, Body]:
     """Return name and arguments of `name a=1 b=<% … %>` or `name(a=1)`. Raises WrongDefinition."""
     head = _NAME.match(text)
     if head is None:
-        raise WrongDefinition(f"Invalid DSL: {text!r} names nothing")
+        raise WrongDefinition(f"Invalid DSL: {text!r} has no name")
     rest, arguments = text[head.end() :].strip(), {}
     if rest.startswith("(") and rest.endswith(")"):
         rest = rest[1:-1]
@@ -178,7 +178,7 @@ def call_of(text: str) -> tuple[str, Body]:
         if found is None:
             if not rest[at:].strip(" ,"):
                 break
-            raise WrongDefinition(f"Invalid DSL: {rest[at:]!r} is no name=value, in {text!r}")
+            raise WrongDefinition(f"Invalid DSL: {rest[at:]!r} is not name=value, in {text!r}")
         arguments[found[1]] = _literal(found[2])
         at = found.end()
     return head[1], arguments

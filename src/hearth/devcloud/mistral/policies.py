@@ -28,7 +28,7 @@ def input_of(workflow: Thing, given: Body, params: Body) -> Body:
     if not isinstance(params.get("env", {}), dict):
         raise bad("params: env must be an object")
     if spec.get("type") == "reverse" and params.get("task_name") not in spec["tasks"]:
-        raise bad("A reverse workflow needs a task of its own in params: task_name")
+        raise bad("A reverse workflow needs task_name in params")
     return {n: given.get(n, default) for n, (_, default) in wanted.items()}
 
 
@@ -65,7 +65,7 @@ def items_of(spec: Body, context: Body, words: Mapping[str, Any]) -> list[Body]:
         if isinstance(found, str):
             found = json.loads(found) if found.startswith("[") else None
         if not isinstance(found, list):
-            raise WrongExpression(f"with-items of task '{spec['name']}' is no list: {text}")
+            raise WrongExpression(f"with-items of task '{spec['name']}' is not a list: {text}")
         columns[name.strip()] = found
     if len({len(column) for column in columns.values()}) > 1:
         raise WrongExpression(f"with-items of task '{spec['name']}' differ in length")
@@ -74,7 +74,8 @@ def items_of(spec: Body, context: Body, words: Mapping[str, Any]) -> list[Body]:
 
 
 def retry_after_s(task: Thing, state: str, words: Mapping[str, Any]) -> float | None:
-    """Return the seconds until the next attempt of a task; None if no further attempt is allowed.
+    """Return the seconds until the next attempt of a task; None if no further attempt is
+    allowed.
     """
     given, context = task.hidden["spec"].get("retry"), task.hidden["context"]
     if not given:

@@ -49,7 +49,8 @@ def start(
     parent: Thing | None = None,
     index: int = 0,
 ) -> Thing:
-    """Return a new execution, RUNNING. Raises Refusal if the input does not match the definition.
+    """Return a new execution, RUNNING. Raises Refusal if the input does not match the
+    definition.
     """
     values = input_of(workflow, given, params)
     execution = records.new_execution(
@@ -188,7 +189,7 @@ def _begin_workflow(cloud: Cloud, execution: Thing, task: Thing, index: int) -> 
         if found is None:
             raise missing(f"Workflow '{call['name']}'")
         if execution.hidden["depth"] >= DEPTH_MAX:
-            raise bad(f"There are more than {DEPTH_MAX} workflows in each other")
+            raise bad(f"Workflows are nested more than {DEPTH_MAX} levels deep")
         start(
             cloud, found, call["input"], params, project_id=project,
             token=execution.hidden["token"], parent=task, index=index,

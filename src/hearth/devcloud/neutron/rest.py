@@ -78,7 +78,8 @@ def owned(project_id: str | None) -> Body:
 
 
 def _tags_in(given: Body) -> list[str] | None:
-    """Remove the tags from a body and return them. Raises a 400 unless they are a list of strings.
+    """Remove the tags from a body and return them. Raises a 400 unless they are a list of
+    strings.
     """
     tags = given.pop("tags", None)
     if tags is None:

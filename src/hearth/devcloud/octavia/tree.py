@@ -30,7 +30,7 @@ def persistence(value: Any) -> Any:
     if value.get("type") not in ("SOURCE_IP", "HTTP_COOKIE", "APP_COOKIE"):
         raise ValueError("type must be SOURCE_IP, HTTP_COOKIE or APP_COOKIE")
     if (value["type"] == "APP_COOKIE") != bool(value.get("cookie_name")):
-        raise ValueError("cookie_name belongs to APP_COOKIE, and to nothing else")
+        raise ValueError("cookie_name is only allowed for APP_COOKIE")
     shown = dict.fromkeys(("cookie_name", *_PERSISTENCE_TIMES))
     return {"type": None, **shown, **value}
 

@@ -158,7 +158,8 @@ def _write_script(path: Path, data: bytes) -> None:
 
 
 def _execute(command: list[str], more: dict[str, str] | None = None) -> None:
-    """Run a program and report its failure on the console. A script without `#!` runs in the shell.
+    """Run a program and report its failure on the console. A script without `#!` runs in the
+    shell.
     """
     sys.stdout.flush()
     try:

@@ -42,7 +42,8 @@ class Client:
     async def ask(
         self, do: str, files: Sequence[int] = (), **more: object
     ) -> tuple[Message, list[int]]:
-        """Return the answer to a request, with the file descriptors in it. Raises `KeeperFailed`.
+        """Return the answer to a request, with the file descriptors in it. Raises
+        `KeeperFailed`.
         """
         self._number += 1
         number = self._number
@@ -52,7 +53,7 @@ class Client:
             wire.send(self._sock, {"do": do, "number": number, **more}, files)
         except OSError as problem:
             del self._waiting[number]
-            raise KeeperFailed(f"the keeper of the servers is gone: {problem}") from None
+            raise KeeperFailed(f"the keeper of the servers has ended: {problem}") from None
         message, opened = await answer
         if "error" in message:
             raise KeeperFailed(message["error"])
@@ -86,13 +87,14 @@ class Client:
         self._waiting.clear()
 
     async def ready(self) -> None:
-        """Wait for the keeper. Raises `KeeperFailed` if the machine does not permit its namespaces.
+        """Wait for the keeper. Raises `KeeperFailed` if the machine does not permit its
+        namespaces.
         """
         try:
             async with asyncio.timeout(START_S):
                 await self._started
         except TimeoutError:
-            raise KeeperFailed(f"no keeper after {START_S} s") from None
+            raise KeeperFailed(f"the keeper did not start within {START_S} s") from None
 
     async def close(self) -> None:
         """End the keeper, which ends all servers."""

@@ -126,7 +126,8 @@ def _show(call: Call, thing: Thing) -> Reply:
 
 
 def listing(call: Call, rows: list[Body], headers: dict[str, str]) -> Reply:
-    """Return the rows between the markers, as JSON or plain names according to `format` or Accept.
+    """Return the rows between the markers, as JSON or plain names according to `format` or
+    Accept.
     """
     first, last = call.argument("marker"), call.argument("end_marker")
 

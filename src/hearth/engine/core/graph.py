@@ -104,7 +104,8 @@ def _cleanups(graph: Graph, existing: Iterable[Record]) -> None:
 
 
 def _taken_back(graph: Graph, existing: Iterable[Record]) -> None:
-    """Make the clean-up of a replacement wait until the record that it replaced is in charge again.
+    """Make the clean-up of a replacement wait until the record that it replaced is in charge
+    again.
     """
     for record in existing:
         cleanup = graph.get((NodeKind.CLEANUP, record.replaced_by or ""))

@@ -322,7 +322,8 @@ def _verdict(
 
 
 def _parts(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Reason, ...]:
-    """Return reasons for the parts of the definition, except properties, that differ or may differ.
+    """Return reasons for the parts of the definition, except properties, that differ or may
+    differ.
     """
     reasons = []
     for name in sorted(before.keys() | after.keys()):

@@ -97,7 +97,8 @@ def ended(record: Record, action: Action, traversal: str) -> State:
 
 
 def skip(graph: Graph, key: Key) -> int:
-    """Mark a node as failed, and all nodes that wait for it as skipped; return the number of nodes.
+    """Mark a node as failed, and all nodes that wait for it as skipped; return the number of
+    nodes.
     """
     count, left = 0, [key]
     while left:

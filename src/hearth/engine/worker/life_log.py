@@ -49,6 +49,7 @@ def _name(stack: StackRow, credential: StackCredential | None) -> str:
 
 
 def _line(text: str) -> str:
-    """Return the text as a single line, with any white space that a service put into it replaced.
+    """Return the text as a single line, with any white space that a service put into it
+    replaced.
     """
     return " ".join(text.split())

@@ -296,7 +296,7 @@ class StackWorker:
         self._new_operation(loaded)
         if loaded.stack.takeovers >= TAKEOVERS_MAX and loaded.stack.status is Status.IN_PROGRESS:
             self._operation.ending.fail(
-                f"{loaded.stack.takeovers} engines died in this operation; it is not passed on"
+                f"{loaded.stack.takeovers} engines died in this operation; it is not continued"
             )
         for row in loaded.in_flight:
             self._operation.resume(row)

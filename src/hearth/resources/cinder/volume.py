@@ -50,7 +50,7 @@ class Volume(CollectionResource):
                 SupportStatus.HIDDEN, "5.0.0", previous=Support(SupportStatus.DEPRECATED, "2014.1")
             ),
         ),
-        "metadata": Prop(MAP, "Free keys and values.", default={}, update_allowed=True),
+        "metadata": Prop(MAP, "Arbitrary keys and values.", default={}, update_allowed=True),
         "multiattach": Prop(
             BOOLEAN,
             "true: several servers can attach it.",

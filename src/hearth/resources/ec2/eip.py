@@ -36,7 +36,10 @@ class EIP(AdapterType):
             support=Support(SupportStatus.DEPRECATED, "9.0.0"),
         ),
         "InstanceId": Prop(
-            STRING, "The server it points to.", update_allowed=True, constraint="nova.server"
+            STRING,
+            "The server with which the address is associated.",
+            update_allowed=True,
+            constraint="nova.server",
         ),
     }
     attributes = {"AllocationId": Attr(STRING, "Id of the floating IP.")}
@@ -58,7 +61,8 @@ class EIP(AdapterType):
         return Made(data={"address": str(body["floating_ip_address"])})
 
     async def point(self, ctx: ResourceContext) -> Made | None:
-        """Associate the floating IP with the server, or dissociate it without one. Can be repeated.
+        """Associate the floating IP with the server, or dissociate it without one. Can be
+        repeated.
         """
         server = ctx.given("InstanceId")
         port = await port_of_server(ctx, server) if server else None

@@ -35,7 +35,7 @@ DEVICES = Prop(
             "DeviceName": Prop(STRING, "Name of the device.", required=True),
             "Ebs": Prop(
                 MAP,
-                "The disk.",
+                "The EBS volume.",
                 schema={
                     "DeleteOnTermination": Prop(
                         BOOLEAN, "true: it is deleted with the server.", default=True
@@ -105,7 +105,11 @@ class Instance(AdapterType):
             schema=Prop(
                 MAP,
                 schema={
-                    "Device": Prop(STRING, "Device name in the server; a wish.", required=True),
+                    "Device": Prop(
+                        STRING,
+                        "Requested device name in the server; the hypervisor may choose another.",
+                        required=True,
+                    ),
                     "VolumeId": Prop(
                         STRING, "The volume.", required=True, constraint="cinder.volume"
                     ),

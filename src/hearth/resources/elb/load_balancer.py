@@ -51,7 +51,9 @@ class LoadBalancer(capabilities.LoadBalancer, OctaviaResource):
                 ),
                 "Interval": Prop(INTEGER, "Seconds between two checks.", required=True),
                 "Target": Prop(
-                    STRING, "What is checked, such as TCP:22 or HTTP:80/path.", required=True
+                    STRING,
+                    "Protocol, port and path of the check, such as TCP:22 or HTTP:80/path.",
+                    required=True,
                 ),
                 "Timeout": Prop(INTEGER, "Seconds until a check fails.", required=True),
                 "UnhealthyThreshold": Prop(
@@ -86,8 +88,8 @@ class LoadBalancer(capabilities.LoadBalancer, OctaviaResource):
         ),
         "Subnets": Prop(
             LIST,
-            "Subnets, by name or id: its address is in the first one. Where none is given, it is "
-            "where the first server is, else where servers go whose network is not given.",
+            "Subnets, by name or id: its address is in the first one. Without a value, it is in "
+            "the subnet of the first server, or of a network that servers get by default.",
         ),
     }
     attributes = {

@@ -48,7 +48,7 @@ class WebImage(CollectionResource):
     properties = {
         "active": Prop(
             BOOLEAN,
-            "true: the image is active; false: it is deactivated.",
+            "true: the image is active; false: it is deactivated; for administrators.",
             default=True,
             update_allowed=True,
             since="16.0.0",
@@ -83,7 +83,7 @@ class WebImage(CollectionResource):
             ),
         ),
         "extra_properties": Prop(
-            MAP, "Free keys and values.", default={}, update_allowed=True, since="17.0.0"
+            MAP, "Arbitrary keys and values.", default={}, update_allowed=True, since="17.0.0"
         ),
         "id": Prop(STRING, "Its id; generated when not given."),
         "kernel_id": Prop(
@@ -114,7 +114,7 @@ class WebImage(CollectionResource):
         "os_version": Prop(STRING, "Version of the operating system.", update_allowed=True),
         "owner": Prop(
             STRING,
-            "Id of the project it belongs to; only administrators may choose another than theirs.",
+            "Id of the project it belongs to; only administrators may choose another project.",
             update_allowed=True,
         ),
         "protected": Prop(

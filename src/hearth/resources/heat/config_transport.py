@@ -37,7 +37,8 @@ _user = StackUser()
 
 @dataclass(frozen=True)
 class ConfigTransport:
-    """The metadata transport of a server type. The agents also read the default collectors, first.
+    """The metadata transport of a server type. The agents also read the default collectors,
+    first.
     """
 
     default_collectors: tuple[str, ...] = ()
@@ -96,7 +97,8 @@ class ConfigTransport:
 
 
 async def _now(ctx: ResourceContext) -> Mapping[str, Any]:
-    """Return the current metadata from the database row, because deployments change it at any time.
+    """Return the current metadata from the database row, because deployments change it at any
+    time.
     """
     if ctx.physical_id is None or ctx.read_metadata is None:
         return ctx.metadata

@@ -27,7 +27,7 @@ MAX_BATCH_SIZE = Prop(
 )
 MIN_IN_SERVICE = Prop(
     INTEGER,
-    "Number of members that are not changed at the same time.",
+    "Minimum number of members that stay in service while others change.",
     default=0,
     constraints=(Range(min=0),),
 )

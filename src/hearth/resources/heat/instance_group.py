@@ -21,7 +21,7 @@ _PAUSE = re.compile(r"PT(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?")
 ROLLING = {
     "MaxBatchSize": Prop(INTEGER, "Maximum number of members of a batch.", default=1),
     "MinInstancesInService": Prop(
-        INTEGER, "Number of members that are not changed at the same time.", default=0
+        INTEGER, "Minimum number of members that stay in service while others change.", default=0
     ),
     "PauseTime": Prop(STRING, "Time between batches, as in PT5M30S.", default="PT0S"),
 }

@@ -23,7 +23,7 @@ class MultipartMime(ConfigResource):
     properties = {
         "group": Prop(
             STRING,
-            "The tool, as its hook on the server is called.",
+            "Name of the hook on the server that applies the configuration.",
             default=UNGROUPED,
             support=Support(version="14.0.0"),
         ),
@@ -37,13 +37,13 @@ class MultipartMime(ConfigResource):
                     "config": Prop(
                         STRING, "The text, or the id of a software configuration.", required=True
                     ),
-                    "filename": Prop(STRING, "Name of the file to attach it as."),
+                    "filename": Prop(STRING, "File name of the attachment."),
                     "subtype": Prop(
                         STRING, "Its MIME subtype; the file name without its ending if not given."
                     ),
                     "type": Prop(
                         STRING,
-                        "multipart: the parts of this multipart are taken over one by one.",
+                        "multipart: the parts of the multipart document are added one by one.",
                         default="text",
                         constraints=(AllowedValues(["text", "multipart"]),),
                     ),

@@ -117,7 +117,8 @@ def pending(data: Mapping[str, str]) -> Scaled | None:
 
 
 class Scalable(ScalingGroup):
-    """A group that policies scale between two sizes; subclasses define the names of its properties.
+    """A group that policies scale between two sizes; subclasses define the names of its
+    properties.
     """
 
     scalable = True

@@ -1,4 +1,5 @@
-"""URLs that need no token: signed URLs of the CloudFormation-style API and temporary URLs of Swift.
+"""URLs that need no token: signed URLs of the CloudFormation-style API and temporary URLs of
+Swift.
 """
 
 import base64
@@ -70,7 +71,8 @@ def native_url(ctx: ResourceContext, *, own: bool = False) -> str:
 def temporary_url(
     account_url: str, key: str, container: str, name: str, *, ends: int, verb: str = "PUT"
 ) -> str:
-    """Return a temporary URL to PUT (or GET) an object; `ends` is its expiry in seconds since 1970.
+    """Return a temporary URL to PUT (or GET) an object; `ends` is its expiry in seconds since
+    1970.
     """
     parts = urlsplit(account_url)
     path = f"{parts.path}/{quote(container)}/{quote(name)}"

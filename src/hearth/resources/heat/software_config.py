@@ -71,7 +71,11 @@ class SoftwareConfig(ConfigResource):
     support = Support(version="2014.1")
     properties = {
         "config": Prop(STRING, "Text for the tool."),
-        "group": Prop(STRING, "The tool, as its hook on the server is called.", default=UNGROUPED),
+        "group": Prop(
+            STRING,
+            "Name of the hook on the server that applies the configuration.",
+            default=UNGROUPED,
+        ),
         **TOLD,
     }
 

@@ -25,7 +25,7 @@ INPUT = {
     "name": Prop(STRING, "Name of the input.", required=True),
     "type": _TYPE,
     "description": Prop(STRING, "Description."),
-    "default": Prop(ANY, "Value when none is given."),
+    "default": Prop(ANY, "Default value."),
     "replace_on_change": Prop(BOOLEAN, "true: a new value replaces the deployment."),
     "value": Prop(ANY, "Its value, in the configuration of a deployment."),
 }

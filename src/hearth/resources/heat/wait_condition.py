@@ -93,7 +93,7 @@ class WaitCondition(CountsSignals):
     properties = {
         "count": Prop(
             INTEGER,
-            "Number of successes to wait for.",
+            "Number of success signals to wait for.",
             default=1,
             update_allowed=True,
             constraints=(Range(min=1),),

@@ -49,10 +49,14 @@ class WaitConditionHandle(CollectsSignals, StackUser):
         ),
     }
     attributes = {
-        "curl_cli": Attr(STRING, "A curl command that sends a signal; add the data.", cached=False),
+        "curl_cli": Attr(
+            STRING,
+            "A curl command that sends a signal; add the data as --data-binary JSON.",
+            cached=False,
+        ),
         "endpoint": Attr(STRING, "URL that takes signals.", cached=False),
         "signal": Attr(STRING, "What a client needs to send a signal, as JSON text.", cached=False),
-        "token": Attr(STRING, "Token to send along.", cached=False),
+        "token": Attr(STRING, "Token that a signal must contain.", cached=False),
     }
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:

@@ -1,4 +1,5 @@
-"""Requirements that no property expresses: subnets of a network, and routes to an external network.
+"""Requirements that no property expresses: subnets of a network, and routes to an external
+network.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -40,7 +40,7 @@ class KeyPair(ResourceType):
         ),
         "public_key": Prop(STRING, "The public key; a key pair is generated when not given."),
         "save_private_key": Prop(
-            BOOLEAN, "true: the attribute shows the private key.", default=False
+            BOOLEAN, "true: the attribute private_key shows a generated private key.", default=False
         ),
         "type": Prop(
             STRING, "Type of the key.", constraints=(AllowedValues(["ssh", "x509"]),), since="8.0.0"

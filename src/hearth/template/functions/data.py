@@ -91,7 +91,7 @@ def list_concat(args: Any) -> Any:
         if item is None:
             continue
         if not isinstance(item, list):
-            raise EvaluationError(f"only lists can be put together, not {item!r}")
+            raise EvaluationError(f"only lists can be concatenated, not {item!r}")
         result.extend(item)
     return result
 
@@ -177,7 +177,7 @@ def _items(items: Any, maps: bool) -> list[Any]:
         return items
     if isinstance(items, Mapping) and maps:
         return list(items)
-    raise EvaluationError(f"for_each needs lists to go over, not {items!r}")
+    raise EvaluationError(f"for_each needs lists to iterate over, not {items!r}")
 
 
 class _Marker:

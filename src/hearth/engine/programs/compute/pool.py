@@ -236,7 +236,9 @@ class _Running:
                 ours.close()
                 if attempt == 2 or self.killed:
                     raise wire.Closed from None
-                log.warning("the computing process ended and is started again: %r", problem)
+                log.warning(
+                    "a computing process ended during its start and is started again: %r", problem
+                )
                 continue
             break
         with ours:

@@ -104,7 +104,8 @@ class Access:
         })  # fmt: skip
 
     def has_former(self) -> bool:
-        """Return whether replaced trusts must be deleted now; only for a root stack that is idle.
+        """Return whether replaced trusts must be deleted now; only for a root stack that is
+        idle.
         """
         stack = self._memory.stack
         ended = stack.status is not Status.IN_PROGRESS and stack.deleted_at is None

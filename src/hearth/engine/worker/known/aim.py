@@ -57,7 +57,8 @@ class Aim:
         return self.program
 
     def reads(self, name: str, rtype: ResourceType) -> set[str]:
-        """Return the attributes of a resource that other resources, outputs or a parent stack read.
+        """Return the attributes of a resource that other resources, outputs or a parent stack
+        read.
         """
         return read_of(self.known_program, self.revision, name, rtype)
 

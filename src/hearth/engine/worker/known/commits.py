@@ -38,7 +38,8 @@ class Commits:
         return tickets
 
     def supersede(self) -> None:
-        """Resolve as superseded the tickets for changes in `if_current`, which will not be written.
+        """Resolve as superseded the tickets for changes in `if_current`, which will not be
+        written.
         """
         starts, self._starts = self._starts, []
         answer(starts, Fate.SUPERSEDED)

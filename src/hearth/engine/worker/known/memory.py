@@ -57,7 +57,8 @@ class Memory:
         self.orphans = list(loaded.orphans)
 
     def reload(self, loaded: Loaded, *, owner: str, epoch: int) -> None:
-        """Load the rows of a newer operation. Records stay, because memory is ahead of their rows.
+        """Load the rows of a newer operation. Records stay, because memory is ahead of their
+        rows.
         """
         self.undo()
         self.stack = loaded.stack.having(owner=owner, epoch=epoch)

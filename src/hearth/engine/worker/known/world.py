@@ -36,7 +36,8 @@ class RecordedWorld:
         return record.held.reference
 
     def attribute(self, name: str, attribute: str, path: Sequence[Any] = ()) -> Any:
-        """Return a recorded attribute or the part of it at `path`; null if there is no such part.
+        """Return a recorded attribute or the part of it at `path`; null if there is no such
+        part.
         """
         record = self._record(name)
         if record is None or record.new:

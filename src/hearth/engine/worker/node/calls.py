@@ -120,7 +120,8 @@ class CloudCalls:
             await (asyncio.sleep(pause_s) if lost else self.pause(pause_s))
 
     async def _sent(self, rtype: ResourceType, step: Step, ctx: ResourceContext) -> Made | None:
-        """Send the call and return its result. An answer that lacks a required part counts as lost.
+        """Send the call and return its result. An answer that lacks a required part counts as
+        lost.
         """
         try:
             return await step.do(ctx)
@@ -293,7 +294,7 @@ class CloudCalls:
                     passing += 1
                     if for_good and (not fault.passing or passing > PASSING_MAX):
                         raise
-                    log.info("%s: orphans cannot be searched for now: %s", ctx.name, fault)
+                    log.info("%s: cannot search for orphans now: %s", ctx.name, fault)
                     turned_up = True
                 if not for_good or not turned_up:
                     break

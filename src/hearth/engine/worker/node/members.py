@@ -36,7 +36,8 @@ async def read_members(owned: OwnedStack, ctx: ResourceContext) -> None:
 async def balance(
     owned: OwnedStack, rtype: NestedType, ctx: ResourceContext, *, without: Collection[str] = ()
 ) -> None:
-    """Set the healthy members of a group as the members of its load balancers. Raises CloudFault.
+    """Set the healthy members of a group as the members of its load balancers. Raises
+    CloudFault.
     """
     balancers = rtype.balancers(ctx)
     well = [
@@ -79,7 +80,12 @@ async def record_end(owned: OwnedStack, message: int, ended: ChildEnded) -> bool
         if record is not None and record.physical_id == ended.child:
             changed = await _take_in(owned, record, ended)
     except (CloudFault, Rejected) as problem:
-        log.warning("stack %s: the end of %s: %s", owned.memory.stack_id, ended.child, problem)
+        log.warning(
+            "stack %s: cannot record the end of nested stack %s: %s",
+            owned.memory.stack_id,
+            ended.child,
+            problem,
+        )
     owned.memory.always.read.append(message)
     owned.host.wake()
     return changed

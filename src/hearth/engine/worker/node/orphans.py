@@ -50,16 +50,14 @@ async def watch(owned: OwnedStack) -> None:
             if rtype is not None and await sweep(rtype, _context(owned, orphan, rtype)):
                 continue
         except CloudFault as fault:
-            log.warning(
-                "stack %s: an orphan could not be searched for: %s", owned.memory.stack_id, fault
-            )
+            log.warning("stack %s: cannot search for an orphan: %s", owned.memory.stack_id, fault)
             continue
         if rtype is not None and rest_s(owned, orphan, owned.tools.orphan_watch_s) <= 0:
             owned.memory.forget_orphan(orphan)
         elif rtype is None and rest_s(owned, orphan, TYPE_BACK_S) <= 0:
             what = f"{orphan.resource_type} {orphan.facts['name']}"
             log.warning(
-                "stack %s: a %s may remain: its type is no longer available",
+                "stack %s: a %s may remain in the cloud: its type is no longer available",
                 owned.memory.stack_id,
                 what,
             )

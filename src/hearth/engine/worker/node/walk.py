@@ -83,7 +83,8 @@ async def carry_out(attempt: Attempt) -> Outcome:
 
 
 async def wake(attempt: Attempt) -> None:
-    """Resume a suspended resource during an update; if that fails, record the resource as failed.
+    """Resume a suspended resource during an update; if that fails, record the resource as
+    failed.
     """
     try:
         await _act(attempt, Action.RESUME)

@@ -116,7 +116,8 @@ class Ending:
 
 
 def _why_undone(stack: StackRow) -> str:
-    """Return the reason of a rolled back stack for its parent: the reason in its events is shorter.
+    """Return the reason of a rolled back stack for its parent: the reason in its events is
+    shorter.
     """
     if stack.action is not Action.ROLLBACK or stack.first_failure is None:
         return ""
