@@ -15,9 +15,9 @@ import yaml.tokens as yt
 from yaml.cyaml import CParser  # type: ignore[attr-defined]
 
 STEP = 2
-"""Columns of one level."""
+"""The indentation of one level, in columns."""
 COMMENT_GAP = 2
-"""Columns between what a line says and the comment after it."""
+"""Columns between the text of a line and the comment after it."""
 
 BREAKS = "\n\x85\u2028\u2029"
 BREAK = re.compile(f"([{BREAKS}])")

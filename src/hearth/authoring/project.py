@@ -23,7 +23,7 @@ from hearth.template.load import Repeated
 from hearth.template.versions import VERSION_KEYS
 
 FILE_BYTES_MAX = 16 * 1024 * 1024
-"""Larger files are listed, but not read."""
+"""The maximum size of a file, in bytes; larger files are listed, but not read."""
 
 
 @dataclass

@@ -26,7 +26,7 @@ COMMON = (
     "OS::Heat::WaitCondition", "OS::Heat::WaitConditionHandle", "OS::Heat::RandomString",
     "OS::Heat::SoftwareConfig", "OS::Heat::SoftwareDeployment",
 )  # fmt: skip
-"""Types that most templates have: loaded once, not in each process."""
+"""Types that most templates use: loaded once, not in each process."""
 
 
 def main(number: int, servers: ServerDefaults) -> None:

@@ -24,7 +24,7 @@ KINDS = {
     "v3password": ("password", WHO | SCOPE),
     "v3token": ("token", SCOPE),
 }
-"""By type: the required option and the allowed ones."""
+"""The options of each type of credential: the required ones and the allowed ones."""
 
 
 class NoCredential(Exception):

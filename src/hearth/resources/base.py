@@ -73,7 +73,7 @@ class Before(Protocol):
 
 
 OF_USERS = frozenset({"user_id", "password", "access_key", "secret_key"})
-"""The keys of private data that tell of a user which the resource has made for itself."""
+"""The keys of private data about a user that the resource has created for itself."""
 
 NOTHING_MADE = "none, because it creates nothing in the cloud"
 

@@ -42,7 +42,7 @@ class Failed:
 
 
 INHERITED = "inherited"
-"""The key of private data that holds, as JSON, properties which a resource took from elsewhere."""
+"""The key of private data that contains, as JSON, properties copied from another resource."""
 
 Progress = Ready | Later | Failed
 
@@ -255,7 +255,9 @@ class ResourceContext:
     read_metadata: Callable[[str], Awaitable[Mapping[str, Any]]] | None = None
     found: Mapping[str, Any] = field(default_factory=dict)  # by `prepare`
     definitions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Of a group that exists: what its members are by now, as its child's template has them."""
+    """For an existing group: the current definitions of its members, as in the template of its
+    nested stack.
+    """
     at_once: bool = False  # what it shall be in the end, whatever lies between
     new_id: Callable[[], str] = _no_ids
     fetch: Callable[[str], Awaitable[str]] | None = None

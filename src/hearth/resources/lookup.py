@@ -124,7 +124,7 @@ EMPTY_ALLOWED = frozenset(
         *(kind for kind in KINDS if kind.startswith("octavia.")),
     }
 )
-"""Constraints that hold for an empty text, as Heat 27.0.1 answers."""
+"""Constraints that an empty text satisfies, as in Heat 27.0.1."""
 
 
 class Names:

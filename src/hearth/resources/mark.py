@@ -12,7 +12,7 @@ from hearth.resources.context import ResourceContext
 
 MARK = "hearth:"
 ENTRY = re.compile(r"hearth[-_]key\Z", re.IGNORECASE)
-"""The end of the name of an entry that is there for the mark alone."""
+"""Matches the end of the name of an entry that only contains a mark."""
 MARKED = re.compile(
     re.escape(MARK) + r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(:[\w.-]+)*"
 )

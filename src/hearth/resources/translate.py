@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hearth.resources.lookup import Names
 
 ID = re.compile(r"^[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$")
-"""What is an id beyond doubt, and needs no list call."""
+"""Matches values that are certainly ids, so that no list call is needed."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from hearth.schema.prop import Prop
 PREFIX = "Property error"
 
 CustomCheck = Callable[[str, Any], str | None]
-"""Asks the cloud: takes the constraint's name and the value, returns the error or None."""
+"""A check by the cloud: takes the constraint's name and the value, returns the error or None."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ EMPTY: dict[ValueKind, Any] = {
     ValueKind.MAP: {},
     ValueKind.ANY: None,
 }
-"""Return the value of a property without value and default."""
+"""The value of a property that has neither value nor default, by type."""
 
 
 def coerce_all(

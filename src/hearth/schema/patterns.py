@@ -21,14 +21,17 @@ TIMEOUT_S = 0.5
 """The maximum time of one match."""
 
 STEPS_QUICK = 50_000
-"""Steps of the plain engine that take a millisecond or so. Repetitions of which none is inside
-another take as many as the text has characters, to the power of their number."""
+"""The steps of the plain engine in about a millisecond. If no repetition is inside another, a
+match takes as many steps as the text has characters, to the power of the number of repetitions.
+"""
 
 INLINE_S = 0.005
 """The maximum time of all matches together on the event loop."""
 
 INLINE_PATTERN_MAX = 500
-"""The maximum characters of a pattern that is compiled there, with repetitions expanded."""
+"""The maximum characters, with repetitions expanded, of a pattern that is compiled on the event
+loop.
+"""
 
 REPETITIONS = re.compile(r"[*+?{]")
 SIMPLE = re.compile(r"(?:\[\^?\]?[^\]]*\]|\\.|[^\\()|*+?{\[])(?:[*+?]|\{\d*(?:,\d*)?\})?")

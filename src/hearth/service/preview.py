@@ -38,7 +38,9 @@ GROUPS: Mapping[PlannedAction, str] = {
 """The groups of an update preview. An uncertain action counts as the largest possible change."""
 
 Item = dict[str, Any]
-"""A resource as previews show it; `creation_time` and `updated_time` in seconds, or None."""
+"""A resource in a preview; `creation_time` and `updated_time` are in seconds since 1970, or
+None.
+"""
 SHOW = "show"  # the attribute that contains all the others
 
 

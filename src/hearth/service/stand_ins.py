@@ -17,7 +17,7 @@ NAME = "not known yet: "
 
 @dataclass
 class StandIns:
-    """Unknown values by the names of the parameters that replace them."""
+    """Unknown values, each with the name of the parameter that replaces it."""
 
     values: dict[str, Unknown] = field(default_factory=dict)
 

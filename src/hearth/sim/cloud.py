@@ -113,14 +113,14 @@ class TwinCloud:
                 op = path.rpartition("/")[2]
             mischief = self.mischief(op, path)
         if mischief == "unavailable":
-            raise CloudFault("test", 503, "ServiceUnavailable", "the twin is busy", 1.0)
+            raise CloudFault("test", 503, "ServiceUnavailable", "the simulated cloud is busy", 1.0)
         if mischief == "lost before":
-            raise NoAnswer("test", "cut before it was carried out")
+            raise NoAnswer("test", "the connection was cut before the call was carried out")
         if mischief == "late" and op in ("create", "delete"):
             self.later(LATE_S, lambda: self._at_last(method, path, json or {}))
-            raise NoAnswer("test", "on its way, and the answer will be lost")
+            raise NoAnswer("test", "the call is delayed, and its answer will be lost")
         if mischief == "late":
-            raise NoAnswer("test", "cut before it was carried out")
+            raise NoAnswer("test", "the connection was cut before the call was carried out")
         answer = self._carry_out(method, path, json or {})
         if mischief == "lost after":
             raise NoAnswer("test", "carried out, but the answer was lost")
@@ -140,11 +140,13 @@ class TwinCloud:
                 made_or_gone = method == "DELETE" or path == "/things"
                 after_s = LATE_S if made_or_gone else LANDS_S
                 self.later(after_s, lambda: self._at_last(method, path, body))
-                raise NoAnswer("test", "on its way, and the answer will be lost")
+                raise NoAnswer("test", "the call is delayed, and its answer will be lost")
             case "no answer":
                 raise NoAnswer("test", "no answer")
             case "busy":
-                raise CloudFault("test", 503, "ServiceUnavailable", "the twin is busy", 1.0)
+                raise CloudFault(
+                    "test", 503, "ServiceUnavailable", "the simulated cloud is busy", 1.0
+                )
         answer = self._carry_out(method, path, body)
         match mishap:
             case "doubled":  # the gateway sends it again, and then gives up
@@ -155,7 +157,14 @@ class TwinCloud:
                     CloudFault("test", 504, "Gateway Timeout", "the gateway timed out")
                 )
             case "broken":
-                raise of_a_write(CloudFault("test", 500, "Internal Server Error", "it broke off"))
+                raise of_a_write(
+                    CloudFault(
+                        "test",
+                        500,
+                        "Internal Server Error",
+                        "the service failed after it carried out the call",
+                    )
+                )
             case "empty":
                 return Response(answer.status, {}, None)
         return answer

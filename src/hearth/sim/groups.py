@@ -53,7 +53,7 @@ class Groups:
         return {**template, name: self._drawn()}
 
     def scales(self) -> int | None:
-        """Return the change of the group's size by a scaling now, or None."""
+        """Return the change of size if the group is scaled now, else None."""
         if not self.here or self._by_number or self._rng.random() > SCALES:
             return None
         return self._rng.choice((-2, -1, 1, 2))

@@ -220,7 +220,7 @@ class _History:
                 while self._busy():
                     await self.world.written()
         except TimeoutError:
-            raise TimeoutError("an operation does not end") from None
+            raise TimeoutError("an operation did not end in time") from None
         await asyncio.sleep(self.load.hesitates_s())
 
     async def _rest(self) -> None:

@@ -142,7 +142,7 @@ async def _signal(world: World, _: str) -> str:
     await world.tell(stack_id, "t", "one")
     await asyncio.sleep(12.0)
     if world.record(stack_id, "q").state == "CREATE_COMPLETE":
-        raise AssertionError("one word was enough for two")
+        raise AssertionError("the stack completed after one of two signals")
     await world.tell(stack_id, "t", "two")
     return stack_id
 

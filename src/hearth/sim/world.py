@@ -357,14 +357,14 @@ class World:
     def reach_database(self) -> None:
         """Raise OperationalError while the database is unavailable."""
         if self._away():
-            raise OperationalError("the database is away", None, ConnectionError())
+            raise OperationalError("the database is unavailable", None, ConnectionError())
 
     def read_from_cloud(self, method: str) -> None:
         """Raise CloudFault or NoAnswer if a read call gets no answer."""
         if method == "GET" and self._blind():
             if self.rng.random() < 0.5:
                 raise NoAnswer("test", "no answer")
-            raise CloudFault("test", 503, "ServiceUnavailable", "the twin is busy", 1.0)
+            raise CloudFault("test", 503, "ServiceUnavailable", "the simulated cloud is busy", 1.0)
 
     def freeze(self, engine: Engine, seconds: float, *, standing: bool = False) -> None:
         """Freeze an engine for some seconds; it then continues as if nothing had happened.
@@ -615,5 +615,5 @@ class World:
         await asyncio.sleep(0.1)
         while not self.quiet():
             if self.loop.time() > until:
-                raise TimeoutError("the simulation does not become quiet")
+                raise TimeoutError("the simulation does not come to rest")
             await asyncio.sleep(self._look_s)

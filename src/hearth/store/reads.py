@@ -322,7 +322,7 @@ def _opened(tx: Tx, row: Any) -> tuple[dict[str, str], Any]:
 
 
 METADATA_BYTES_MAX = 1024 * 1024
-"""Bytes of the metadata of a resource, as JSON: as much as a request may bring at once."""
+"""The maximum size of a resource's metadata as JSON, in bytes: as much as a request can contain."""
 
 
 def demand_metadata(metadata: Any) -> None:

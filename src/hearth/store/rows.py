@@ -12,7 +12,7 @@ from hearth.model.state import Action, Status
 from hearth.store.database import Tx
 
 REASON_MAX = 4096
-"""Characters of a reason that are stored: services and guests may give any."""
+"""The maximum characters of a stored reason, because services and guests can send any length."""
 
 
 def cut(reason: str) -> str:

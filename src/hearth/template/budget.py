@@ -26,7 +26,7 @@ MADE_BYTES_MAX = 256 * 1024 * 1024
 """The maximum memory for any number of resources."""
 
 READ_SHARE = 4
-"""Values read from parameters and files exist already: they count for a part."""
+"""The divisor for values that are read from parameters and files, because they exist already."""
 
 STEPS = 25_000_000
 """The steps of all YAQL expressions together, for any template: about three seconds."""

@@ -88,7 +88,7 @@ EMPTY: Mapping[ParameterType, Any] = {
     ParameterType.JSON: {},
     ParameterType.BOOLEAN: False,
 }
-"""Return the value that a nested stack gets for a null property."""
+"""The value that a nested stack gets for a null property, by type."""
 
 
 def _joined(items: list[Any]) -> str:

@@ -40,7 +40,7 @@ from hearth.template.values import Stack
 from hearth.template.world import Facade
 
 COMPILER_VERSION = 1
-"""Part of every module's key; raise it when modules of old texts come out different."""
+"""A part of every module's key; increase it when the modules of existing texts change."""
 
 
 PROBLEMS_MAX = 100

@@ -42,7 +42,9 @@ MAY_BE_EMPTY = SECTIONS.keys() - {"parameters", "resource_registry"}
 
 TEMPLATE_ENDINGS = (".yaml", ".template")
 NAMES_TRIED_MAX = 100
-"""The maximum number of names in one lookup: a wildcard can make longer names without end."""
+"""The maximum number of names in one lookup, because a wildcard can create longer and longer
+names.
+"""
 
 SINKS = ("zaqar-queue",)
 SINK_KEYS = ("type", "target", "ttl")

@@ -241,7 +241,7 @@ FITS: dict[type, frozenset[ParameterType]] = {
     AllowedPattern: frozenset({ParameterType.STRING}),
     Custom: frozenset(ParameterType) - {ParameterType.JSON},
 }
-"""Return the types that a constraint applies to."""
+"""The types to which a constraint applies."""
 
 
 def bound(value: Any, whole: bool = False) -> Any:

@@ -473,9 +473,9 @@ class _Parser:
             self.steps.pop()
 
     def outer(self) -> str:
-        """Return the condition function around the current one, or None.
+        """Return the name of the condition function around the current one, or empty text.
 
-        In the error of a removed function its name is the whole path [cond-removed-fn].
+        In the error about a removed function this name is the complete path [cond-removed-fn].
         """
         names = [step for step in self.steps[:-1] if isinstance(step, str)]
         return names[-1] if names else ""

@@ -49,7 +49,7 @@ OF_PROBLEM: Mapping[str, str] = {
     "RequestLimitExceeded": "RequestLimitExceeded",
     "StackExists": "AlreadyExists",
 }
-"""Codes by the kind of the problem; all other kinds have InvalidParameterValue."""
+"""Error codes by class name of the problem; all other problems have InvalidParameterValue."""
 
 
 class CfnError(Exception):

@@ -16,7 +16,7 @@ HOT: tuple[Grammar, ...] = tuple(one for one in GRAMMARS if one.hot)
 CFN: tuple[Grammar, ...] = tuple(one for one in GRAMMARS if not one.hot)
 
 WITHOUT_ELSE = "if.without_else"
-"""The name for the `if` without a third argument, which is a flag of the grammar and no variant."""
+"""The name for the `if` without a third argument, which is a flag of the grammar, not a variant."""
 
 
 @dataclass(frozen=True)

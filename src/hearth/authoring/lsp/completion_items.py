@@ -294,6 +294,6 @@ NAMES: Mapping[What, Names] = {
 """The values that a scalar at a location may have."""
 
 CALLED = frozenset({What.VALUE, What.CONDITION, What.OPERAND})
-"""Where functions are offered."""
+"""The locations at which functions are offered."""
 
 ARGUMENTS: Mapping[str, str] = {"get_attr": "[$1]", "Fn::GetAtt": "[$1]", "Fn::FindInMap": "[$1]"}

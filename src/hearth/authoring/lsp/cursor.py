@@ -11,7 +11,9 @@ from hearth.authoring.lsp.syntax_tree import Entry, List, Map, Node, Scalar
 from hearth.authoring.lsp.text import Text
 
 CURSOR = "\ufdd0"
-"""Stands for what is typed next. No text has this character: Unicode keeps it free."""
+"""The placeholder for the text that is typed next: a Unicode noncharacter, which no text
+contains.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ QUIET_S = 0.3
 """Seconds without a change before a text is checked."""
 
 TREE_MAX = 200
-"""The limit of the files that are followed from one template."""
+"""The maximum number of files that are followed from one template."""
 
 
 @dataclass(frozen=True, slots=True)

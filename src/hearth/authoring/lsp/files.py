@@ -17,10 +17,10 @@ from hearth.template.environment import TEMPLATE_ENDINGS
 
 ENDINGS = (".yaml", ".yml", ".template", ".json")
 NEIGHBOURS_MAX = 200
-"""The limit of the files of a folder that are read."""
+"""The maximum number of files in a folder that are read."""
 
 SIZE_MAX = 1024 * 1024
-"""The limit of a file on the disk, in bytes; larger files are not read."""
+"""The maximum size of a file on the disk, in bytes; larger files are not read."""
 
 SAYS = re.compile(
     r"^\s*[{\"']?\s*[\"']?(?:heat_template_version|HeatTemplateFormatVersion"

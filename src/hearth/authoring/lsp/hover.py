@@ -23,7 +23,7 @@ from hearth.schema import Attr
 from hearth.template.versions import function_text
 
 EXCERPT_MAX = 400
-"""Characters of a definition that are shown."""
+"""The maximum characters of a definition that are shown."""
 
 
 def hover(context: CursorContext, schemas: Schemas) -> str | None:

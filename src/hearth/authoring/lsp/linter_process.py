@@ -12,10 +12,10 @@ from typing import Any
 from hearth.authoring.finding import Finding, Severity
 
 ANSWER_S_MAX = 120.0
-"""The limit of one run, in seconds; then the process is killed."""
+"""The maximum time of one run, in seconds; then the process is killed."""
 
 ANSWER_BYTES_MAX = 64 * 1024 * 1024
-"""The limit of one result."""
+"""The maximum size of one result, in bytes."""
 
 
 class NoAnswer(Exception):

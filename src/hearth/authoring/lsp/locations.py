@@ -275,7 +275,7 @@ KEYS: Mapping[What, KeyRule] = {
     What.STRATEGIES: _named(What.STRATEGY),
 }
 CALLS = frozenset({What.VALUE, What.ARGUMENT, What.CONDITION, What.OPERAND, What.POLICY})
-"""Where a map may be a call."""
+"""The locations at which a map may be a function call."""
 
 # -- by index -----------------------------------------------------------------------------------
 
@@ -296,7 +296,7 @@ ALONE: Mapping[str, What] = {
     "Fn::ResourceFacade": What.FACADE,
     "not": What.OPERAND,
 }
-"""Functions whose argument may be a mere word."""
+"""Functions whose argument may be a single word."""
 
 ItemRule = Callable[[Location, List, int], Location]
 

@@ -29,7 +29,7 @@ def parse(text: str, *, json: bool = False) -> Node:
 
 
 DEPTH_MAX = 80
-"""Lists and maps inside each other; what is deeper counts as text."""
+"""The maximum depth of nested lists and maps; deeper ones are parsed as text."""
 
 LINE = re.compile(r"^([ \t]*)(?=[^\s#])[^\r\n]*", re.M)
 MARKER = re.compile(r"(?:---|\.\.\.)(?=\s|\Z)|%")

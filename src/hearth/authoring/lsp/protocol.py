@@ -22,7 +22,7 @@ from pygls.protocol.language_server import lsp_method
 from hearth.authoring.lsp.wire import Ready
 
 UNREADABLE = object()
-"""Stands for a message that has been answered already."""
+"""The placeholder for a message that has already been answered."""
 
 
 class Protocol(LanguageServerProtocol):

@@ -53,7 +53,7 @@ class Asked(typing.Protocol):
 
 
 SLICE = 40
-"""Blocks that are parsed at a time in the background."""
+"""The number of blocks that are parsed at a time in the background."""
 
 OPENED_S = 0.05
 """Seconds between opening a text and checking it."""

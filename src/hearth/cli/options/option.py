@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 Kind = type[str] | type[int] | type[float] | type[bool] | type[list] | type[tuple]  # type: ignore[type-arg]
-"""`list` is a list in one line; `tuple` an option that may be given several times."""
+"""The type of an option's value. `list` is a list in one line; `tuple` is an option that may be
+given several times.
+"""
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,7 @@ def _first(text: Any) -> float:
             return datetime.strptime(str(text), form).replace(tzinfo=UTC).timestamp()
         except ValueError:
             continue
-    raise ValueError(f"{text} is not like 2026-01-31 12:00")
+    raise ValueError(f"{text} is not a time such as 2026-01-31 12:00")
 
 
 def _arm(cloud: Cloud, trigger: Thing) -> None:

@@ -10,8 +10,9 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 CHARACTERS_MAX = 1_000_000
-"""Characters of all texts that the things on one shelf are made of; a module takes some hundred
-bytes for each."""
+"""The maximum characters of text from which all cached items are made; a module needs some
+hundred bytes for each.
+"""
 
 
 class Cache(Generic[K, V]):

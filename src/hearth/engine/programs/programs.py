@@ -286,8 +286,7 @@ class Programs:
         """Return the desired revision of a nested stack: its own parameters, the parent's files and
         types.
 
-        `exports` are the exports of the parent, through which other stacks may read this nested
-        stack.
+        `exports` are the exports of the parent: a stack above it may read through it.
         """
         module = program.module
         entry = module.bindings[definition.name].entry

@@ -7,7 +7,7 @@ from hearth.resources.base import Failed
 TIMED_OUT = "Timed out"
 LASTING_TYPES = frozenset({"GatewayConflictWithAllocationPools"})
 LASTING_WORDS = ("Multiple possible networks found",)
-"""Conflicts (409) of a request with itself: no other resource can end them, so no retry helps."""
+"""Messages of conflicts (409) that waiting cannot end, because the request itself causes them."""
 
 
 class ResourceFailure(Exception):

@@ -28,7 +28,7 @@ class Clouds(Protocol):
         """Return the cloud with the stack's credential."""
 
     def users(self, row: StackRow, noted: Callable[[str], None]) -> Users | None:
-        """Return the users of the stack's own project.
+        """Return the access to the users in the stack's domain project, or None without a domain.
 
         `noted` is called with the id of the project when it is created.
         """

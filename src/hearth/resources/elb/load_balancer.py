@@ -89,7 +89,7 @@ class LoadBalancer(capabilities.LoadBalancer, OctaviaResource):
         "Subnets": Prop(
             LIST,
             "Subnets, by name or id: its address is in the first one. Without a value, it is in "
-            "the subnet of the first server, or of a network that servers get by default.",
+            "the subnet of the first server, or else in the only network of the project.",
         ),
     }
     attributes = {

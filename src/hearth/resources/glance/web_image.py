@@ -37,7 +37,7 @@ IMAGE_ID = AllowedPattern(
     r"^([0-9a-fA-F]){8}-([0-9a-fA-F]){4}-([0-9a-fA-F]){4}-([0-9a-fA-F]){4}-([0-9a-fA-F]){12}$"
 )
 FREE = frozenset({"architecture", "kernel_id", "os_distro", "os_version", "ramdisk_id"})
-"""Properties that an image need not have: they are removed, not made null."""
+"""Optional properties of an image: they are removed, not set to null."""
 
 
 class WebImage(CollectionResource):

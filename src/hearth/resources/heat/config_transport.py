@@ -27,11 +27,11 @@ COLLECTORS = {
     "ZAQAR_MESSAGE": "zaqar",
 }
 PROPERTIES = frozenset({"software_config_transport", "deployment_swift_data"})
-"""The properties of a server that a change of the transport follows."""
+"""The properties of a server whose change requires an update of the transport."""
 USER = "user:"  # before the id of an orphan user, which is no server
 CONTAINER, OBJECT, QUEUE = "metadata_container", "metadata_object", "metadata_queue"
 FORMER = "former_channels"
-"""The keys of private data that hold the channel, and as JSON the channels that were left."""
+"""The keys of private data for the channel, and for the former channels as JSON."""
 _user = StackUser()
 
 

@@ -130,5 +130,5 @@ def seconds(text: str) -> float:
     hours, minutes, rest = (float(part or 0) for part in found.groups())
     total = 3600 * hours + 60 * minutes + rest
     if total > PAUSE_MAX_S:
-        raise ValueError("PauseTime: the pause may be an hour at most.")
+        raise ValueError("PauseTime: the maximum is one hour.")
     return total

@@ -13,7 +13,7 @@ from hearth.schema.check import PREFIX
 from hearth.template.parameters import CFN_NAMES, parse_value
 
 UNGROUPED = "Heat::Ungrouped"
-"""The tool of a configuration that names none."""
+"""The group of a configuration that names none."""
 TYPES = {name: kind for kind, name in CFN_NAMES.items()}
 _TYPE = Prop(
     STRING,

@@ -36,7 +36,7 @@ WHY = {
     "NoAnswer": "its auth_url does not answer",
     "SSLError": "the certificate at its auth_url is not believed",
 }
-"""What is wrong with a credential, by the fault; its address belongs to the secret."""
+"""The text about a credential, by type of the fault; its auth_url is part of the secret."""
 
 
 class Stack(ResourceType):

@@ -20,7 +20,8 @@ class StackUser(ResourceType):
     needs_users = True
     identified_by = IntentKey.NATURAL_KEY
     known_by = (
-        "the name and description of its user in the stack's own project; the user has one key pair"
+        "the name and description of its user in the stack's domain project; "
+        "the user has one key pair"
     )
 
     def user_steps(self, ctx: ResourceContext, *, keys: bool = False) -> tuple[Step, ...]:

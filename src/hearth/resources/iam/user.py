@@ -34,7 +34,7 @@ class User(StackUser):
             LIST, "Access policies of this stack, by name; values that are not text are ignored."
         ),
     }
-    known_by = "the name and description of its user in the stack's own project"
+    known_by = "the name and description of its user in the stack's domain project"
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (*self.user_steps(ctx), Step("name", self.settle))

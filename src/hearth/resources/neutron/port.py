@@ -88,7 +88,7 @@ EXTRA_PROPERTIES: dict[str, Prop] = {
     ),
     "value_specs": VALUE_SPECS,
 }
-"""Properties that a server may give the ports it makes itself."""
+"""Properties for the ports that a server creates."""
 
 
 class Port(NeutronResource):

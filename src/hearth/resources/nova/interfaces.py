@@ -224,7 +224,7 @@ async def reuse(ctx: ResourceContext) -> Made:
 
 
 NOTHING_MORE = '"port_extra_properties": null'
-"""In the key of an entry whose port is like any other."""
+"""The part of an entry's key that shows that its port has no extra properties."""
 
 
 def serves(interface: Mapping[str, Any], one: Mapping[str, Any]) -> bool:

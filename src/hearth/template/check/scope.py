@@ -25,7 +25,7 @@ PARAMETER_KINDS: dict[ParameterType, frozenset[ValueKind]] = {
     ParameterType.BOOLEAN: frozenset({ValueKind.BOOLEAN}),
 }
 OUTPUTS_DEEP_MAX = 20
-"""The maximum number of nested templates through which the kind of an output is followed."""
+"""The maximum number of nested templates through which the type of an output is followed."""
 
 
 class StaticWorld:
@@ -89,9 +89,7 @@ class StaticScope(Scope):
         self.assumed: tuple[Any, bool] | None = None  # a condition and its possible values
 
     def within(self, resource: str) -> None:
-        """Return a function that gives Unknown for every path, because values of attributes are
-        unknown.
-        """
+        """Return None: no path is followed, because the values of attributes are unknown."""
 
     def undecided(self, choice: Choice) -> Any:
         """Return the possible values of both branches; if the condition is in `assumed`, of one

@@ -47,7 +47,7 @@ FITS: Mapping[ValueKind, frozenset[ValueKind]] = {
     ValueKind.MAP: frozenset({ValueKind.MAP}),
     ValueKind.ANY: frozenset(ValueKind),
 }
-"""The kinds that a property may accept. Source: spec/hot.md, section 6.1."""
+"""The types that a property of each type accepts. Source: spec/hot.md, section 6.1."""
 
 
 class Values:

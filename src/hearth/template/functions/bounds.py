@@ -163,7 +163,7 @@ OURS: dict[str, Callable[..., Any]] = {
     "not_matches_operator_string": _not_matches_operator,
     "is_regex": _is_regex,
 }
-"""Functions of the library that match by themselves, with their replacements."""
+"""Functions of the library that match regular expressions themselves, with their replacements."""
 
 
 class _Exchange:

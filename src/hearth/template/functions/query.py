@@ -60,7 +60,7 @@ def yaql(args: Any, scope: Scope) -> Any:
         context = _library().create_child_context()
         return _bounded(lambda: expression.evaluate({"data": args.get("data")}, context))
     except RecursionError:
-        raise EvaluationError("the expression is too deep") from None
+        raise EvaluationError("the expression is nested too deep") from None
     except Exception as error:  # any exception of the library in a user's expression
         text = str(error).splitlines()[0] if str(error) else ""
         raise EvaluationError(f"yaql: {type(error).__name__}: {text}") from None

@@ -15,13 +15,15 @@ from hearth.template.deferred import Answer, Answers, Deferred, Question, deferr
 T = TypeVar("T")
 
 INLINE_MAX = 6 * 1024
-"""Characters of text that are worth a try on the loop: some milliseconds."""
+"""The maximum characters of text for which a computation is tried on the event loop: some
+milliseconds.
+"""
 
 ROUNDS_MAX = 256
-"""How often evaluations may be begun again for one more that takes long."""
+"""The maximum number of times that evaluations are restarted because one more takes long."""
 
 departed: ContextVar["asyncio.Future[None] | None"] = ContextVar("departed", default=None)
-"""Done when whoever waits for this request has gone."""
+"""A future that is done when the client of the current request has disconnected."""
 
 
 class Gone(BaseException):

@@ -15,7 +15,7 @@ from hearth.template.deferred import Question
 
 NICENESS = 5
 QUESTIONS_MAX = 20_000
-"""How often one evaluation may ask its world."""
+"""The maximum number of questions of one evaluation to its World."""
 
 
 @dataclass(frozen=True)

@@ -26,18 +26,18 @@ log = logging.getLogger(__name__)
 
 SLOTS = 4
 PROJECT_SLOTS = 2
-"""Jobs at work at once; those of one project."""
+"""The maximum number of running jobs in total (SLOTS), and of one project."""
 
 CPU_S = 10
 CHARACTERS_A_SECOND = 50_000
-"""Seconds of CPU that a job may take, and how much text is worth one more."""
+"""The CPU seconds of a job, and the number of characters for which it gets one more."""
 
 WAIT_FACTOR = 3
-"""How many times as long it may take on a busy machine."""
+"""The factor between CPU seconds and elapsed seconds of a job on a busy machine."""
 
 MEMORY_BYTES = 1 << 30
 CHARACTER_BYTES = 2048
-"""Memory that a job may take, and how much more for each character of text."""
+"""The memory of a job, and the additional memory for each character of text."""
 
 COMMAND = (sys.executable, "-P", "-m", "hearth.cli.compute")
 START_S = 30.0
