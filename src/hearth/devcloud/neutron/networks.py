@@ -131,7 +131,7 @@ class _Networks(Rest):
 
     @staticmethod
     def _check_others(call: Call, thing: Thing, changes: Body) -> None:
-        """Raise a 409 if other projects or floating IPs depend on the network being shared or
+        """Raise a 409 if other projects or router gateways depend on the network being shared or
         external.
         """
         ports = call.cloud.store.where("network.ports", network_id=thing.id)

@@ -207,7 +207,7 @@ def _hidden_folders() -> dict[str, str]:
 
 
 def _volumes(options: list[str]) -> dict[str, str]:
-    """Return the folder of volumes, which belongs to root inside the namespace; None without the
+    """Return the folder of volumes, which belongs to root inside the namespace; empty without the
     option.
     """
     given = [option.removeprefix("--volumes=") for option in options if "--volumes=" in option]

@@ -58,7 +58,7 @@ def resource_name(ctx: ResourceContext) -> str:
 def native_url(ctx: ResourceContext, *, own: bool = False) -> str:
     """Return the URL at which the Orchestration API accepts signals for this resource.
 
-    By default its project is the owner's; with `own` it is the stack's domain project.
+    By default its project is the stack's domain project; with `own` it is the owner's project.
     """
     stack = ctx.stack
     base = stack.heat_url.rstrip("/")
