@@ -214,6 +214,6 @@ def test_a_part_that_breaks_ends_the_process_with_a_failure(tmp_path: Path):
         with served(tmp_path, database={"connection": url.replace("%", "%%")}) as hearth:
             assert hearth.process is not None
             assert hearth.process.wait(30) == 1
-            assert hearth.told("a part of the process ended unexpectedly")
+            assert hearth.told("a task of the process ended unexpectedly")
     finally:
         drop_database("postgresql", name)

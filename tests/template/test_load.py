@@ -123,7 +123,7 @@ def test_of_several_merge_keys_the_last_one_wins_and_of_a_list_the_first():
 
 @pytest.mark.parametrize("text", ["!!int ''", "!!int +", "!!int", "!!float ''"])
 def test_a_number_without_digits_does_not_fit_its_tag(text):
-    with pytest.raises(Rejected, match="does not fit its tag"):
+    with pytest.raises(Rejected, match="does not match its tag"):
         load(f"a: {text}\n")
 
 

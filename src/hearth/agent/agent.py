@@ -54,14 +54,14 @@ ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 
 class Unavailable(Exception):
-    """A request without a usable answer; the message says which and why."""
+    """A request failed or its answer is unusable; the message names the address and the reason."""
 
 
 # requests
 
 
 class Http:
-    """Requests, and the tokens they need. `pause` waits for a number of seconds."""
+    """An HTTP client with the user's tokens. `pause(seconds)` waits between attempts."""
 
     def __init__(self, pause: Callable[[float], Any] = time.sleep) -> None:
         self._pause = pause
@@ -108,7 +108,7 @@ class Http:
         path: str,
         body: Any = None,
     ) -> Any:
-        """Return the JSON that a service of the catalog answers to a user with a password.
+        """Call a service of the catalog as a user with a password; return the JSON of the answer.
 
         A token is kept until a service refuses it.
         """
@@ -151,11 +151,11 @@ def endpoint(catalog: list[Any], service: str, region: str | None) -> str:
             there = one.get("region_id") or one.get("region")
             if one.get("interface") == "public" and (not region or there == region):
                 return str(one["url"]).rstrip("/")
-    raise Unavailable(f"the catalog names no public endpoint of the service {service}")
+    raise Unavailable(f"the catalog has no public endpoint of the service {service}")
 
 
 def place(url: str) -> str:
-    """Return a URL without its query, which may be a signature."""
+    """Return a URL without its query, which can contain a signature."""
     return url.split("?", 1)[0]
 
 
@@ -163,7 +163,9 @@ def place(url: str) -> str:
 
 
 def active(document: Any) -> tuple[str, dict[str, Any]] | None:
-    """Return name and section of the place that a document tells to poll, if there is one."""
+    """Return the name and the section of the first transport that a document configures, or
+    None.
+    """
     settings = document.get(SECTION) if isinstance(document, dict) else None
     if not isinstance(settings, dict):
         return None
@@ -177,7 +179,7 @@ def active(document: Any) -> tuple[str, dict[str, Any]] | None:
 
 
 def signature(verb: str, url: str, params: dict[str, str], secret: str) -> str:
-    """Return the signature, version 2, of a request to an API in the style of AWS."""
+    """Return the AWS signature, version 2, of a request."""
     parts = urllib.parse.urlsplit(url)
     query = "&".join(
         "{}={}".format(
@@ -191,7 +193,7 @@ def signature(verb: str, url: str, params: dict[str, str], secret: str) -> str:
 
 
 def poll_cfn(agent: Agent, section: dict[str, Any]) -> Any:
-    """Return the metadata of a resource, by the API that speaks like CloudFormation."""
+    """Return the metadata of a resource, fetched through the CloudFormation-style API."""
     url = section.get("metadata_url") or agent.boot_url()
     resource, _, keys = str(section["path"]).partition(".")
     params = {
@@ -217,7 +219,7 @@ def poll_cfn(agent: Agent, section: dict[str, Any]) -> Any:
 
 
 def poll_heat(agent: Agent, section: dict[str, Any]) -> Any:
-    """Return the metadata of a resource, by the Orchestration API."""
+    """Return the metadata of a resource, fetched through the Orchestration API."""
     name = urllib.parse.quote(str(section["resource_name"]), safe="")
     stack = urllib.parse.quote(str(section["stack_id"]))
     path = f"/stacks/{stack}/resources/{name}/metadata"
@@ -225,7 +227,7 @@ def poll_heat(agent: Agent, section: dict[str, Any]) -> Any:
 
 
 def poll_request(agent: Agent, section: dict[str, Any]) -> Any:
-    """Return the object that a temporary URL leads to; None if it has not changed."""
+    """Return the object behind a temporary URL; None if it has not changed."""
     url = str(section["metadata_url"])
     known = {"If-None-Match": agent.etags[url]} if url in agent.etags else {}
     try:
@@ -241,7 +243,7 @@ def poll_request(agent: Agent, section: dict[str, Any]) -> Any:
 
 
 def poll_zaqar(agent: Agent, section: dict[str, Any]) -> Any:
-    """Return the last message of a queue, and take all from it; None if it is empty."""
+    """Return the last message of a queue and delete all of its messages; None if it is empty."""
     queue = urllib.parse.quote(str(section["queue_id"]), safe="")
     path = f"/v2/queues/{queue}/messages?pop={POP_MAX}"
     answer = agent.http.as_user(section, "messaging", "DELETE", path)
@@ -274,14 +276,16 @@ class Agent:
         return self.root + os.path.join(*parts)
 
     def boot_url(self) -> str:
-        """Return the address of the metadata that the server got beside its boot document."""
+        """Return the metadata URL that the server got together with its boot document."""
         with open(self.path(BOOT_URL)) as file:
             return file.read().strip().rstrip("/") + "/v1/"
 
     def poll(self) -> bool:
-        """Fetch the document and run what is new; return whether the document has changed.
+        """Fetch the document and run its new configurations; return whether the document has
+        changed.
 
-        When the document names another transport, that one is asked at once. Raises Unavailable.
+        When the document names another transport, that transport is asked at once. Raises
+        Unavailable.
         """
         changed = False
         document = self.known()
@@ -290,7 +294,9 @@ class Agent:
                 changed = True
             before = active(document)
             if before is None:
-                raise Unavailable(f"{self.path(BOOT_DOCUMENT)} names no place to poll")
+                raise Unavailable(
+                    f"{self.path(BOOT_DOCUMENT)} does not configure a transport to poll"
+                )
             name, section = before
             found = self._fetched(name, section)
             if not isinstance(found, dict):
@@ -304,7 +310,7 @@ class Agent:
         return self.run_all(document) or changed
 
     def known(self) -> Any:
-        """Return the newer one of the boot document and the one that was fetched last."""
+        """Return the boot document or the last fetched document, whichever is newer."""
         paths = [self.path(STATE, "document.json"), self.path(BOOT_DOCUMENT)]
         there = [path for path in paths if os.path.exists(path)]
         if not there:
@@ -312,7 +318,7 @@ class Agent:
         try:
             return read_json(max(there, key=os.path.getmtime))
         except ValueError as problem:
-            raise Unavailable(f"the boot document is no JSON: {problem}") from None
+            raise Unavailable(f"the boot document is not JSON: {problem}") from None
 
     def _fetched(self, name: str, section: dict[str, Any]) -> Any:
         try:
@@ -324,7 +330,9 @@ class Agent:
             raise Unavailable(words) from None
 
     def run_all(self, document: Any) -> bool:
-        """Run the configurations of a document that have not run; return whether it is new."""
+        """Run the configurations of a document that have not run yet; return whether the document
+        is new.
+        """
         if document == self._done:
             return False
         listed = document.get("deployments") if isinstance(document, dict) else None
@@ -340,7 +348,7 @@ class Agent:
         """Run one configuration and report its results, unless it has run before."""
         ident = str(config.get("id"))
         if not ID.fullmatch(ident):
-            raise Unavailable(f"a configuration has the id {ident!r}")
+            raise Unavailable(f"a configuration has the invalid id {ident!r}")
         if os.path.exists(self.path(DEPLOYED, ident + ".json")):
             return
         chosen = component(with_texts(config))
@@ -364,7 +372,9 @@ class Agent:
             log(f"the results of {ident} could not be reported: {said(problem)}")
 
     def hook(self, group: str) -> Callable[[dict[str, Any]], dict[str, Any]] | None:
-        """Return what runs the configurations of a group: an executable or a built-in hook."""
+        """Return the function that runs configurations of a group: an executable's or a built-in
+        one; None if there is no hook.
+        """
         name = "".join(char for char in group if char.isalnum() or char in "-_")
         folders = [self.path(folder) for folder in HOOKS]
         if os.environ.get("HEAT_CONFIG_HOOKS"):
@@ -380,7 +390,7 @@ class Agent:
         return None
 
     def _script(self, config: dict[str, Any]) -> dict[str, Any]:
-        """The hook `script`: inputs are environment variables."""
+        """Run a shell script: the built-in hook `script`. Inputs are environment variables."""
         file, outputs = self._prepared("script", config, 0o700)
         given = {
             name: text(value)
@@ -392,7 +402,9 @@ class Agent:
         return self._outcome([file], environment, config, outputs)
 
     def _ansible(self, config: dict[str, Any]) -> dict[str, Any]:
-        """The hook `ansible`: inputs are extra variables of a playbook for this machine."""
+        """Run a playbook on this machine: the built-in hook `ansible`. Inputs are extra
+        variables.
+        """
         file, outputs = self._prepared("ansible", config, 0o600)
         variables = dict(inputs_of(config), heat_outputs_path=outputs)
         write(file + ".variables.json", json.dumps(variables))
@@ -410,7 +422,9 @@ class Agent:
         return self._outcome([*command, file], environment, config, outputs)
 
     def _prepared(self, hook: str, config: dict[str, Any], mode: int) -> tuple[str, str]:
-        """Write the text of a configuration; return its file and where its outputs begin."""
+        """Write the text of a configuration to a file; return its path and the common prefix of the
+        paths of its output files.
+        """
         file = self.path(WORKING.format(hook), str(config["id"]))
         write(file, text(config.get("config") or ""), mode)
         outputs = self.path(OUTPUTS.format(hook), str(config["id"]))
@@ -423,7 +437,7 @@ class Agent:
     def _outcome(
         self, command: list[str], environment: dict[str, str], config: dict[str, Any], outputs: str
     ) -> dict[str, Any]:
-        """Run a command and return its results, with the outputs that it left in files."""
+        """Run a command; return its results with the outputs that it wrote to files."""
         folder = os.path.dirname(outputs)
         results: dict[str, Any] = {}
         status, out, err = execute(command, environment, folder)
@@ -438,7 +452,9 @@ class Agent:
 
 
 def component(config: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the part of a component for its action; other groups as they are."""
+    """Return a configuration of the group `component` as the configuration of its current action,
+    or None; other configurations are unchanged.
+    """
     if config.get("group") != "component":
         return config
     parts = config.get("config") or {}
@@ -452,7 +468,7 @@ def component(config: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def with_texts(config: dict[str, Any]) -> dict[str, Any]:
-    """Return a configuration in which each input of the type String is a text."""
+    """Return a configuration in which the values of all inputs of type String are text."""
     return dict(
         config,
         inputs=[
@@ -468,14 +484,16 @@ def inputs_of(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def output_names(config: dict[str, Any]) -> Iterator[str]:
-    """Yield the names of the outputs that can be names of files."""
+    """Yield the names of the outputs that are valid file names."""
     for one in config.get("outputs") or ():
         if one.get("name") and "/" not in one["name"] and "\0" not in one["name"]:
             yield str(one["name"])
 
 
 def text(value: Any) -> str:
-    """Return a value as text: nothing for null, JSON for what is no text."""
+    """Return a value as text: empty for null, JSON for lists, maps and other values that are not
+    text.
+    """
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value)
@@ -485,7 +503,9 @@ def text(value: Any) -> str:
 
 
 def run_executable(path: str, config: dict[str, Any]) -> dict[str, Any]:
-    """Return the results that an executable prints for a configuration on standard input."""
+    """Run an executable hook with the configuration on standard input; return the results that it
+    prints.
+    """
     status, out, err = execute([path], dict(os.environ), None, json.dumps(config).encode())
     try:
         results = json.loads(out) if out.strip() else None
@@ -499,7 +519,7 @@ def run_executable(path: str, config: dict[str, Any]) -> dict[str, Any]:
 
 
 class Tail:
-    """The end of a stream, read in a thread of its own."""
+    """The last bytes of a stream, which a thread reads."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -510,7 +530,7 @@ class Tail:
         self._thread.start()
 
     def text(self) -> str:
-        """Return what has come so far, if the stream does not end soon."""
+        """Return the text read so far; wait a short time for the end of the stream."""
         self._thread.join(PIPES_S)
         with self._lock:
             return b"".join(self._chunks)[-OUTPUT_MAX:].decode(errors="replace")
@@ -528,9 +548,10 @@ class Tail:
 def execute(
     command: list[str], environment: dict[str, str], folder: str | None, given: bytes = b""
 ) -> tuple[int, str, str]:
-    """Return exit status and the end of both outputs of a command; OSError if it cannot start.
+    """Run a command; return its exit status and the ends of its standard output and standard error.
 
-    The status of a command that a signal ended is that of a shell: 128 and the signal.
+    If a signal ended the command, the status is 128 plus the signal, as in a shell. Raises OSError
+    if it cannot start.
     """
     pipe = subprocess.PIPE
     process = subprocess.Popen(
@@ -551,7 +572,9 @@ def execute(
 
 
 def notify(http: Http, inputs: dict[str, Any], results: dict[str, Any]) -> None:
-    """Report results the way that the inputs of a configuration name. Raises when it cannot."""
+    """Report results with the signal transport that the inputs of a configuration name. Raises an
+    exception if that fails.
+    """
     sent = bounded(results)
     if inputs.get("deploy_signal_id"):
         verb = str(inputs.get("deploy_signal_verb") or "POST")
@@ -573,7 +596,9 @@ def notify(http: Http, inputs: dict[str, Any], results: dict[str, Any]) -> None:
 
 
 def bounded(results: dict[str, Any]) -> dict[str, Any]:
-    """Return results whose JSON fits into a report: the beginnings of long outputs go."""
+    """Return results that are small enough for a report: the beginnings of long outputs are
+    removed.
+    """
     kept = dict(results)
     for _ in range(64):
         over = len(json.dumps(kept)) - RESULTS_MAX
@@ -593,7 +618,7 @@ def bounded(results: dict[str, Any]) -> dict[str, Any]:
 
 
 def write(path: str, content: str, mode: int = 0o600) -> None:
-    """Write a file as a whole: readers see the old one or the new one."""
+    """Write a file atomically: readers see the old content or the new content."""
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     with open(os.open(path + ".new", os.O_CREAT | os.O_WRONLY | os.O_TRUNC, mode), "w") as file:
         file.write(content)
@@ -608,7 +633,7 @@ def read_json(path: str) -> Any:
 
 
 def said(problem: Exception) -> str:
-    """Return an error in words, without addresses that hold signatures."""
+    """Return the text of an error, without URLs that contain signatures."""
     if isinstance(problem, urllib.error.HTTPError):
         return f"{problem.code} {problem.reason} from {place(problem.url)}"
     return f"{type(problem).__name__}: {problem}"
@@ -620,7 +645,9 @@ def log(words: str) -> None:
 
 
 def alone(agent: Agent) -> Any:
-    """Return a lock on the agent's folder. Raises BlockingIOError if another agent has it."""
+    """Lock the agent's folder and return the open lock file. Raises BlockingIOError if another
+    agent holds the lock.
+    """
     os.makedirs(agent.path(STATE), mode=0o700, exist_ok=True)
     lock = open(agent.path(STATE, "lock"), "w")
     try:
@@ -632,7 +659,9 @@ def alone(agent: Agent) -> Any:
 
 
 def keep_polling(agent: Agent, longest_s: float, pause: Callable[[float], Any]) -> None:
-    """Poll for ever; the pauses double, and a change makes them short again."""
+    """Poll forever. The pause between polls doubles up to `longest_s` seconds; a change resets
+    it.
+    """
     pause_s = min(POLL_MIN_S, longest_s)
     before = ""
     while True:
@@ -649,7 +678,7 @@ def keep_polling(agent: Agent, longest_s: float, pause: Callable[[float], Any]) 
 
 
 def main() -> int:
-    """The command; its exit status."""
+    """Run the command and return its exit status."""
     parser = argparse.ArgumentParser(description="Apply the software configurations of a server.")
     parser.add_argument("--once", action="store_true", help="poll once; 1 if that fails")
     parser.add_argument("--root", default="", help="a folder before all paths of the server")

@@ -12,8 +12,8 @@ class JSONResponse(responses.JSONResponse):
     """A JSON answer with a fast encoder, because lists of stacks, resources and events are long."""
 
     def render(self, content: Any) -> bytes:
-        """Return the body. A slower encoder handles whole numbers beyond 64 bits, and texts that
-        know their place in a template.
+        """Return the body. A slower encoder handles integers beyond 64 bits and text values that
+        carry their position in a template.
         """
         try:
             return _ENCODER.encode(content)

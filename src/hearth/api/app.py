@@ -44,7 +44,7 @@ async def version_document(request: Request) -> Response:
 
 
 async def version_one(request: Request) -> Response:
-    """GET /v1: the same with status 200."""
+    """GET /v1: the same version document with status 200."""
     return JSONResponse(_versions(request))
 
 
@@ -67,9 +67,9 @@ async def openapi_document(request: Request) -> Response:
 
 
 class VersionOne:
-    """Adds the path of version 1 to requests that name the version in another way.
+    """Normalises the path of requests that name version 1 in another way.
 
-    `/v1.0`, its id in the version document, means `/v1`. A client may also name the version only in
+    `/v1.0`, the id in the version document, means `/v1`. A client may also name the version only in
     its Accept header.
     """
 
@@ -91,7 +91,9 @@ def _accepts_one(scope: Scope) -> bool:
 
 
 def _moved(scope: Scope, cut: int) -> Scope:
-    """Return the request below /v1, without the first `cut` characters of its path."""
+    """Return the request with its path moved below /v1, without the first `cut` characters of the
+    path.
+    """
     root: str = scope.get("root_path", "")
     raw = (scope.get("raw_path") or scope["path"].encode()).removeprefix(root.encode())
     path, raw = f"{root}/v1{below(scope)[cut:]}", root.encode() + b"/v1" + raw[cut:]
@@ -101,7 +103,9 @@ def _moved(scope: Scope, cut: int) -> Scope:
 def application(
     services: Services, tokens: Tokens, gate: Gate, auth_url: str, rates: Rates | None = None
 ) -> Starlette:
-    """Return the ASGI application of the Orchestration API, with CloudFormation's below /cfn."""
+    """Return the ASGI application of the Orchestration API, with the CloudFormation-style API below
+    /cfn.
+    """
     rates = rates or Rates(Front())
     arn = Endpoint("stack_lookup", "GET", ARN, "stacks:lookup", stacks.lookup_arn, status=302)
     routes = [
@@ -136,7 +140,7 @@ def application(
 
 
 def _by_path(table: Sequence[Endpoint]) -> list[Route]:
-    """Return one route per path, so that another method on it is a 405."""
+    """Return one route per path, so that an unsupported method on a known path gets a 405."""
     paths: dict[str, dict[str, Endpoint]] = {}
     for endpoint in table:
         paths.setdefault("/v1" + endpoint.path, {})[endpoint.method] = endpoint

@@ -1,4 +1,4 @@
-"""Tokens: checked with Keystone, cached for a short time."""
+"""Token checks: each token is checked with Keystone, and the result is cached for a short time."""
 
 import asyncio
 import hashlib
@@ -33,7 +33,7 @@ OPEN_PATHS = frozenset({"", "/", "/versions", "/v1", "/v1/", "/healthcheck", "/o
 
 @dataclass(slots=True)
 class _Kept:
-    """Keystone's answer about a token; `caller` is None if the token is not valid."""
+    """A cached answer of Keystone about a token; `caller` is None if the token is not valid."""
 
     caller: Caller | None
     until: float
@@ -43,11 +43,11 @@ class _Kept:
 class Tokens:
     """Finds the caller of a token. `service` is the cloud of the service user.
 
-    An answer is cached for `kept_s`. After ten seconds it is refreshed while requests still use it:
-    a revoked token is accepted for ten seconds, and once more. Concurrent requests with the same
-    token share one call. With `any_service` a service needs none of the `service_roles`.
-    `guest_role` is the role of the users of stacks: they are many and poll all the time, so an
-    answer about one is cached five times as long, without a refresh.
+    An answer is cached for `kept_s` seconds. After ten seconds a request that uses it also triggers
+    a refresh: a revoked token is accepted for at most ten seconds, and once more. Concurrent
+    requests with the same token share one call. With `any_service` a service token needs none of
+    the `service_roles`. `guest_role` is the role of stack domain users: they are many and poll all
+    the time, so an answer about one is cached five times as long, without a refresh.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Tokens:
     async def caller(self, token: str, service_token: str | None = None) -> Caller | None:
         """Return the caller, or None for an invalid token. Raises CloudFault.
 
-        With a valid token of a service, the user's own token may have expired.
+        With a valid service token the user's token may have expired.
         """
         if service_token is None:
             return await self._known(token, expired=False)
@@ -141,7 +141,7 @@ class Tokens:
 def caller_from(
     facts: dict[str, Any], token: str, auth_url: str, guest_role: str = STACK_USER_ROLE
 ) -> Caller:
-    """Return the caller in the body of a token."""
+    """Return the caller described by Keystone's answer (`facts`, the body of a token)."""
     project, user = facts.get("project") or {}, facts["user"]
     return Caller(
         user_id=user["id"],
@@ -175,12 +175,12 @@ def _moment(text: str) -> float:
 
 
 def _is_open(path: str) -> bool:
-    """Paths without a token: discovery, and signed requests."""
+    """Return whether a path needs no token: version discovery and signed requests."""
     return path in OPEN_PATHS or path.startswith(SIGNED) or OTHER_VERSION.match(path) is not None
 
 
 class Authenticated:
-    """Refuses requests without a valid token, except on the open paths."""
+    """Middleware that refuses requests without a valid token, except on the open paths."""
 
     def __init__(self, app: ASGIApp, tokens: Tokens, auth_url: str) -> None:
         self._app = app

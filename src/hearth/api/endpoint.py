@@ -1,6 +1,6 @@
-"""One row of the route table: a method on a path, its policy rule, its request and its answer.
+"""One row of the route table: a method and a path with its policy rule, request and answer.
 
-Routing, policy, the OpenAPI document and the API reference are all made from these rows.
+Routing, policy checks, the OpenAPI document and the API reference are generated from these rows.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -18,8 +18,8 @@ Shape = Mapping[str, Any]  # a JSON Schema
 class Query:
     """A query parameter.
 
-    A `repeated` one may be given several times, which means any of the values. `column` is the
-    column of stored rows that it filters, if it is a filter.
+    With `repeated` it may occur several times and matches any of its values. `column` is the column
+    of stored rows that it filters, if it is a filter.
     """
 
     name: str
@@ -33,9 +33,9 @@ class Query:
 class Endpoint:
     """A method on a path. Paths are below `/v1`; `rule` is checked before the handler is called.
 
-    `answer` is the shape of the body of a success, None if it has no body. With `guest`, users of a
-    stack's own project may use the path of the stack's owner: the handler checks them. `beside`:
-    Heat does not have it.
+    `answer` is the schema of a successful body, None for no body. With `guest`, stack domain users
+    may use the path with the project of the stack's owner; the handler checks them. `beside` marks
+    an endpoint that Heat does not have.
     """
 
     name: str
@@ -54,10 +54,10 @@ class Endpoint:
 
     @property
     def filters(self) -> Iterator[Query]:
-        """Its query parameters that filter stored rows."""
+        """Yield the query parameters that filter stored rows."""
         return (query for query in self.query if query.column)
 
     @property
     def text(self) -> str:
-        """Its description: the docstring of the handler."""
+        """The description of the endpoint: the docstring of its handler."""
         return " ".join((self.handler.__doc__ or "").split())

@@ -1,4 +1,4 @@
-"""Problems as answers. Only this module knows the HTTP status of each problem."""
+"""Conversion of problems to answers. Only this module knows the HTTP status of each problem."""
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
@@ -74,7 +74,7 @@ def words(problems: Sequence[Problem]) -> str:
 
 
 async def rejected(request: Request, problem: Exception) -> JSONResponse:
-    """Handler for `Rejected`."""
+    """Exception handler for `Rejected`."""
     assert isinstance(problem, Rejected)
     first = problem.problems[0]
     if request.url.path.endswith("/validate") and first.kind == "StackValidationFailed":
@@ -83,7 +83,7 @@ async def rejected(request: Request, problem: Exception) -> JSONResponse:
 
 
 async def cloud_fault(request: Request, problem: Exception) -> JSONResponse:
-    """Handler for errors of the cloud that no use case handles."""
+    """Exception handler for errors of the cloud that no use case handles."""
     assert isinstance(problem, CloudFault)
     if problem.status in (401, 403, 404, 409):
         status = 403 if problem.status == 401 else problem.status
@@ -92,14 +92,16 @@ async def cloud_fault(request: Request, problem: Exception) -> JSONResponse:
 
 
 async def unexpected(request: Request, problem: Exception) -> JSONResponse:
-    """Handler for internal errors; the answer has no details, because they could be secret."""
+    """Exception handler for internal errors; the answer has no details, because they could be
+    secret.
+    """
     request_id = getattr(request.state, "request_id", "-")
     log.error("%s %s %s", request.method, request.url.path, request_id, exc_info=problem)
     return answer(type(problem).__name__, "Internal error; the log of the service has more.", 500)
 
 
 async def http(request: Request, problem: Exception) -> JSONResponse:
-    """Handler for the framework's own errors."""
+    """Exception handler for errors of the framework."""
     assert isinstance(problem, HTTPException)
     words = {404: "HTTPNotFound", 405: "HTTPMethodNotAllowed"}
     status = problem.status_code

@@ -19,7 +19,7 @@ FAULTS = {
     503: "A required service does not answer.",
 }
 PATH_TEXTS = {
-    "tenant_id": "The id of the project, or of the stack's own project for its users.",
+    "tenant_id": "The id of the project, or of the stack's domain project for stack domain users.",
     "stack_identity": "The name or the id of a stack.",
     "stack_name": "The name of the stack.",
     "stack_id": "The id of the stack; the name must be its name.",

@@ -1,4 +1,4 @@
-"""The API reference: made from the route table, with a recorded exchange for each endpoint.
+"""The API reference: generated from the route table, with a recorded exchange for each endpoint.
 
 The exchanges are stored next to this file; `make walk` writes them.
 """
@@ -32,7 +32,9 @@ states otherwise. Heat does not have the operations marked *Beyond Heat*.
 
 @cache
 def exchanges() -> dict[str, Any]:
-    """By operation id: "success" and "refusal", each with path, status, body, answer."""
+    """Return {operation id: {"success": exchange, "refusal": exchange}}; each exchange has path,
+    status, body and answer.
+    """
     text = resources.files("hearth.api").joinpath("exchanges.json").read_text(encoding="utf-8")
     return dict(json.loads(text))
 

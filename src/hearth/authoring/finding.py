@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Severity(StrEnum):
-    """The severity: an error is refused or fails, a warning is probably a mistake."""
+    """How serious a finding is: an error is refused or fails, a warning is probably a mistake."""
 
     ERROR = "error"
     WARNING = "warning"

@@ -1,4 +1,4 @@
-"""The formatter: templates and environments in one style, without a change of their meaning.
+"""The formatter: gives templates and environments one style without changing their meaning.
 
 Source: docs/fmt.md.
 """
@@ -23,7 +23,7 @@ BYTE_ORDER_MARK = "\ufeff"
 def formatted(text: str, file: str = "template") -> str:
     """Return the text in Hearth's style. Formatting is idempotent.
 
-    Raises Rejected for a text that cannot be loaded, or whose meaning the style would change.
+    Raises Rejected for text that cannot be loaded, or whose meaning the style would change.
     """
     before = load(text, file)
     plain = text.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n").replace("\r", "\n")
@@ -42,7 +42,9 @@ def formatted(text: str, file: str = "template") -> str:
 
 
 def _kept(before: str, after: str) -> bool:
-    """Return whether the parts that loading ignores are equal: comments, styles, duplicate keys."""
+    """Return whether the parts that loading ignores are equal: comments, scalar styles, duplicate
+    keys.
+    """
     if is_json(before):
         return bool(json_words(before) == json_words(after))
     try:
@@ -68,7 +70,7 @@ def is_json(text: str) -> bool:
 
 
 def json_words(text: str) -> Any:
-    """Return the JSON value with numbers as in the text, and with duplicate keys."""
+    """Return the JSON value with numbers exactly as in the text, and with duplicate keys."""
     return json.loads(
         text, object_pairs_hook=lambda pairs: ("map", pairs), parse_float=str, parse_int=str
     )

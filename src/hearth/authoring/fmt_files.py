@@ -40,7 +40,7 @@ def files_of(path: Path) -> Iterator[Path]:
 def read(path: Path) -> str:
     """Return the text with its line breaks unchanged.
 
-    Raises OSError, and Rejected if it is no text.
+    Raises OSError, and Rejected if the file is not UTF-8 text.
     """
     return decoded(path.read_bytes(), str(path))
 
@@ -94,7 +94,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _is_ours(path: Path) -> bool:
-    """Return whether a file looks like a template or an environment, even an invalid one."""
+    """Return whether a file looks like a template or an environment, including invalid ones."""
     try:
         text = read(path)
         root = load(text, str(path)).value

@@ -1,8 +1,8 @@
 """Comments that disable rules.
 
-`# hearth: ignore[unused-parameter]` counts for its own line, or for the next one if it stands
-alone; `# hearth: ignore-file[deprecated]` for the whole file. Several codes are separated by
-commas; without brackets it applies to all rules.
+`# hearth: ignore[unused-parameter]` applies to its own line, or to the next line if the comment
+stands alone; `# hearth: ignore-file[deprecated]` applies to the whole file. Several codes are
+separated by commas; without brackets it applies to all rules.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Templates as JSON Schema, for editors: made from the grammars and the declarations of types.
+"""JSON Schema of templates, for editors: generated from the grammars and the declarations of types.
 
-Draft 7, because every YAML language server reads it; later drafts have no advantage here. It
-accepts what Hearth accepts and flags what Hearth refuses, as far as one text shows it. It also
-flags keys of outputs and groups that Hearth ignores.
+It uses draft 7, because every YAML language server reads it; later drafts have no advantage here.
+It accepts what Hearth accepts and flags what Hearth refuses, as far as a single file shows it. It
+also flags keys of outputs and groups that Hearth ignores.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ CONSTRAINTS: Mapping[str, Schema] = {
 
 
 class NoSuch(LookupError):
-    """A version or type does not exist; the message suggests the nearest."""
+    """A version or type does not exist; the message suggests the most similar name."""
 
 
 def grammars_of(form: str, version: str | None) -> tuple[Grammar, ...]:
@@ -83,7 +83,9 @@ def grammars_of(form: str, version: str | None) -> tuple[Grammar, ...]:
 
 
 def template_schema(grammars: Sequence[Grammar], catalog: TypeCatalog) -> Schema:
-    """Return the schema of templates in any of these versions, all of one format."""
+    """Return one schema of the templates of several versions, which must belong to the same
+    format.
+    """
     last = grammars[-1]
     types = {name: found for name in catalog.names() if (found := catalog.find(name)) is not None}
     keys = list(dict.fromkeys(grammar.key for grammar in grammars))
@@ -116,7 +118,7 @@ def template_schema(grammars: Sequence[Grammar], catalog: TypeCatalog) -> Schema
 
 
 def type_schema(grammars: Sequence[Grammar], catalog: TypeCatalog, name: str) -> Schema:
-    """Return the schema of the properties of one type. Raises NoSuch."""
+    """Return the schema of the properties of a resource type. Raises NoSuch."""
     found = catalog.find(name)
     if found is None:
         near = hint(nearest(name, catalog.names()))
@@ -151,7 +153,9 @@ def _json(value: Any) -> str:
 
 
 def _union(maps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return all keys, in the order of the last map, which has most keys; its values win."""
+    """Return the union of several maps. The keys have the order of the last map, whose values take
+    precedence.
+    """
     found: dict[str, Any] = {}
     for one in reversed(list(maps)):
         found |= {key: value for key, value in one.items() if key not in found}
@@ -165,7 +169,7 @@ def _versions(grammars: Sequence[Grammar], key: str) -> list[str]:
 
 
 def _narrowed(grammar: Grammar, grammars: Sequence[Grammar]) -> Schema:
-    """Return what one version lacks of the features of all versions."""
+    """Return the restrictions for a version that lacks some features of the others."""
     then: Schema = {}
     if set(grammar.sections) != set(_union(one.sections for one in grammars)):
         then["propertyNames"] = {"enum": list(grammar.sections)}
@@ -338,5 +342,5 @@ def _description(one: TypeInfo) -> Schema:
 
 
 def _all(name: str) -> Schema:
-    """Return a reference next to other keywords, which draft 7 would ignore."""
+    """Return a reference wrapped in `allOf`, because draft 7 ignores keywords beside `$ref`."""
     return {"allOf": [ref(name)]}

@@ -1,8 +1,7 @@
 """YAML in one style: the formatter only changes the white space between tokens.
 
-The tokens come from the scanner of `hearth.template.load`. A text consists of tokens and, between
-them, spaces, line breaks and comments. So nothing is lost that a tree would drop: comments,
-anchors, quotes, duplicate keys. No line is joined or split. docs/fmt.md describes the style.
+The tokens come from the scanner of `hearth.template.load`. Unlike a tree, tokens keep comments,
+anchors, quotes and duplicate keys. No line is joined or split. docs/fmt.md describes the style.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ import yaml.tokens as yt
 from yaml.cyaml import CParser  # type: ignore[attr-defined]
 
 STEP = 2
-"""Columns of one level."""
+"""The indentation of one level, in columns."""
 COMMENT_GAP = 2
-"""Columns between what a line says and the comment after it."""
+"""Columns between the text of a line and the comment after it."""
 
 BREAKS = "\n\x85\u2028\u2029"
 BREAK = re.compile(f"([{BREAKS}])")
@@ -56,10 +55,10 @@ def laid_out(text: str) -> str:
 
 
 def signature(text: str) -> list[tuple[Any, ...]]:
-    """Return what a layout must keep besides the meaning: tokens, their styles, and comments in
+    """Return everything that the layout must not change: tokens with their styles, and comments, in
     order.
 
-    That of a scalar is its value; how many spaces a comment ends with does not count.
+    A scalar is represented by its value; trailing spaces of comments are ignored.
     """
     found: list[tuple[Any, ...]] = []
     end = 0
@@ -96,7 +95,7 @@ def _comments(gap: str) -> list[tuple[str]]:
 class Line:
     """A line of the result: its text, its comment, and the former column of the comment.
 
-    `text` of a line with nothing but a comment is the white space before it.
+    If a line has only a comment, `text` is the white space before it.
     """
 
     text: str
@@ -105,7 +104,7 @@ class Line:
 
     @property
     def says(self) -> bool:
-        """Whether the line has more than a comment."""
+        """Whether the line has text beside a comment."""
         return bool(self.text.strip(" "))
 
 
@@ -121,9 +120,9 @@ class _Block:
 
 @dataclass(frozen=True, slots=True)
 class _Flow:
-    """A list in brackets or a map in braces: the columns for lines that start in it.
+    """A list in brackets or a map in braces: the column of the lines inside it.
 
-    They are under the first part, if it stands right after the bracket.
+    They are aligned with the first item, if it follows the bracket directly.
     """
 
     inner: int
@@ -294,7 +293,9 @@ class _Layout:
         return self.logical + (0 if self.fresh else STEP)
 
     def block_scalar(self, token: Any, text: str) -> None:
-        """Write the header to the line, and the body below, with only its indentation changed."""
+        """Write the header of a block scalar to the line and its body below, with only the
+        indentation changed.
+        """
         start = token.start_mark.index
         match = HEADER.match(text)
         assert match
@@ -364,10 +365,10 @@ class _Layout:
         return True
 
     def comment_column(self, was: int, following: int) -> int:
-        """Return the column of a comment that has its own line.
+        """Return the column of a comment on its own line.
 
-        It is indented like the text after it, or like a block that ends here, if the comment had
-        that indentation.
+        The comment is indented like the text after it, or like a block that ends here, if the
+        comment was indented like that block.
         """
         if self.flows:
             return self.flows[-1].inner
@@ -427,7 +428,7 @@ def _space(before: str, after: str) -> str:
 
 
 def _trimmed_end(line: str, style: str | None) -> str:
-    """Return the line of a scalar without trailing spaces that do not count."""
+    """Return a line of a scalar without trailing spaces, if they are not significant."""
     trimmed = line.rstrip(" \t")
     if style == '"' and trimmed != line:
         backslashes = len(trimmed) - len(trimmed.rstrip("\\"))
@@ -437,7 +438,7 @@ def _trimmed_end(line: str, style: str | None) -> str:
 
 
 def _found_indent(lines: list[str], parent: int) -> int:
-    """Return the indentation of a block scalar whose header does not contain it."""
+    """Return the indentation of a block scalar whose header does not state it."""
     deepest = max(parent + 1, 1)
     for line in lines:
         spaces = len(line) - len(line.lstrip(" "))

@@ -1,4 +1,4 @@
-"""JSON in one style: only the white space changes; words and numbers stay as they are."""
+"""JSON in one style: only the white space changes; strings and numbers stay as they are."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _tree(pieces: list[tuple[str, int]], text: str) -> _Value:
 
 
 def _lines(value: _Value, indent: int, after: str) -> Iterator[str]:
-    """Yield the lines of a value; `after` is the comma, if there is one."""
+    """Yield the lines of a value; `after` is the comma after it, or empty."""
     pad = " " * indent
     if not value.parts:
         yield f"{pad}{value.flat()}{after}"

@@ -1,4 +1,4 @@
-"""Checks of a template on the disk, with all files that it uses."""
+"""Checks of a template on the disk, with all files that it refers to."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def _types(project: Project, root: str) -> dict[str, ParameterType]:
 
 
 def _unread(problem: Problem) -> Problem:
-    """Return the problem of a nested template on the web, which is not checked."""
+    """Return a problem that names a nested template on the web, which is not checked."""
     if isinstance(problem, TemplateMissing) and problem.template.startswith("http"):
         words = f"{problem.template} is not fetched: its declarations are not checked"
         return Notice(problem.at, words, code="not-read")
@@ -140,7 +140,9 @@ def _unread(problem: Problem) -> Problem:
 
 
 def _unavailable(module: Module, catalog: AuthorCatalog) -> Iterator[Problem]:
-    """Yield types of Heat that Hearth does not have yet, as resources and as members."""
+    """Yield a problem for each type of Heat that Hearth lacks, in resources and in members of
+    groups.
+    """
     for one in modules(module):
         for source in one.syntax.resources.values():
             found = one.environment.find(source.type, source.name, catalog)
@@ -161,7 +163,9 @@ def _unavailable(module: Module, catalog: AuthorCatalog) -> Iterator[Problem]:
 
 
 def _given(module: Module, project: Project) -> Iterator[Problem]:
-    """Yield problems of environments' parameter values with the root template's declarations."""
+    """Yield the problems of the environments' parameter values, checked against the root
+    template.
+    """
     schemas = module.syntax.parameters
     for file, node in project.environments.items():
         for section in ("parameters", "parameter_defaults"):
@@ -192,7 +196,7 @@ def _value(schema: ParameterSchema, node: Node, file: str, path: str) -> Iterato
 
 
 def _with_values(module: Module, environment: Environment) -> Iterator[Problem]:
-    """Yield the problems of the program with the environments' values, as at a create."""
+    """Yield the problems that a create with the environments' values would have."""
     try:
         program = module.specialise(environment.parameters, stack_name="lint")
     except Rejected as rejected:

@@ -1,8 +1,8 @@
 """A template and the files that it names, read from the disk as clients do.
 
-Names are relative to their file: `get_file`, types that are templates, and the entries of an
-environment's resource_registry. Here they become paths in the loaded nodes, so that every file of a
-tree has one name. URLs stay unchanged: nothing is fetched.
+Names are relative to the file that contains them: `get_file`, types that are templates, and the
+entries of an environment's resource_registry. In the loaded nodes they become paths relative to the
+working directory, so that each file has one name. URLs stay unchanged: nothing is fetched.
 """
 
 from __future__ import annotations
@@ -23,12 +23,14 @@ from hearth.template.load import Repeated
 from hearth.template.versions import VERSION_KEYS
 
 FILE_BYTES_MAX = 16 * 1024 * 1024
-"""Larger files are listed, but not read."""
+"""The maximum size of a file, in bytes; larger files are listed, but not read."""
 
 
 @dataclass
 class Project:
-    """The files around one template. `parsed` are templates, `environments` in their order."""
+    """The files around one template. `parsed` are its templates, `environments` its environments in
+    order.
+    """
 
     open_texts: Mapping[Path, str] = field(default_factory=dict)  # by absolute path
     texts: dict[str, str] = field(default_factory=dict)
@@ -55,9 +57,10 @@ class Project:
                 self.template(entry.value, Span(name, entry.line, entry.column))
 
     def template(self, name: str, at: Span | None = None) -> Node | None:
-        """Read a template and all files that it names; return None with a problem if it is missing.
+        """Read a template and all files that it names; return None, with a recorded problem, if it
+        is missing.
 
-        Without a place that names it, it may be an environment.
+        `at` is the place that names it. Without it the document may be an environment.
         """
         if name in self.parsed or _on_the_web(name):
             return self.parsed.get(name)
@@ -79,7 +82,7 @@ class Project:
         return node
 
     def follow(self, node: Node, file: str) -> None:
-        """Read the files that a map names."""
+        """Read the files that the entries of a map name."""
         for key, value in node.value.items():
             if not isinstance(value.value, str):
                 if key == "resources" and isinstance(value.value, list):
@@ -97,14 +100,14 @@ class Project:
                 self.template(value.value, Span(file, value.line, value.column))
 
     def chain(self, node: Node, file: str) -> None:
-        """Read a list of types, as in OS::Heat::ResourceChain."""
+        """Read the files in a list of types, as in OS::Heat::ResourceChain."""
         for item in node.value:
             if _is_template(item.value) and self.exists(self.resolved(file, item.value)):
                 item.value = self.resolved(file, item.value)
                 self.template(item.value)
 
     def resolved(self, file: str, name: str) -> str:
-        """Return a name in a file as a path relative to the working directory."""
+        """Return the name that a file contains as a path relative to the working directory."""
         if _on_the_web(name):
             return name
         parts = urlsplit(name)
@@ -134,8 +137,8 @@ class Project:
             self.files[name] = UNKNOWN if text is None else text
 
     def elsewhere(self, name: str, file: str) -> bool:
-        """Return whether a name leads out of a template's folder into a missing folder, which may
-        exist where the template is used.
+        """Return whether a name leads to a missing folder outside of the template's folder, which
+        may exist where the template is used.
         """
         folder = os.path.dirname(file) or "."
         above = os.path.relpath(name, folder).startswith(os.pardir)

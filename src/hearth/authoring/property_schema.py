@@ -1,4 +1,4 @@
-"""The properties of resource types as JSON Schema, made from their declarations.
+"""The properties of resource types as JSON Schema, generated from their declarations.
 
 The schema accepts all values that Hearth converts: numbers as text, `null` as "not given", a
 function in any place. It also accepts words that are booleans and numbers in YAML 1.1 but text in
@@ -39,7 +39,7 @@ BOOLEAN_TEXT = f"^({FLAG_TEXT}|[yY]es|YES|[nN]o|NO|[oO]n|ON|[oO]ff|OFF)$"
 
 
 def text_like(pattern: str, wanted: str) -> Schema:
-    """Return the schema of a text that is converted; editors show the expected form."""
+    """Return the schema of a text that Hearth converts; editors show the description `wanted`."""
     return {"pattern": pattern, "patternErrorMessage": f"{wanted} is needed"}
 
 
@@ -67,9 +67,9 @@ def ref(name: str) -> Schema:
 
 
 def of_functions(grammars: Sequence[Grammar]) -> Schema:
-    """Return definitions of a function call, and of each kind of property: a value or a call.
+    """Return definitions of a function call and of each property type: a value or a call.
 
-    A function that a version has removed is included if another version still has it.
+    A function that one version has removed is included if another version still has it.
     """
     names: dict[str, Schema | None] = {}
     for grammar in grammars:
@@ -164,7 +164,7 @@ def _entries(props: Mapping[str, Prop]) -> Schema:
 
 
 def _about(prop: Prop) -> Schema:
-    """Return the text that editors show."""
+    """Return the description that editors show."""
     about: Schema = {}
     if prop.description:
         about["description"] = prop.description
@@ -217,7 +217,9 @@ _SPELLED: Mapping[ValueKind, Callable[[Any], Any]] = {
 
 
 def _limits(prop: Prop) -> Iterator[tuple[str, Any]]:
-    """Return limits; there is no minimum number of items, because an `if` may remove some."""
+    """Yield the limits of a property. There is no minimum number of items, because an `if` may
+    remove some.
+    """
     for constraint in prop.constraints:
         match constraint:
             case Range(min=low, max=high):
@@ -240,7 +242,7 @@ def _means_the_same(pattern: str) -> bool:
 
 
 def referred(definitions: Schema, roots: Iterable[Any]) -> Schema:
-    """Return the definitions that the roots use."""
+    """Return the definitions to which the roots refer, directly or indirectly."""
     found: Schema = {}
     left = [json.dumps(root) for root in roots]
     while left:

@@ -17,7 +17,7 @@ from hearth.authoring.text import lines_of
 Texts = Mapping[str, str]
 COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow"}
 WIDTH_MAX = 160
-"""Longer lines are cut around the place of the finding."""
+"""The maximum width of an excerpt; longer lines are cut around the finding."""
 
 
 def as_text(findings: Sequence[Finding], texts: Texts) -> str:

@@ -1,4 +1,4 @@
-"""The rules by their codes, each with an explanation and a template that breaks it."""
+"""The lint rules by code, each with an explanation and a template that violates it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Rule:
-    """A lint rule; `example` is a template that breaks it."""
+    """A lint rule; `example` is a template that violates it."""
 
     code: str
     summary: str

@@ -1,7 +1,7 @@
-"""Every resource type that templates may name: those of Hearth, and Heat's others.
+"""Every resource type that templates may name: Hearth's, and the remaining types of Heat.
 
-The others are only declarations (`data/types.json`), in the format of recorded facts, until Hearth
-implements them.
+The remaining types are only declarations (`data/types.json`), in the format of recorded facts,
+until Hearth implements them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ MEMBERS: Mapping[str, str] = {"OS::Heat::AutoScalingGroup": "resource"}
 
 @dataclass(frozen=True)
 class DeclaredType:
-    """A type of Heat that is only declared: Hearth cannot create it."""
+    """A type of Heat that is only declared: Hearth cannot create its resources."""
 
     name: str
     properties: Mapping[str, Prop] = field(default_factory=dict)
@@ -73,13 +73,13 @@ class DeclaredType:
 
 
 class AuthorCatalog:
-    """The types of Hearth, then those that are only declared."""
+    """The types of Hearth, and the types of Heat that are only declared."""
 
     def __init__(self, here: Catalog) -> None:
         self._here = here
 
     def find(self, name: str) -> TypeInfo | None:
-        """Return the type of this exact name."""
+        """Return the type with this exact name, or None."""
         return self._here.find(name) or declared(name)
 
     def names(self) -> Iterable[str]:
@@ -97,7 +97,7 @@ class AuthorCatalog:
 
 @cache
 def author_catalog() -> AuthorCatalog:
-    """Return all types, including installed ones."""
+    """Return the catalogue of all types, including those of installed packages."""
     return AuthorCatalog(default_catalog())
 
 

@@ -1,1 +1,1 @@
-"""Wake-ups for engines: a message may be lost, duplicated or late without harm."""
+"""Wake-ups for engines: a lost, duplicated or late message does no harm."""

@@ -1,4 +1,4 @@
-"""The bus of one process: it wakes its listeners at once."""
+"""The bus of a single process: it wakes its listeners at once."""
 
 from collections.abc import Callable
 

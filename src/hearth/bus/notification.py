@@ -34,7 +34,7 @@ class Notifications:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A notification that is ready to be sent: its queues and its bytes."""
+    """A notification that is ready to be sent: the names of its queues and its bytes."""
 
     id: str
     routing_keys: tuple[str, ...]
@@ -42,7 +42,7 @@ class Message:
 
 
 def message_of(state: Mapping[str, Any], description: str, to: Notifications) -> Message:
-    """Return the notification of a stack's new state; `state` is a row of the outbox."""
+    """Return the notification of a stack's new state, which is a row of the outbox."""
     scaling = state.get("scaling")
     status = scaling["status"] if scaling else state["status"]
     failed = status == "FAILED"
@@ -67,7 +67,7 @@ def message_of(state: Mapping[str, Any], description: str, to: Notifications) ->
 
 
 def log_message(message: Message) -> None:
-    """Write a notification to the log, as the driver log of oslo.messaging does."""
+    """Write a notification to the log, as the `log` driver of oslo.messaging does."""
     outer = json.loads(message.body)
     inner = json.loads(outer["oslo.message"]) if "oslo.message" in outer else outer
     level = logging.getLevelNamesMapping()[inner["priority"]]
@@ -108,7 +108,7 @@ def addresses(transport_url: str) -> Sequence[str]:
     for host in hosts.split(","):
         parts = urlsplit(f"amqp://{host}")
         if not parts.hostname:
-            raise ValueError("the transport_url names no host")
+            raise ValueError("the transport_url has no host")
         user = f"{parts.username}:{parts.password or ''}@" if parts.username else ""
         name = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
         place = "/" + virtual.replace("/", "%2F") if virtual else ""

@@ -14,14 +14,14 @@ CONFIRM_S = 30.0
 
 
 class NotSent(Exception):
-    """The broker did not confirm a message: it may or may not have received it."""
+    """The broker did not confirm a message; it may or may not have received it."""
 
 
 class Publisher:
-    """Publishes notifications. Connects for the first message, and again after a failure.
+    """Publishes notifications. It connects for the first message, and again after a failure.
 
-    As oslo.messaging does, it declares each queue and binds it under its own name. So no message is
-    lost before the first consumer connects.
+    As oslo.messaging does, it declares each queue and binds it under its own name, so that no
+    message is lost before the first consumer connects.
     """
 
     def __init__(self, to: Notifications) -> None:
@@ -76,7 +76,7 @@ class Publisher:
         return self._exchange
 
     async def _connected(self) -> AbstractConnection:
-        """Return a connection to the first broker that answers."""
+        """Return the connection; open one to the first broker that answers if there is none."""
         last: Exception | None = None
         for url in addresses(self._to.transport_url):
             try:

@@ -35,6 +35,8 @@ fi
 
 
 def agent_text(*, user_data: bool) -> str:
-    """Return the agent; with `user_data` a shell script that installs and starts it."""
+    """Return the text of the agent; with `user_data`, a shell script that installs and starts
+    it.
+    """
     program = AGENT.read_text(encoding="utf-8")
     return _USER_DATA % program if user_data else program

@@ -19,7 +19,9 @@ from hearth.store.database import shown_url
 
 
 def run(configs: Sequence[Path], role: str) -> int:
-    """Print the effective configuration; return 0 if it is valid, else 1. Connects to nothing."""
+    """Print the effective configuration; return 0 if it is valid, else 1. It opens no
+    connections.
+    """
     try:
         configuration = read(configs)
         conf = configuration.conf

@@ -1,4 +1,4 @@
-"""Groups of commands whose list shows the whole first sentence of each help."""
+"""Command groups whose list shows the whole first sentence of each help text."""
 
 import click
 

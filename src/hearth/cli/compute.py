@@ -1,8 +1,8 @@
-"""The process that forks the computing processes: it has all code loaded, and forks one per job.
+"""The process from which the computing processes are forked, with all code already loaded.
 
-`hearth.engine.programs.compute.pool` starts it with a socket. Each message on the socket is either
-the end of another socket, over which a new process gets its job, or the id of a process to kill.
-When its own socket closes, it ends with all its processes.
+`hearth.engine.programs.compute.pool` starts it with a control socket. Each message on the socket is
+either the end of another socket, over which a new process gets its job, or the id of a process to
+kill. When the control socket is closed, the process ends and kills its children.
 """
 
 import gc
@@ -26,11 +26,11 @@ COMMON = (
     "OS::Heat::WaitCondition", "OS::Heat::WaitConditionHandle", "OS::Heat::RandomString",
     "OS::Heat::SoftwareConfig", "OS::Heat::SoftwareDeployment",
 )  # fmt: skip
-"""Types that most templates have: loaded once, not in each process."""
+"""Types that most templates use: loaded once, not in each process."""
 
 
 def main(number: int, servers: ServerDefaults) -> None:
-    """Serve the socket with this file descriptor until it is closed."""
+    """Serve the control socket with this file descriptor until it is closed."""
     control = socket.socket(fileno=number)
     prepare(servers)
     gc.collect()
@@ -74,7 +74,7 @@ def prepare(servers: ServerDefaults) -> None:
 
 
 def _heard(control: socket.socket, running: set[int], ours: tuple[int, int]) -> bool:
-    """Handle one message; return False after the last one."""
+    """Handle one message; return False when the socket is closed."""
     message, handles, _, _ = socket.recv_fds(control, MESSAGE_MAX, 1)
     if not message:
         return False

@@ -1,4 +1,4 @@
-"""The configuration files: their values, and the settings without effect."""
+"""The configuration files: their values, and settings that have no effect."""
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,11 +30,11 @@ class Configuration:
     unknown: Mapping[str, str | None]
 
     def values(self) -> dict[str, Any]:
-        """Return all effective values by place, including secrets."""
+        """Return all effective values, including secrets, by the name of the setting."""
         return {option.place: value for option, value in values(self.conf, options.OPTIONS)}
 
     def tell(self, before: "Configuration | None" = None) -> None:
-        """Log settings without effect that were not in `before`: one line for each kind."""
+        """Log the settings without effect that `before` did not have: one line for each reason."""
         told = before or replace(self, idle={}, unknown={})
         if idle := sorted(self.idle.keys() - told.idle.keys()):
             log.warning("these settings have no effect: %s", ", ".join(idle))
@@ -56,7 +56,7 @@ def read(configs: Sequence[Path]) -> Configuration:
             raise WrongSetting(f"--config {path}: there is no such file")
     files = [str(path) for path in configs or [p for p in PLACES if p.is_file()]]
     if not files:
-        raise WrongSetting(f"no configuration: give --config FILE or write {PLACES[-1]}")
+        raise WrongSetting(f"no configuration: use --config FILE or create {PLACES[-1]}")
     conf = cfg.ConfigOpts()
     register(conf, options.OPTIONS)
     try:

@@ -33,7 +33,9 @@ BARE_LF = re.compile(rb"(?<!\r)\n")
 
 
 class Doorman:
-    """Counts the connections of a server: at most `most`, and `address_most` per address."""
+    """Counts the connections of a server: at most `most` in total, and `address_most` per
+    address.
+    """
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -53,14 +55,14 @@ class Doorman:
         return True
 
     def leave(self, address: str) -> None:
-        """Count the end of a connection."""
+        """Release the connection of an address."""
         self.total -= 1
         self._of[address] -= 1
         if not self._of[address]:
             del self._of[address]
 
     def _tell(self, address: str) -> None:
-        """Log refused connections, at most once a minute."""
+        """Log refused connections of an address, at most once a minute."""
         self._refused += 1
         if time.monotonic() - self._told_at >= TELL_S:
             log.warning(
@@ -103,7 +105,7 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Check the received data, pass it on, and set the next deadline."""
+        """Check the received data, pass it to the parser, and set the next deadline."""
         if self.transport.is_closing():
             return
         if self._drained is not None:
@@ -123,7 +125,7 @@ class Connection(H11Protocol):
     # -- of uvicorn --------------------------------------------------------------------------
 
     def handle_events(self) -> None:
-        """Close the connection after a request that gives its length in two ways."""
+        """Close the connection after a request that states its length in two ways."""
         super().handle_events()
         if (
             self.cycle is not None
@@ -133,7 +135,7 @@ class Connection(H11Protocol):
             self.cycle.keep_alive = False
 
     def on_response_complete(self) -> None:
-        """Limit the reading of an unused body."""
+        """Limit the reading of a body that the application did not read."""
         super().on_response_complete()
         if not self.transport.is_closing():
             self._look()
@@ -145,7 +147,7 @@ class Connection(H11Protocol):
         return self.client[0] if self.client else ""
 
     def _look(self) -> None:
-        """Set the deadline for the next step of the client."""
+        """Set the deadline for the client's next step."""
         state = self.conn.their_state
         answered = self.cycle is not None and self.cycle.response_complete
         if state is not h11.SEND_BODY:
@@ -183,7 +185,7 @@ class Connection(H11Protocol):
         self.transport.abort()
 
     def _has_bare_lf(self, data: bytes) -> bool:
-        """Return whether a line of the head ends without CR."""
+        """Return whether a line of the request head ends without CR."""
         seen = self._last + data
         end = seen.find(b"\r\n\r\n")
         self._last = b"" if end >= 0 else seen[-3:]

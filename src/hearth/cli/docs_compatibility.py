@@ -1,4 +1,4 @@
-"""The page "Compatibility with Heat": its words, with tables made from the registries."""
+"""The page "Compatibility with Heat": its text, with tables generated from the registries."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
@@ -79,7 +79,7 @@ def _types() -> str:
 
 
 def _by_service(names: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield each service with its names, as in `OS::Nova`, [`Server`, …]."""
+    """Yield each service with its type names: (`OS::Nova`, [`Server`, …])."""
     for service, found in groupby(sorted(names), key=lambda name: name.split("::")[:2]):
         prefix = "::".join(service)
         yield prefix, [name.removeprefix(f"{prefix}::") for name in found]

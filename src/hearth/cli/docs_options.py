@@ -1,4 +1,4 @@
-"""The page of all settings, generated from their tables."""
+"""The page of all settings, generated from the option tables."""
 
 from collections.abc import Iterator
 from itertools import groupby

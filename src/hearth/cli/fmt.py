@@ -20,7 +20,7 @@ def run(names: Sequence[str], *, check: bool, diff: bool) -> int:
 
 
 def _named(names: Sequence[str]) -> Iterator[Path | None]:
-    """Return the named files; None is standard input."""
+    """Yield the named files; None means standard input."""
     for name in names:
         if name == STDIN:
             yield None
@@ -60,7 +60,7 @@ def _one(path: Path | None, name: str, check: bool, diff: bool) -> int:
 
 
 def _write(text: str) -> None:
-    """Write text unchanged, whatever the locale and the line breaks of the terminal are."""
+    """Write text unchanged, independently of the locale and the line breaks of the terminal."""
     sys.stdout.flush()
     sys.stdout.buffer.write(text.encode())
     sys.stdout.buffer.flush()

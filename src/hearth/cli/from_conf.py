@@ -101,7 +101,7 @@ def _demand(conf: Any) -> None:
     for place in ("keystone_authtoken", "trustee", "ec2authtoken"):
         kinds = (None, "password", "v3password", *(("none",) if place == "ec2authtoken" else ()))
         if (kind := conf[place].auth_type) not in kinds:
-            raise WrongSetting(f"[{place}] auth_type: password, not {kind}")
+            raise WrongSetting(f"[{place}] auth_type: expected password, got {kind}")
 
 
 def _service_user(conf: Any) -> PasswordCredential:
@@ -122,7 +122,9 @@ def _service_user(conf: Any) -> PasswordCredential:
 
 
 def _trustee(conf: Any, service_user: PasswordCredential) -> PasswordCredential | None:
-    """Return the trustee of trusts, or None for the service user. A trust includes its project."""
+    """Return the credential of the trustee, or None if the service user is the trustee. A trust
+    includes its project.
+    """
     auth = conf.trustee
     if not (auth.username or auth.user_id):
         return None
@@ -170,7 +172,7 @@ def _tls(group: Any) -> Tls:
 
 
 def _believed(place: str, tls: Tls) -> Tls:
-    """Return the TLS settings, if their files are valid. Raises WrongSetting."""
+    """Return the TLS settings, after a check of their files. Raises WrongSetting."""
     try:
         tls.context()
     except OSError as problem:
@@ -179,7 +181,7 @@ def _believed(place: str, tls: Tls) -> Tls:
 
 
 def _services(conf: Any) -> dict[str, Reach]:
-    """Return the services with their own access settings."""
+    """Return how to reach the services that have their own settings for access."""
     shared = {CATALOGUE.get(one, one) for one in conf.shared_services_types}
     found: dict[str, Reach] = {}
     for name, service in SERVICES.items():
@@ -291,7 +293,9 @@ def _by_port(written: list[str]) -> dict[int, str]:
     for one in written:
         port, colon, path = one.partition(":")
         if not colon or not port.isdecimal():
-            raise WrongSetting(f"[healthcheck] disable_by_file_paths: PORT:FILE, not {one}")
+            raise WrongSetting(
+                f"[healthcheck] disable_by_file_paths: expected PORT:FILE, got {one}"
+            )
         found[int(port)] = path
     return found
 
@@ -313,7 +317,9 @@ def _notifications(conf: Any) -> Notifications | None:
         raise WrongSetting(f"{place} transport_url: not set, and the driver needs one")
     level = conf.default_notification_level.upper()
     if level not in LEVELS:
-        raise WrongSetting(f"default_notification_level: one of {', '.join(LEVELS)}; not {level}")
+        raise WrongSetting(
+            f"default_notification_level: expected one of {', '.join(LEVELS)}; got {level}"
+        )
     try:
         if sent:
             addresses(url)

@@ -1,7 +1,7 @@
 """The operator's environment: a directory, read once at start. Source: spec/environment.md, 7.
 
-Of the sections of its files only the registry counts. A value that is a template may be a path,
-relative to its file, or a `file:` address; unlike those of users it is read from the disk.
+Only the resource registries of its files are used. A value that is a template may be a path
+relative to its file, or a `file:` address; unlike in users' environments, it is read from the disk.
 """
 
 import logging
@@ -46,7 +46,7 @@ def global_environment(folder: Path | None) -> Environment:
 
 
 def _files(folder: Path | None) -> Iterator[Path]:
-    """Return all files, sorted by name, so that a directory always has the same effect."""
+    """Return all files sorted by name, so that the result does not depend on the file system."""
     if folder is not None and folder.is_dir():
         yield from sorted(path for path in folder.iterdir() if path.is_file())
 

@@ -1,4 +1,4 @@
-"""The life of a process: serve, work, handle signals, hand everything over."""
+"""The life cycle of a process: serve, work, handle signals, hand the stacks over."""
 
 import asyncio
 import logging
@@ -34,7 +34,9 @@ Reload = Callable[[], Coroutine[Any, Any, None]]
 
 
 class Seldom:
-    """Logs errors of the event loop; repeated ones, such as a failed accept, once a minute."""
+    """Logs errors of the event loop. Repeated ones, such as a failed accept, are logged once a
+    minute.
+    """
 
     def __init__(self) -> None:
         self._told_at: dict[str, float] = {}
@@ -93,7 +95,7 @@ async def until_stopped(
     log.info("stopping")
     broken = [task for task in tasks if task.done()]
     for task in broken:
-        log.error("a part of the process ended unexpectedly", exc_info=task.exception())
+        log.error("a task of the process ended unexpectedly", exc_info=task.exception())
     for one in servers:
         one.should_exit = True
     if work:
@@ -143,7 +145,7 @@ def _on_hangup(reload: Reload) -> None:
 
 
 async def _keep_time(running: Running) -> None:
-    """Read the database's time as long as the process serves."""
+    """Keep the clock synchronised with the database while the process serves requests."""
     while True:
         await asyncio.sleep(ASK_S)
         try:

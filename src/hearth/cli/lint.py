@@ -19,7 +19,7 @@ from hearth.model.problem import hint, nearest
 def run(files: Sequence[Path], environments: Sequence[Path], form: str, *, strict: bool) -> int:
     """Print the findings; for a folder, those of all templates in it. Return the exit status.
 
-    0: no error; 1: errors, or with `strict` warnings; 2: unreadable.
+    0: no errors; 1: errors, or warnings with `strict`; 2: a file cannot be read.
     """
     findings: dict[Finding, None] = {}
     texts: dict[str, str] = {}

@@ -57,7 +57,7 @@ def open_log(conf: Any) -> None:
 
 
 def levels(conf: Any) -> None:
-    """Set the levels of the log; they can change at any time. Raises WrongSetting."""
+    """Set the log levels, which can change at any time. Raises WrongSetting."""
     wanted = checked_levels(conf)
     for name in _told - wanted.keys():  # back to the default
         logging.getLogger(name).setLevel(logging.NOTSET)

@@ -15,7 +15,7 @@ from hearth.cli.manage_commands import configs_option, manage
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(hearth.__version__, prog_name="hearth", message="%(prog)s %(version)s")
 def cli() -> None:
-    """Orchestration for OpenStack: templates in, running infrastructure out."""
+    """Orchestration for OpenStack."""
 
 
 @cli.command()
@@ -40,7 +40,7 @@ def cli() -> None:
     help="sandbox: servers boot and run, in namespaces of this machine (Linux).",
 )
 def dev(port: int, data: Path | None, *, ephemeral: bool, servers: str) -> None:
-    """Hearth with a whole OpenStack in a box, on this machine, nothing to install."""
+    """Run Hearth with an embedded OpenStack on this machine; nothing needs to be installed."""
     from hearth.cli.dev import run
 
     sys.exit(run(port, data, ephemeral=ephemeral, servers=servers))
@@ -58,7 +58,7 @@ def dev(port: int, data: Path | None, *, ephemeral: bool, servers: str) -> None:
 )
 @click.option("--check-config", "check", is_flag=True, help="Show its effect, start nothing.")
 def serve(configs: tuple[Path, ...], port: int | None, role: str, *, check: bool) -> None:
-    """Hearth for an existing Keystone and database."""
+    """Run Hearth for an existing Keystone and database."""
     if check:
         from hearth.cli import check_config
 
@@ -74,7 +74,7 @@ cli.add_command(manage)
 @cli.command()
 @click.option("--transcript", is_flag=True, help="Print the equivalent openstack commands.")
 def demo(*, transcript: bool) -> None:
-    """Create, change and delete a three-tier stack on the cloud in a box."""
+    """Create, change and delete a three-tier stack on the embedded cloud."""
     from hearth.cli.demo import run
 
     sys.exit(run(transcript=transcript))
@@ -108,10 +108,10 @@ def lint(
     strict: bool,
     code: str | None,
 ) -> None:
-    """Find what is wrong with templates (FILES or folders; - is standard input).
+    """Find mistakes in templates (FILES or folders; - is standard input).
 
-    Child templates and files are found beside the template that names them. Exit status: 0 without
-    errors, 1 with errors, 2 if a file cannot be read.
+    Nested templates and files are found relative to the template that names them. Exit status: 0
+    without errors, 1 with errors, 2 if a file cannot be read.
     """
     gc.disable()  # a short-lived process with hardly any garbage
     from hearth.cli import lint as command
@@ -134,8 +134,8 @@ def lint(
 def fmt(names: tuple[str, ...], *, check: bool, diff: bool) -> None:
     """Format templates and environments in the style of docs/fmt.md.
 
-    Comments stay and no meaning changes. Of a folder every template and environment below is
-    taken; with - standard input is written to standard output.
+    Formatting keeps comments and the meaning. Of a folder, all templates and environments below it
+    are formatted; for - standard input is written to standard output.
     """
     from hearth.cli.fmt import run
 
@@ -154,7 +154,7 @@ def fmt(names: tuple[str, ...], *, check: bool, diff: bool) -> None:
     help="Write a file instead of printing.",
 )
 def schema(flavour: str, version: str | None, kind: str | None, output: IO[str]) -> None:
-    """A JSON Schema of templates, for editors: see docs/editors.md."""
+    """Print a JSON Schema of templates, for editors: see docs/editors.md."""
     from hearth.cli.schema import schema_text
 
     try:
@@ -172,7 +172,7 @@ def schema(flavour: str, version: str | None, kind: str | None, output: IO[str])
 )
 @click.option("--stdio", is_flag=True, help="Standard input and output, as without it.")
 def lsp(port: int | None, *, stdio: bool) -> None:
-    """A language server for editors: templates and environments."""
+    """Run a language server for editors: templates and environments."""
     from hearth.authoring.lsp.serve import serve
 
     if stdio and port is not None:
@@ -199,7 +199,7 @@ def docs() -> None:
 
 @docs.command()
 def engine() -> None:
-    """The state tables of the engine, as docs/engine.md has them."""
+    """Print the state tables of the engine, as in docs/engine.md."""
     from hearth.cli.docs_engine import engine_tables
 
     click.echo(engine_tables())
@@ -207,7 +207,7 @@ def engine() -> None:
 
 @docs.command()
 def api() -> None:
-    """The reference of the Orchestration API, as docs/api.md has it."""
+    """Print the reference of the Orchestration API, as in docs/api.md."""
     from hearth.api.reference import page
 
     click.echo(page(), nl=False)
@@ -215,7 +215,7 @@ def api() -> None:
 
 @docs.command()
 def options() -> None:
-    """All settings by their names in heat.conf, as docs/options.md has them."""
+    """Print all settings by their names in heat.conf, as in docs/options.md."""
     from hearth.cli.docs_options import page
 
     click.echo(page(), nl=False)
@@ -223,7 +223,7 @@ def options() -> None:
 
 @docs.command()
 def compatibility() -> None:
-    """What of Heat is available, as docs/compatibility.md has it."""
+    """Print the compatibility with Heat, as in docs/compatibility.md."""
     from hearth.cli.docs_compatibility import page
 
     click.echo(page(), nl=False)
@@ -231,7 +231,9 @@ def compatibility() -> None:
 
 @docs.command()
 def language() -> None:
-    """The template language: versions, sections, functions, environments, with examples."""
+    """Print the reference of the template language: versions, sections, functions, environments,
+    with examples.
+    """
     from hearth.cli.docs import language_page
 
     click.echo(language_page(), nl=False)
@@ -247,7 +249,7 @@ def language() -> None:
     help="For people or for programs.",
 )
 def types(form: str) -> None:
-    """All resource types, and how each is found again after a crash."""
+    """Print all resource types, and how their objects are found again after a crash."""
     from hearth.cli.docs import types_table
 
     click.echo(types_table(form), nl=False)
@@ -256,7 +258,7 @@ def types(form: str) -> None:
 @docs.command(name="type")
 @click.argument("name")
 def one_type(name: str) -> None:
-    """One resource type: its properties, its attributes and an example."""
+    """Print the page of one resource type: its properties, its attributes and an example."""
     from hearth.cli import docs as pages
 
     try:

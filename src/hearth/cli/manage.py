@@ -28,7 +28,9 @@ SECONDS = {"days": 86400, "hours": 3600, "minutes": 60, "seconds": 1}
 def db_sync(configs: Configs, version: str | None) -> None:
     """Carry out the missing migrations; a `version` other than the newest is refused."""
     if version not in (None, "head", migrate.head()):
-        raise WrongSetting(f"db-sync goes to {migrate.head()}, the schema of this release")
+        raise WrongSetting(
+            f"db-sync can only migrate to {migrate.head()}, the schema of this release"
+        )
     with opened(configs, current=False) as store:
         before = _version(store)
         migrate.upgrade(store)

@@ -22,7 +22,7 @@ configs_option = click.option(
 
 
 class ByHeatsNames(Commands):
-    """Commands whose names may have underscores, as those of heat-manage."""
+    """Command group that also accepts underscores in names, as heat-manage does."""
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         return super().get_command(context, name.replace("_", "-"))
@@ -52,7 +52,7 @@ def _job(context: click.Context, name: str, *arguments: Any) -> None:
 @click.argument("version", required=False)
 @click.pass_context
 def db_sync(context: click.Context, version: str | None) -> None:
-    """Bring the database to the schema of this release. Processes do it when they start."""
+    """Migrate the database to the schema of this release. Processes do it when they start."""
     _job(context, "db_sync", version)
 
 
@@ -74,20 +74,20 @@ def db_version(context: click.Context) -> None:
 def purge_deleted(
     context: click.Context, age: int, granularity: str, project_id: str | None, batch: int
 ) -> None:
-    """Purge stacks that were deleted longer ago than AGE (90)."""
+    """Purge stacks that were deleted more than AGE ago (default 90)."""
     _job(context, "purge_deleted", age, granularity, project_id, batch)
 
 
 @manage.command(name="rekey")
 @click.pass_context
 def rekey(context: click.Context) -> None:
-    """Encrypt everything with the first key of auth_encryption_key, beside the running service."""
+    """Encrypt all data again with the first key of auth_encryption_key. The service may run."""
     _job(context, "rekey")
 
 
 @manage.group()
 def service() -> None:
-    """Engines in the database."""
+    """List and remove the engines in the database."""
 
 
 @service.command(name="list")

@@ -1,8 +1,9 @@
-"""Returning unused memory to the system.
+"""Returning unused memory to the operating system.
 
-Python frees objects without references. Reference cycles wait for the collector, which runs rarely
-here (`wiring.calm_collector`). Freed memory stays in the C library, in a heap for each thread. So
-there are few heaps. After the process has grown, cycles are collected and heaps are trimmed.
+Python frees objects without references at once, but reference cycles only in garbage collections,
+which are rare here (`wiring.calm_collector`). The C library keeps freed memory in a heap for each
+thread, so Hearth limits the number of heaps. After the process has grown, it collects cycles and
+trims the heaps.
 """
 
 import asyncio
@@ -29,7 +30,7 @@ def few_heaps() -> None:
 
 
 async def keep_small() -> None:
-    """Give free memory back whenever the process has grown, until cancelled."""
+    """Return free memory to the system whenever the process has grown, until cancelled."""
     floor = resident_bytes()
     while True:
         await asyncio.sleep(LOOK_S)

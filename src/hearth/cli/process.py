@@ -1,4 +1,6 @@
-"""What a process needs before slow imports: sockets, a log, and the error for wrong settings."""
+"""Preparation of a process before slow imports: sockets, a log, and the error for invalid
+settings.
+"""
 
 import contextlib
 import fcntl
@@ -15,11 +17,11 @@ LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
 class WrongSetting(Exception):
-    """A setting cannot work; the message names it and a valid value."""
+    """A setting is invalid; the message names it and a valid value."""
 
 
 def no_collections() -> None:
-    """Disable garbage collection during imports, which create hardly any garbage."""
+    """Disable garbage collection during imports, which create little garbage."""
     gc.disable()
 
 
@@ -27,7 +29,7 @@ DESCRIPTORS_MAX = 65536
 
 
 def allow_descriptors() -> None:
-    """Raise the limit of open files and connections to the allowed maximum."""
+    """Raise the soft limit of open files, which includes connections, to the hard limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = DESCRIPTORS_MAX if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTORS_MAX)
     if soft != resource.RLIM_INFINITY and soft < most:
@@ -60,7 +62,7 @@ def log_to_stderr(level: str | None = None) -> None:
 
 
 def lock(path: Path) -> TextIO:
-    """Return the lock of a database: its holder is the only engine. Raises WrongSetting."""
+    """Lock a database for a single engine and return the lock file. Raises WrongSetting."""
     try:
         held = path.open("w")
     except OSError as problem:

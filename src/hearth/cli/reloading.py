@@ -20,7 +20,7 @@ Read = Callable[[], tuple[Configuration, Settings]]
 
 
 class Reloading:
-    """The current configuration, and a function to `read` it again, which raises WrongSetting."""
+    """The current configuration. `read` loads it again and raises WrongSetting."""
 
     def __init__(self, told: Configuration, running: Running, read: Read) -> None:
         self._told = told

@@ -88,15 +88,18 @@ async def _run(told: Configuration, configs: Sequence[Path], port: int | None, r
 
 
 def tell_of_readable(files: Sequence[str]) -> None:
-    """Warn about configuration files that all users of this machine may read: they contain keys and
-    passwords."""
+    """Warn about configuration files that every user of this machine can read, because they contain
+    secrets.
+    """
     for file in files:
         if Path(file).stat().st_mode & stat.S_IROTH:
             log.warning("all users of this machine can read %s, which contains keys", file)
 
 
 def address(at: Any, sockets: Sequence[socket.socket]) -> str:
-    """Return the address of a section's API; this machine if it listens on all addresses."""
+    """Return the URL of the API of a section; it names this machine if the API listens on all
+    addresses.
+    """
     number = sockets[0].getsockname()[1] if sockets else at.bind_port
     shown = "127.0.0.1" if at.bind_host == "0.0.0.0" else at.bind_host  # noqa: S104
     return f"http://{shown}:{number}"

@@ -1,4 +1,4 @@
-"""The applications of a wired process, and the servers that they run in."""
+"""The applications of a process, and the servers that run them."""
 
 import contextlib
 import resource
@@ -20,7 +20,7 @@ LAST_REQUESTS_S = 10  # for requests in progress when the process stops
 
 
 def applications(running: Running) -> tuple[Any, Any]:
-    """Return the whole application, and that of the CloudFormation API for a separate port."""
+    """Return the main application, and the CloudFormation-style API for a separate port."""
     from hearth.api.app import application
     from hearth.api.auth import GUEST_FACTOR, Tokens
     from hearth.api.cfn.app import application as cfn_application

@@ -21,7 +21,9 @@ from hearth.store.retention import Retention
 
 @dataclass(frozen=True)
 class Judging:
-    """Settings for token checks: answers are cached for `kept_s` seconds; `reach` is Keystone's."""
+    """Settings for token checks: answers are cached for `kept_s` seconds; `reach` is how to reach
+    Keystone.
+    """
 
     kept_s: float = 60.0
     service_roles: frozenset[str] = frozenset({"service"})
@@ -73,5 +75,7 @@ class Settings:
 
 
 def with_version(url: str) -> str:
-    """Return the base URL of the CloudFormation API, without the version; "" for none."""
+    """Return the base URL of the CloudFormation-style API without the version; "" if it is not
+    configured.
+    """
     return f"{url.rstrip('/').removesuffix('/v1')}/v1" if url else ""

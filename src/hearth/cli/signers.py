@@ -1,4 +1,4 @@
-"""The Keystones that check signatures: the sections [ec2authtoken] and [ec2authtoken.NAME]."""
+"""The Keystones that check signatures: sections [ec2authtoken] and [ec2authtoken.NAME]."""
 
 from dataclasses import replace
 from typing import Any
@@ -12,7 +12,7 @@ OF_PROJECT = ("project_id", "project_name", "project_domain_id", "project_domain
 
 
 def signers(conf: Any, service_user: PasswordCredential) -> tuple[PasswordCredential, ...]:
-    """Return the credentials for each Keystone, in order; defaults are those of the service user.
+    """Return the credential for each Keystone, in order; defaults come from the service user.
 
     Raises WrongSetting.
     """
@@ -43,5 +43,5 @@ def _signer(conf: Any, section: str, service_user: PasswordCredential) -> Passwo
 
 
 def _base(url: str) -> str:
-    """Return Keystone's address; the setting may include the path of the call, as auth_uri did."""
+    """Return Keystone's base URL; the setting may include the path of the call, as auth_uri did."""
     return url.rstrip("/").removesuffix("/ec2tokens").removesuffix("/v2.0")

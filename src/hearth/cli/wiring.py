@@ -53,7 +53,7 @@ COLLECT_AFTER = 200_000  # more objects created than deleted; about 20 MB
 
 @dataclass
 class Running:
-    """A wired process: the services for requests, the engine for work."""
+    """A process with all its parts: services for requests, an engine for work."""
 
     services: Services
     engine: Engine
@@ -89,7 +89,9 @@ def open_store(settings: Settings) -> Store:
 
 @contextlib.asynccontextmanager
 async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator[Running]:
-    """Build a process that serves or works; close everything, with the lock `held`, at the end."""
+    """Build a process that serves or works; at the end close everything, including the lock
+    `held`.
+    """
     if held is None and settings.lock is not None:
         held = lock(settings.lock)
     use_installed()
@@ -151,7 +153,9 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
 
 
 async def _identity_url(settings: Settings) -> str:
-    """Return Keystone's address for servers: from the catalogue, if configured; else as set."""
+    """Return the Keystone URL for servers: from the catalogue if so configured, else from the
+    settings.
+    """
     usual = settings.identity_url or settings.auth_url
     if not settings.identity_interface:
         return usual
@@ -160,19 +164,21 @@ async def _identity_url(settings: Settings) -> str:
     try:
         return await pool.cloud(settings.service_user).endpoint("identity")
     except CloudFault as fault:
-        log.warning("servers get %s: %s", usual, fault)
+        log.warning("servers use Keystone at %s: %s", usual, fault)
         return usual
     finally:
         await pool.aclose()
 
 
 async def _cfn_url(pool: CloudPool, settings: Settings) -> str:
-    """Return the CloudFormation API's address for servers: the catalogue's, or this one's."""
+    """Return the URL of the CloudFormation-style API for servers: from the catalogue, or this
+    process's.
+    """
     try:
         found = await pool.cloud(settings.service_user).endpoint("cloudformation")
     except CloudFault as fault:
         log.warning(
-            "servers get the CloudFormation address %s: %s",
+            "servers use the CloudFormation address %s: %s",
             settings.cfn_here or "no address",
             fault,
         )
@@ -206,7 +212,7 @@ async def _cloud_config(settings: Settings) -> CloudConfig:
 
 
 def _judges(pool: CloudPool, settings: Settings) -> CloudPool:
-    """Return the clouds that check tokens: those of stacks, unless set separately."""
+    """Return the clouds that check tokens: the same as for stacks, unless configured separately."""
     reach = settings.judging.reach
     if reach == Reach():
         return pool

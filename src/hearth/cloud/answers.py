@@ -1,6 +1,6 @@
 """HTTP answers, read within limits that apply after decompression.
 
-The server may be broken, or one that a user named. So an answer never takes more memory than its
+The server may be broken, or a user may have named it. So no answer takes more memory than its
 limit, and an unreadable answer is an error of that cloud.
 """
 
@@ -30,7 +30,7 @@ _decode = msgspec.json.Decoder().decode
 
 
 class BadAnswer(ValueError):
-    """An answer is too large or unreadable; the message has the reason."""
+    """An answer is too large or unreadable; the message gives the reason."""
 
 
 async def read_bounded(answer: aiohttp.ClientResponse, most: int) -> bytes:
@@ -68,7 +68,7 @@ def _unpacked(unpack: Any, chunk: bytes, most: int) -> bytes:
 
 
 def parsed(raw: bytes, content_type: str) -> Any:
-    """Return the value of JSON, else the text; None if empty.
+    """Return the parsed JSON, or the text if it is not JSON; None if empty.
 
     Raises BadAnswer if nested too deep.
     """
@@ -94,7 +94,9 @@ class BoundedAdapter(ka_session.TCPKeepAliveAdapter):  # type: ignore[misc]
     """Reads a whole answer for keystoneauth within limits, before it is used."""
 
     def send(self, request: Any, *rest: Any, **options: Any) -> Any:
-        """Send as `requests` does. Raises requests.RequestException if the answer is too large."""
+        """Send a request as `requests` does. Raises requests.RequestException if the answer is too
+        large.
+        """
         request.headers["Accept-Encoding"] = "identity"
         answer = super().send(request, *rest, **{**options, "stream": True})
         ends, raw = monotonic() + AUTH_TOTAL_S, bytearray()

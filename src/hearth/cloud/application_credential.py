@@ -1,4 +1,5 @@
-"""Application credentials that Hearth creates for a user: like trusts they outlive its token.
+"""Application credentials that Hearth creates for a user: like trusts, they stay valid after the
+user's token expires.
 
 Their name is derived from the key, so they can be found again. Only the answer to the create
 contains the secret, so a credential whose answer was lost is deleted and created again.
@@ -39,7 +40,7 @@ async def make_application_credential(
 
 
 async def drop_application_credentials(cloud: Cloud, user_id: str, *, key: str) -> None:
-    """Delete a user's credentials under a key, if they exist."""
+    """Delete the credentials of a user that have this key, if they exist."""
     path = f"{_of(user_id)}?name={segment(credential_name(key))}"
     for found in await cloud.listing("identity", path):
         try:
@@ -52,7 +53,7 @@ async def drop_application_credentials(cloud: Cloud, user_id: str, *, key: str) 
 
 
 def credential_name(key: str) -> str:
-    """Return the name of the credential of a key."""
+    """Return the name of the credential for a key."""
     return f"{MADE_BY}-{key}"
 
 

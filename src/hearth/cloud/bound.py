@@ -1,4 +1,4 @@
-"""Limits of the calls in flight: fair between callers, lower while a service is overloaded."""
+"""Limits of calls in flight: fair between callers, and reduced while a service is overloaded."""
 
 import asyncio
 from collections import deque
@@ -7,10 +7,10 @@ from types import TracebackType
 
 
 class Bound:
-    """At most `limit` calls at a time; fewer after an overload, slowly more with each success.
+    """At most `limit` calls at a time; fewer after an overload, then slowly more with each success.
 
-    Enter it with `async with bound.slot(caller)`. Callers that wait take turns, whatever the number
-    of calls that each of them has waiting: a caller's own calls keep their order.
+    Enter it with `async with bound.slot(caller)`. Waiting callers are served in turn, independently
+    of how many calls each of them has; the calls of a caller keep their order.
     """
 
     def __init__(self, limit: int) -> None:
@@ -20,7 +20,7 @@ class Bound:
         self._waiters: dict[Hashable, deque[asyncio.Future[None]]] = {}  # next turn first
 
     def slot(self, caller: Hashable = None) -> "Slot":
-        """Return a slot among the calls in flight."""
+        """Return a slot for one call of a caller."""
         return Slot(self, caller)
 
     def lower(self) -> None:
@@ -32,7 +32,7 @@ class Bound:
         self.now = min(float(self.limit), self.now + 1 / self.now)
 
     async def enter(self, caller: Hashable) -> None:
-        """Wait for a turn."""
+        """Wait until the caller may send a call."""
         if self.in_flight < int(self.now) and not self._waiters:
             self.in_flight += 1
             return
@@ -60,7 +60,7 @@ class Bound:
 
 
 class Slot:
-    """A slot among the calls of a limit, while entered."""
+    """A slot for one call; it is occupied inside `async with`."""
 
     __slots__ = ("_bound", "_caller")
 

@@ -56,13 +56,15 @@ class Cloud(Protocol):
         idempotent: bool | None = None,
         renew_after_s: float = 0,
     ) -> Response:
-        """Make one call. Raises CloudFault for a refusal, NoAnswer where the outcome is unknown.
+        """Make one call. Raises CloudFault if the service refuses it, NoAnswer if the outcome is
+        unknown.
 
         `service` is a service type ("network"); `path` begins with a slash and, for services with
         unversioned catalogue entries (network, image, identity, load-balancer, dns, key-manager),
-        with the version. `idempotent`: the call may be repeated (default: for GET, HEAD). A 401
-        renews the token once. With `renew_after_s` it does so only if the token was not accepted
-        within that time, for calls whose 401 may concern the data that they send.
+        with the version. `idempotent`: the call may be repeated (default: for GET and HEAD). A 401
+        renews the token once. With `renew_after_s`, a 401 renews the token only if no call with it
+        succeeded in that many seconds; it is for calls whose 401 may concern the data that they
+        send.
         """
         ...
 
@@ -108,7 +110,7 @@ class Cloud(Protocol):
     ) -> "Cloud":
         """Return another region with this credential, or another cloud with its own credential.
 
-        `tls` are the trusted certificates there; those for this cloud's identity service stay as
-        configured. Raises CloudFault for an invalid certificate of an authority.
+        `tls` are the trusted certificates there; those for the identity service of this cloud do
+        not change. Raises CloudFault for an invalid certificate of an authority.
         """
         ...

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class TokenCredential:
-    """A token of a request, used until it expires."""
+    """A token of a request, valid until it expires."""
 
     auth_url: str
     token: str = field(repr=False)
@@ -32,7 +32,7 @@ class PasswordCredential:
 
 @dataclass(frozen=True)
 class TrustCredential:
-    """The service user with the rights of a trust."""
+    """The service user acting with the rights of a trust."""
 
     service_user: PasswordCredential
     trust_id: str

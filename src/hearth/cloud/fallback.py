@@ -1,4 +1,4 @@
-"""A cloud with one credential until it expires, then with another."""
+"""A cloud that uses one credential until it expires, then another."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
@@ -43,9 +43,9 @@ class UnauthorizedCloud:
 
 
 class FallbackCloud:
-    """Uses `first` until a 401 refuses it (its token has expired), from then on `second`.
+    """Uses `first` until it returns a 401 because its token has expired, from then on `second`.
 
-    A refused call was not carried out, so it is repeated at once.
+    A call refused with 401 was not carried out, so it is repeated at once.
     """
 
     def __init__(self, first: Cloud, second: Cloud) -> None:
@@ -80,7 +80,9 @@ class FallbackCloud:
         credential: ForeignCredential | None = None,
         tls: Tls | None = None,
     ) -> Cloud:
-        """Return another cloud with its own credential, or another region with these two."""
+        """Return another cloud with its own credential, or another region with these two
+        credentials.
+        """
         first = self._now.elsewhere(region=region, credential=credential, tls=tls)
         if credential is not None:
             return first

@@ -34,37 +34,39 @@ class CloudFault(Exception):
 
     @property
     def not_found(self) -> bool:
-        """The object does not exist."""
+        """Whether the object does not exist."""
         return self.status == 404
 
     @property
     def conflict(self) -> bool:
-        """The current state forbids it: in use, pending, exists already."""
+        """Whether the current state of the object forbids the call: in use, pending, exists
+        already.
+        """
         return self.status == 409 and not self.over_limit
 
     @property
     def over_limit(self) -> bool:
-        """A quota is exceeded; waiting does not help."""
+        """Whether a quota is exceeded; waiting does not help."""
         return self.status == 413 or self.type in OVER_LIMIT_TYPES
 
     @property
     def passing(self) -> bool:
-        """Overload or an outage: the same call may succeed a little later."""
+        """Whether the same call may succeed a little later: overload or an outage."""
         return self.status in PASSING
 
     @property
     def not_carried_out(self) -> bool:
-        """The call certainly had no effect, so even a write call may be repeated."""
+        """Whether the call certainly had no effect, so that even a write call may be repeated."""
         if isinstance(self, NoAnswer):
             return False
         return self.status in {0, 429} or (self.status == 503 and self.retry_after is not None)
 
 
 class NoAnswer(CloudFault):
-    """The call may have been carried out or not: its answer never arrived, or is empty.
+    """The cloud may or may not have carried out the call: its answer never arrived, or is empty.
 
-    With `again` the call may be repeated if no result is found. That makes no sense after an error
-    of the service itself (500) or an empty success: it would do the same again.
+    With `again` the call may be repeated if no result is found. After an error of the service
+    itself (500) or an empty success a repetition would fail in the same way.
     """
 
     def __init__(
@@ -93,9 +95,9 @@ class Unreadable(NoAnswer):
 
 
 def of_a_write(fault: CloudFault) -> CloudFault:
-    """Return what a refused write call means: NoAnswer where it may have been carried out.
+    """Return the fault of a refused write call: NoAnswer if the cloud may have carried it out.
 
-    That is so after a timeout of a gateway (502, 504), for a proxy without a server (503 without
+    This is the case after a gateway timeout (502, 504), for a proxy without a server (503 without
     Retry-After) and after an internal error of the service (500).
     """
     bare = fault.status != 503 or fault.retry_after is None
@@ -113,15 +115,15 @@ def of_a_write(fault: CloudFault) -> CloudFault:
 def fault_of(
     service: str, status: int, headers: Mapping[str, str], body: Any, *, brief: bool = False
 ) -> CloudFault:
-    """Return the error in an answer with a status of 300 or more.
+    """Return the CloudFault for an answer with a status of 300 or more.
 
-    `brief` is for servers that users name, which may be no cloud service: only the start of the
-    message of a known error is kept.
+    With `brief`, only the start of the message of a known error is kept; it is for servers that
+    users name, which may not be cloud services.
 
     Known shapes: {"NeutronError": {type, message}}, {"badRequest": {message}} (nova, cinder),
-    {"error": {title, message}} (keystone), {title, message|description} (glance, barbican),
-    {type, message|errors} (designate), {faultcode, faultstring} (octavia; aodh around it:
-    error_message), text (swift).
+    {"error": {title, message}} (keystone), {title, message|description} (glance, barbican), {type,
+    message|errors} (designate), {faultcode, faultstring} (octavia; aodh around it: error_message),
+    text (swift).
     """
     match body:
         case {"NeutronError": {"type": str(kind), "message": str(message)}}:

@@ -1,8 +1,8 @@
-"""Fetching texts from URLs of users: limited in size, and never from internal networks.
+"""Fetching text from URLs of users: limited in size, and never from internal networks.
 
-A user could name an address that only this machine can reach. So nothing is fetched unless the
-operator allows it, and only from public addresses. The check follows the name resolution, for the
-very connection that is made, and is repeated for each redirection.
+A user could name an address that only this machine can reach. So Hearth fetches only if the
+operator allows it, and only from public addresses. The resolved address is checked for each
+connection and again for each redirection.
 """
 
 import ipaddress
@@ -22,14 +22,14 @@ REDIRECTS_MAX = 5
 
 
 class NotFetched(Exception):
-    """A text cannot or must not be fetched; the message has the reason."""
+    """A text could not be fetched or must not be fetched; the message gives the reason."""
 
 
 @dataclass(frozen=True)
 class FetchConfig:
-    """Whether texts may be fetched, and how.
+    """Whether text may be fetched, and how.
 
-    `networks` are allowed although they are not public.
+    `networks` are allowed even if they are not public.
     """
 
     enabled: bool = False
@@ -59,7 +59,7 @@ async def fetch(url: str, config: FetchConfig) -> str:
 
 
 async def fetch_template(url: str, config: FetchConfig) -> str:
-    """Return the text at a URL for a resource. Raises CloudFault."""
+    """Return the text at a URL, for a resource. Raises CloudFault."""
     try:
         return await fetch(url, config)
     except NotFetched as why:
@@ -68,7 +68,7 @@ async def fetch_template(url: str, config: FetchConfig) -> str:
 
 
 async def fetch_nothing(url: str) -> str:
-    """Refuse every URL, where fetching is disabled. Raises CloudFault."""
+    """Refuse every URL; used if fetching is disabled. Raises CloudFault."""
     return await fetch_template(url, FetchConfig())
 
 
@@ -107,7 +107,7 @@ def _checked(url: str, config: FetchConfig) -> URL:
 
 
 class _Guarded(AbstractResolver):
-    """Resolves names to those of their addresses that are allowed."""
+    """Resolves host names, leaving out addresses that are not allowed."""
 
     def __init__(self, config: FetchConfig) -> None:
         self._config = config

@@ -24,11 +24,11 @@ KINDS = {
     "v3password": ("password", WHO | SCOPE),
     "v3token": ("token", SCOPE),
 }
-"""By type: the required option and the allowed ones."""
+"""The options of each type of credential: the required ones and the allowed ones."""
 
 
 class NoCredential(Exception):
-    """A text is no credential; the message has the reason, but no part of the text."""
+    """A text is not a credential; the message gives the reason without quoting the text."""
 
 
 def foreign_credential(text: Any) -> ForeignCredential:

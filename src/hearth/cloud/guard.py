@@ -1,7 +1,7 @@
 """Guard for connections to addresses that users name: only public ones are allowed.
 
-A user could name an address that only this machine can reach. The check follows the name
-resolution, for the very connection that is made.
+A user could name an address that only this machine can reach. The guard checks the resolved address
+of each connection.
 """
 
 import ipaddress
@@ -35,11 +35,13 @@ class Guard:
         return _allowed(_plain(address), self.networks)
 
     def connector(self, **more: Any) -> aiohttp.TCPConnector:
-        """Return a connector of aiohttp with this guard; `more` goes to aiohttp."""
+        """Return an aiohttp connector with this guard; `more` are further arguments of the
+        connector.
+        """
         return aiohttp.TCPConnector(socket_factory=self._socket, **more)
 
     def session(self) -> requests.Session:
-        """Return a session of requests with this guard and without proxies."""
+        """Return a `requests` session with this guard and without proxies."""
         session = requests.Session()
         session.trust_env = False
         adapter = _Adapter(self)
@@ -65,7 +67,7 @@ class _Adapter(BoundedAdapter):
 
 
 def _pools(guard: Guard) -> dict[str, type[HTTPConnectionPool]]:
-    """Return the pools of urllib3 by scheme, with guarded connections."""
+    """Return urllib3's connection pools by scheme, with guarded connections."""
 
     class Plain(_Guarded, HTTPConnection):
         allows = staticmethod(guard.allows)
@@ -83,7 +85,7 @@ def _pools(guard: Guard) -> dict[str, type[HTTPConnectionPool]]:
 
 
 class _Guarded:
-    """A connection of urllib3 that resolves its host itself and checks the address."""
+    """A urllib3 connection that resolves its host itself and checks the address."""
 
     allows: Any
     _dns_host: str
@@ -106,7 +108,7 @@ class _Guarded:
 
 
 def _plain(address: str) -> Address:
-    """Return the address, or the IPv4 address that it contains."""
+    """Return an address, or the IPv4 address that is embedded in it."""
     found = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(found, ipaddress.IPv6Address):
         if found in TRANSLATED:

@@ -1,8 +1,8 @@
 """Objects that Hearth creates in Keystone: trusts, projects and users of stacks, key pairs.
 
-Each object can be found after its answer was lost: projects and users by their unique name with the
-key as description, key pairs by their user, which has no other, trusts by their expiry time, which
-is far away and derived from the key.
+Each object can be found after a lost answer: projects and users by their unique name and the key in
+their description, key pairs by their user, which has only one, trusts by their expiry time, which
+is far in the future and derived from the key.
 """
 
 import hashlib
@@ -36,7 +36,9 @@ class KeyPair:
 
 
 async def make_trust(cloud: Cloud, trustee_user_id: str, roles: Sequence[str], *, key: str) -> str:
-    """Create a trust from the user of `cloud` for its project; no roles: all roles of the user."""
+    """Create a trust of the user of `cloud` for its project and return its id. Without `roles` it
+    has all roles of the user.
+    """
     who = await cloud.whoami()
     ends = trust_end(key)
     found = await find_trust(cloud, trustee_user_id, key=key)
@@ -70,9 +72,9 @@ async def find_trust(cloud: Cloud, trustee_user_id: str, *, key: str) -> str | N
 async def find_trusts(
     cloud: Cloud, trustee_user_id: str, *, key: str, trustor_user_id: str | None = None
 ) -> list[str]:
-    """Return all trusts under the key, of the user of `cloud` or another user.
+    """Return all trusts that have the key, of the user of `cloud` or of another trustor.
 
-    There are several if an abandoned call was carried out late.
+    There are several if a call that Hearth gave up was carried out late.
     """
     trustor = trustor_user_id or (await cloud.whoami()).user_id
     trusts = await cloud.listing(
@@ -92,9 +94,10 @@ async def drop_trust(cloud: Cloud, trust_id: str) -> None:
 
 
 def trust_end(key: str) -> str:
-    """Return the expiry time of the trust of `key`, in Keystone's format; equal for equal keys.
+    """Return the expiry time of the trust for `key`, in Keystone's format; it is derived from the
+    key.
 
-    In whole seconds, because Keystone on MariaDB drops fractions.
+    It has whole seconds, because Keystone on MariaDB drops fractions.
     """
     luck = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big")
     end = TRUSTS_END_AFTER + timedelta(seconds=luck % TRUSTS_END_WITHIN_S)
@@ -102,9 +105,9 @@ def trust_end(key: str) -> str:
 
 
 class StackDomain:
-    """The domain of stacks' projects and users; `admin` is its administrator.
+    """The domain that contains the projects and users of stacks; `admin` is its administrator.
 
-    Without `domain_id` it is that of the administrator's own project.
+    If `domain_id` is None, it is the domain of the administrator's project.
     """
 
     def __init__(self, admin: Cloud, domain_id: str | None, role: str = "heat_stack_user") -> None:
@@ -164,8 +167,8 @@ class StackDomain:
     async def has_user(self, user_id: str, project_id: str | None, *, key: str) -> bool:
         """Return whether the user exists and was created under `key` for that project.
 
-        An id may have come with a request, and this administrator may do anything to anyone in the
-        domain. Raises CloudFault 403 for a user that is another's.
+        The id may come from a request, and the domain administrator has rights on every user of the
+        domain. Raises CloudFault 403 for a user with another key or project.
         """
         try:
             path = f"/v3/users/{segment(user_id)}"
@@ -208,7 +211,7 @@ class StackDomain:
         return pair
 
     async def keep_key_pair(self, user_id: str, project_id: str, pair: KeyPair) -> None:
-        """Add this key pair to a stack user, unless it has it."""
+        """Create this key pair for a stack user, unless the user has it."""
         wanted = {
             "type": "ec2",
             "user_id": user_id,
@@ -225,7 +228,9 @@ class StackDomain:
                 raise
 
     async def key_pairs(self, user_id: str, project_id: str) -> list[KeyPair]:
-        """Return the key pairs of a stack user: several if an abandoned call came late."""
+        """Return the key pairs of a stack user; there are several if a call that Hearth gave up was
+        carried out late.
+        """
         path = f"/v3/credentials?type=ec2&user_id={segment(user_id)}"
         listed = await self._admin.listing("identity", path)
         blobs = [json.loads(one["blob"]) for one in listed if one.get("project_id") == project_id]
@@ -282,7 +287,7 @@ class StackDomain:
 
 
 def _may_be(fault: CloudFault) -> bool:
-    """Return whether the object may exist, created by this call or an earlier one."""
+    """Return whether the object may exist, created by this call or by an earlier one."""
     return fault.conflict or isinstance(fault, NoAnswer)
 
 
@@ -297,7 +302,7 @@ def made_id(answer: Response, root: str) -> str:
 
 
 def _made_for_a_record(user: Body) -> bool:
-    """Return whether a user belongs to a resource: its description is the id of a record."""
+    """Return whether a user belongs to a resource: its description is then the id of a record."""
     try:
         return bool(UUID(str(user.get("description"))))
     except ValueError:

@@ -1,7 +1,7 @@
-"""Authentication by keystoneauth1, in threads of its own.
+"""Authentication by keystoneauth1, in separate threads.
 
-A `KeystoneSession` holds the token of a credential until shortly before it expires, and the URLs of
-the services. Calls that need a missing value wait for one thread.
+A `KeystoneSession` keeps the token of a credential until shortly before it expires, and the URLs of
+the services. Calls that need a missing value wait for a single thread.
 """
 
 import asyncio
@@ -51,7 +51,9 @@ DISCOVERED = {"compute": (2, 1), "block-storage": (3, 0)}  # versions to find by
 
 
 class KeystoneSession:
-    """Token, catalogue and identity of one credential; all calls are made on the loop's thread."""
+    """Token, catalogue and identity of one credential; methods are called on the event loop's
+    thread.
+    """
 
     def __init__(
         self,
@@ -131,7 +133,9 @@ class KeystoneSession:
             raise CloudFault("identity", 400, "BadAnswer", words) from error
 
     def _fault(self, error: ka_errors.ClientException) -> CloudFault:
-        """Return the error for an exception of keystoneauth; few details for a user's own cloud."""
+        """Return the CloudFault for an exception of keystoneauth, with few details for a cloud that
+        the user named.
+        """
         kind, words = type(error).__name__, str(error)
         if self._guard is not None:
             unreached = isinstance(error, ka_errors.ConnectionError)
@@ -211,7 +215,9 @@ class KeystoneSession:
                 raise AssertionError("opened by openstack.config")
 
     def _token_plugin(self, auth_url: str, token: str, project_id: str | None, session: Any) -> Any:
-        """Return a plugin for a token: with its own catalogue if its scope fits, else rescoped."""
+        """Return the authentication plugin for a token: with the token's own catalogue if its scope
+        matches, else rescoped.
+        """
         try:
             answer = _looked_at(session, auth_url, token, by=token)
         except ka_errors.Forbidden:  # such as the token of a trust, which may not read itself
@@ -246,7 +252,9 @@ class KeystoneSession:
 
 
 def _read_whole(info: Any) -> None:
-    """Read all values of a token that are used later, so that errors appear on this thread."""
+    """Read all values of a token that are needed later, so that errors are raised on this
+    thread.
+    """
     info.will_expire_soon(TOKEN_MARGIN_S)
     for name in ("auth_token", "user_id", "username", "project_id", "domain_id"):
         getattr(info, name)
@@ -256,7 +264,7 @@ def _read_whole(info: Any) -> None:
 
 
 def _looked_at(session: Any, auth_url: str, token: str, *, by: str) -> Any:
-    """Return the body of an answer about a token."""
+    """Validate a token at Keystone with the token `by`; return the answer."""
     headers = {"X-Auth-Token": by, "X-Subject-Token": token, "Accept": "application/json"}
     return session.get(f"{auth_url}/auth/tokens", headers=headers, authenticated=False)
 

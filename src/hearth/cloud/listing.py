@@ -1,6 +1,6 @@
 """List calls that concurrent requests share.
 
-While one call for a collection runs, new requests wait for the next one: an answer is never older
+While a call for a collection runs, new requests wait for the next call, so an answer is never older
 than its request. A few members are read one by one, many by one list call.
 """
 
@@ -21,7 +21,7 @@ PAGES_MAX = 1000
 
 
 class Gathered(Generic[T]):
-    """Runs `call(keys)` for all keys asked for since the last call began, one call at a time."""
+    """Runs `call(keys)` for all keys requested since the last call began, one call at a time."""
 
     def __init__(self, call: Callable[[frozenset[str]], Awaitable[T]]) -> None:
         self._call = call
@@ -60,7 +60,7 @@ def _waiting(asked: Iterable[tuple[str, asyncio.Future[T]]]) -> Iterator[asyncio
 
 
 class ListingCloud(ABC):
-    """The part of a Cloud that is the same for every transport: `listing` and `member`."""
+    """The parts of a Cloud that do not depend on the transport: `listing` and `member`."""
 
     def __init__(self) -> None:
         self._lists: dict[tuple[str, str, str | None], Gathered[list[Body]]] = {}
@@ -157,10 +157,10 @@ class ListingCloud(ABC):
 
 
 def page_of(body: Any, path: str) -> tuple[list[Body], str | None]:
-    """Return the members on one page of a list answer, and the path of the next page, if any.
+    """Return the members on a page of a list answer, and the path of the next page, or None.
 
-    Knows {"servers": [...], "servers_links": [{rel: next}]}, {"images": [...], "next": URL},
-    {"zones": [...], "links": {"next": URL}} and bare lists.
+    Supported shapes: {"servers": [...], "servers_links": [{rel: next}]}, {"images": [...], "next":
+    URL}, {"zones": [...], "links": {"next": URL}} and bare lists.
     """
     if isinstance(body, list):
         return _members(body), None

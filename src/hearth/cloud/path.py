@@ -1,4 +1,4 @@
-"""Values in the paths of calls: an id may come from a request, so it is quoted in each path."""
+"""Values in the paths of calls: an id can come from a request, so every value is quoted."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -32,7 +32,7 @@ class _Segments(dict[str, Any]):
 
 
 def straight(service: str, path: str) -> str:
-    """Return `path`. Raises CloudFault if it contains `.` or `..`."""
+    """Return `path`. Raises CloudFault if it contains the segments `.` or `..`."""
     place = path.partition("?")[0]
     if any(unquote(part) in UPWARDS for part in place.split("/")) or "\\" in place:
         raise CloudFault(

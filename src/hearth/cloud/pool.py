@@ -52,7 +52,7 @@ class CloudConfig:
 
 @dataclass(frozen=True)
 class Place:
-    """The cloud and region of a credential; a foreign credential has its own cloud."""
+    """The cloud and region that a credential is for; a foreign credential has its own cloud."""
 
     region: str | None = None  # None: as configured
     tls: Tls | None = None  # None: as configured
@@ -68,8 +68,8 @@ async def _always() -> bool:
 class CloudPool:
     """Clouds by credential. Used on one event loop; `aclose` closes all connections.
 
-    `may_write` is called right before each write call. Clouds that users name have threads and
-    limits of their own: a slow or overloaded one does not delay the configured cloud.
+    `may_write` is called right before each write call. Clouds that users name have separate threads
+    and limits, so a slow or overloaded one does not delay the configured cloud.
     """
 
     may_write: Callable[[], Awaitable[bool]] = staticmethod(_always)
@@ -126,7 +126,9 @@ class CloudPool:
         )  # fmt: skip
 
     def _foreign(self, credential: ForeignCredential, place: Place) -> HttpCloud:
-        """Return the TLS settings for other clouds: only the operator's authority is shared."""
+        """Return a cloud that a user named. Of the TLS settings it shares only the operator's
+        authorities.
+        """
         config = self.config
         tls = place.tls or Tls(ca_file=config.tls.ca_file)
         session = KeystoneSession(
@@ -202,12 +204,12 @@ class CloudPool:
 
 
 def _both(own: Tls, wanted: Tls) -> Tls:
-    """Return the TLS settings for another region: the operator's and the user's combined."""
+    """Return the TLS settings of another region: the operator's combined with the user's."""
     return replace(own, insecure=own.insecure or wanted.insecure, ca_text=wanted.ca_text)
 
 
 def _context(tls: Tls) -> SSLContext | bool:
-    """Return the certificates for aiohttp. Raises CloudFault if they cannot be read."""
+    """Return the certificates in the form for aiohttp. Raises CloudFault if they cannot be read."""
     try:
         return tls.context()
     except (OSError, ValueError) as error:

@@ -16,18 +16,20 @@ class Tls:
 
     @property
     def verify(self) -> bool | str:
-        """Return the setting for keystoneauth and requests, which accept no text."""
+        """Return the setting `verify` of keystoneauth and requests, which accept a path but no
+        certificate text.
+        """
         return False if self.insecure else self.ca_file or True
 
     @property
     def cert(self) -> str | tuple[str, str] | None:
-        """Return the setting for keystoneauth and requests."""
+        """Return the setting `cert` of keystoneauth and requests."""
         if self.cert_file and self.key_file:
             return self.cert_file, self.key_file
         return self.cert_file
 
     def context(self) -> ssl.SSLContext | bool:
-        """Return the setting for aiohttp.
+        """Return the setting `ssl` of aiohttp.
 
         Raises OSError (such as ssl.SSLError) or ValueError for an invalid file or text.
         """
@@ -44,7 +46,7 @@ class Tls:
 
 @dataclass(frozen=True)
 class Reach:
-    """Access to one service; None: as all the others."""
+    """How to reach one service; None means the same as for the other services."""
 
     interface: str | None = None  # public, internal or admin
     region: str | None = None

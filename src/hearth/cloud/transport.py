@@ -1,4 +1,6 @@
-"""Data calls: one aiohttp session for the process, limits, retries, renewal after a 401."""
+"""Requests to services: one aiohttp session for the process, limits, retries, renewal after a
+401.
+"""
 
 import asyncio
 import json as json_codec
@@ -104,7 +106,7 @@ class HttpCloud(ListingCloud):
         idempotent: bool | None = None,
         renew_after_s: float = 0,
     ) -> Response:
-        """Make one call; repeat it while that is safe and sensible."""
+        """Make one call; repeat it while a repetition is safe and can help."""
         url = _address(service, await self._session.endpoint(service), straight(service, path))
         if params:
             url = url.update_query(dict(params))
@@ -211,6 +213,8 @@ def _joined(endpoint: str, path: str) -> str:
 
 
 def _claims_more(headers: Mapping[str, str]) -> bool:
-    """Return whether text should have been JSON, by its content type or as an HTML page."""
+    """Return whether a text answer claims to be JSON, or is an HTML page, so that it is
+    unusable.
+    """
     kind = headers.get("content-type", "")
     return "json" in kind or "html" in kind

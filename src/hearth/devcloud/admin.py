@@ -76,7 +76,7 @@ def _add(cloud: Cloud, raw: bytes) -> Reply:
 
 
 def _tell(cloud: Cloud, raw: bytes) -> Reply:
-    """Send measures and events to alarms; the reply waits until all their notices are sent."""
+    """Send measures and events to alarms; reply after all their notices are sent."""
     try:
         news = msgspec.json.decode(raw)
         if isinstance(news, dict) and isinstance(news.get("event"), dict):

@@ -21,7 +21,7 @@ class Caller:
 
     @property
     def delegated(self) -> bool:
-        """Whether the caller acts with a trust or an application credential."""
+        """Whether the caller uses a trust or an application credential."""
         return bool(self.trust_id or self.application_credential_id)
 
     @property

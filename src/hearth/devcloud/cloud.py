@@ -1,4 +1,4 @@
-"""The embedded cloud as one value: its store, its fault rules, its services."""
+"""The embedded cloud as one object: its store, its fault rules, its services."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ TRANSITIONS: dict[str, Callable[[Cloud, Thing], None]] = {
 class DevCloud:
     """An OpenStack without sockets: `handle` takes a call and returns the reply.
 
-    `url` is its address; set it before the first call (`serve` does).
+    `url` is its address, which must be set before the first call (`serve` does so).
     """
 
     def __init__(self, settings: Settings | None = None, *, url: str = "http://127.0.0.1") -> None:
@@ -105,13 +105,13 @@ class DevCloud:
         return Call(self, prefix, method, path, segments, query, headers, raw, raw_query=raw_query)
 
     def request(self, method: str, target: str, headers: Mapping[str, str], raw: bytes) -> Reply:
-        """Return the reply to a call of one service to another."""
+        """Return the reply to a call that one service makes to another."""
         call = self.call(method, target, headers, raw)
         assert call is not None, f"no service at {target}"
         return self.handle(call)
 
     def handle(self, call: Call) -> Reply:
-        """Carry out the transitions that are due, then a call; return its reply."""
+        """Carry out the transitions that are due, then a call; return the call's reply."""
         store = self.store
         self.settle()
         service = SERVICES[call.service]

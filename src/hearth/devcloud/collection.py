@@ -1,4 +1,4 @@
-"""Declared collections: the fields of an object, and who may set them when."""
+"""Declared collections: the fields of their objects, and who may set a field when."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Unconvertible(ValueError):
 
 
 def anything(value: Any) -> Any:
-    """Accept any value."""
+    """Return the value unchanged: a check that accepts everything."""
     return value
 
 
@@ -154,7 +154,7 @@ def uuid(value: Any) -> str:
 class Field:
     """A field: its check, its default (a value or a factory), and who may set it when.
 
-    With `admin`, other users may set it at create, but only to its default, as in Neutron's policy.
+    With `admin`, other users may only set it to its default at create, as in Neutron's policy.
     """
 
     check: Check = anything
@@ -175,7 +175,7 @@ READ_ONLY = Field(create=False, update=False)
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """A kind of object: its table, the keys of its bodies, its fields."""
+    """A kind of object: its table, the keys in its bodies, its fields."""
 
     service: str
     plural: str

@@ -1,4 +1,4 @@
-"""Ids of the initial objects: they are the same in each new cloud."""
+"""Ids of the initial objects: the same in every new cloud."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _SPACE = uuid.UUID("6b1d4ac0-4f0e-5d5c-9a57-0c3f2f7f3f10")
 
 
 def fixed(*words: str) -> str:
-    """Return the id of the object with this kind and name."""
+    """Return the id of the initial object with this kind and name."""
     return str(uuid.uuid5(_SPACE, "/".join(words)))
 
 

@@ -47,29 +47,29 @@ class Reply:
 
 
 class Machines(Protocol):
-    """What runs the servers of a cloud, and tells Nova when something is done."""
+    """The driver that runs the servers of a cloud and informs Nova when a task is complete."""
 
     def boot(self, server: Thing) -> None:
-        """Start a new server; it is active when its first process runs."""
+        """Start a new server; it becomes active when its first process runs."""
 
     def change(self, server: Thing, task: str | None, target: str) -> None:
         """Carry out a task; at its end the server is in the state `target`."""
 
     def remove(self, server: Thing) -> None:
-        """End a server; it is gone when nothing is left of it."""
+        """Remove a server; it disappears once everything of it is removed."""
 
     def look(self) -> None:
-        """The cloud may have changed: bring the networks up to it in a moment."""
+        """Schedule an update of the sandbox networks, because the cloud may have changed."""
 
     def forwards(self) -> list[dict[str, object]]:
         """Return the local ports that lead to each floating address."""
 
     def console(self, server: Thing) -> str:
-        """Return the end of what the server has written to its console."""
+        """Return the last part of the server's console output."""
 
 
 class Cloud(Protocol):
-    """What routes and background jobs need of their cloud."""
+    """The parts of a cloud that routes and background jobs use."""
 
     settings: Settings
     store: Store
@@ -82,7 +82,7 @@ class Cloud(Protocol):
     wake: Callable[[float], None]  # have jobs looked for, at the latest after so many seconds
 
     def request(self, method: str, target: str, headers: Mapping[str, str], raw: bytes) -> Reply:
-        """Return the reply of a service of this cloud to another service."""
+        """Return the reply to a call that one service of this cloud makes to another."""
 
     def settle(self) -> None:
         """Carry out all transitions that are due."""
@@ -128,7 +128,7 @@ class Call:
             raise Refusal(400, "NotJSON", "The body is not valid JSON") from None
 
     def object(self, key: str) -> Body:
-        """Return the object under `key` of the body. Raises a 400 if there is none."""
+        """Return the object under `key` in the body. Raises a 400 if there is none."""
         body = self.json()
         if not isinstance(body, dict) or not isinstance(body.get(key), dict):
             raise Refusal(400, "NotJSON", f"The body needs an object '{key}'")
@@ -198,7 +198,7 @@ def _walk(
 
 
 def unauthorized(call: Call) -> Reply:
-    """Return the 401 of the token filter that most services use."""
+    """Return the 401 of the token filter that most services share."""
     return Reply(
         401,
         {
@@ -214,7 +214,7 @@ def unauthorized(call: Call) -> Reply:
 
 @dataclass(frozen=True)
 class Service:
-    """A service: its routes, its error format, and what it adds to each call and reply."""
+    """A service: its routes, its error format, and its hooks before and after each call."""
 
     name: str
     router: Router

@@ -1,7 +1,7 @@
-"""Background jobs: HTTP calls that the cloud itself sends, and workflows that are due.
+"""Background jobs: HTTP calls that the cloud sends itself, and workflows that are due.
 
-A service requests a call and names the transition that gets the answer. Both are in the store:
-after a restart, calls without an answer are sent again.
+A service requests a call and names the transition that receives the answer. Both are in the store,
+so calls without an answer are sent again after a restart.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ def order(
     timeout_s: float = TIMEOUT_S,
     **more: Any,
 ) -> None:
-    """Request a call. The transition `then` gets the job, with `answer` and `more` in it.
+    """Request a call. The transition `then` receives the job, with `answer` and `more` in it.
 
-    `about` is the id of the object that the call is for.
+    `about` is the id of the object that the call concerns.
     """
     body: Body = {
         "method": method,
@@ -102,7 +102,9 @@ class Runner:
         self._cloud.carry_out(job.hidden["then"], job)
 
     async def _answer(self, wanted: Body) -> Body:
-        """Return status, headers and body of the answer; `error` explains a missing answer."""
+        """Return status, headers and body of the answer; without an answer, `error` explains
+        why.
+        """
         self._session = self._session or aiohttp.ClientSession()
         try:
             async with self._session.request(

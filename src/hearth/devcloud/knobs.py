@@ -47,7 +47,7 @@ class BadRule(ValueError):
 class Rule:
     """One rule; `nth` counts matching calls from 1, `times` limits how often the rule applies.
 
-    With `first` the rule applies to no call with the method, path and body of an earlier one.
+    With `first` the rule skips calls with the method, path and body of an earlier call.
     """
 
     service: str | None = None
@@ -92,11 +92,11 @@ class Rule:
 
     @property
     def asks_for_name(self) -> bool:
-        """Return whether the rule matches names of a call."""
+        """Return whether the rule matches calls by names."""
         return self.name is not None or self.name_pattern is not None
 
     def view(self) -> dict[str, Any]:
-        """Return the rule as JSON, with how often it matched and applied."""
+        """Return the rule as JSON, with the numbers of matching calls and of applications."""
         return {
             "match": {
                 "service": self.service,
@@ -116,9 +116,10 @@ class Rule:
 
 @dataclass(slots=True)
 class Fate:
-    """The faults of one call by all rules. `withhold_s` is infinite for "until released".
+    """The combined faults of all rules for a call. `withhold_s` is infinite for "until released".
 
-    With `after` the call is carried out before it is answered with `status`, as by a gateway."""
+    With `after` the call is carried out before it is answered with `status`, as behind a gateway.
+    """
 
     latency_s: float = 0.0
     status: int | None = None

@@ -37,7 +37,7 @@ class CallEntry:
 
 
 class Ledger:
-    """Entries since the last mark, and the calls."""
+    """The entries since the last mark, and the calls."""
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []

@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Notice:
-    """A POST that must be sent; `outcome` receives its status or its error."""
+    """A POST request to send; `outcome` receives its status or its error."""
 
     url: str
     headers: Mapping[str, str]

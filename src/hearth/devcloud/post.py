@@ -1,4 +1,4 @@
-"""Delivery of alarm notices; a clock carries out transitions while events are enabled."""
+"""Delivery of alarm notices. While events are enabled, a timer also carries out due transitions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Post:
         self._clock: asyncio.Task[None] | None = None
 
     async def deliver(self) -> None:
-        """Send all notices in the outbox; each outcome gets a status or an error."""
+        """Send all notices in the outbox; each outcome receives a status or an error."""
         self._tick()
         notices, self._cloud.outbox = self._cloud.outbox, []
         await asyncio.gather(*map(self._send, notices))
@@ -49,7 +49,7 @@ class Post:
             notice.outcome["error"] = f"{type(error).__name__}: {error}"
 
     def _tick(self) -> None:
-        """Start the clock if events are enabled, because they also occur without calls."""
+        """Start the timer if events are enabled, because events also occur without calls."""
         ticking = self._clock is not None and not self._clock.done()
         if self._cloud.knobs.events and not ticking:
             self._clock = asyncio.create_task(self._go_on())

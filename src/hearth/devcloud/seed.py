@@ -1,4 +1,4 @@
-"""The initial objects. Their ids are fixed, so a restart changes nothing for a client."""
+"""The initial objects. Their ids are fixed, so clients see the same objects after a restart."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def _images(cloud: Cloud) -> None:
 
 
 def plant_host_image(cloud: Cloud) -> None:
-    """The image of the machine itself, for servers that run."""
+    """Add the image of the machine itself, for servers that run in the sandbox."""
     if cloud.store.get("image.images", fixed("image", HOST_IMAGE)) is None:
         _image(cloud, HOST_IMAGE, "raw", 4096)
 

@@ -1,4 +1,4 @@
-"""The socket: HTTP, waiting and faults; `DevCloud.handle` does the rest."""
+"""The HTTP server of the cloud: sockets, waiting and faults; `DevCloud.handle` does the rest."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ class _Front:
             ledger.called(CallEntry(seq, request.method, target, status, at, round(ms, 3)))
 
     async def _befall(self, call: Call, fate: Fate) -> Reply | None:
-        """Return the reply of a call with faults; None if the connection must be cut."""
+        """Apply the faults of a call; return its reply, or None if the connection must be cut."""
         if fate.drop:
             return None
         if fate.hold and not await self.cloud.knobs.held():
@@ -205,7 +205,7 @@ class _Front:
         return SERVICES[call.service].refusal(call, refusal)
 
     def _names(self, call: Call) -> frozenset[str]:
-        """Return the names in a call; empty unless a rule matches names."""
+        """Return the names in a call; empty if no fault rule matches names."""
         if not any(rule.asks_for_name for rule in self.cloud.knobs.rules):
             return frozenset()
         names = set(call.query.get("name", []))

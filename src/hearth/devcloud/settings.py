@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a cloud. Times are in seconds."""
+    """The settings of a cloud. All times are in seconds."""
 
     password: str = "secret"  # noqa: S105
     token_life_s: float = 3600.0

@@ -116,7 +116,7 @@ class Store:
         return found
 
     def count(self, table: str, project_id: str) -> int:
-        """Return the number of a project's objects in an indexed or small table."""
+        """Return the number of objects of a project in a table, which is indexed or small."""
         if "project_id" in INDEXED.get(table, ()):
             return len(self._index.get((table, "project_id", project_id), ()))
         return len(self.where(table, project_id=project_id))
@@ -195,7 +195,7 @@ class Store:
 
     @property
     def agenda(self) -> list[tuple[float, int, str, str, str]]:
-        """The scheduled transitions: (time, order, table, id, transition)."""
+        """Return the scheduled transitions: (time, order, table, id, transition)."""
         return self._agenda
 
     def restore_agenda(self, rows: list[tuple[float, int, str, str, str]]) -> None:

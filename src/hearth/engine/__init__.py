@@ -1,5 +1,5 @@
 """The engine: `core` decides, `programs` compiles, `worker` acts.
 
-`core` knows no database and no cloud. `clock` and `endpoints` are what the use cases share with
-the workers.
+`core` knows no database and no cloud. `clock` and `endpoints` are shared by the use cases and the
+workers.
 """

@@ -10,10 +10,10 @@ class Clock(Protocol):
         """Return seconds since 1970, UTC, by the database's clock."""
 
     def monotonic(self) -> float:
-        """Return seconds that never jump."""
+        """Return seconds from a clock that never jumps."""
 
     def wall(self) -> float:
-        """Return seconds since 1970 by this machine, which may be wrong and jump."""
+        """Return seconds since 1970 by this machine's clock, which may be wrong and may jump."""
 
     def tells(self, now: float, asked_at: float) -> None:
-        """Note the database's time; the question was sent at `asked_at` (monotonic clock)."""
+        """Record the database's time; the query was sent at `asked_at` (monotonic clock)."""

@@ -1,7 +1,7 @@
-"""The software deployments that resources of stacks run: their rows, and the results of servers.
+"""The software deployments of resources of stacks: their rows, and the results from servers.
 
-A run and a result are one transaction each. Both may be repeated: a run that is stored is left
-alone, and only a deployment in progress accepts results.
+Storing a run and storing a result are one transaction each, and both can be repeated: a stored run
+is not changed, and only a deployment in progress accepts results.
 """
 
 import json
@@ -116,9 +116,9 @@ def take(
     event_id: str,
     now: float,
 ) -> None:
-    """Store the results of a server, with an event, and wake the owner of the stack.
+    """Store the results from a server, with an event, and wake the owner of the stack.
 
-    `sent` that is not a map reports nothing but success.
+    If `sent` is not a map, the results only report success.
     """
     reason = IGNORED
     found = deployments.find(tx, row.project_id, deployment_id, lock=True)
@@ -136,7 +136,7 @@ def take(
 
 
 def taking(one: Deployment, results: Results, now: float) -> Deployment:
-    """Return the deployment with results. One that is not in progress accepts none."""
+    """Return the deployment with results, unchanged if it is not in progress."""
     if one.status != IN_PROGRESS:
         return one
     return replace(
@@ -149,7 +149,9 @@ def taking(one: Deployment, results: Results, now: float) -> Deployment:
 
 
 def as_map(sent: Any) -> Mapping[str, Any]:
-    """Return what a server sent, as a value or as JSON text; an empty map if it is no map."""
+    """Return the results from a server, given as a map or as JSON text; an empty map for anything
+    else.
+    """
     if isinstance(sent, str):
         try:
             sent = json.loads(sent)
@@ -159,7 +161,7 @@ def as_map(sent: Any) -> Mapping[str, Any]:
 
 
 def _run(tx: Tx, project_id: str, run: Run, now: float) -> list[Server]:
-    """Store a run: its configuration, the deployment, and the list of the server."""
+    """Store a run: its configuration, the deployment, and the server's list of configurations."""
     found = deployments.find(tx, project_id, run.deployment_id, lock=True)
     if found is not None and found.config_id == run.config_id:  # stored by an earlier attempt
         return server_metadata.push(tx, project_id, run.server_id)
@@ -182,7 +184,7 @@ def _run(tx: Tx, project_id: str, run: Run, now: float) -> list[Server]:
 
 
 def _state(one: Deployment, config: Config | None) -> DeploymentState:
-    """Return a deployment as types see it; a declared output without a value is None."""
+    """Return a deployment as resource types see it; a declared output without a value is None."""
     declared = [output["name"] for output in config.outputs] if config else []
     values = {**dict.fromkeys((*ALWAYS, *declared)), **(one.output_values or {})}
     return DeploymentState(

@@ -1,4 +1,4 @@
-"""The facts that resource types may use about a stack and about Hearth's addresses."""
+"""Facts that resource types may use about a stack and about the addresses of Hearth."""
 
 from dataclasses import dataclass
 

@@ -1,6 +1,6 @@
-"""Delivers new metadata to servers.
+"""Delivery of new metadata to servers.
 
-Servers that poll an API find it there; the others get it as an object or a message. Source:
+Servers that poll an API read it there; other servers get it as an object or a message. Source:
 spec/software-config.md, sections 4 and 8.
 """
 
@@ -33,7 +33,9 @@ class Clouds(Protocol):
         """Return the cloud with the stack's credential."""
 
     def users(self, row: StackRow, noted: Callable[[str], None]) -> Users | None:
-        """Return the users of the stack's own project."""
+        """Return the access to the users in the stack's domain project, or None without a stack
+        domain.
+        """
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ async def deliver(store: Store, clouds: Clouds, servers: Iterable[Server]) -> No
 
 
 async def _deliver(store: Store, clouds: Clouds, server: Server) -> None:
-    """Write the newest document: read it again after each write, until it has not changed."""
+    """Write the newest document; after each write, read it again until it has not changed."""
     written = None
     for _ in range(ROUNDS_MAX):
         parcel = await store.read(lambda tx: _parcel(tx, clouds, server))

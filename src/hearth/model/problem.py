@@ -34,7 +34,8 @@ from hearth.model.span import Span
 class Problem:
     """One error. `at` is its place in a template, or None.
 
-    `code` names the rule of `hearth lint`. `suggestion` is the text that was probably meant.
+    `code` is the code of the `hearth lint` rule. `suggestion` is the text that the author probably
+    meant.
     """
 
     at: Span | None
@@ -108,7 +109,7 @@ class ParameterNotProvided(StackValidationFailed):
 
 @dataclass(frozen=True)
 class TemplateMissing(StackValidationFailed):
-    """A nested template is not in the files. A caller that may fetch it can retry with it."""
+    """A nested template is not in the files. A caller that may fetch it can add it and retry."""
 
     template: str = ""
 
@@ -197,7 +198,7 @@ class InvalidTemplateSection(Problem):
 class InvalidTemplateReference(Problem):
     """A reference names a resource that the template does not define, or that a condition disables.
 
-    `words` replaces the text where the reference itself has the wrong form.
+    `words` replaces the message if the reference itself has the wrong form.
     """
 
     name: str
@@ -239,7 +240,7 @@ class DownloadLimitExceeded(Worded):
 
 
 class HTTPBadRequest(Worded):
-    """The request is malformed: no YAML, no template, no map."""
+    """The request is malformed: not YAML, not a template, not a map."""
 
 
 class Invalid(Worded):
@@ -267,7 +268,7 @@ class InvalidExternalResourceDependency(Worded):
 
 
 class ConflictingMergeStrategyForParam(Worded):
-    """Two environment files name different merge strategies for one parameter."""
+    """Two environment files give one parameter different merge strategies."""
 
 
 class InvalidMergeStrategyForParam(Worded):

@@ -28,7 +28,7 @@ class Status(StrEnum):
 
 
 class DeletionPolicy(StrEnum):
-    """The fate of the real object when its resource leaves the stack."""
+    """What happens to the object in the cloud when its resource leaves the stack."""
 
     DELETE = "Delete"
     RETAIN = "Retain"
@@ -36,7 +36,7 @@ class DeletionPolicy(StrEnum):
 
 
 class Hook(StrEnum):
-    """A point in a resource's life at which a hook can make it wait."""
+    """A point in a resource's life cycle at which a hook can make it wait."""
 
     PRE_CREATE = "pre-create"
     PRE_UPDATE = "pre-update"

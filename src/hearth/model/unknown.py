@@ -14,9 +14,9 @@ from hearth.model.value import ValueKind
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A value that is not known before the resources in `until` exist.
+    """A value that is not known until the resources in `until` exist.
 
-    `kinds` are the types that the value may have; empty: any.
+    `kinds` are the types that the value can have; empty for any type.
     """
 
     until: frozenset[str] = frozenset()
@@ -30,7 +30,7 @@ UNKNOWN = Unknown()
 
 
 def unknown_in(value: Any) -> Unknown | None:
-    """Return all unknown parts of a value as one; None if everything is known."""
+    """Return one Unknown for all unknown parts of a value; None if everything is known."""
     parts: Iterable[Any]
     match value:
         case Unknown():
@@ -50,7 +50,7 @@ def unknown_in(value: Any) -> Unknown | None:
 
 
 def nulled(value: Any) -> Any:
-    """Return the value with null for every unknown part, as validation at create time sees it."""
+    """Return the value with null for every unknown part, as validation at create time expects."""
     match value:
         case Unknown():
             return None

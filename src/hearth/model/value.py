@@ -1,4 +1,4 @@
-"""The kinds of plain values."""
+"""The types of plain values."""
 
 from enum import StrEnum
 

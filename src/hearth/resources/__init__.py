@@ -1,7 +1,7 @@
 """Resource types: one folder per service, one file per type or small family.
 
 A type is a stateless declaration: properties, attributes, and for each action a list of named
-steps. It never waits, keeps nothing between calls, and imports no store, no engine and no API.
+steps. It never waits, keeps no state between calls, and imports no store, no engine and no API.
 Packages that add types import the names from here: docs/extending.md.
 """
 

@@ -36,7 +36,7 @@ class AdapterType(ResourceType):
         super().__init_subclass__(**more)
 
     def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the properties for the other type; null ones are omitted."""
+        """Return the properties for the other type, without null values."""
         raise NotImplementedError(self.type_name)
 
     def shown(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:

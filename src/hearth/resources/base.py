@@ -49,7 +49,7 @@ __all__ = [
     "Users",
 ]
 
-SHOW = Attr(ValueKind.MAP, "All that the service shows of it.", cached=False)
+SHOW = Attr(ValueKind.MAP, "All fields of the object that the service returns.", cached=False)
 
 
 class IntentKey(StrEnum):
@@ -64,20 +64,22 @@ class IntentKey(StrEnum):
 
 
 class Before(Protocol):
-    """Resources of a template that must exist before a resource that does not refer to them."""
+    """Finds resources that must exist before a resource that does not refer to them."""
 
     def names(self, definition: Any, program: Any) -> Iterable[str]:
-        """Return the names of those resources, for the resource of a definition."""
+        """Return the names of the resources that must exist before the resource with this
+        definition.
+        """
 
 
 OF_USERS = frozenset({"user_id", "password", "access_key", "secret_key"})
-"""The keys of private data that tell of a user which the resource has made for itself."""
+"""The keys of private data about a user that the resource has created for itself."""
 
 NOTHING_MADE = "none, because it creates nothing in the cloud"
 
 
 def _named(name: str) -> ResourceType:
-    """Return the type of this process for one from another process."""
+    """Return the resource type with this name; used to unpickle a type from another process."""
     registry = import_module("hearth.resources.registry")  # it knows all types, and so this module
     found: ResourceType = registry.type_named(name)
     return found
@@ -205,9 +207,9 @@ class ResourceType:
         return properties
 
     async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
-        """Return the properties as the object has them now, or None if the object is gone.
+        """Return the current properties of the object, or None if the object is gone.
 
-        Properties that the service does not show are left out.
+        Properties that the service does not return are left out.
         """
         return {}
 
@@ -215,9 +217,9 @@ class ResourceType:
         return ()
 
     def replaced_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        """Return the steps that free what the replacement needs, such as an address.
+        """Return the steps that release what the replacement needs, such as an address.
 
-        They run on the old resource, when the engine has decided to replace it.
+        They run on the old resource after the engine has decided to replace it.
         """
         return ()
 
@@ -240,7 +242,7 @@ class ResourceType:
         return not self.keyless_with or not all(map(properties.get, self.keyless_with))
 
     def must_replace(self, change: Change) -> str | None:
-        """Return the type's own reason to replace the resource, or None.
+        """Return a reason to replace the resource that only the type knows, or None.
 
         Properties that cannot be updated need no reason here.
         """
@@ -254,7 +256,7 @@ class ResourceType:
         return False
 
     async def used_by(self, ctx: ResourceContext) -> Sequence[str]:
-        """Return short texts that name what still uses the resource; empty if that is not known.
+        """Return short texts that name what still uses the object; empty if that is unknown.
 
         The engine calls this after a delete with a conflict. May raise CloudFault.
         """
@@ -267,7 +269,7 @@ class ResourceType:
     def conflicts(
         self, properties: Mapping[str, Any], still_open: Collection[str] = ()
     ) -> Iterable[str | Violation]:
-        """Yield problems of properties that depend on each other.
+        """Yield violations of rules about several properties.
 
         The properties in `still_open` have no value yet.
         """
@@ -286,7 +288,7 @@ class ResourceType:
             yield from self.check_properties(properties)
 
     def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Violation]:
-        """Return problems that `relations` cannot express. Called when all values are known."""
+        """Return violations that `relations` cannot express. Called when all values are known."""
         return ()
 
     def reserved_metadata(self, properties: Mapping[str, Any]) -> Set[str]:
@@ -303,7 +305,9 @@ class ResourceType:
     # what is shown
 
     def key_in_words(self) -> str:
-        """Return the intent key in words, or why there is none and what a crash may leave."""
+        """Return a description of the intent key, or why there is none and what a crash may
+        leave.
+        """
         return self.known_by
 
     def reference(self, ctx: ResourceContext) -> str:
@@ -311,11 +315,13 @@ class ResourceType:
         return ctx.physical_id or ctx.name
 
     async def shown_attribute(self, ctx: ResourceContext, name: str) -> Any:
-        """Return the value of an attribute for templates: that of `attribute`, without marks."""
+        """Return the value of an attribute for templates: that of `attribute`, with intent keys
+        removed.
+        """
         return unmarked(await self.attribute(ctx, name), self.undescribed)
 
     def known_attributes(self, ctx: ResourceContext) -> dict[str, Any]:
-        """Return the attributes of `recordable` for templates, without marks."""
+        """Return the attributes of `recordable` for templates, with intent keys removed."""
         known = self.recordable(ctx)
         if not self.marked:  # nothing of theirs carries a mark, and it may be much
             return known
@@ -337,24 +343,24 @@ class ResourceType:
         return value
 
     def within(self, attribute: str, value: Any, path: Sequence[Any]) -> Any:
-        """Return the part of an attribute's value at a path, or None if there is none."""
+        """Return the part of an attribute's value at a path such as ["addresses", 0], or None."""
         return walk(value, path)
 
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
-        """Return the body that the service shows now."""
+        """Return the current body of the object from the service, or None if the object is gone."""
         return ctx.body
 
     def brought(self, data: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the private data of an adopted or restored document that a record may keep.
+        """Return the private data that a record takes from an adopted or restored document.
 
-        Data about users is left out: users belong to the record that created them.
+        Data about users is left out, because users belong to the record that created them.
         """
         if self.needs_users:
             return {}
         return {name: value for name, value in data.items() if name not in OF_USERS}
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
-        """Return the attributes that the last body contains, without a call."""
+        """Return the attributes that the last body contains, without a call to the service."""
         body = ctx.body or {}
         return {
             name: body[name]
@@ -365,7 +371,9 @@ class ResourceType:
     # what the compiler asks
 
     def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
-        """Return the names of resources that must come first although nothing refers to them."""
+        """Return the names of resources that must exist first although the template does not refer
+        to them.
+        """
         for before in self.comes_after:
             yield from before.names(definition, program)
 
@@ -374,7 +382,7 @@ class ResourceType:
         return None
 
     def nested_copies(self, properties: Mapping[str, Any]) -> int:
-        """Return how many real members each member of the nested definition stands for."""
+        """Return the number of real members for each member in the nested definition."""
         return 1
 
     def location(self, ctx: ResourceContext) -> tuple[str, str, str | None]:

@@ -11,7 +11,7 @@ REFERENCE_OUTPUT = "OS::stack_id"
 
 
 class NestedType(ResourceType):
-    """A type whose resource is a nested stack. A failed one is updated, never replaced."""
+    """A type whose resource is a nested stack. A failed nested stack is updated, never replaced."""
 
     regroups: ClassVar[bool] = False  # what its child becomes depends on what the child is
     scalable: ClassVar[bool] = False  # a group that scaling policies may resize
@@ -37,18 +37,18 @@ class NestedType(ResourceType):
         return None if name == "show" else self.recordable(ctx)[name]
 
     def child(self, ctx: ResourceContext) -> Child:
-        """Return the child stack that the properties ask for."""
+        """Return the desired nested stack according to the properties."""
         raise NotImplementedError(self.type_name)
 
     async def prepare(self, ctx: ResourceContext) -> None:
         """Read what `child` needs from the cloud into `ctx.found`. Raises CloudFault."""
 
     def addresses(self, properties: Mapping[str, Any]) -> Sequence[str]:
-        """Return the addresses of templates that `prepare` fetches."""
+        """Return the URLs of the templates that `prepare` fetches."""
         return ()
 
     def next_child(self, ctx: ResourceContext) -> Child | None:
-        """Return the next desired state of the nested stack, or None if this one was the last."""
+        """Return the next desired state of the nested stack, or None after the last one."""
         return None
 
     def metadata_after(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
@@ -60,7 +60,9 @@ class NestedType(ResourceType):
         return None
 
     def balancers(self, ctx: ResourceContext) -> Sequence[str]:
-        """Return references of the load balancers that distribute to the members of a group."""
+        """Return the reference ids of the load balancers that distribute requests to the members of
+        a group.
+        """
         return ()
 
 
@@ -73,22 +75,22 @@ class LoadBalancer(ResourceType):
 
 
 class Signalled(ResourceType):
-    """A type that takes signals."""
+    """A type that accepts signals."""
 
     def signal(self, ctx: ResourceContext, details: Any) -> SignalResult:
-        """Return what a signal does. Raises Rejected if the resource does not accept it."""
+        """Return the effect of a signal. Raises Rejected if the resource does not accept it."""
         raise Rejected([self.no_signal(ctx)])
 
     def no_signal(self, ctx: ResourceContext) -> Problem:
-        """Return the problem of a signal to a resource that accepts none."""
+        """Return the problem to report for a signal to a resource that accepts none."""
         return NotSupported(None, f"signal is not supported for {ctx.type_name}.")
 
 
 class DeliversSignals(Signalled):
-    """A type that calls the cloud for a signal."""
+    """A type that makes a call to the cloud for each signal."""
 
     async def deliver(self, ctx: ResourceContext, details: Any) -> Any:
-        """Call the cloud, once for each signal; return the details that `signal` receives instead.
+        """Make the call for a signal, once; return the details that `signal` receives instead.
 
         Raises Rejected, or CloudFault if the call fails.
         """
@@ -112,7 +114,7 @@ class ReportsResults(Signalled):
 
 
 def identifier(ctx: ResourceContext) -> str:
-    """Return the name of a nested stack as clients write it."""
+    """Return the identifier of a nested stack as clients write it."""
     project = ctx.stack.project_id
     return f"arn:openstack:heat::{project}:stacks/{ctx.physical_name}/{ctx.physical_id}"
 

@@ -37,14 +37,15 @@ POLL_S = 2.0
 
 @dataclass(frozen=True)
 class Collection:
-    """Where the objects of a type are: service, path, and root key of one object ("": none).
+    """The location of a type's objects in the API: service, path, and root key of one object (""
+    for none).
 
     The path may contain properties: /v2.0/qos/policies/{policy}/dscp_marking_rules.
 
-    `detail` is the path of the list with full bodies, if it is another path; `plural` is the root
-    key of lists; `id_field` becomes the physical id; `key_field` receives the intent key (None:
-    there is no such field). `status` is the field with the state. A delete has failed if the state
-    is one of `staying` afterwards.
+    `detail` is the path of the list with full bodies, if it differs; `plural` is the root key of
+    lists; `id_field` becomes the physical id; `key_field` receives the intent key (None if the
+    object has no such field). `status` is the field with the state. A delete has failed if the
+    object is then in one of the states `staying`.
     """
 
     service: str
@@ -72,11 +73,11 @@ class Collection:
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """An attribute that is not in the object's own body.
+    """An attribute that another collection contains, not the object's own body.
 
     `path` is a listing and may contain {id}. Without `member` the attribute is the whole listing.
-    With `member`, a field of the body, it is the entry of the listing with that id. With `field` it
-    is that field of the entry.
+    `member` is a field of the body with the id of an entry: the attribute is then that entry of the
+    listing, or, with `field`, that field of the entry.
     """
 
     path: str
@@ -223,7 +224,7 @@ class CollectionResource(ResourceType):
         return Made(physical_id=str(made[collection.id_field]), body=made)
 
     async def find(self, ctx: ResourceContext) -> Made | None:
-        """Return the object that an earlier create call of this record made, or None."""
+        """Return the object that an earlier create call of this record created, or None."""
         for member in await self.ours(ctx):
             return Made(physical_id=str(member[self.collection.id_field]), body=member)
         return None
@@ -319,7 +320,7 @@ class CollectionResource(ResourceType):
         return Later(POLL_S, body)
 
     def why(self, body: Mapping[str, Any]) -> str:
-        """Return why an object is in an error state, as far as the body shows it."""
+        """Return the reason for an error state that the body gives; empty if it gives none."""
         return "Unknown"
 
     async def gone(self, ctx: ResourceContext) -> Progress:
@@ -420,12 +421,15 @@ class CollectionResource(ResourceType):
 
 
 def went_to(status: object, why: str) -> str:
-    """Return the reason for an error state. Source: spec/engine.md, section 31."""
+    """Return the text of the failure of an object in a bad status: `status`, and the reason `why`.
+
+    Source: spec/engine.md, section 31.
+    """
     return f'Went to status {status} due to "{why}"'
 
 
 async def forgiving(call: Any) -> None:
-    """Await a delete call; "not found" is success."""
+    """Await a delete call, whose "not found" counts as success."""
     try:
         await call
     except CloudFault as fault:
@@ -434,8 +438,8 @@ async def forgiving(call: Any) -> None:
 
 
 def _alike(shown: Any, stored: Any) -> Any:
-    """Return a value of the service in the type of the stored one: some services mix numbers and
-    text.
+    """Return a value of the service converted to the type of the stored value: some services mix
+    numbers and text.
     """
     if isinstance(shown, int) and isinstance(stored, str):
         return str(shown)

@@ -1,4 +1,4 @@
-"""The context of a resource that an action works on, and the results of a type's steps."""
+"""The context of a resource during an action, and the results of a type's steps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Ready:
 
 @dataclass(frozen=True)
 class Later:
-    """The step is not done yet: poll again after so many seconds."""
+    """The step is not complete: poll again after this many seconds."""
 
     after_s: float = 2.0
     body: Mapping[str, Any] | None = None
@@ -31,7 +31,7 @@ class Later:
 
 @dataclass(frozen=True)
 class Failed:
-    """The step failed for good; `retry` asks the engine to delete and create again.
+    """The step failed finally; `retry` asks the engine to delete the object and create it again.
 
     `error` is the class name of the reason. Source: spec/engine.md, sections 10 and 31.
     """
@@ -42,7 +42,7 @@ class Failed:
 
 
 INHERITED = "inherited"
-"""The key of private data that holds, as JSON, properties which a resource took from elsewhere."""
+"""The key of private data that contains, as JSON, properties copied from another resource."""
 
 Progress = Ready | Later | Failed
 
@@ -63,10 +63,10 @@ class Made:
 
 @dataclass(frozen=True)
 class Step:
-    """One write call that can be repeated: find (is it done?), do, poll (is it ready?).
+    """One write call that can be repeated: `find` its result, `do` it, `poll` until it is ready.
 
-    `find` returns None if the call certainly left nothing that can be seen. A step without `find`
-    may simply be repeated. `do` returns None if the call gave nothing to record.
+    `find` returns None if the call certainly left nothing that can be found. A step without `find`
+    may simply be repeated. `do` returns None if there is nothing to record.
     """
 
     name: str
@@ -77,7 +77,7 @@ class Step:
 
 @dataclass(frozen=True)
 class StackFacts:
-    """The facts about a stack that the types of its resources may use."""
+    """The facts about a stack that resource types may use."""
 
     id: str
     name: str
@@ -106,10 +106,10 @@ class Change:
 
 @dataclass(frozen=True)
 class SignalResult:
-    """What a signal does: new metadata or private data, and the text of its event.
+    """The effect of a signal: new metadata or private data, and the text of its event.
 
-    `reason` None: nothing was done and no event is written. `earlier` has the texts of signals that
-    were collected together with it; each is an event.
+    With `reason` None nothing changes and no event is written. `earlier` has the event texts of
+    signals that were collected together with this one.
     """
 
     metadata: Mapping[str, Any] | None = None
@@ -121,9 +121,9 @@ class SignalResult:
 
 @dataclass(frozen=True)
 class Scaling:
-    """A request to change the size of a group, which is given by its reference or name.
+    """A request to change the size of a group, which is named by its reference id or name.
 
-    `cooldown_s` None: use the cooldown of the group.
+    With `cooldown_s` None the cooldown of the group applies.
     """
 
     group: str
@@ -133,7 +133,7 @@ class Scaling:
 
     @property
     def reason(self) -> str:
-        """The text that explains the cooldown."""
+        """The reason of the cooldown, as text."""
         return f"{self.type} : {self.adjustment.amount:g}"
 
 
@@ -151,11 +151,11 @@ class Child:
 
 
 class Users:
-    """Users of the stack's own project, for software in servers. Source: engine.md, 32.
+    """Users in the stack's domain project, for software in servers. Source: engine.md, 32.
 
-    The engine passes an object that is bound to the stack's domain, or none without a domain; then
-    types that need a user fail with a message. An id may come from a request, so the rights of the
-    domain serve only for the user that was created under the record's key. Raises CloudFault 403
+    The engine passes an object that is bound to the stack domain, or none without a domain; then
+    types that need a user fail with a message. A user id may come from a request, so the domain's
+    rights are used only for the user that was created under the record's key. Raises CloudFault 403
     for any other user.
     """
 
@@ -177,11 +177,11 @@ class Users:
         raise NotImplementedError
 
     async def key_pair(self, user_id: str, *, key: str) -> tuple[str, str]:
-        """Return access key and secret of the user under `key`; create them if necessary."""
+        """Return the access key and secret of the user with `key`; create them if necessary."""
         raise NotImplementedError
 
     async def keep_key_pair(self, user_id: str, access: str, secret: str) -> None:
-        """Give a user a key pair that already exists elsewhere, unless the user has it."""
+        """Add an existing key pair to a user, unless the user has it."""
         raise NotImplementedError
 
     async def key_pairs(self, user_id: str) -> list[str]:
@@ -197,7 +197,7 @@ class Users:
         raise NotImplementedError
 
     async def drop(self, user_id: str, *, key: str) -> None:
-        """Delete the user that was created under `key`, with all its keys."""
+        """Delete the user that was created under `key`, with all its access keys."""
         raise NotImplementedError
 
     async def token(self, user_id: str, password: str) -> str:
@@ -255,7 +255,9 @@ class ResourceContext:
     read_metadata: Callable[[str], Awaitable[Mapping[str, Any]]] | None = None
     found: Mapping[str, Any] = field(default_factory=dict)  # by `prepare`
     definitions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Of a group that exists: what its members are by now, as its child's template has them."""
+    """For an existing group: the current definitions of its members, as in the template of its
+    nested stack.
+    """
     at_once: bool = False  # what it shall be in the end, whatever lies between
     new_id: Callable[[], str] = _no_ids
     fetch: Callable[[str], Awaitable[str]] | None = None
@@ -263,7 +265,7 @@ class ResourceContext:
     read_path: Callable[[], Awaitable[Sequence[tuple[str | None, str]]]] | None = None
 
     async def fetched(self, url: str) -> str:
-        """Return the text of a file of the request, or of an address. Raises CloudFault."""
+        """Return a file of the request, or the text at a URL. Raises CloudFault."""
         assert self.fetch is not None, "the engine fetches nothing here"
         return await self.fetch(url)
 
@@ -281,7 +283,9 @@ class ResourceContext:
         return await self.read_path()
 
     def properties_of(self, reference: str) -> Mapping[str, Any] | None:
-        """Return the stored properties of the resource with the reference id `reference`."""
+        """Return the stored properties of the resource with the reference id `reference`, or
+        None.
+        """
         assert self.read_properties is not None, "the engine gives no properties here"
         return self.read_properties(reference)
 
@@ -297,7 +301,7 @@ class ResourceContext:
         return await self.cloud.request(service, method, path, json=json, **more)
 
     def given(self, name: str) -> Any:
-        """Return the value of a property, or None if it has none."""
+        """Return the value of a property, or None without a value."""
         return self.properties.get(name)
 
     @property
@@ -312,5 +316,5 @@ class ResourceContext:
         return self.physical_id
 
     def shown(self) -> Body:
-        """Return the last body from the service, or an empty one."""
+        """The last body from the service, or an empty one."""
         return dict(self.body or {})

@@ -11,8 +11,8 @@ from hearth.cloud.contract import Body
 class Run:
     """One run of a deployment on its server, with the configuration derived for it.
 
-    `config` has the format of the API, without `id` and `creation_time`. `former_config_id` is that
-    of the run before.
+    `config` has the format of the API, without `id` and `creation_time`. `former_config_id` is the
+    configuration of the previous run.
     """
 
     deployment_id: str
@@ -29,7 +29,8 @@ class Run:
 
 @dataclass(frozen=True)
 class DeploymentState:
-    """A deployment as it is now; `values` are its outputs, None for those without a value.
+    """The current state of a deployment; `values` are its outputs, None for outputs without a
+    value.
 
     `shown` has the format of the API.
     """
@@ -45,15 +46,17 @@ class Deployments:
     """The stored deployments and configurations of the stack's project."""
 
     async def config(self, config_id: str) -> Body | None:
-        """Return a configuration in the format of the API, or None if there is no such one."""
+        """Return a configuration in the format of the API, or None if it does not exist."""
         raise NotImplementedError
 
     async def find(self, deployment_id: str) -> DeploymentState | None:
-        """Return a deployment, or None if there is no such one."""
+        """Return a deployment, or None if it does not exist."""
         raise NotImplementedError
 
     async def run(self, run: Run) -> None:
-        """Store a run, and deliver the new metadata to the server; nothing if it is stored."""
+        """Store a run and deliver the new metadata to the server; does nothing if the run is stored
+        already.
+        """
         raise NotImplementedError
 
     async def take(self, deployment_id: str, results: Any) -> None:

@@ -1,4 +1,6 @@
-"""Tables of resource types: how Hearth finds each object again (rule R5), and their examples."""
+"""Generated tables of resource types: how Hearth finds each object again (rule R5), and
+examples.
+"""
 
 import json
 from collections.abc import Iterable
@@ -61,7 +63,7 @@ def _row(rtype: ResourceType) -> Row:
 
 
 def key_in_full(rtype: ResourceType) -> str:
-    """Return the intent key in words, and the properties for which there is no key."""
+    """Return a description of the intent key, and the properties with which there is no key."""
     words = rtype.key_in_words()
     if not rtype.keyless_with:
         return words

@@ -1,4 +1,4 @@
-"""All resource types of Heat's templates, whether or not Hearth has them."""
+"""All resource types in Heat, whether Hearth implements them or not."""
 
 from collections.abc import Mapping
 
@@ -77,7 +77,7 @@ _NAMES: Mapping[str, str] = {
 }
 
 KNOWN = frozenset(f"{group}::{name}" for group, names in _NAMES.items() for name in names.split())
-"""All of them, by full name."""
+"""All resource types of Heat, by full name."""
 
 RETIRED = frozenset(
     f"{group}::{name}"
@@ -96,7 +96,7 @@ RETIRED = frozenset(
     }.items()
     for name in names.split()
 )
-"""Those whose work nothing does any more: stacks may have them, and get placeholders."""
+"""Types whose service no longer exists: stacks may have them, and get placeholders."""
 
 INSTEAD: Mapping[str, str] = {
     "AWS::CloudWatch::Alarm": "OS::Aodh::GnocchiResourcesAlarm",
@@ -122,7 +122,7 @@ INSTEAD: Mapping[str, str] = {
     "OS::Neutron::Pool": "OS::Octavia::Pool",
     "OS::Neutron::PoolMember": "OS::Octavia::PoolMember",
 }
-"""What does the work of a type that is no longer available, as far as there is such a type."""
+"""Replacements for types that are no longer available, if there is one."""
 
 GONE: Mapping[str, str] = {
     "OS::Monasca": "the monitoring service Monasca is retired; OS::Aodh alarms do such work",
@@ -131,11 +131,11 @@ GONE: Mapping[str, str] = {
     "OS::Vitrage": "the service Vitrage is retired",
     "OS::Heat::HARestarter": "mark the failed resource unhealthy and update the stack instead",
 }
-"""Why whole groups of types are no longer available."""
+"""The reason why whole groups of types are no longer available."""
 
 
 def advice(name: str) -> str:
-    """Return what a template's author can do about a type that is not available."""
+    """Return advice for the author of a template that uses an unavailable type."""
     if name in INSTEAD:
         return f"use {INSTEAD[name]}"
     return GONE.get(name) or GONE.get("::".join(name.split("::")[:2])) or ""

@@ -1,4 +1,6 @@
-"""Find ids by names, and check constraints that need the cloud, with one list call per kind."""
+"""Finding ids by names, and checking constraints that need the cloud, with one list call per
+kind.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ CLIENT = {"Client-ID": "f0a0c9a4-9a0c-5b57-8a0e-3f1f5a4f6b1d"}  # Zaqar wants to
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of object that templates refer to by name: its list, and the fields to compare."""
+    """A kind of object that templates refer to by name: its list call, and the fields to
+    compare.
+    """
 
     label: str
     service: str
@@ -120,7 +124,7 @@ EMPTY_ALLOWED = frozenset(
         *(kind for kind in KINDS if kind.startswith("octavia.")),
     }
 )
-"""Constraints that hold for an empty text, as Heat 27.0.1 answers."""
+"""Constraints that an empty text satisfies, as in Heat 27.0.1."""
 
 
 class Names:
@@ -206,7 +210,9 @@ def _missing(known: Kind, value: str, at: Span | None, like: str = "") -> Proble
 
 
 def _seen(task: asyncio.Task[Any]) -> None:
-    """Mark the exception of a list call as read: asyncio logs no warning if nobody waits for it."""
+    """Mark the exception of a list call as read, so that asyncio logs no warning if nobody waits
+    for it.
+    """
     if not task.cancelled():
         task.exception()
 
@@ -214,7 +220,7 @@ def _seen(task: asyncio.Task[Any]) -> None:
 async def check_constraints(
     wanted: Iterable[tuple[str, Any, Span | None]], cloud: Cloud, names: Names | None = None
 ) -> list[Problem]:
-    """Return the violations of named constraints: (constraint, value, place)."""
+    """Return the violations of named constraints; `wanted` are (constraint, value, place)."""
     names = names or Names(cloud)
     problems: list[Problem] = []
     wanted = [one for one in wanted if one[1] is not None]

@@ -1,7 +1,7 @@
 """The mark: the record's key inside an object that Hearth created.
 
-The mark finds the object again if the answer to the create call was lost. Templates never see it:
-bodies from a service are read without marks.
+Hearth finds the object by its mark if the answer to the create call was lost. Templates never see
+it: marks are removed from the bodies of services.
 """
 
 import re
@@ -12,21 +12,21 @@ from hearth.resources.context import ResourceContext
 
 MARK = "hearth:"
 ENTRY = re.compile(r"hearth[-_]key\Z", re.IGNORECASE)
-"""The end of the name of an entry that is there for the mark alone."""
+"""Matches the end of the name of an entry that only contains a mark."""
 MARKED = re.compile(
     re.escape(MARK) + r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(:[\w.-]+)*"
 )
 
 
 def mark(ctx: ResourceContext) -> str:
-    """Return the record's key in the form that an object contains."""
+    """Return the record's key in the form in which an object contains it."""
     return f"{MARK}{ctx.key}"
 
 
 def unmarked(value: Any, nothing: str | None = "") -> Any:
-    """Return a value from a service without marks of any record, at any depth.
+    """Return a value from a service without the marks of any record, at any depth.
 
-    A text that is a mark becomes `nothing`; a tag or an entry that holds a mark is removed.
+    Text that is a mark becomes `nothing`; a tag or an entry that contains a mark is removed.
     """
     match value:
         case str():

@@ -1,7 +1,7 @@
-"""Parts of an object that need calls of their own, as data: members, and entries of free maps.
+"""Parts of an object that need separate calls, as data: members, and entries of free maps.
 
-A part follows one property. A step after the create or update call settles it, and repeating the
-step changes nothing.
+Each part corresponds to one property. A step after the create or update call applies it, and can be
+repeated without effect.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from hearth.resources.context import Made, ResourceContext, Step
 
 
 class Whole(Protocol):
-    """The type that has the part."""
+    """The resource type whose object has the part."""
 
     service: str | None
 
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
-        """Return the body that the service shows now."""
+        """Return the current body of the object from the service."""
 
     def as_sent(self, name: str, value: Any) -> Any:
         """Return the value of a property in the form that the service expects."""
@@ -30,10 +30,10 @@ class Whole(Protocol):
 
 @dataclass(frozen=True)
 class Call:
-    """A call of the type's service.
+    """A call to the type's service.
 
-    Path and body may contain {id}, {property} and the names that the part adds. If a text in the
-    body is only such a name, the value keeps its type.
+    Path and body may contain {id}, {property} and the names that the part adds. A text that
+    consists of one such name is replaced by the value itself, of any type.
     """
 
     method: str
@@ -61,7 +61,9 @@ class Call:
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A part of an object; it follows the property `property`."""
+    """A part of an object, such as its tags, that separate calls set to the value of the property
+    `property`.
+    """
 
     property: str
     in_create: bool = False  # the create call has it already
@@ -69,23 +71,23 @@ class Part:
     emptied: bool = False  # before the object is deleted
 
     def at_create(self, ctx: ResourceContext) -> bool:
-        """Return whether a new object needs the step."""
+        """Return whether a create needs calls for the part."""
         return not self.in_create and bool(self.wanted(ctx)) and not self._pointless(ctx)
 
     def at_update(self, ctx: ResourceContext) -> bool:
-        """Return whether an update needs the step."""
+        """Return whether an update needs calls for the part."""
         return self.property in ctx.changed and not self._pointless(ctx)
 
     def wanted(self, ctx: ResourceContext) -> Any:
-        """Return the desired value."""
+        """Return the desired value of the part."""
         return ctx.given(self.property)
 
     async def settle(self, kind: Whole, ctx: ResourceContext) -> None:
-        """Make the calls that bring this part of the object to the value of its property."""
+        """Make the calls that change the part to the value of its property."""
         raise NotImplementedError
 
     async def leave(self, kind: Whole, ctx: ResourceContext) -> None:
-        """Undo the part before the object is deleted."""
+        """Make the calls that remove the part before the object is deleted."""
         raise NotImplementedError
 
     def _pointless(self, ctx: ResourceContext) -> bool:
@@ -94,11 +96,11 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Members(Part):
-    """The members of an object, exactly those in a list property; {member} in the calls.
+    """A part that consists of members: exactly those in a list property; {member} in the calls.
 
     The current members are in a `listing` (`field` of its rows), or in the list `shown` of the
-    object's body. If there is neither, the part compares with the former property and adds all
-    members again.
+    object's body. Without either, the former value of the property is used, and all members are
+    added again.
     """
 
     add: Call
@@ -152,10 +154,10 @@ class Members(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class Rows(Part):
-    """Members that are maps with a unique `key`; {member} in the calls.
+    """A part that consists of members that are maps with a unique `key`; {member} in the calls.
 
     The current members are in the list `shown` of the object's body, or in a `listing` that
-    contains their keys only. With `at_once` one call changes all: {members} or {keys}, which may be
+    contains only their keys. With `at_once` one call changes all: {members} or {keys}, which may be
     maps.
     """
 
@@ -205,7 +207,7 @@ class Rows(Part):
         return {str(row[self.key]) for row in await ctx.cloud.listing(kind.service, path)}
 
     def _says(self, row: Body | None, wanted: Body) -> bool:
-        """Return whether a row has the desired fields; extra fields do not count."""
+        """Return whether a row has the desired fields; further fields are ignored."""
         if row is None or self.shown is None:
             return row == wanted
         return wanted.items() <= row.items()
@@ -221,9 +223,10 @@ class Rows(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class Entries(Part):
-    """The entries of a free map: {entries} in `put`, which adds to the existing ones.
+    """A part that consists of the entries of a free map: {entries} in `put`, which adds to the
+    existing ones.
 
-    A call per removed entry deletes it ({entry}). If there is no such call, `put` sets it to null.
+    Each removed entry is deleted by a call ({entry}). Without such a call, `put` sets it to null.
     """
 
     put: Call
@@ -243,13 +246,13 @@ class Entries(Part):
 
 
 def steps(kind: Whole, parts: Iterable[Part]) -> Iterator[Step]:
-    """Return the steps that settle parts."""
+    """Return the steps that apply parts."""
     for part in parts:
         yield Step(part.property.replace("_", "-"), _bound(part.settle, kind))
 
 
 def leaving(kind: Whole, parts: Iterable[Part]) -> Iterator[Step]:
-    """Return the steps that undo parts which would prevent the delete of the object."""
+    """Return the steps that remove the parts which would prevent the delete of the object."""
     for part in parts:
         if part.emptied:
             yield Step(f"leave-{part.property.replace('_', '-')}", _bound(part.leave, kind))
@@ -262,7 +265,7 @@ def calling(kind: Whole, calls: Iterable[Call]) -> Iterator[Step]:
 
 
 def filled(value: Any, names: Mapping[str, Any]) -> Any:
-    """Return a body with its names replaced by values."""
+    """Return a body in which the names in braces are replaced by values."""
     match value:
         case str():
             whole = value[1:-1] if value.startswith("{") and value.endswith("}") else ""

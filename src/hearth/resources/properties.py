@@ -16,13 +16,13 @@ SHARED = Prop(
 )
 TAGS = Prop(
     LIST,
-    "Tags, free words to find it by.",
+    "Tags: arbitrary words for filtering.",
     update_allowed=True,
     schema=Prop(STRING),
     since="9.0.0",
 )
 TENANT_ID = Prop(
-    STRING, "The project it belongs to; only administrators may choose another than their own."
+    STRING, "The project it belongs to; only administrators may choose another project."
 )
 VALUE_SPECS = Prop(
     MAP,

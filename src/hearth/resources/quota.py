@@ -1,4 +1,4 @@
-"""Quotas of a project in a service: one set of limits, which is set and reset."""
+"""Quotas of a project in a service: a set of limits, which is set and reset as a whole."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ PROJECT = Prop(STRING, "The project, by name or id.", required=True, constraint=
 
 @dataclass(frozen=True)
 class Limits:
-    """The path of a project's limits, the root key of the set, and the path of the defaults.
+    """The path of a project's limits, the root key of the body, and the path of the default limits.
 
-    Without `usual` the service takes null for the default limit. With `usage` Hearth refuses a
+    Without `usual` the service accepts null for the default limit. With `usage` Hearth refuses a
     limit below the usage, because the service does not.
     """
 
@@ -112,7 +112,7 @@ class QuotaSet(ResourceType):
 
 
 def named(properties: Mapping[str, Any]) -> Body:
-    """Return the limits that the properties name."""
+    """Return the limits in the properties, without null values."""
     return {k: v for k, v in properties.items() if k != "project" and v is not None}
 
 

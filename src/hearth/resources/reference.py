@@ -39,7 +39,7 @@ identification](../resource-types.md) how Hearth finds each object again after a
 
 
 def page_of(name: str) -> str:
-    """Return the page of a type: `OS::Neutron::Net` gives `neutron`, AWS types `aws-ec2`."""
+    """Return the page of a type: `neutron` for `OS::Neutron::Net`, `aws-ec2` for AWS::EC2 types."""
     vendor, _, rest = name.partition("::")
     service = rest.partition("::")[0].lower()
     return service if vendor == "OS" else f"{vendor.lower()}-{service}"

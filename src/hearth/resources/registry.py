@@ -1,8 +1,7 @@
 """The catalogue of resource types: built in, and from installed packages.
 
-A package adds types with entry points of the group `hearth.types`: the entry's name is the type's
-name, its value a ResourceType class. Hearth imports a type when something asks for it. Source: rule
-R8.
+A package adds types with entry points of the group `hearth.types`: the entry's name is the type
+name, its value a ResourceType class. Hearth imports a type at its first use. Source: rule R8.
 """
 
 from __future__ import annotations
@@ -25,7 +24,9 @@ GROUP = "hearth.types"
 
 
 class BadPackage(Exception):
-    """An installed package has a type that cannot be used; the message names it and the reason."""
+    """An installed package has a type that cannot be used; the message names the package and the
+    reason.
+    """
 
 
 class Catalog:
@@ -43,11 +44,11 @@ class Catalog:
         return shared_catalog, ()
 
     def find(self, name: str) -> ResourceType | None:
-        """Return the type of this exact name, or None."""
+        """Return the type with this exact name, or None."""
         return self._types.get(name) or self._retired.get(name)
 
     def names(self) -> Iterable[str]:
-        """Return the names of all types but retired ones, sorted."""
+        """Return the names of all types except retired ones, sorted."""
         return sorted(self._types)
 
     def missing(self, name: str) -> str | None:
@@ -59,11 +60,13 @@ class Catalog:
         return f"{words}; {told}" if told else words
 
     def with_type(self, rtype: ResourceType) -> Catalog:
-        """Return a copy of the catalogue with a type added, or replaced if the name is known."""
+        """Return a copy of the catalogue with this type added or, if the name exists, replaced."""
         return Catalog(_over({rtype.name: rtype}, self._types), self._retired)
 
     async def unavailable(self, names: Iterable[str], cloud: Cloud) -> list[Problem]:
-        """Return problems for types whose service, or its extension, the cloud does not have."""
+        """Return problems for types whose service, or a required extension of it, does not exist in
+        the cloud.
+        """
         wanted: dict[str, list[str]] = {}
         for name in names:
             rtype = self.find(name)
@@ -171,7 +174,9 @@ def _installed(entry: EntryPoint) -> ResourceType:
 
 
 def default_catalog() -> Catalog:
-    """Return all types; a type of an installed package replaces the built-in one of its name."""
+    """Return the catalogue of all types; a type of an installed package replaces the built-in type
+    of the same name.
+    """
     return Catalog(_over(installed_types(), builtin_types()), retired_types())
 
 
@@ -179,25 +184,25 @@ _shared: list[Catalog] = []
 
 
 def share(catalog: Catalog) -> Catalog:
-    """Make a catalogue the shared one of this process."""
+    """Set the catalogue that this process shares, and return it."""
     _shared[:] = [catalog]
     return catalog
 
 
 def shared_catalog() -> Catalog:
-    """Return the shared catalogue; unpickling a catalogue of another process gives this one."""
+    """Return the shared catalogue; unpickling a catalogue of another process returns this one."""
     return _shared[0] if _shared else share(default_catalog())
 
 
 def type_named(name: str) -> ResourceType:
-    """Return this process's type of a name; unpickling a type of another process gives this one."""
+    """Return this process's type with this name; used to unpickle a type of another process."""
     found = shared_catalog().find(name)
     assert found is not None, name
     return found
 
 
 def _over(first: Mapping[str, ResourceType], then: Mapping[str, ResourceType]) -> _Lazy:
-    """Return the entries of both maps; the first map wins."""
+    """Return the entries of both maps; the first map takes precedence."""
     return _Lazy(
         {**dict.fromkeys(then), **dict.fromkeys(first)},
         lambda name: (first if name in first else then)[name],

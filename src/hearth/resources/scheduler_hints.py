@@ -8,10 +8,10 @@ from hearth.resources.base import ResourceContext
 
 
 async def scheduler_hints(ctx: ResourceContext, given: Mapping[str, Any] | None) -> Body:
-    """Return the hints of a create call; hints about the stack only if the operator allows them.
+    """Return the hints of a create call; hints about the stack only if the operator enables them.
 
-    `heat_path_in_stack` is a list of texts from the root on: the name of the root stack, then
-    "resource,stack" for each nested one. A hint of the same name in the template does not count.
+    `heat_path_in_stack` is a list of texts from the root: the name of the root stack, then
+    "resource,stack" for each nested stack. It replaces a hint of the same name in the template.
     """
     hints = dict(given or {})
     if ctx.stack.schedulers_told:

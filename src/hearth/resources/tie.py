@@ -29,7 +29,7 @@ class Tie(ResourceType):
         return self.create_steps(ctx) if self.yields else ()
 
     async def tie(self, ctx: ResourceContext) -> Made:
-        """Connect the desired objects, and disconnect former ones that are no longer desired."""
+        """Connect the desired objects, and disconnect those that are no longer desired."""
         await self.part.settle(self, ctx)
         return Made(physical_id=ctx.physical_id or ctx.physical_name)
 

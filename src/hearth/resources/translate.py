@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hearth.resources.lookup import Names
 
 ID = re.compile(r"^[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$")
-"""What is an id beyond doubt, and needs no list call."""
+"""Matches values that are certainly ids, so that no list call is needed."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,9 @@ class Resolved:
 async def resolve(
     properties: Mapping[str, Any], rules: Sequence[Rule], names: Names, at: Span | None = None
 ) -> Resolved:
-    """Return the properties after all rules. `names` is for one operation: it caches lists."""
+    """Return the properties after all rules. `names` caches lists and is used for one operation
+    only.
+    """
     if not rules:
         return Resolved(properties)
     moved = move(properties, rules, at)
@@ -120,7 +122,9 @@ def _copied(value: Any) -> Any:
 
 
 def places(values: dict[str, Any], path: Sequence[str]) -> Iterator[tuple[dict[str, Any], str]]:
-    """Return each map that contains the last key of a path, through all items of lists."""
+    """Yield each map that contains the last key of a path, with that key, through all items of
+    lists.
+    """
     first, *rest = path
     holders: list[Any] = [values]
     while rest:

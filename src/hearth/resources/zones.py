@@ -6,7 +6,7 @@ ASKS = "Fn::GetAZs"
 
 
 def asked_for(template: str) -> bool:
-    """Return whether a template's text may use the zones."""
+    """Return whether a template's text may use the availability zones."""
     return ASKS in template
 
 

@@ -1,6 +1,6 @@
 """Declarations of properties, attributes and their constraints.
 
-One schema serves validation, conversion, the schema answers of the API and the generated
+One schema is used for validation, conversion, the schema answers of the API and the generated
 documentation. The package knows no templates and calls no cloud: a custom constraint is returned to
 the caller as a lookup.
 """

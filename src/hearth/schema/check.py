@@ -1,7 +1,8 @@
-"""Checks of values with their declarations: conversion, defaults, constraints; all errors at once.
+"""Checks of values against their declarations: conversion, defaults, constraints; all errors at
+once.
 
-Null counts as "not given". An unknown value passes, at any depth, and so do the constraints on
-values that contain one. Source: spec/hot.md, section 6.1.
+Null counts as "not given". An unknown value is accepted at any depth; constraints on values that
+contain one are not checked. Source: spec/hot.md, section 6.1.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from hearth.schema.prop import Prop
 PREFIX = "Property error"
 
 CustomCheck = Callable[[str, Any], str | None]
-"""Asks the cloud: takes the constraint's name and the value, returns the error or None."""
+"""A check by the cloud: takes the constraint's name and the value, returns the error or None."""
 
 
 @dataclass(frozen=True)
 class Lookup:
-    """A question for the cloud: does this value satisfy the named constraint?"""
+    """A question for the cloud: whether a value satisfies a named constraint."""
 
     name: str
     value: Any
@@ -38,9 +39,9 @@ class Lookup:
 class Findings:
     """The findings of a check: problems, and open lookups.
 
-    Without `constrain` and `require`, constraints and required properties are not checked, for
-    values of which only the shape is known. `locate` returns the place of a path; without it the
-    place of the parent counts.
+    Without `constrain` and `require`, constraints and required properties are not checked; this is
+    for values of which only the shape is known. `locate` returns the place of a path; without it
+    the place of the parent is used.
     """
 
     problems: list[Problem] = field(default_factory=list)
@@ -59,7 +60,7 @@ class Findings:
         self.problems.append(StackValidationFailed(place, text, PREFIX))
 
     def answers(self, check: CustomCheck) -> list[Problem]:
-        """Make all open lookups and return their problems."""
+        """Ask the cloud all open lookups and return their problems."""
         answered = Findings(locate=self.locate)
         for lookup in self.lookups:
             text = check(lookup.name, lookup.value)
@@ -80,7 +81,7 @@ EMPTY: dict[ValueKind, Any] = {
     ValueKind.MAP: {},
     ValueKind.ANY: None,
 }
-"""Return the value of a property without value and default."""
+"""The value of a property that has neither value nor default, by type."""
 
 
 def coerce_all(
@@ -88,7 +89,7 @@ def coerce_all(
 ) -> dict[str, Any]:
     """Return the given properties, converted, with defaults for the others.
 
-    Properties without value and default are left out. `at.path` is that of the whole map.
+    Properties without value and default are left out. `at.path` is the path of the whole map.
     """
     for name in values:
         if name not in schema:
@@ -122,14 +123,18 @@ def coerce_all(
 
 
 def _simple(prop: Prop, value: Any) -> Any:
-    """Return the converted value of a property without further checks, else BAD; cheap."""
+    """Return the converted value of a property that needs no further checks, or BAD: a fast
+    path.
+    """
     if prop.schema is not None or prop.constraints or isinstance(value, Unknown):
         return BAD
     return CONVERT[prop.kind](prop, value)
 
 
 def coerce(prop: Prop, value: Any, at: Span, found: Findings) -> Any:
-    """Return the value as the declared type; problems and lookups go to `found`."""
+    """Return the value converted to the declared type; problems and lookups are added to
+    `found`.
+    """
     if isinstance(value, Unknown):
         return value
     if value is None:

@@ -1,7 +1,7 @@
-"""Constraints on values besides the type.
+"""Constraints on values in addition to the type.
 
-A constraint returns None if a value is valid, else the error. A `description` of the author
-replaces the standard message. The cloud checks `Custom`.
+A constraint returns None if a value is valid, else the error. A `description` by the template's
+author replaces the standard message. The cloud checks `Custom`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hearth.schema.patterns import TooSlow, matches_whole
 
 @dataclass(frozen=True, kw_only=True)
 class Length:
-    """The number of characters, items or keys; None is no limit."""
+    """Limits on the number of characters, items or keys; None means no limit."""
 
     min: int | None = None
     max: int | None = None
@@ -30,7 +30,7 @@ class Length:
 
 @dataclass(frozen=True, kw_only=True)
 class Range:
-    """The inclusive limits of a number; None is no limit."""
+    """The inclusive limits of a number; None means no limit."""
 
     min: float | None = None
     max: float | None = None
@@ -46,9 +46,9 @@ class Range:
 
 @dataclass(frozen=True)
 class AllowedValues:
-    """The only allowed values; for a list, the only items.
+    """The allowed values; for a list, the allowed items.
 
-    `values` are shown as declared. `compared` are the same values converted to the kind of the
+    `values` are shown as declared. `compared` are the same values converted to the type of the
     property, in which `6` and `"6"` are equal; by default they are the declared ones.
     """
 
@@ -69,7 +69,9 @@ class AllowedValues:
 
 @dataclass(frozen=True)
 class AllowedPattern:
-    """A regular expression whose first match at the start must take the whole value."""
+    """A regular expression whose first match at the start of the value must cover the whole
+    value.
+    """
 
     pattern: str
     description: str | None = None
@@ -87,7 +89,7 @@ class AllowedPattern:
 
 @dataclass(frozen=True, kw_only=True)
 class Modulo:
-    """A number that leaves `offset` when divided by `step`."""
+    """A number that has the remainder `offset` when divided by `step`."""
 
     step: int
     offset: int = 0
@@ -103,7 +105,7 @@ class Modulo:
 
 @dataclass(frozen=True)
 class Custom:
-    """A named question to the cloud, such as `nova.flavor`."""
+    """A named check by the cloud, such as `nova.flavor`."""
 
     name: str
     description: str | None = None
@@ -116,7 +118,7 @@ Constraint = Length | Range | AllowedValues | AllowedPattern | Modulo | Custom
 
 
 def comparable(value: Any) -> Hashable:
-    """Return a key that is equal only for equal values, also for lists and maps."""
+    """Return a key that is equal only for equal values, including lists and maps."""
     match value:
         case list() | tuple():
             return (list, *map(comparable, value))

@@ -9,7 +9,7 @@ from hearth.model.value import ValueKind
 
 
 class Convertible(Protocol):
-    """What a converter reads of a declared property."""
+    """The parts of a declared property that converters read."""
 
     @property
     def allow_conversion(self) -> bool: ...

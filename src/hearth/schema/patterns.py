@@ -1,7 +1,7 @@
 """Regular expressions with a time limit.
 
-Most patterns use the standard engine. A pattern whose repetitions could interact, so that a short
-text can take years, uses an engine with a timeout.
+Most patterns use the standard engine. A pattern whose repetitions could interact, so that even a
+short text could take years, uses an engine with a timeout.
 """
 
 from __future__ import annotations
@@ -21,14 +21,17 @@ TIMEOUT_S = 0.5
 """The maximum time of one match."""
 
 STEPS_QUICK = 50_000
-"""Steps of the plain engine that take a millisecond or so. Repetitions of which none is inside
-another take as many as the text has characters, to the power of their number."""
+"""The steps of the plain engine in about a millisecond. If no repetition is inside another, a
+match takes as many steps as the text has characters, to the power of the number of repetitions.
+"""
 
 INLINE_S = 0.005
 """The maximum time of all matches together on the event loop."""
 
 INLINE_PATTERN_MAX = 500
-"""The maximum characters of a pattern that is compiled there, with repetitions expanded."""
+"""The maximum characters, with repetitions expanded, of a pattern that is compiled on the event
+loop.
+"""
 
 REPETITIONS = re.compile(r"[*+?{]")
 SIMPLE = re.compile(r"(?:\[\^?\]?[^\]]*\]|\\.|[^\\()|*+?{\[])(?:[*+?]|\{\d*(?:,\d*)?\})?")
@@ -48,7 +51,7 @@ class TooSlow(ValueError):
 class Overrun(BaseException):
     """A computation takes too long for the event loop and must run in another process.
 
-    It is no `Exception`, so that handlers of user errors do not catch it.
+    It is not an `Exception`, so that handlers of user errors do not catch it.
     """
 
 
@@ -106,7 +109,7 @@ PATIENCE_S = 2.0
 
 
 class _Left:
-    """The remaining seconds for matches; `inline` on the event loop."""
+    """The remaining seconds for matches; `inline` is true on the event loop."""
 
     __slots__ = ("inline", "seconds")
 
@@ -123,7 +126,7 @@ _left: ContextVar[_Left | None] = ContextVar("left_s", default=None)
 
 @contextmanager
 def patience(*, inline: bool = False) -> Iterator[None]:
-    """Limit the time of all matches in the block.
+    """Limit the total time of all matches in the block.
 
     With `inline` they have a few milliseconds; then Overrun is raised.
     """
@@ -151,19 +154,19 @@ def in_time(match: Callable[[float], T]) -> T:
 
 
 def inline() -> bool:
-    """Whether this is the event loop, so that Overrun is raised after a few milliseconds."""
+    """Return whether this is the event loop, where Overrun is raised after a few milliseconds."""
     left = _left.get()
     return left is not None and left.inline
 
 
 def time_left_s() -> float:
-    """The maximum time of the next match."""
+    """Return the maximum time of the next match in seconds."""
     left = _left.get()
     return TIMEOUT_S if left is None else max(0.0, min(TIMEOUT_S, left.seconds))
 
 
 def demand_small(pattern: str) -> None:
-    """Raise Overrun for a large pattern on the event loop."""
+    """Raise Overrun if a pattern is too large for the event loop."""
     if inline() and written_out(pattern) > INLINE_PATTERN_MAX:
         raise Overrun
 

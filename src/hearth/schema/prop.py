@@ -32,7 +32,7 @@ class SupportStatus(StrEnum):
 
 @dataclass(frozen=True)
 class Support:
-    """A support status, the release since which it holds, and the former status."""
+    """A support status, the release in which it began, and the previous status."""
 
     status: SupportStatus | str = SupportStatus.SUPPORTED
     version: str | None = None
@@ -45,7 +45,7 @@ class Support:
 
 
 class _Unset:
-    """Marks a property without a default, because null can be a default."""
+    """The default of a property without a default, because null can be a default."""
 
     def __repr__(self) -> str:
         return "UNSET"
@@ -61,9 +61,9 @@ UNSET: Final = _Unset()
 class Prop:
     """A property of a resource type, an entry of a map property or the item of a list property.
 
-    `schema` is the entries of a map by name, or the one item of a list. `constraint` is a short
-    form for one custom constraint. With `empty_is_none` an empty text, list or map is the same as
-    no value: parameters that default to "" are the usual way to give none.
+    `schema` contains the entries of a map by name, or the item of a list. `constraint` is a short
+    form for a single custom constraint. With `empty_is_none` an empty text, list or map counts as
+    no value, because templates often pass a parameter with the default "" for no value.
     """
 
     kind: ValueKind
@@ -88,7 +88,7 @@ class Prop:
             object.__setattr__(self, "constraints", tuple(map(self._comparing, self.constraints)))
 
     def _comparing(self, constraint: Constraint) -> Constraint:
-        """Return the constraint with its allowed values converted to this kind."""
+        """Return the constraint with its allowed values converted to this property's type."""
         if not isinstance(constraint, AllowedValues) or self.kind is ValueKind.LIST:
             return constraint
         converted = [(one, CONVERT[self.kind](self, one)) for one in constraint.values]
@@ -113,7 +113,9 @@ class Prop:
 
 @dataclass(frozen=True)
 class Attr:
-    """An attribute of a resource type; `kind` is None if it is not guaranteed."""
+    """An attribute of a resource type; `kind` is the type of its value, None if that is not
+    guaranteed.
+    """
 
     kind: ValueKind | None = None
     description: str = ""

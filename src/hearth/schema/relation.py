@@ -16,14 +16,14 @@ EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 @dataclass(frozen=True)
 class Violation:
-    """A violated relation of one property to the others; `path` leads to it."""
+    """A violation of a relation between properties; `path` leads to the property."""
 
     path: str
     words: str
 
 
 class Relation(Protocol):
-    """A rule about several properties; `str()` returns it in words."""
+    """A rule about several properties; `str()` returns its description."""
 
     def holds(self, properties: Properties, still_open: Collection[str] = ()) -> bool:
         """Return whether the relation holds, as far as the values are known."""
@@ -83,7 +83,7 @@ class Needs(_Named):
 
 @dataclass(frozen=True, init=False)
 class RequiredFor(_Named):
-    """A property that is required where another one has one of some values."""
+    """A property that is required if another one has one of the given values."""
 
     name: str
     other: str
@@ -100,7 +100,7 @@ class RequiredFor(_Named):
 
 @dataclass(frozen=True, init=False)
 class OnlyFor(_Named):
-    """A property that is possible only where another one has one of some values."""
+    """A property that is allowed only if another one has one of the given values."""
 
     name: str
     other: str
@@ -117,7 +117,7 @@ class OnlyFor(_Named):
 
 @dataclass(frozen=True)
 class NotAbove:
-    """A number that is at most another one: a property, or a constant."""
+    """A number that must not exceed another property or a constant."""
 
     low: str
     high: str | int
@@ -133,7 +133,9 @@ class NotAbove:
 
 @dataclass(frozen=True)
 class Same:
-    """Two properties that are equal where both are given; with `among`, where one is of these."""
+    """Two properties that must be equal if both are given; with `among`, only if one of them has
+    one of these values.
+    """
 
     one: str
     other: str
@@ -152,7 +154,7 @@ class Same:
 
 @dataclass(frozen=True)
 class Distinct:
-    """A list of maps with different values under a key."""
+    """A list of maps that must have different values under a key."""
 
     name: str
     key: str
@@ -170,7 +172,7 @@ class Distinct:
 
 @dataclass(frozen=True, init=False)
 class Each(_Named):
-    """Relations between the entries of a map, or of each map in a list."""
+    """Relations between the entries of a map, or between the entries of each map in a list."""
 
     name: str
     relations: tuple[Relation, ...]
@@ -237,7 +239,7 @@ def _given(properties: Properties, name: str) -> bool:
 
 
 def _maps(value: Any) -> list[tuple[int, Mapping[str, Any]]]:
-    """Return the maps in a list with their places, or the single map."""
+    """Return the maps in a list with their indexes, or the single map."""
     items = value if isinstance(value, list) else [value]
     return [(at, one) for at, one in enumerate(items) if isinstance(one, Mapping)]
 

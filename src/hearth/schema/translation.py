@@ -1,7 +1,7 @@
 """Rules by which a resource type rewrites properties, as data.
 
-They serve properties that were renamed, moved or are given by name: a path leads through maps by
-key and through every item of a list. Rules run on resolved values, in the order `Add`, `Replace`,
+They are for properties that were renamed, moved or are given by name: a path leads through maps by
+key and through each item of a list. Rules run on resolved values, in the order `Add`, `Replace`,
 `Resolve`, `Delete`. Source: spec/hot.md, section 6.2.
 """
 
@@ -25,9 +25,9 @@ class Add:
 
 @dataclass(frozen=True)
 class Replace:
-    """Put a value (literal, or the one at `value_path`, or `value_name` beside it) at `path`.
+    """Put a value at `path`: a literal, the value at `value_path`, or `value_name` in the same map.
 
-    With `entry` that value is a map, which stays, and it is the entry's value that is put.
+    With `entry` the value there is a map, which stays, and the value is put into that entry.
     """
 
     path: Path
@@ -39,7 +39,7 @@ class Replace:
 
 @dataclass(frozen=True)
 class Resolve:
-    """Replace the name at `path` by an id; `finder` is the kind of object, as in `nova.flavor`.
+    """Replace the name at `path` by an id; `finder` is the kind of object, such as `nova.flavor`.
 
     A property in braces is replaced by its value: `neutron.{object_type}`.
     """

@@ -1,4 +1,4 @@
-"""Use cases, one per file: they decide, with a caller and a credential.
+"""Use cases, one per file. They take a caller with a credential and make the decisions.
 
-Nothing here knows HTTP, so the command line uses it without a server.
+Nothing here knows HTTP, so the command line uses them without a server.
 """

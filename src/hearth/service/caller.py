@@ -15,7 +15,7 @@ UNRESTRICTED = "application credential"
 class Caller:
     """A user, the token of the request, and the project of the token.
 
-    `project_id` is empty for a token of a domain, of the system or of nothing.
+    `project_id` is empty if the token is scoped to a domain or the system, or unscoped.
     """
 
     user_id: str
@@ -58,5 +58,5 @@ class Caller:
 
     @property
     def guest(self) -> bool:
-        """Whether the caller is a user of a stack's own project: software inside servers."""
+        """Whether the caller is a stack domain user: software inside servers."""
         return self.guest_role in self.roles

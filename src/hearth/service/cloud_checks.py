@@ -14,7 +14,9 @@ from hearth.template.child import inside
 
 
 def lost_references(program: Program, world: World) -> list[Problem]:
-    """Return a problem for each property that names a resource instead of referring to it."""
+    """Return a problem for each property that contains the name of a resource instead of a
+    reference to it.
+    """
     problems: list[Problem] = []
     for definition in program.resources.values():
         rtype = definition.type_info
@@ -35,7 +37,7 @@ def lost_references(program: Program, world: World) -> list[Problem]:
 
 
 async def wrong_at_addresses(services: Services, program: Program, world: World) -> list[Problem]:
-    """Return the problems of templates that are given by address."""
+    """Return the problems of templates that are given by URL."""
     problems: list[Problem] = []
     module = program.module
     for definition in program.resources.values():
@@ -61,8 +63,8 @@ async def refused_in_cloud(
 ) -> list[Problem]:
     """Return the cloud's objections to the template's own resources.
 
-    Those of nested stacks follow when the nested stacks are created. Clients compare the beginning
-    of the message, so only the line names the resource. Raises CloudFault.
+    Resources of nested stacks are checked when the nested stacks are created. Clients compare the
+    beginning of the message, so only the line of the message names the resource. Raises CloudFault.
     """
     problems: list[Problem] = []
     for definition in program.resources.values():

@@ -26,7 +26,9 @@ async def context_of(
     *,
     as_stack: bool = False,
 ) -> ResourceContext:
-    """Return the context of a record. The cloud is the caller's; with `as_stack` the stack's."""
+    """Return the context of a record. Its cloud uses the caller's token, or with `as_stack` the
+    stack's credential.
+    """
 
     def look(tx: Tx) -> tuple[StackCredential | None, dict[str, str], Any, str | None]:
         _, data, metadata = reads.data_of(tx, record.id)

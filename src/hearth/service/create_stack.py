@@ -27,7 +27,7 @@ async def create_stack(
 ) -> StackRow:
     """Return the new stack, in CREATE_IN_PROGRESS. Raises Rejected.
 
-    With `adopt`, the document of a stack, the new stack adopts the objects in the document.
+    With `adopt`, which describes a stack, the new stack adopts the objects in it.
     """
     check_name(name)
     document: Document | None = None
@@ -59,7 +59,7 @@ async def create_stack(
 
 
 def sketch(new: accept.NewStack, now: float) -> StackRow:
-    """Return the row of a stack that is not stored (yet)."""
+    """Return the row of a stack that is not stored, or not stored yet."""
     return StackRow(
         id=new.id, project_id=new.project_id, name=new.name, live_name=new.name, root_id=new.id,
         parent_id=None, parent_record=None, parent_traversal=None, depth=0, action=Action.CREATE,

@@ -5,7 +5,7 @@ from hearth.store.credentials import Requester
 
 
 def requester(caller: Caller) -> Requester:
-    """Return the caller's token, rights and request id."""
+    """Return the caller's token, rights and request id, as the stack's credential stores them."""
     return Requester(
         auth_url=caller.auth_url,
         token=caller.token,

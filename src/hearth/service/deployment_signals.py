@@ -34,7 +34,7 @@ MESSAGES = "messaging"
 async def fetched(
     services: Services, caller: Caller, one: Deployment, config: Config
 ) -> Deployment:
-    """Return the deployment with the results from its object or queue, if there are any."""
+    """Return the deployment with the results from its object or queue, if they contain any."""
     try:
         async with asyncio.timeout(FETCH_S):
             match config.input("deploy_signal_transport"):
@@ -51,7 +51,9 @@ async def fetched(
 async def _of_object(
     services: Services, cloud: Cloud, one: Deployment, config: Config
 ) -> Deployment:
-    """Return the result in an object, if it is newer than the last change of the deployment."""
+    """Return the deployment with the result in its object, if that is newer than its last
+    change.
+    """
     path = _path_in(await cloud.endpoint(OBJECTS), str(config.input("deploy_signal_id") or ""))
     if path is None:
         log.info("the results of deployment %s are in another account", one.id)
@@ -67,7 +69,7 @@ async def _of_object(
 def _path_in(account: str, url: str) -> str | None:
     """Return the path of an object below the account's URL, or None if it is not in that account.
 
-    The URL may have another host name, and clients leave out the path before `/v1`.
+    The URL may have another host name, and some clients omit the path before `/v1`.
     """
     name = account.rstrip("/").rpartition("/")[2]
     _, _, rest = urlsplit(url).path.partition(f"/{name}/")
@@ -78,7 +80,9 @@ def _path_in(account: str, url: str) -> str | None:
 async def _of_queue(
     services: Services, cloud: Cloud, one: Deployment, config: Config
 ) -> Deployment:
-    """Return the result in a queue. Delete messages only after their content is stored."""
+    """Return the deployment with the result in its queue. Messages are deleted only after their
+    content is stored.
+    """
     queue = f"/v2/queues/{quote(str(config.input('deploy_queue_id') or ''), safe='')}/messages"
     headers = {"Client-ID": str(uuid.uuid5(uuid.NAMESPACE_URL, one.id))}
     found = await cloud.request(MESSAGES, "GET", f"{queue}?echo=true", headers=headers)
@@ -108,7 +112,9 @@ def _as_map(body: Any) -> Mapping[str, Any] | None:
 async def _take(
     services: Services, seen: Deployment, config: Config, sent: Mapping[str, Any]
 ) -> Deployment:
-    """Store results, unless the deployment has changed since it was read; return the deployment."""
+    """Store results, unless the deployment has changed since it was read; return the current
+    deployment.
+    """
     results, now = results_of(sent, config.outputs), services.clock.now()
 
     def transaction(tx: Tx) -> Deployment:

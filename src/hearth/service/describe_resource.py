@@ -1,6 +1,6 @@
 """One resource with its metadata. Each server polls it every 30 seconds.
 
-So it must be cheap: one transaction of at most four statements, no cloud call, no program.
+It must therefore be cheap: one transaction of at most four statements, no cloud call, no program.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ async def describe_resource(
 ) -> Described:
     """Return the resource of a stack in the caller's project. Raises Rejected.
 
-    A user of a stack's own project may read only the resource that it was created for.
+    A stack domain user may read only the resource for which it was created.
     """
 
     def look(tx: Tx) -> tuple[StackRow | None, Record | None, dict[str, str], Any]:

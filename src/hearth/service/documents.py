@@ -1,4 +1,4 @@
-"""Stacks as documents: exported, abandoned, adopted."""
+"""Stacks as documents: export, abandon and adopt."""
 
 import json
 from collections.abc import Mapping
@@ -20,13 +20,13 @@ from hearth.template import Environment
 
 
 async def export_stack(services: Services, row: StackRow) -> dict[str, Any]:
-    """Return the document of a stack. Raises Rejected where the operator does not allow it."""
+    """Return the document of a stack. Raises Rejected unless the operator allows exports."""
     _allowed(services.limits.abandon, "Stack Abandon")
     return await services.store.read(lambda tx: document(tx, row))
 
 
 async def abandon_stack(services: Services, caller: Caller, row: StackRow) -> dict[str, Any]:
-    """Begin a delete that retains every resource, and return the stack's document."""
+    """Begin a delete that retains all objects, and return the stack's document."""
     _allowed(services.limits.abandon, "Stack Abandon")
     now = services.clock.now()
     operation = accept.OperationRequest(
@@ -49,9 +49,9 @@ async def abandon_stack(services: Services, caller: Caller, row: StackRow) -> di
 async def adoption(
     services: Services, caller: Caller, text: str, request: StackRequest
 ) -> tuple[StackRequest, Document]:
-    """Return an adopt request as a create request, and the data of each resource in the document.
+    """Return an adopt request as a create request, and the document's data of each resource.
 
-    Values of the request override those of the document. Raises Rejected.
+    Values in the request override those in the document. Raises Rejected.
     """
     _allowed(services.limits.adopt, "Stack Adopt")
     found = await services.compute.run(
@@ -80,7 +80,7 @@ async def adoption(
 
 
 def revision_of_document(body: Mapping[str, Any], purpose: Action) -> Revision:
-    """Return the revision that a document describes; `purpose` is that of its resource data."""
+    """Return the revision that a document describes; `purpose` is what its resource data is for."""
     template = body.get("template")
     if not template:
         raise Rejected([HTTPBadRequest(None, "the document has no template")])

@@ -1,7 +1,8 @@
-"""Posts events to the sinks of their stacks: in order for each tree and sink, each at least once.
+"""Posts events to the sinks of their stacks: in order for each stack tree and sink, at least once.
 
 No operation waits for it. A failed post is retried, soon at first, then every minute, and dropped
-after an hour. Events that the service refuses permanently are dropped at once. Both are logged.
+after an hour. Events that the service refuses permanently are dropped at once. Both cases are
+logged.
 """
 
 import asyncio
@@ -40,14 +41,15 @@ REFUSED = frozenset({400, 413})
 
 
 class Clock(Protocol):
-    """Seconds since 1970."""
+    """A clock that returns seconds since 1970."""
 
     def now(self) -> float: ...
 
 
 class EventPoster:
-    """The part of an engine process that posts. `clouds` should not be shared with stacks: then a
-    slow or overloaded service does not delay their calls."""
+    """The part of an engine process that posts events. `clouds` should not be shared with stacks,
+    so that a slow or overloaded service does not delay their calls.
+    """
 
     def __init__(self, store: Store, clouds: StackClouds, engine_id: str, clock: Clock) -> None:
         self._store = store
@@ -57,7 +59,7 @@ class EventPoster:
         self._wake = asyncio.Event()
 
     def wake(self) -> None:
-        """Look for events now."""
+        """Check for events now."""
         self._wake.set()
 
     async def run(self) -> None:
@@ -68,21 +70,25 @@ class EventPoster:
                 if await self.post():
                     continue
             except Exception:
-                log.exception("events for sinks wait")
+                log.exception("events cannot be posted to their sinks")
                 await asyncio.sleep(FAILED_S)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_S):
                     await self._wake.wait()
 
     async def post(self) -> int:
-        """Post the events that are due, if this process posts; return how many are finished."""
+        """Post the events that are due, if this process is the one that posts; return the number of
+        completed events.
+        """
         lanes = await self._store.read(lambda tx: outbox.due_lanes(tx, self._engine_id, LANES_MAX))
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(self._post_lane(lane)) for lane in lanes]
         return sum(task.result() for task in tasks)
 
     async def _post_lane(self, lane: str) -> int:
-        """Return the first events of a lane, as many as fit into one post."""
+        """Post the first events of a lane, as many as fit into one post; return the number of
+        completed events.
+        """
         rows = await self._store.read(lambda tx: outbox.of_lane(tx, lane, ROWS_MAX))
         rows = _fitting(rows)
         if not rows:
@@ -99,7 +105,9 @@ class EventPoster:
         return len(ids)
 
     async def _cloud(self, row: Leaving) -> Cloud:
-        """Return the stack's cloud; after its delete, one with the token of its last requester."""
+        """Return the stack's cloud; after the stack's delete, a cloud with the token of its last
+        requester.
+        """
         root_id, before = row.body["root_id"], row.body["credential"]
 
         def look(tx: Tx) -> tuple[StackRow, StackCredential | None]:
@@ -113,7 +121,9 @@ class EventPoster:
         return self._clouds.of(stack, credential)
 
     async def _wait(self, rows: Sequence[Leaving], problem: Exception) -> int:
-        """Delay a lane after a failure and drop its old events; return the number of those."""
+        """Delay a lane after a failure and drop its old events; return the number of dropped
+        events.
+        """
         place = _place(rows[0])
         pause_s = min(2.0 ** rows[0].attempts, RETRY_MAX_S)
         oldest = self._clock.now() - KEPT_S
@@ -128,17 +138,19 @@ class EventPoster:
         await self._store.run(write)
         known = isinstance(problem, CloudFault | TimeoutError)
         log.warning(
-            "stack %s, queue %s: events wait, again in %.0f s: %s",
+            "stack %s, queue %s: events cannot be posted, next attempt in %.0f s: %s",
             *(*place, pause_s, str(problem) or "no answer"),
             exc_info=None if known else problem,
         )
         if late:
-            log.warning("stack %s, queue %s: %d events are too old and dropped", *place, len(late))
+            log.warning(
+                "stack %s, queue %s: %d events are too old and were dropped", *place, len(late)
+            )
         return len(late)
 
 
 async def _deliver(cloud: Cloud, rows: Sequence[Leaving]) -> list[CloudFault]:
-    """Post events to their sink. Refused events are retried one by one; return the reasons."""
+    """Post events to their sink. Refused events are retried one by one; return the refusals."""
     root_id, target = _place(rows[0])
     path = f"/v2/queues/{quote(target, safe='')}/messages"
     body = {"messages": [_message(row) for row in rows]}
@@ -179,7 +191,7 @@ def event_body(event: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _place(row: Leaving) -> tuple[str, str]:
-    """Return the lane of an event: the root stack and the queue."""
+    """Return the lane of an event: its root stack and its queue."""
     return row.body["root_id"], row.body["sink"]["target"]
 
 

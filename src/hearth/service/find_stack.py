@@ -21,7 +21,7 @@ async def find_stack(
 ) -> StackRow:
     """Return the stack with that id or name in the project. Raises Rejected with EntityNotFound.
 
-    With `anywhere` an administrator finds it by id in any project.
+    With `anywhere` an administrator finds a stack by id in any project.
     """
     row = await services.store.read(
         lambda tx: reads.find_stack(tx, project_id, identity, deleted=deleted)

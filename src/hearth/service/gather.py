@@ -1,4 +1,6 @@
-"""Fetch the parts that a request only names: a template by its URL, files in the object store."""
+"""Fetching of the parts of a request that are given by reference: a template URL, files in the
+object store.
+"""
 
 import base64
 from collections.abc import Mapping
@@ -40,7 +42,7 @@ async def template_at(services: Services, url: str) -> str:
 async def _files(
     cloud: Cloud, container: str, known: Mapping[str, str], limit: int
 ) -> dict[str, str]:
-    """Return the objects of a container that are not in `known`, by name; `limit` is in bytes."""
+    """Return the objects of a container by name, without those in `known`; `limit` is in bytes."""
     place = f"/{quote(container, safe='')}"
     try:
         listed = await _listed(cloud, place, known, limit)
@@ -74,7 +76,7 @@ async def _listed(cloud: Cloud, place: str, known: Mapping[str, str], limit: int
 
 
 async def _text(cloud: Cloud, place: str, name: str) -> str:
-    """Return an object as clients encode files in requests: text, or base64 of binary data."""
+    """Return an object in the encoding of files in requests: text, or base64 of binary data."""
     answer = await cloud.request("object-store", "GET", f"{place}/{quote(name, safe='')}")
     try:
         return answer.raw.decode()

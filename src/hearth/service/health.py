@@ -15,10 +15,10 @@ REASON = "state changed by resource_mark_unhealthy api"
 
 
 async def mark(services: Services, row: StackRow, name: str, *, healthy: bool, reason: str) -> None:
-    """Mark a resource, given by its logical or physical name. Raises Rejected.
+    """Mark a resource, given by its resource name or physical id. Raises Rejected.
 
-    The next read returns the mark: this waits, with a limit, for an engine that holds the stack in
-    memory.
+    If an engine holds the stack in memory, this waits, up to a limit, until the engine has stored
+    the mark, so that the next read returns it.
     """
     record = await _find(services, row, name)
     now, event_id, why = services.clock.now(), services.new_id(), reason or REASON

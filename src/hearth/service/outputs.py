@@ -1,7 +1,7 @@
 """Outputs, evaluated for each request from recorded attributes.
 
 Attributes that their type never caches are read from the cloud with the caller's token, within a
-time limit. Otherwise the last recorded value is used.
+time limit. If that fails, the last recorded value is used.
 """
 
 import asyncio
@@ -67,7 +67,9 @@ async def outputs(
 
 
 def _values(wanted: Iterable[Output], world: World, sees: bool) -> list[OutputValue]:
-    """Return the values of outputs; without `sees` those made of hidden values are masked."""
+    """Return the values of outputs; without `sees`, outputs that contain hidden values are
+    masked.
+    """
     values = []
     with spending():
         for output in wanted:
@@ -85,7 +87,7 @@ async def _zones(cloud: Cloud) -> list[str] | None:
         async with asyncio.timeout(LIVE_S):
             return await zone_names(cloud)
     except (CloudFault, TimeoutError) as problem:
-        log.info("the availability zones: %s", problem)
+        log.info("the availability zones cannot be read: %s", problem)
         return None
 
 
@@ -99,7 +101,8 @@ async def _broken(
 ) -> dict[tuple[str, str], str]:
     """Return why outputs of nested stacks have no value: {(resource, output): reason}.
 
-    Only outputs with a value are recorded, so this reads the nested stack where one is missing.
+    Only outputs with a value are recorded, so a nested stack is read if one of its outputs is
+    missing.
     """
     found: dict[tuple[str, str], str] = {}
     for name in nested:
@@ -147,7 +150,9 @@ async def _fresh(
 
 
 def _reported(rtype: ResourceType, record: Record) -> bool:
-    """Return whether the results of a failed run are there, though the record has none."""
+    """Return whether the results of a failed run are stored although the record does not have
+    them.
+    """
     failed = isinstance(rtype, ReportsResults) and record.status is Status.FAILED
     return failed and record.physical_id is not None
 
@@ -163,5 +168,5 @@ async def _one(
             ctx = await context_of(services, caller, row, record, rtype)
             return key, True, await rtype.shown_attribute(ctx, name)
     except (CloudFault, TimeoutError, LookupError, NotImplementedError) as problem:
-        log.info("attribute %s of %s: %s", name, record.name, problem)
+        log.info("attribute %s of %s cannot be read: %s", name, record.name, problem)
         return key, False, None

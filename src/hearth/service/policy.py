@@ -1,4 +1,4 @@
-"""Policy: oslo.policy with Heat's rules, overridden by the operator's file."""
+"""Policy checks: oslo.policy with Heat's rules, overridden by the operator's file."""
 
 import logging
 import re
@@ -22,15 +22,15 @@ IMPERSONAL = re.compile(r"role:.+|rule:.+|is_admin_project:True|and|or|not|[@!]"
 
 
 class WrongRules(Exception):
-    """A policy file cannot be read; the message has the reason."""
+    """A policy file cannot be read; the message gives the reason."""
 
 
 class Policy:
-    """The rules in force. `conf` is a loaded oslo.config, or None for the defaults alone.
+    """The policy rules in effect. `conf` is a loaded oslo.config, or None for the defaults alone.
 
-    A changed policy file takes effect two seconds later. If it cannot be read, that is logged and
-    the previous rules stay in force. The first check loads oslo.policy: a process that only runs
-    the engine never does.
+    A changed policy file takes effect two seconds later. If it cannot be read, an error is logged
+    and the previous rules stay in effect. oslo.policy is loaded at the first check, so a process
+    that only runs the engine never loads it.
     """
 
     def __init__(self, conf: Any = None) -> None:
@@ -85,7 +85,7 @@ class Policy:
             return bool(self._enforcer.enforce(rule, target, facts))
 
     def demand(self, rule: str, caller: Caller) -> None:
-        """Raises Rejected with Forbidden."""
+        """Raise Rejected with Forbidden unless the rule allows the caller."""
         if not self.allows(rule, caller):
             words = f"You are not authorized to complete this action ({rule})."
             raise Rejected([Forbidden(None, words)])
@@ -160,5 +160,5 @@ def _impersonal(caller: Caller) -> Hashable:
 
 
 def _facts(caller: Caller) -> dict[str, Any]:
-    """Return the caller as rules see it. Source: the attributes of oslo.context."""
+    """Return the caller in the form that rules use. Source: the attributes of oslo.context."""
     return {**caller.rights, "tenant": caller.project_id}

@@ -1,6 +1,6 @@
 """The policy rules, with Heat's names and defaults.
 
-`%(project_id)s` is the project a request is about. Source: facts/policies.json.
+`%(project_id)s` is the project of the request. Source: facts/policies.json.
 """
 
 from collections.abc import Mapping

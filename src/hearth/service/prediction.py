@@ -1,7 +1,7 @@
-"""Predictions of changes: the engine's own planner, with its questions answered first.
+"""Predictions of changes: the engine's planner, with the answers to its questions fetched first.
 
 Planning collects the questions that need I/O (ids of names, nested stacks). Their answers are
-fetched together and the plan is made again, until there is no new question.
+fetched concurrently and the plan is made again, until there is no new question.
 """
 
 from collections.abc import Iterable, Mapping
@@ -42,7 +42,7 @@ UNBORN = "None"
 
 @dataclass(frozen=True)
 class Aim:
-    """A stack with its desired state. `row` need not be stored."""
+    """A stack with its desired state. `row` does not have to be stored."""
 
     row: StackRow
     revision: Revision
@@ -54,7 +54,7 @@ class Aim:
 
 @dataclass(frozen=True)
 class StackPrediction:
-    """A plan and its aim; `below` are those of nested stacks, by resource."""
+    """A plan and its aim; `below` has the predictions of nested stacks, by resource."""
 
     aim: Aim
     plan: Plan
@@ -62,7 +62,7 @@ class StackPrediction:
 
 
 async def predict_stack(services: Services, cloud: Cloud, aim: Aim) -> StackPrediction:
-    """Return the plan of an update to (or a create of) the aim. Raises Rejected, CloudFault."""
+    """Return the plan of an update to the aim, or of its create. Raises Rejected, CloudFault."""
     asked = _Asked(services, cloud, aim)
     while True:
         found = await services.compute.evaluated(asked.plan, aim.row.project_id)
@@ -83,7 +83,7 @@ class _Nest:
 
 @dataclass
 class _Asked:
-    """The questions of one plan with their answers, each by the resource's name."""
+    """The questions of one plan with their answers, by resource name."""
 
     services: Services
     cloud: Cloud
@@ -166,7 +166,7 @@ class _Asked:
         return True
 
     async def _below(self, nest: _Nest) -> Inner | None:
-        """Return the plan of a nested stack, or None where its definition is not known yet."""
+        """Return the plan of a nested stack, or None if its definition is not known yet."""
         row, definition, record = self.aim.row, nest.definition, nest.record
         if row.depth >= NESTED_MAX:
             return None
@@ -252,7 +252,9 @@ def _context(
     properties: Mapping[str, Any],
     known: _Stored,
 ) -> ResourceContext:
-    """Return the resource's context, as far as the definition of its nested stack needs it."""
+    """Return the context of a resource with the values that the definition of its nested stack
+    needs.
+    """
     rtype = services.programs.rtype_of(nest.definition)
     record = nest.record
     record_id = record.id if record is not None else services.new_id()
@@ -311,7 +313,7 @@ def _sketch(parent: StackRow, ctx: ResourceContext, stack_id: str) -> StackRow:
 
 
 def _outputs(program: Program, inner: Plan, name: str) -> dict[str, Any]:
-    """Return the outputs after the plan; open values wait for the resource itself."""
+    """Return the outputs according to the plan; unknown values depend on the resource itself."""
     assert inner.world is not None
     found: dict[str, Any] = {}
     with spending():

@@ -38,13 +38,15 @@ GROUPS: Mapping[PlannedAction, str] = {
 """The groups of an update preview. An uncertain action counts as the largest possible change."""
 
 Item = dict[str, Any]
-"""A resource as previews show it; `creation_time` and `updated_time` in seconds, or None."""
+"""A resource in a preview; `creation_time` and `updated_time` are in seconds since 1970, or
+None.
+"""
 SHOW = "show"  # the attribute that contains all the others
 
 
 @dataclass(frozen=True)
 class Above:
-    """The place of a nested stack: the name of its parent stack, and its resource there."""
+    """The place of a nested stack: the name of its parent stack, and its resource in that stack."""
 
     stack_name: str
     resource: str
@@ -63,7 +65,7 @@ def _identity(row: StackRow) -> dict[str, str]:
 async def plan_create(
     services: Services, caller: Caller, name: str, request: StackRequest
 ) -> StackPrediction:
-    """Return what a create would do. Raises Rejected where the create would."""
+    """Return what a create would do. Raises Rejected if the create would be refused."""
     check_name(name)
     await services.store.read(lambda tx: accept.demand_free(tx, caller.project_id, name))
     revision = await requested(services, caller, request)
@@ -90,7 +92,7 @@ async def plan_update(
     *,
     recorded: bool = False,
 ) -> StackPrediction:
-    """Return what an update would do. Raises Rejected where the update would.
+    """Return what an update would do. Raises Rejected if the update would be refused.
 
     With `recorded`, the records count as the real state even if the update would examine it first:
     the actions of an update preview have no "may".
@@ -104,7 +106,9 @@ async def plan_update(
 
 
 def created_outputs(found: StackPrediction) -> list[OutputValue]:
-    """Return the outputs that the stack would have: attributes are null, references are names."""
+    """Return the outputs that the stack would have: attributes are null, references are resource
+    names.
+    """
     world = found.plan.world
     assert world is not None
     values = []
@@ -118,8 +122,8 @@ def created_outputs(found: StackPrediction) -> list[OutputValue]:
 def created_items(found: StackPrediction, above: Above | None = None) -> list[Item | list[Any]]:
     """Return the resources of a create preview.
 
-    A nested stack is a list of its own. It has no name yet, so it is named after the stack and the
-    resource `above` it.
+    A nested stack is a list inside the list. It has no name yet, so it is named after the stack and
+    the resource `above` it.
     """
     aim, world = found.aim, found.plan.world
     assert world is not None
@@ -141,8 +145,9 @@ def created_items(found: StackPrediction, above: Above | None = None) -> list[It
 
 
 def _values(aim: Aim, definition: ResourceDefinition, world: World) -> Item:
-    """Return properties, null where not given, and metadata. Values computed from hidden ones are
-    masked."""
+    """Return the properties, null where not given, and the metadata. Values computed from hidden
+    ones are masked.
+    """
     evaluated = definition.check(world)
     values = {**dict.fromkeys(definition.type_info.properties), **evaluated.properties}
     properties = {
@@ -156,7 +161,9 @@ def _values(aim: Aim, definition: ResourceDefinition, world: World) -> Item:
 
 
 def _mirrored(definition: ResourceDefinition, properties: Mapping[str, Any]) -> Item:
-    """Return the attributes of a resource before its create: those that only repeat a property."""
+    """Return the attributes that a resource has before its create: those that only repeat a
+    property.
+    """
     mirrors = getattr(definition.type_info, "mirrors", {})
     names = sorted(set(definition.type_info.attributes) - {SHOW})
     return {name: properties[mirrors[name]] if name in mirrors else None for name in names}
@@ -165,7 +172,7 @@ def _mirrored(definition: ResourceDefinition, properties: Mapping[str, Any]) -> 
 async def changes(
     services: Services, found: StackPrediction, *, show_nested: bool
 ) -> dict[str, list[Item]]:
-    """Return the resources by planned action, those of nested stacks in the same lists."""
+    """Return the resources by planned action; resources of nested stacks are in the same lists."""
     stacks = await services.store.read(lambda tx: _stored(tx, found.aim.row, records=show_nested))
     groups: dict[str, list[Item]] = {group: [] for group in GROUPS.values()}
     for entry, one, above in _shown(found, None, show_nested=show_nested):
@@ -194,7 +201,7 @@ def _stored(tx: Tx, row: StackRow, *, records: bool) -> Stored:
 
 
 def _born(found: StackPrediction, entry: Entry, above: str | None) -> Item:
-    """Return a resource that does not exist yet."""
+    """Return the preview of a resource that the operation would create."""
     aim = found.aim
     item = _item(aim.row, entry.name, entry.type, None, above)
     if (definition := aim.program.resources.get(entry.name)) is not None:
@@ -215,8 +222,8 @@ def _there(
     *,
     masked: bool,
 ) -> Item:
-    """Return an existing resource. With `masked`, or where a hidden value went in, no attribute is
-    shown.
+    """Return the preview of an existing resource. With `masked`, or if it contains a hidden value,
+    its attributes are left out.
     """
     item = _item(row, record.name, record.type, record, above)
     attributes = recorded_attributes(services, record, sees=False)
@@ -227,7 +234,7 @@ def _there(
 
 
 def _gone(services: Services, record: Record, stacks: Stored, *, masked: bool) -> Iterator[Item]:
-    """Yield the resources that are deleted with a nested stack."""
+    """Yield the previews of the resources that are deleted together with a nested stack."""
     masked = masked or bool(record.held.secret)
     row, records = stacks.get(record.physical_id or "", (None, []))
     if row is None:
@@ -244,8 +251,8 @@ def _required_by(program: Program, name: str) -> list[str]:
 def _shown(
     found: StackPrediction, above: str | None, *, show_nested: bool
 ) -> Iterator[tuple[Entry, StackPrediction, str | None]]:
-    """Yield each entry with its plan and the resource `above` it, without older records of a name,
-    which only wait for clean-up.
+    """Yield each entry with its plan and the resource `above` it, without older records of the same
+    name, which only wait for clean-up.
     """
     standing = {record.id for record in reads.in_charge(found.aim.records).values()}
     for entry in found.plan.entries:
@@ -257,7 +264,9 @@ def _shown(
 
 
 def _item(row: StackRow, name: str, rtype: str, record: Record | None, above: str | None) -> Item:
-    """Return a resource without its definition; `above` is the parent resource of its stack."""
+    """Return the fields of a resource that need no definition; `above` is the parent resource of
+    its stack.
+    """
     identity = _identity(row)
     item: Item = {
         "resource_name": name,

@@ -7,17 +7,19 @@ from hearth.model.problem import Problem, Worded
 
 @dataclass(frozen=True)
 class HTTPServiceUnavailable(Worded):
-    """A service that a check needs does not answer."""
+    """A service that a check needs does not respond."""
 
 
 @dataclass(frozen=True)
 class HTTPForbidden(Worded):
-    """The token is not of the project in the path."""
+    """The token does not belong to the project in the path."""
 
 
 @dataclass(frozen=True)
 class Forbidden(Worded):
-    """A rule forbids it, or a user of a stack asks for more than its own resource."""
+    """A policy rule forbids the request, or a stack domain user requests more than its own
+    resource.
+    """
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class ConfigInUse(Problem):
 
 @dataclass(frozen=True)
 class ResourceNotFound(Problem):
-    """The stack has no such resource."""
+    """The stack has no resource of this name."""
 
     name: str
     stack: str

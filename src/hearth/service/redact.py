@@ -1,4 +1,4 @@
-"""Documents and templates for readers: without hidden values and keys of users."""
+"""Documents and templates for readers: without hidden values and without keys of users."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -25,7 +25,7 @@ def may_export(services: Services, caller: Caller) -> bool:
 
 
 def may_see_hidden(services: Services, caller: Caller) -> bool:
-    """Return whether the caller may see outputs and attributes made of hidden values."""
+    """Return whether the caller may see outputs and attributes that contain hidden values."""
     return services.policy.allows(SHOW_HIDDEN, caller)
 
 
@@ -52,7 +52,7 @@ def redacted(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def without_hidden_defaults(template: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a template, as an object, in which hidden parameters have masked defaults."""
+    """Return a template, as an object, in which the defaults of hidden parameters are masked."""
     shown = dict(template)
     for section, word, default in DECLARED:
         if isinstance(declared := shown.get(section), Mapping):

@@ -34,7 +34,7 @@ LIVE_S = 5.0
 
 @dataclass(frozen=True)
 class Shown:
-    """A resource with its stack and nested stack."""
+    """A resource for an API answer, with its stack and its nested stack."""
 
     stack: StackRow
     record: Record
@@ -132,8 +132,8 @@ def _seen(sees: bool, record: Record, attributes: Mapping[str, Any]) -> Mapping[
 
 
 def recorded_attributes(services: Services, record: Record, *, sees: bool) -> Mapping[str, Any]:
-    """Return the recorded attributes; masked if a hidden value went in and the caller does not
-    `see` such values.
+    """Return the recorded attributes; masked if they may contain a hidden value, unless the caller
+    `sees` such values.
     """
     return _seen(sees, record, _recorded(services, record))
 
@@ -163,9 +163,10 @@ async def find_resource(services: Services, row: StackRow, name: str) -> Record:
 async def show_resource(
     services: Services, caller: Caller, row: StackRow, name: str, with_attributes: Set[str]
 ) -> Shown:
-    """Return a resource with its attributes, read from the cloud where possible.
+    """Return a resource with its attributes, read from the cloud if possible.
 
-    Each of `with_attributes` is present, null where the resource has no such attribute.
+    Each name in `with_attributes` is present; its value is null if the resource has no such
+    attribute.
     """
     record = await find_resource(services, row, name)
     shown = await resources(services, caller, row)
@@ -210,7 +211,7 @@ async def _context(
             async with asyncio.timeout(LIVE_S):
                 found[name] = await rtype.shown_attribute(ctx, name)
         except (CloudFault, TimeoutError, LookupError, NotImplementedError) as problem:
-            log.info("attribute %s of %s: %s", name, record.name, problem)
+            log.info("attribute %s of %s cannot be read: %s", name, record.name, problem)
             found[name] = None
     return found
 
@@ -236,9 +237,9 @@ async def guest_may(
     record: Record,
     data: Mapping[str, str] | None = None,
 ) -> None:
-    """Raise Rejected with Forbidden, unless a user of a stack's own project may read the resource.
+    """Raise Rejected with Forbidden unless a stack domain user may read the resource.
 
-    Such a user may read the resource that it was created for. A user that the template creates may
+    Such a user may read the resource for which it was created. A user that the template creates may
     read what the template allows. `data` is the resource's private data if it was read already.
     """
     if not caller.guest:
@@ -253,7 +254,7 @@ async def guest_may(
 
 
 async def _admitted(services: Services, caller: Caller, row: StackRow, record: Record) -> bool:
-    """Return whether the caller is a user of the template and may read the resource."""
+    """Return whether the caller is a user that the template creates and may read the resource."""
 
     def look(tx: Tx) -> tuple[list[Record], list[Record]]:
         there = list(reads.in_charge(reads.records(tx, row.id)).values())

@@ -1,4 +1,4 @@
-"""Revisions of a stack: read and compared. Hidden values are masked."""
+"""Revisions of a stack: reading and comparing. Hidden values are masked."""
 
 import difflib
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ PARTS = ("metadata", "depends_on", "deletion_policy", "update_policy", "conditio
 
 @dataclass(frozen=True)
 class Kept:
-    """A revision with its program; None if it no longer compiles."""
+    """A stored revision with its program; the program is None if it no longer compiles."""
 
     row: RevisionRow
     revision: Revision
@@ -62,8 +62,8 @@ async def _read(services: Services, row: StackRow, number: int) -> tuple[Revisio
 def masked_environment(revision: Revision, program: Program | None) -> dict[str, Any]:
     """Return the environment in the API's format; without a program it has no values.
 
-    The parameters of a nested stack are those that its parent resource gives it. The registry
-    includes the entries that resolved types, also those of the operator and those for templates.
+    The parameters of a nested stack are the values from its parent resource. The registry contains
+    the entries that resolved types, including those of the operator and those for templates.
     """
     body = dict(revision.environment)
     body["parameters"] = {**(body.get("parameters") or {}), **revision.parameters}
@@ -81,7 +81,7 @@ def masked_environment(revision: Revision, program: Program | None) -> dict[str,
 
 
 def _found_by(program: Program | None) -> dict[str, str]:
-    """Return the registry entries that resolve the types of a template."""
+    """Return the registry entries that were used to resolve the types of a template."""
     found: dict[str, str] = {}
     if program is None:
         return found
@@ -110,7 +110,7 @@ def parameters_of(kept: Kept) -> dict[str, str]:
 async def compare(services: Services, project: str, before: Kept, after: Kept) -> dict[str, Any]:
     """Return the differences of two revisions.
 
-    `resources` is None where one of them no longer compiles.
+    `resources` is None if one of them no longer compiles.
     """
     changed = None
     if before.program is not None and after.program is not None:
@@ -145,7 +145,7 @@ def _resources(before: Program, after: Program) -> dict[str, Any]:
 
 
 def _definition(before: ResourceDefinition, after: ResourceDefinition) -> dict[str, Any] | None:
-    """Return the differences of a definition or its values by property, or None."""
+    """Return the differences of two definitions or of their values by property, or None."""
     written = _written(before, "properties"), _written(after, "properties")
     evaluated = before.evaluate(NOWHERE), after.evaluate(NOWHERE)
     names = differing(evaluated[0].properties, evaluated[1].properties)
@@ -170,7 +170,7 @@ def _definition(before: ResourceDefinition, after: ResourceDefinition) -> dict[s
 
 
 def _told(value: Any, source: Any) -> Any:
-    """Return the value if it is known, else the text of the template."""
+    """Return the value if it is known, else the expression in the template."""
     return value if unknown_in(value) is None else source
 
 
@@ -184,7 +184,7 @@ def _written(definition: ResourceDefinition, key: str) -> Mapping[str, Any]:
 
 
 def _parameters(before: Kept, after: Kept) -> list[dict[str, Any]]:
-    """Return the parameters whose values differ. Hidden ones appear without their values."""
+    """Return the parameters whose values differ; hidden ones without their values."""
     values = [_values(kept) for kept in (before, after)]
     found = []
     for name in sorted(differing(*values)):
@@ -215,7 +215,7 @@ def _texts(before: Revision, after: Revision) -> dict[str, Any]:
 
 
 def _unified(before: str | None, after: str | None, name: str) -> str:
-    """Return a unified diff, empty where nothing differs; a missing text is /dev/null."""
+    """Return a unified diff, empty for equal texts; a missing text is named /dev/null."""
     if before == after:
         return ""
     return "".join(

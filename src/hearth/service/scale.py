@@ -28,9 +28,9 @@ ASKED_BY = "scaling"  # instead of a traversal of the parent
 async def scale(
     services: Services, caller: Caller, row: StackRow, wanted: Scaling, event: Event
 ) -> bool:
-    """Resize the group, unless it has the size already or may not be scaled now.
+    """Resize the group, unless it already has the size or may not be scaled now.
 
-    Return False if another request changed its data meanwhile. Raises Rejected.
+    Return False if another request changed its data in the meantime. Raises Rejected.
     """
     group, kind = await _group(services, row, wanted.group)
     ctx = await context_of(services, caller, row, group, kind, as_stack=True)
@@ -100,7 +100,7 @@ def _resize(
 
 
 def _at_rest(parent: StackRow, group: Record) -> bool:
-    """Return whether no operation in progress changes the group, now or later."""
+    """Return whether no operation in progress will change the group."""
     if group.status is not Status.COMPLETE or group.action in (Action.DELETE, Action.SUSPEND):
         return False
     return parent.status is not Status.IN_PROGRESS or group.traversal == parent.traversal

@@ -1,7 +1,7 @@
-"""Sends the messages of the outbox, in order, until they are confirmed.
+"""Sends the messages of the outbox in order until they are confirmed.
 
-A row is removed after its message was confirmed. A crash between the two sends it again: at least
-once. A row that cannot be sent holds back all later rows.
+A row is removed after its message was confirmed. A crash in between causes a second message, so
+delivery is at least once. A row that cannot be sent delays all later rows.
 """
 
 import asyncio
@@ -29,7 +29,9 @@ NO_DESCRIPTION = "No description"
 
 
 class Sender:
-    """The part of an engine process that sends. `publish` raises if a message is not confirmed."""
+    """The part of an engine process that sends notifications. `publish` raises if a message is not
+    confirmed.
+    """
 
     def __init__(
         self,
@@ -49,11 +51,11 @@ class Sender:
         self._wake = asyncio.Event()
 
     def wake(self) -> None:
-        """Look for rows now."""
+        """Check for rows now."""
         self._wake.set()
 
     async def run(self) -> None:
-        """Send until cancelled; pauses grow while the broker accepts nothing."""
+        """Send until cancelled; pauses grow while the broker accepts no messages."""
         retry_s = RETRY_FIRST_S
         while True:
             self._wake.clear()
@@ -63,7 +65,9 @@ class Sender:
                     continue
                 pause_s = LOOK_S
             except (self._failures, SQLAlchemyError) as problem:
-                log.warning("notifications wait, again in %.0f s: %s", retry_s, problem)
+                log.warning(
+                    "notifications cannot be sent, next attempt in %.0f s: %s", retry_s, problem
+                )
                 pause_s, retry_s = retry_s, min(2 * retry_s, RETRY_MAX_S)
                 await asyncio.sleep(pause_s)
                 continue
@@ -74,7 +78,9 @@ class Sender:
                 continue
 
     async def send(self) -> int:
-        """Send the waiting rows, if this process sends; return their number. Raises `failures`."""
+        """Send the waiting rows, if this process is the one that sends; return their number. Raises
+        one of `failures`.
+        """
         rows = await self._store.read(lambda tx: outbox.pending(tx, self._engine_id, BATCH))
         done: list[int] = []
         try:

@@ -77,7 +77,9 @@ class Services:
     _described: OrderedDict[tuple[str, int], Mapping[str, str]] = field(default_factory=OrderedDict)
 
     async def program(self, row: StackRow) -> tuple[Revision, Program]:
-        """Return the target revision of a stack and its program; cached, as neither changes."""
+        """Return the target revision of a stack and its program. Both never change, so they are
+        cached.
+        """
         key = (row.id, row.revision, row.name)
         if (known := self._seen.get(key)) is not None:
             return known
@@ -87,7 +89,9 @@ class Services:
         return found
 
     async def description(self, row: StackRow, name: str) -> str:
-        """Return a resource's description in the template; cached for more stacks than programs."""
+        """Return a resource's description in the template. Its cache holds more stacks than the
+        cache of programs.
+        """
         key = (row.id, row.revision)
         if (known := self._described.get(key)) is None:
             try:

@@ -23,7 +23,7 @@ TRIES = 50  # if others write the same metadata
 async def signal(
     services: Services, caller: Caller, row: StackRow, record: Record, details: Any
 ) -> Any:
-    """Deliver a signal to a resource and return its metadata afterwards. Raises Rejected."""
+    """Deliver a signal to a resource and return the metadata after it. Raises Rejected."""
     if isinstance(details, dict) and "unset_hook" in details:
         return await _clear_hook(services, row, record, str(details["unset_hook"]))
     rtype = services.programs.type_of(record)
@@ -59,8 +59,8 @@ async def _take_results(
 ) -> Any:
     """Store the results of a deployment; return the metadata of its resource.
 
-    A replaced deployment may still run its DELETE action: its user reports for it, not for the
-    resource that has its name now.
+    A replaced deployment may still run its DELETE action. Its user's results belong to it, not to
+    the resource that is now in charge of the name.
     """
     now, event_id = services.clock.now(), services.new_id()
 
@@ -75,7 +75,9 @@ async def _take_results(
 
 
 def _of_user(tx: Tx, row: StackRow, record: Record, caller: Caller) -> Record:
-    """Return the record of that name whose user the caller is, else the one in charge."""
+    """Return the record whose own user is the caller, among those with the name of `record`; else
+    the one in charge.
+    """
     others = [one for one in reads.records(tx, row.id) if one.name == record.name]
     mine = [one for one in others if reads.data_of(tx, one.id)[1].get("user_id") == caller.user_id]
     return mine[0] if mine else record
@@ -89,7 +91,7 @@ async def _delivered(
     rtype: DeliversSignals,
     details: Any,
 ) -> Any:
-    """Let the type deliver the details to the cloud; return its result. Nothing is stored yet."""
+    """Call the type's `deliver` with the details; return its result. Nothing is stored yet."""
     ctx = await context_of(services, caller, row, record, rtype, as_stack=True)
     try:
         return await rtype.deliver(ctx, details)
@@ -107,7 +109,9 @@ async def _once(
     rtype: Signalled,
     details: Any,
 ) -> tuple[bool, Any]:
-    """Try once; return False if another request wrote the metadata meanwhile."""
+    """Try to deliver the signal once; return False if another request wrote the metadata in the
+    meantime.
+    """
     version, data, metadata = await services.store.read(lambda tx: reads.data_of(tx, record.id))
     ctx = await context_of(services, caller, row, record, rtype, as_stack=True)
     ctx.data, ctx.metadata = data, metadata

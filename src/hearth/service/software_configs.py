@@ -55,7 +55,9 @@ async def list_configs(
 
 
 async def show_config(services: Services, project_id: str | None, config_id: str) -> Config:
-    """Return a configuration of a project; None is any. Raises Rejected with NotFound."""
+    """Return a configuration of a project, or of any project for None. Raises Rejected with
+    NotFound.
+    """
     found = await services.store.read(lambda tx: configs.find(tx, project_id, config_id))
     if found is None:
         raise _missing(config_id)
@@ -63,7 +65,7 @@ async def show_config(services: Services, project_id: str | None, config_id: str
 
 
 async def delete_config(services: Services, project_id: str | None, config_id: str) -> None:
-    """Delete a configuration of a project; None is any.
+    """Delete a configuration of a project, or of any project for None.
 
     Raises Rejected with NotFound, or ConfigInUse.
     """

@@ -1,6 +1,6 @@
 """Software deployments: create, list, show, change, delete; and the deployments of a server.
 
-None as a project is any project: for administrators.
+The project None means any project, for administrators.
 
 A change of a server's deployments also changes the metadata that the server reads.
 """
@@ -68,14 +68,16 @@ async def create_deployment(
 async def list_deployments(
     services: Services, project_id: str, server_id: str | None = None
 ) -> list[Deployment]:
-    """Return the deployments that a project sees, of one server or all, oldest first."""
+    """Return the deployments that are visible in a project, of one server or of all, oldest
+    first.
+    """
     return await services.store.read(lambda tx: deployments.of_project(tx, project_id, server_id))
 
 
 async def show_deployment(
     services: Services, caller: Caller, project_id: str | None, deployment_id: str
 ) -> Deployment:
-    """Return a deployment, with its results in the cloud. Raises Rejected."""
+    """Return a deployment, including results that are still in the cloud. Raises Rejected."""
 
     def look(tx: Tx) -> tuple[Deployment, Config | None]:
         found = _found(tx, project_id, deployment_id)
@@ -90,7 +92,7 @@ async def show_deployment(
 async def update_deployment(
     services: Services, project_id: str | None, deployment_id: str, changes: Mapping[str, Any]
 ) -> Deployment:
-    """Change fields of a deployment, by the names of `Deployment`. Raises Rejected."""
+    """Change fields of a deployment, given by the field names of `Deployment`. Raises Rejected."""
     now = services.clock.now()
 
     def transaction(tx: Tx) -> tuple[Deployment, list[Server]]:
@@ -129,7 +131,9 @@ async def delete_deployment(services: Services, project_id: str | None, deployme
 async def server_configs(
     services: Services, project_id: str, server_id: str, *, guest: bool = False
 ) -> list[Config]:
-    """Return the configurations that a server must apply. A guest sees only those of its stack."""
+    """Return the configurations that a server must apply. A stack domain user (`guest`) sees only
+    those of its stack.
+    """
     return await services.store.read(
         lambda tx: deployments.configs_of(tx, project_id, server_id, users_only=guest)
     )
@@ -144,14 +148,19 @@ def _found(tx: Tx, project_id: str | None, deployment_id: str, *, lock: bool = F
 
 
 def _wake(tx: Tx, deployment_id: str, now: float) -> None:
-    """Tell the stack that runs a deployment, if one does, to look at it."""
+    """Send a message to the stack that runs a deployment, if there is one, so that its owner
+    examines it.
+    """
     stack_id = deployments.stack_of(tx, deployment_id)
     if stack_id is not None:
         accept.send(tx, stack_id, Signalled(deployment_id), now)
 
 
 def _hold_config(tx: Tx, project_id: str, config_id: str) -> None:
-    """Make sure that the configuration exists until the transaction ends."""
+    """Lock the configuration, so that it exists until the transaction ends.
+
+    Raises Rejected if it does not exist.
+    """
     if software_configs.find(tx, project_id, config_id, lock=True) is None:
         words = f"there is no software config {config_id} in this project"
         raise Rejected([Invalid(Span(path="config_id"), words)])

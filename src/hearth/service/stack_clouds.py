@@ -1,4 +1,6 @@
-"""The cloud of each stack, and the trusts and credentials that outlive the requester's token."""
+"""The cloud of each stack, and trusts and credentials that remain valid after the requester's
+token.
+"""
 
 import asyncio
 import logging
@@ -42,7 +44,7 @@ KEEPS_NOTHING = {
 
 
 class StackClouds:
-    """Clouds by stack."""
+    """The clouds of stacks, their trusts and their users."""
 
     def __init__(self, pool: CloudPool) -> None:
         self.pool = pool
@@ -56,7 +58,7 @@ class StackClouds:
             )
 
     def of(self, row: StackRow, credential: StackCredential | None) -> Cloud:
-        """Return the cloud with the stack's credential: its trust, else the user's token."""
+        """Return the cloud with the stack's credential: its trust, or else the user's token."""
         if credential is None:
             raise CloudFault("identity", 401, "Unauthorized", "the stack has no credential")
         config, token = self.pool.config, _token(credential, row)
@@ -85,7 +87,9 @@ class StackClouds:
         return FallbackCloud(self.pool.cloud(token), UnauthorizedCloud(why))
 
     async def trusted(self, credential: StackCredential) -> bool:
-        """Return whether no trust must be created: the current one is the requester's and works."""
+        """Return whether no trust needs to be created: the current one belongs to the requester and
+        is valid.
+        """
         service = self.pool.config.service_user
         if service is None:
             return True
@@ -109,9 +113,9 @@ class StackClouds:
         return True
 
     async def entrust(self, row: StackRow, credential: StackCredential) -> tuple[str, str | None]:
-        """Return the id of a trust from the last requester, found by its key if it exists already;
-        or the id and secret of an application credential. Raises CloudFault, 403 if neither is
-        possible.
+        """Return the id of a trust from the last requester, which an earlier attempt may have
+        created; or the id and secret of an application credential. Raises CloudFault, with 403 if
+        neither is possible.
         """
         config, by = self.pool.config, credential.delegated
         key = credential.next_key or credential.trust_key or row.id
@@ -145,8 +149,8 @@ class StackClouds:
         raise AssertionError("the last attempt returns or raises")
 
     async def drop_former(self, row: StackRow, credential: StackCredential) -> None:
-        """Delete the replaced trusts. One that no longer works is deleted already, or only its
-        trustor can delete it.
+        """Delete the replaced trusts. An invalid trust is skipped: it is deleted already, or only
+        its trustor can delete it.
         """
         service = self.pool.config.trusted
         if service is None:
@@ -161,10 +165,10 @@ class StackClouds:
             except CloudFault as fault:
                 if fault.status not in TRUST_ENDED:
                     raise
-                log.info("stack %s: a former trust cannot be deleted: %s", row.id, fault)
+                log.info("stack %s: a replaced trust cannot be deleted: %s", row.id, fault)
 
     async def teardown(self, row: StackRow, credential: StackCredential | None) -> None:
-        """Delete what Hearth created for a root stack: its users' project and its trusts."""
+        """Delete what Hearth created for a root stack: its domain project and its trusts."""
         if self._domain is not None:
             project_id = row.user_project_id or await self._domain.find_project(
                 row.root_id, key=row.root_id
@@ -194,7 +198,9 @@ class StackClouds:
     async def _drop_applications(
         self, row: StackRow, of: StackCredential, owner: str, key: str
     ) -> None:
-        """Delete the credentials under a key: as the service user, else as the requester."""
+        """Delete the application credentials with a key: as the service user, or else as the
+        requester.
+        """
         service = self.pool.config.service_user
         assert service is not None
         for credential in (service, _token(of, row)):
@@ -212,7 +218,9 @@ class StackClouds:
         )
 
     async def _drop_lost(self, row: StackRow, trustor: str, keys: Sequence[str]) -> None:
-        """Delete unrecorded trusts where the requester may not even list them."""
+        """Delete trusts whose ids were not recorded, as the service user: the requester may not
+        list them.
+        """
         service = self.pool.config.service_user
         assert service is not None
         cloud = self.pool.cloud(service)
@@ -229,7 +237,7 @@ class StackClouds:
     async def _drop_trusts(
         self, cloud: Cloud, key: str, last: str | None, trustor: str | None = None
     ) -> None:
-        """Delete the trusts under a key; the trust that `cloud` itself uses is the last."""
+        """Delete the trusts with a key; the trust that `cloud` itself uses is deleted last."""
         service = self.pool.config.trusted
         assert service is not None
         trustee = await self.pool.cloud(service).whoami()
@@ -241,10 +249,10 @@ class StackClouds:
             await drop_trust(cloud, last)
 
     def users(self, row: StackRow, noted: Callable[[str], None]) -> Users | None:
-        """Return the users of the stack's own project, or None without a service user to create
-        them.
+        """Return the access to the users in the stack's domain project, or None without a service
+        user to create them.
 
-        Without a domain for them, they are users of the stack's project.
+        Without a stack domain, the users belong to the stack's own project.
         """
         if self._domain is not None:
             return StackUsers(self.pool, self._domain, row, noted)

@@ -61,7 +61,7 @@ class StackRequest:
 
 
 def revision_of(request: StackRequest, current: Revision | None = None) -> Revision:
-    """Return the revision of a request; with `existing` merged into the current one.
+    """Return the revision of a request; with `existing`, merged into the current one.
 
     Raises Rejected. Source: spec/rest-api.md, 2.2 and 2.5.
     """
@@ -96,7 +96,7 @@ def revision_of(request: StackRequest, current: Revision | None = None) -> Revis
 async def requested(
     services: Services, caller: Caller, request: StackRequest, current: Revision | None = None
 ) -> Revision:
-    """Return the same as `revision_of`, computed without blocking the event loop."""
+    """Return the result of `revision_of`, computed without blocking the event loop."""
     characters = characters_of(request.template or "", request.files)
     if isinstance(request.environment, str):
         characters += len(request.environment)
@@ -110,7 +110,7 @@ async def requested(
 def ignored_parameters(request: StackRequest, revision: Revision) -> list[str]:
     """Return the parameters of a request with `existing` that no template declares.
 
-    As in Heat they are ignored; a request without `existing` is refused with them.
+    As in Heat they are ignored; a request without `existing` is refused because of them.
     """
     if not request.existing or not request.parameters:
         return []
@@ -193,9 +193,10 @@ async def checked(
 async def _besides(
     services: Services, row: StackRow, revision: Revision, known: Sequence[Problem]
 ) -> Sequence[Problem]:
-    """Return the problems of a refused template that compiling would report only at the next try.
+    """Return the problems of a refused template that compiling would only report at the next
+    attempt.
 
-    These are the errors of lint, without warnings, at places that have no reported problem yet.
+    These are the errors of lint, without warnings, at places without a reported problem.
     """
     try:
         found = await services.compute.run(

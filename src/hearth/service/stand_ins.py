@@ -17,13 +17,13 @@ NAME = "not known yet: "
 
 @dataclass
 class StandIns:
-    """Unknown values by the names of the parameters that replace them."""
+    """Unknown values, each with the name of the parameter that replaces it."""
 
     values: dict[str, Unknown] = field(default_factory=dict)
 
     def put(self, properties: Mapping[str, Any], schema: Mapping[str, Prop]) -> dict[str, Any]:
-        """Return the properties with all unknown values inside maps replaced. The others stay as
-        they were: the number of members, and their names, must be known.
+        """Return the properties with all unknown values inside maps replaced. Others stay, because
+        the number of members and their names must be known.
         """
         return {
             name: self._put(value)
@@ -46,7 +46,9 @@ class StandIns:
                 return value
 
     def declared(self, child: Child) -> Child:
-        """Return the nested stack with these parameters; their values are unknown again."""
+        """Return the nested stack with these parameters declared; their values are unknown
+        again.
+        """
         if not self.values:
             return child
         own = {name: self._taken_back(value) for name, value in child.parameters.items()}

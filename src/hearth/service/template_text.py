@@ -8,7 +8,7 @@ from hearth.template import load
 
 
 async def as_object(services: Services, row: StackRow, text: str) -> Any:
-    """Return a stack's template as maps and lists, whatever its format."""
+    """Return a stack's template as maps and lists, for every format."""
     return await services.compute.run(plain, text, project=row.project_id, characters=len(text))
 
 

@@ -1,4 +1,4 @@
-"""The resource types of a stack, and whether policy allows them to the caller."""
+"""The resource types of a stack, and whether the policy allows them to the caller."""
 
 from collections.abc import Collection, Set
 
@@ -12,12 +12,14 @@ from hearth.store.rows import StackRow
 
 
 def demand_types(services: Services, caller: Caller, names: Set[str]) -> None:
-    """Raise Rejected with Forbidden for types that policy denies to the caller."""
+    """Raise Rejected with Forbidden for types that the policy denies to the caller."""
     services.policy.demand_types(names, caller)
 
 
 async def demand_types_of(services: Services, caller: Caller, row: StackRow) -> None:
-    """Check the types that a stack has now, for a caller that changes it. Raises Rejected."""
+    """Check that the caller may use the current types of a stack before changing it. Raises
+    Rejected.
+    """
     try:
         _, program = await services.program(row)
     except Rejected:  # it no longer compiles: only the created resources are known
@@ -30,10 +32,10 @@ async def demand_types_of(services: Services, caller: Caller, row: StackRow) -> 
 def refused_types(
     policy: Policy, credential: StackCredential, names: Collection[str]
 ) -> str | None:
-    """Return why a nested stack may not have resources of all these types, or None.
+    """Return why a nested stack must not have resources of these types, or None.
 
-    The policy checks the requester whose rights the stack's credential holds. A credential without
-    rights comes from the command line or from an earlier release, and allows all types.
+    The policy checks the requester whose rights are stored in the stack's credential. A credential
+    without rights comes from the command line or from an earlier release, and allows all types.
     """
     if credential.rights is None:
         return None

@@ -37,7 +37,11 @@ async def update_stack(
         raise Rejected([problem])
     aim = await aim_of(services, caller, row, request)
     if ignored := ignored_parameters(request, aim.revision):
-        log.warning("stack %s: its template has no %s: ignored", row.id, ", ".join(ignored))
+        log.warning(
+            "stack %s: ignored parameters that its template does not declare: %s",
+            row.id,
+            ", ".join(ignored),
+        )
     tags = request.tags
     if tags is None and not request.existing:
         tags = ()
@@ -101,7 +105,7 @@ async def delete_stack(services: Services, caller: Caller, row: StackRow) -> Non
 
 
 async def cancel_update(services: Services, row: StackRow, *, rollback: bool) -> None:
-    """Cancel the operation in progress. Raises Rejected if there is none to cancel."""
+    """Cancel the operation in progress. Raises Rejected if none can be cancelled."""
     now = services.clock.now()
     await services.store.run_once(lambda tx: accept.cancel(tx, row.id, rollback, now))
     services.bus.tell()

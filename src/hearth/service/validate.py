@@ -25,8 +25,8 @@ SECTIONS = ("parameters", "parameter_defaults", "resource_registry", "event_sink
 async def validate(
     services: Services, caller: Caller, request: StackRequest, *, show_nested: bool
 ) -> dict[str, Any]:
-    """Return the declarations of a template. Parameters need no value, and values need not be
-    allowed.
+    """Return the declarations of a template. Parameters need no value, and values are not checked
+    against constraints.
 
     Raises Rejected with all errors.
     """
@@ -62,8 +62,8 @@ def _validated(
 
 
 def _module(*made_of: Any) -> Module:
-    """Return the module. A nested template may get more properties than it declares: those are
-    checked when the nested stack is created. Raises Rejected.
+    """Return the module. Raises Rejected. Properties that a nested template does not declare are
+    accepted here and checked when the nested stack is created.
     """
     try:
         return compiled(*made_of)
@@ -74,7 +74,7 @@ def _module(*made_of: Any) -> Module:
 
 
 def _passed_below(problem: Problem) -> bool:
-    """Return whether the problem is an undeclared property inside a nested template."""
+    """Return whether the problem is an undeclared property in a nested template."""
     at = problem.at
     return problem.code == UNKNOWN_PROPERTY and at is not None and "<" in at.path
 
@@ -113,7 +113,7 @@ def _findings(
 
 
 def examined(module: Module, files: Iterable[str]) -> list[Problem]:
-    """Return the findings about a draft and its files."""
+    """Return the findings about a draft of a template and its files."""
     return [*examine(module), *unused_files(modules(module), sorted(files))]
 
 

@@ -1,8 +1,8 @@
 """Why a resource of a stack in progress is not complete yet, derived from rows only.
 
 A resource at a hook waits for a user. A resource with a node row has a call in progress. Any other
-resource waits for resources that are not complete: those that it needs or, in a delete, those that
-still use it.
+resource waits for resources that are not complete: those that it requires or, in a delete, those
+that still use it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ class Waiting:
     nested: StackRow | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return it in the API's format; Heat's API has no such key."""
+        """Return the reason in the API's format; Heat's API has no such key."""
         if self.hook is not None:
             return {"hook": self.hook.value}
         if self.flight is None:
@@ -59,10 +59,10 @@ def waiting(
     hooks: Mapping[str, Hook],
     now: float,
 ) -> dict[str, Waiting]:
-    """Return by record id why it is not complete; records that do not wait are left out.
+    """Return by record id why a record is not complete; records that do not wait are left out.
 
     `records` are those in charge of their names. `flights` are the node rows by record, `nested`
-    stacks by id, `hooks` those at which records wait.
+    are stacks by id, `hooks` are the hooks at which records wait.
     """
     if row.status is not Status.IN_PROGRESS:
         return {}
@@ -95,7 +95,7 @@ def waiting(
 
 
 def _open(row: StackRow, record: Record, program: Program | None) -> bool:
-    """Return whether the operation has not reached a record yet, as far as rows show."""
+    """Return whether the operation has not reached a record yet, according to the rows."""
     if row.action in WALKS:
         return record.traversal != row.traversal or record.action is not row.action
     if _goes(row) or record.new or record.status is Status.IN_PROGRESS:
@@ -106,7 +106,9 @@ def _open(row: StackRow, record: Record, program: Program | None) -> bool:
 
 
 def _wanted(record: Record, program: Program | None) -> bool:
-    """Return whether the template has the resource; True if the template is not known."""
+    """Return whether the template contains the record's resource; True if the template is not
+    known.
+    """
     return program is None or record.name in program.resources
 
 

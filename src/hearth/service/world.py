@@ -15,7 +15,7 @@ MISSING = object()
 class StoredWorld:
     """The `World` of the compiler over records; `fresh` values override recorded ones.
 
-    `kinds` are the types of the resources. `whole`: the outputs of nested stacks are recorded
+    `kinds` are the types of the resources. With `whole` the outputs of nested stacks are recorded
     completely, and reading a missing one is an error. `broken` are outputs of nested stacks without
     a value, with the reasons.
     """
@@ -57,7 +57,7 @@ class StoredWorld:
         return Unknown(frozenset({name})) if record is None else record.held.reference
 
     def secret(self, name: str, attribute: str) -> bool:
-        """Return whether a hidden value went into the resource: its attributes may reveal it."""
+        """Return whether a resource contains a hidden value, which its attributes may reveal."""
         record = self._made(name)
         return record is not None and bool(record.held.secret)
 

@@ -1,4 +1,5 @@
-"""The simulator: the real worker over the real store, in virtual time.
+"""The simulator: the real worker on the real store, in virtual time.
 
-Only clock, cloud and bus are simulated. A crash cuts off the store and the cloud from the engine.
+Only the clock, the cloud and the bus are simulated. A crash disconnects the engine from the store
+and the cloud.
 """

@@ -33,7 +33,7 @@ BROKEN_OFF = " aborted ("  # whose end nobody waited for
 
 
 def nothing_lost(world: World) -> Iterator[str]:
-    """Check that a record knows each existing thing, and that no key was used for two things."""
+    """Check that each existing thing has a record, and that no key was used for two things."""
     world.twin.settle()
     known = {
         record.physical_id for stack_id in _stacks(world) for record in world.records(stack_id)
@@ -148,7 +148,7 @@ def ended(every: list[Any]) -> Iterator[str]:
 
 
 def events_of(world: World) -> list[Any]:
-    """Return all events, in order for each tree of stacks."""
+    """Return all events; those of each stack tree are in order."""
 
     def read(tx: Tx) -> list[Any]:
         return [
@@ -228,7 +228,7 @@ def _paired(one: Any) -> bool:
 
 
 def nothing_told(plan: Plan) -> Iterator[str]:
-    """Check that a preview shows no secret."""
+    """Check that a preview contains no secret."""
     if SECRET in json.dumps(plan.as_json(), default=str):
         yield "the preview tells a secret"
 
@@ -246,7 +246,7 @@ def all_gone(world: World) -> Iterator[str]:
 
 
 def as_foreseen(plan: Plan, before: Sequence[Record], after: Sequence[Record]) -> Iterator[str]:
-    """Check that a preview was right about everything that it called certain."""
+    """Check that all certain predictions of a preview were right."""
     old, new = reads.in_charge(before), reads.in_charge(after)
     for entry in plan.entries:
         if entry.name not in old or entry.record_id != old[entry.name].id:

@@ -1,4 +1,4 @@
-"""A resource type of the simulator that must release its name before a replacement can take it."""
+"""A simulated resource type that must release its name before a replacement can use it."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,7 @@
 """The simulated cloud: things with a life cycle, and the faults that a history requests.
 
 Things are named NAME#n, where n counts the accepted creates of a name. The cloud accepts a call at
-once and finishes it later; the answer contains the time of the next poll.
+once and completes it later; the answer contains the time of the next poll.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ LANDS_S = 3.0  # one that changes something, so: the engine gives it `visibility
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault: `kind` happens at the `nth` attempt of `op` on `of`, or at every attempt."""
+    """A fault: `kind` occurs at the `nth` attempt of `op` on `of`, or at every attempt."""
 
     of: str
     op: str
@@ -113,14 +113,14 @@ class TwinCloud:
                 op = path.rpartition("/")[2]
             mischief = self.mischief(op, path)
         if mischief == "unavailable":
-            raise CloudFault("test", 503, "ServiceUnavailable", "the twin is busy", 1.0)
+            raise CloudFault("test", 503, "ServiceUnavailable", "the simulated cloud is busy", 1.0)
         if mischief == "lost before":
-            raise NoAnswer("test", "cut before it was carried out")
+            raise NoAnswer("test", "the connection was cut before the call was carried out")
         if mischief == "late" and op in ("create", "delete"):
             self.later(LATE_S, lambda: self._at_last(method, path, json or {}))
-            raise NoAnswer("test", "on its way, and the answer will be lost")
+            raise NoAnswer("test", "the call is delayed, and its answer will be lost")
         if mischief == "late":
-            raise NoAnswer("test", "cut before it was carried out")
+            raise NoAnswer("test", "the connection was cut before the call was carried out")
         answer = self._carry_out(method, path, json or {})
         if mischief == "lost after":
             raise NoAnswer("test", "carried out, but the answer was lost")
@@ -140,11 +140,13 @@ class TwinCloud:
                 made_or_gone = method == "DELETE" or path == "/things"
                 after_s = LATE_S if made_or_gone else LANDS_S
                 self.later(after_s, lambda: self._at_last(method, path, body))
-                raise NoAnswer("test", "on its way, and the answer will be lost")
+                raise NoAnswer("test", "the call is delayed, and its answer will be lost")
             case "no answer":
                 raise NoAnswer("test", "no answer")
             case "busy":
-                raise CloudFault("test", 503, "ServiceUnavailable", "the twin is busy", 1.0)
+                raise CloudFault(
+                    "test", 503, "ServiceUnavailable", "the simulated cloud is busy", 1.0
+                )
         answer = self._carry_out(method, path, body)
         match mishap:
             case "doubled":  # the gateway sends it again, and then gives up
@@ -155,7 +157,14 @@ class TwinCloud:
                     CloudFault("test", 504, "Gateway Timeout", "the gateway timed out")
                 )
             case "broken":
-                raise of_a_write(CloudFault("test", 500, "Internal Server Error", "it broke off"))
+                raise of_a_write(
+                    CloudFault(
+                        "test",
+                        500,
+                        "Internal Server Error",
+                        "the service failed after it carried out the call",
+                    )
+                )
             case "empty":
                 return Response(answer.status, {}, None)
         return answer
@@ -254,7 +263,7 @@ class TwinCloud:
         return any(thing.holds for thing in self.things.values() if thing.name == name)
 
     def _hold(self, thing: Thing, op: str) -> Response:
-        """Let a thing claim or release its name, which takes no time."""
+        """Let a thing acquire or release its name, which takes no time."""
         if op == "take" and self._held(thing.name):
             self._refuse(op, thing.name, thing.id, "conflict")
         thing.holds = op == "take"
@@ -328,7 +337,7 @@ class TwinCloud:
         raise CloudFault("test", 400, "Error", f"{op} of {name} rejected")
 
     def settle(self) -> None:
-        """End the operations whose time is over."""
+        """Complete the operations whose duration has passed."""
         now = self.at()
         for thing in list(self.things.values()):
             call = thing.call
@@ -341,7 +350,7 @@ class TwinCloud:
                 del self.things[thing.id]
 
     def answer(self) -> None:
-        """End all hanging operations with success."""
+        """Complete all hanging operations with success."""
         for thing in self.things.values():
             if thing.fate == "hang" and thing.call is not None:
                 thing.fate, thing.busy_until, thing.call.end = "ok", self.at(), self.at()
@@ -352,7 +361,7 @@ class TwinCloud:
         self.things[thing_id] = Thing(thing_id, thing_id.partition("#")[0], "", values, 0.0)
 
     def vanish(self, name: str) -> None:
-        """Remove the existing things of a name without a request, as a cloud may lose them."""
+        """Remove the existing things with a name without a request, as a cloud may lose them."""
         for thing in [t for t in self.things.values() if t.name == name]:
             self.lose(thing.id)
 

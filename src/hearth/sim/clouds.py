@@ -62,7 +62,7 @@ class Clouds:
         found = self._trusts.under(key)
         made = found[0] if found else self._trusts.make(key, credential.user_id)
         if self._mishap("entrusted") == "lost":
-            raise NoAnswer("identity", "made, but the answer was lost")
+            raise NoAnswer("identity", "created, but the answer was lost")
         return made, None
 
     async def drop_former(self, row: StackRow, credential: StackCredential) -> None:

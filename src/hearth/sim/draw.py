@@ -230,7 +230,7 @@ def _size(template: Template) -> int:
 
 
 def _read(name: str, attribute: str, template: Template) -> bool:
-    """Return whether something in the template reads an attribute."""
+    """Return whether any part of the template reads an attribute."""
     what = {"get_attr": [name, attribute]}
     return any(what in entry.values() for entry in template.values())
 

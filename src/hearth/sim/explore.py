@@ -42,9 +42,10 @@ MISHAPS: Mapping[str, tuple[str, ...]] = {
     ),
     "read": ("crash before", "no answer", "stand"),
 }  # fmt: skip
-"""What may go wrong: `stand` is a pause in which the clocks of the machine stand, too; `broken` a
-500 after the call was carried out, `empty` a success that says nothing, `doubled` a call that a
-gateway sent twice before it gave up."""
+"""The faults at each kind of point: `stand` is a pause in which the clocks of the machine stop,
+too; `broken` is a 500 after the call was carried out, `empty` a success with an empty body,
+`doubled` a call that a gateway sent twice before it gave up.
+"""
 MAY_FAIL = frozenset({"broken", "empty"})  # after these an operation may fail, and heals
 ENGINES = 2
 LOOK_S, HEARTBEAT_S, OP_TIME_S = 6.0, 6.0, 4.0  # idle engines are most of the work

@@ -44,7 +44,7 @@ def with_odds(**more: float) -> Odds:
 class Machines:
     """Faults of machines and their connections.
 
-    They have their own random numbers, so a history without such faults stays the same history.
+    They have separate random numbers, so a history without such faults does not change.
     """
 
     def __init__(self, seed: int, odds: Odds, seen: Counter[str]) -> None:
@@ -53,7 +53,7 @@ class Machines:
         self.healed = False
 
     def at(self, what: str, method: str) -> str | None:
-        """Return how the answer of a COMMIT is lost; None if it arrives."""
+        """Return how the answer of a COMMIT is lost; None if it is not lost."""
         share = {"commit": self._odds.unanswered, "request": self._odds.unanswered_request}
         if self.healed or self.rng.random() > share.get(what, 0.0):
             return None
@@ -66,7 +66,7 @@ class Machines:
         return self.rng.choice((0.0, 0.0, self.rng.uniform(-60.0, 60.0)))
 
     def stands(self) -> bool:
-        """Return whether the clock of a machine stops while the machine stands still."""
+        """Return whether the clock of a machine stops while the machine is suspended."""
         return self.rng.random() < 0.5
 
 
@@ -91,7 +91,7 @@ class Faults:
         self._slow_database = rng.random() < odds.slow_database
 
     def heal(self) -> None:
-        """Draw no more faults."""
+        """Stop drawing faults."""
         self.healed = self.machines.healed = True
 
     def deaf(self) -> bool:

@@ -1,6 +1,6 @@
 """Groups in some histories: one group, which is resized, updated in batches and scaled.
 
-They have their own random numbers, so a history without groups stays the same history.
+They have separate random numbers, so a history without groups does not change.
 """
 
 import random
@@ -53,7 +53,7 @@ class Groups:
         return {**template, name: self._drawn()}
 
     def scales(self) -> int | None:
-        """Return by how many members the group is scaled now, or None if it is not."""
+        """Return the change of size if the group is scaled now, else None."""
         if not self.here or self._by_number or self._rng.random() > SCALES:
             return None
         return self._rng.choice((-2, -1, 1, 2))

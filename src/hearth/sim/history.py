@@ -1,7 +1,7 @@
 """Random histories: requests, crashes and faults from a seed, and checks of the result.
 
-When all is quiet the cloud holds what the stack's state says. Then everything heals: an update with
-the last template must leave exactly what it says in the cloud, a delete must leave nothing.
+When nothing is in progress, the cloud must match the stack's state. Then the faults end: an update
+with the last template must make the cloud match it exactly, and a delete must leave nothing.
 """
 
 import asyncio
@@ -157,7 +157,7 @@ class _History:
     # -- engines -----------------------------------------------------------------------------
 
     def _hook(self, engine: Engine) -> bool:
-        """Return whether an engine dies at a call; it may also freeze. Called for each call."""
+        """Return whether an engine crashes at a call; it may also freeze. Called for each call."""
         match self.faults.of_engine():
             case "freeze":
                 seconds, standing = self.rng.uniform(5.0, 40.0), self.faults.machines.stands()
@@ -220,7 +220,7 @@ class _History:
                 while self._busy():
                     await self.world.written()
         except TimeoutError:
-            raise TimeoutError("an operation does not end") from None
+            raise TimeoutError("an operation did not end in time") from None
         await asyncio.sleep(self.load.hesitates_s())
 
     async def _rest(self) -> None:
@@ -287,8 +287,8 @@ class _History:
             self.asked[row.revision] = (template, operation.revision.document)
 
     def _leave_out(self, template: Template) -> None:
-        """Note the resources that an update drops from a half-adopted stack: Hearth never adopts
-        them.
+        """Record the resources that an update drops from a half-adopted stack, because Hearth never
+        adopts them.
         """
         if self._half_adopted():
             for name in self.template.keys() - template.keys():
@@ -479,7 +479,7 @@ class _History:
         self._clearer = self.loop.create_task(self._clear_hooks())
 
     async def _clear_hooks(self) -> None:
-        """Clear the hooks that wait, some of the time."""
+        """Clear the waiting hooks, with a certain probability."""
         while True:
             await asyncio.sleep(CLEARS_EVERY_S)
             await self._write_letters()
@@ -494,7 +494,9 @@ class _History:
                     continue
 
     async def _write_letters(self) -> None:
-        """Send a signal to each mailbox, some of the time; to all after the faults have ended."""
+        """Send a signal to each mailbox with a certain probability; to all mailboxes after the
+        faults have ended.
+        """
         boxes = [name for name, entry in self.template.items() if "mailbox" in entry]
         known = self.world.records(self.stack_id) if boxes else []
         there = {record.name for record in known if not record.new}
@@ -531,7 +533,7 @@ class _History:
         return self.world.twin.vanished > 0
 
     def _meant(self, row: Any) -> tuple[Template, dict[str, Any]] | None:
-        """Return the desired template and the restored data; None after a broken template."""
+        """Return the desired template and the restored data; None after an invalid template."""
         if row.action is Action.ROLLBACK and row.previous_revision == 0:
             return {}, {}
         number = row.previous_revision if row.action is Action.ROLLBACK else row.revision

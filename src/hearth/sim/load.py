@@ -1,8 +1,8 @@
 """The load of some histories: several users change one stack at the same time.
 
-Each user asks as soon as the running operation has ended. Most changes are small, and some users
-cancel what they have just asked for. The load has its own random numbers, so a history without it
-is the same history as if the load did not exist.
+Each user sends a request as soon as the running operation has ended. Most changes are small, and
+some users cancel what they have just requested. The load has separate random numbers, so a history
+without it does not change.
 """
 
 import random
@@ -49,7 +49,9 @@ class Load:
         return self._sometimes(HESITATES_MAX_S)
 
     def trust_ends_s(self) -> float:
-        """Return the seconds that the deletion of a trust takes, while others send requests."""
+        """Return the duration of a trust's deletion in seconds, during which others send
+        requests.
+        """
         return self._sometimes(TRUST_ENDS_MAX_S) if self.here else 0.0
 
     def _sometimes(self, most: float) -> float:

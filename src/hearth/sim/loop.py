@@ -1,4 +1,4 @@
-"""An event loop whose time is virtual: waiting costs nothing, and every run is the same."""
+"""An event loop with virtual time: waiting costs nothing, and every run is the same."""
 
 import asyncio
 from collections import deque
@@ -12,7 +12,7 @@ Args = TypeVarTuple("Args")
 
 EPOCH_S = 1_750_000_000.0
 ROUNDS_MAX = 2_000_000
-"""More rounds than any run needs that ends: about half a minute of real time."""
+"""More rounds than any run needs: about half a minute of real time."""
 
 
 class VirtualLoop(asyncio.BaseEventLoop):
@@ -42,7 +42,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def _run_once(self) -> None:
         self._rounds += 1
         if self._rounds == ROUNDS_MAX:
-            raise RuntimeError("something goes on for ever")
+            raise RuntimeError("a task runs without end")
         ready, timers = self._ready, self._scheduled
         while timers and (timers[0].cancelled() or timers[0].when() <= self._time or not ready):
             timer = heappop(timers)
@@ -50,7 +50,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
                 self._time = max(self._time, timer.when())
                 ready.append(timer)
         if not ready:
-            raise RuntimeError("everything waits and nothing can happen any more")
+            raise RuntimeError("deadlock: every task waits and there is no timer")
         for _ in range(len(ready)):  # what these make ready has its turn after the timers
             handle = ready.popleft()
             if not handle._cancelled:
@@ -81,7 +81,7 @@ class VirtualClock:
 
 
 def run(loop: VirtualLoop, main: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end in virtual time, then end everything else."""
+    """Run a coroutine to its end in virtual time, then cancel everything else."""
     asyncio.set_event_loop(loop)
     try:
         return loop.run_until_complete(main)

@@ -74,7 +74,7 @@ class Wait(ResourceType):
         if "word" in told:
             return Ready({"word": told["word"]})
         if ctx.now - ctx.started_at > PATIENCE_S:
-            return Failed("nobody has said a word", "WaitTimeout")
+            return Failed("no signal has arrived", "WaitTimeout")
         return Later(5.0)
 
 

@@ -41,9 +41,9 @@ async def _nothing(world: World) -> str:
 class Scenario:
     """A scenario: `tell` runs it on the stack that `before` created, and returns the stack's id.
 
-    `template` is the expected content of the stack in the end. `refused` are the cloud's refusals:
+    `template` is the expected content of the stack at the end. `refused` are the cloud's refusals:
     (name, operation). `told` are the signals that the tally must have received. With `abandons` the
-    stack goes, and what it had stays in the cloud.
+    stack is deleted and its objects stay in the cloud.
     """
 
     name: str
@@ -142,7 +142,7 @@ async def _signal(world: World, _: str) -> str:
     await world.tell(stack_id, "t", "one")
     await asyncio.sleep(12.0)
     if world.record(stack_id, "q").state == "CREATE_COMPLETE":
-        raise AssertionError("one word was enough for two")
+        raise AssertionError("the stack completed after one of two signals")
     await world.tell(stack_id, "t", "two")
     return stack_id
 
@@ -160,7 +160,7 @@ async def _until_there(world: World, stack_id: str, name: str) -> None:
 
 
 async def _hand_over(world: World, _: str) -> str:
-    """Stop the working engine in the middle of its work."""
+    """Stop the engine that owns the stack in the middle of its work."""
     stack_id = await _created(world, PAIR)
     await asyncio.sleep(SOON_S)
     for engine in list(world.engines):

@@ -21,10 +21,10 @@ from hearth.schema.prop import STRING, Attr, Prop
 
 
 class Thing(ResourceType):
-    """A thing in the simulated cloud, with one property for each way to change.
+    """A thing in the simulated cloud, with one property for each kind of change.
 
-    `u` is updated in place, `r` causes a replacement, `l` too although it is declared updatable,
-    and `m` must never change.
+    `u` is updated in place, `r` causes a replacement, `l` also does although it is declared
+    updatable, and `m` must never change.
     """
 
     type_name = "Test::Node"
@@ -125,7 +125,7 @@ class Thing(ResourceType):
         return None
 
     async def _acted(self, ctx: ResourceContext) -> Made | None:
-        """Return a result if the action is in progress or done, else None."""
+        """Return a result if the action is in progress or complete, else None."""
         shown = await ctx.cloud.request("test", "GET", f"/things/{ctx.physical_id}")
         body = shown.body
         if body["op"] == ctx.action.value.lower() and body["status"] == "BUSY":

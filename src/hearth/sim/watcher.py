@@ -15,7 +15,7 @@ class Watcher:
 
     async def pre(self, occasion: Occasion) -> None:
         if self._objects("pre"):
-            raise RuntimeError("not today")
+            raise RuntimeError("the plug-in objects")
         self.begun[occasion.stack_id] = self.begun.get(occasion.stack_id, 0) + 1
 
     async def post(self, occasion: Occasion, *, failed: bool) -> None:
@@ -24,4 +24,4 @@ class Watcher:
         else:
             self.begun[occasion.stack_id] -= 1
         if self._objects("post"):
-            raise RuntimeError("I was not listening")
+            raise RuntimeError("the plug-in failed")

@@ -116,14 +116,14 @@ class _Handle:
             self.standing.append((now, now + seconds))
 
     async def thaw(self) -> None:
-        """Wait until the engine continues, if its machine has stopped."""
+        """Wait until the engine continues, if its machine is stopped."""
         rest = self.frozen_until - self.world.loop.time()
         if rest > 0:
             await asyncio.sleep(rest)
         self.check()
 
     def die(self) -> None:
-        """Let the engine die here. Raises `CancelledError`."""
+        """Make the engine crash here. Raises `CancelledError`."""
         assert self.engine is not None
         self.world.kill(self.engine)
         raise asyncio.CancelledError
@@ -255,12 +255,12 @@ class World:
     # -- faults that are placed, see explore.py ---------------------------------------------
 
     def place(self, faults: "Faults") -> None:
-        """Use `faults` to choose the fault of each COMMIT and each call of an engine."""
+        """Choose the fault of each COMMIT and each call of an engine with `faults`."""
         self.faults = faults
         self._database.store.commit = self._commit
 
     def befalls(self, handle: "_Handle", what: str, method: str) -> str | None:
-        """Return the fault of a call, or None; a machine that must stop does so here."""
+        """Return the fault of a call, or None; a machine that must stop stops here."""
         if self.faults is None:
             return None
         mishap = self.faults.at(what, method)
@@ -333,12 +333,12 @@ class World:
         self._database.give_back()
 
     def kill_engines(self) -> None:
-        """Kill an engine at once, without a chance to clean up."""
+        """Kill an engine at once, without any clean-up."""
         for engine in list(self.engines):
             self.kill(engine)
 
     def dies_here(self, engine: Engine) -> bool:
-        """Return whether the engine dies now, as the history decides, and let it die."""
+        """Return whether the engine dies now, as the history decides; if so, kill it."""
         if self._hook is None or engine not in self.engines or not self._hook(engine):
             return False
         self.kill(engine)
@@ -350,21 +350,21 @@ class World:
         self._mains.pop(engine.id).cancel()
 
     async def database_takes(self) -> None:
-        """Delay a transaction while everything else continues."""
+        """Delay a transaction of the database while everything else continues."""
         if (seconds := self._slow()) > 0:
             await asyncio.sleep(seconds)
 
     def reach_database(self) -> None:
         """Raise OperationalError while the database is unavailable."""
         if self._away():
-            raise OperationalError("the database is away", None, ConnectionError())
+            raise OperationalError("the database is unavailable", None, ConnectionError())
 
     def read_from_cloud(self, method: str) -> None:
         """Raise CloudFault or NoAnswer if a read call gets no answer."""
         if method == "GET" and self._blind():
             if self.rng.random() < 0.5:
                 raise NoAnswer("test", "no answer")
-            raise CloudFault("test", 503, "ServiceUnavailable", "the twin is busy", 1.0)
+            raise CloudFault("test", 503, "ServiceUnavailable", "the simulated cloud is busy", 1.0)
 
     def freeze(self, engine: Engine, seconds: float, *, standing: bool = False) -> None:
         """Freeze an engine for some seconds; it then continues as if nothing had happened.
@@ -584,7 +584,7 @@ class World:
         return seen is not None
 
     async def foresee(self, stack_id: str, revision: Revision, *, observe: bool) -> Plan:
-        """Return the preview of an update."""
+        """Return the plan of an update, as a preview predicts it."""
         row, clouds = self.stack(stack_id), Clouds(self.twin, self.trusts)
         services: Any = SimpleNamespace(
             store=self.store, programs=self.programs,
@@ -596,7 +596,7 @@ class World:
         return (await predict_stack(services, clouds.of(row, None), aim)).plan
 
     async def written(self) -> None:
-        """Wait until an engine writes something."""
+        """Wait until an engine commits something."""
         self.wrote.clear()
         await self.wrote.wait()
 
@@ -615,5 +615,5 @@ class World:
         await asyncio.sleep(0.1)
         while not self.quiet():
             if self.loop.time() > until:
-                raise TimeoutError("the simulation does not become quiet")
+                raise TimeoutError("the simulation does not come to rest")
             await asyncio.sleep(self._look_s)

@@ -1,5 +1,5 @@
-"""The tables, and transactions over them.
+"""The tables, and transactions on them.
 
-Invariant: these rows hold all state of Hearth; a transaction is a plain function that may run more
+Invariant: the rows hold all state of Hearth; a transaction is a plain function that may run more
 than once. The package imports no templates, clouds or HTTP.
 """

@@ -1,4 +1,4 @@
-"""Accept requests: one transaction checks the state of a stack and stores the operation.
+"""Accepting requests: one transaction checks the state of a stack and stores the operation.
 
 The stack row holds the current state, the revision holds the desired state, and a message informs
 the owner. The API uses this for root stacks, the commit of an engine for nested stacks.
@@ -70,7 +70,8 @@ _LOCK = Listed(
 class NewStack:
     """A stack to create. A nested stack has a `parent`.
 
-    `credential` is a new one and its id, or None if the stack shares that of its root.
+    `credential` is a new credential and its id, or None if the stack shares the credential of its
+    root stack.
     """
 
     id: str
@@ -91,7 +92,7 @@ class NewStack:
 
 @dataclass(frozen=True, slots=True)
 class OperationRequest:
-    """A request for an existing stack. None keeps the value that the stack has.
+    """A request for an existing stack. None keeps the stack's value.
 
     An update without `options` keeps `converge`.
     """
@@ -110,7 +111,9 @@ class OperationRequest:
 
 
 def demand_free(tx: Tx, project_id: str, name: str) -> None:
-    """Raise `Rejected` with StackExists if the project has a live stack of that name."""
+    """Raise `Rejected` with StackExists if the project has a stack with that name that is not
+    deleted.
+    """
     mine = sa.and_(stack.c.project_id == project_id, stack.c.live_name == name)
     if tx.first(sa.select(stack.c.id).where(mine)) is not None:
         raise _taken(name)
@@ -148,9 +151,9 @@ class Writes:
 
 @dataclass(slots=True)
 class Asked:
-    """The locked stacks of a transaction's requests, each as the requests so far have changed it.
+    """The locked stacks of a transaction's requests, each as changed by the requests so far.
 
-    `newest` holds the numbers of their last revisions and `contents` the hashes of their current
+    `newest` has the numbers of their last revisions and `contents` the hashes of their current
     ones, both only for the stacks that need them.
     """
 
@@ -161,7 +164,7 @@ class Asked:
 
 
 def asked(tx: Tx, wanted: Sequence[tuple[str, OperationRequest]]) -> Asked:
-    """Lock the stacks of the requests, and read the rows that the decisions need."""
+    """Lock the stacks of the requests, and read the rows on which the decisions depend."""
     ids = sorted({stack_id for stack_id, _ in wanted})
     rows = {row.id: stack_row(tx, row) for row in tx.listed(_LOCK, ids)}
     moved = sorted({i for i, one in wanted if one.revision is not None and i in rows})
@@ -198,7 +201,7 @@ def create(tx: Tx, new: NewStack, now: float, new_id: NewId) -> StackRow:
 
 
 def create_nested(tx: Tx, new: NewStack, now: float, new_id: NewId, writes: Writes) -> StackRow:
-    """As `create`, for a nested stack; add its rows to `writes`."""
+    """Store a nested stack as `create` does, but add its rows to `writes`."""
     row = _new_row(tx, new, now, new_id())
     writes.stacks.append(row)
     writes.revisions.append(revision_values(tx, new.id, 1, new.revision, now, new.creator))
@@ -245,7 +248,7 @@ def _new_row(tx: Tx, new: NewStack, now: float, traversal: str) -> StackRow:
 
 
 def operate(tx: Tx, stack_id: str, wanted: OperationRequest, now: float, new_id: NewId) -> StackRow:
-    """Begin an operation, also in place of a running one. Return the new row. Raises `Rejected`."""
+    """Begin an operation; it may supersede a running one. Return the new row. Raises `Rejected`."""
     writes = Writes()
     row = ask(tx, asked(tx, [(stack_id, wanted)]), stack_id, wanted, now, new_id, writes)
     writes.write(tx)
@@ -261,7 +264,9 @@ def ask(
     new_id: NewId,
     writes: Writes,
 ) -> StackRow:
-    """As `operate`, but add the rows to `writes`. Raises `Rejected` before it changes anything."""
+    """Begin an operation as `operate` does, but add the rows to `writes`. Raises `Rejected` before
+    it changes anything.
+    """
     row = among.rows.get(stack_id)
     if row is None:
         raise _no_such(stack_id)
@@ -339,7 +344,7 @@ def _begun(
 
 
 def _is_so(tx: Tx, among: Asked, row: StackRow, wanted: OperationRequest) -> bool:
-    """Return whether an idle stack, with all its resources, has the desired state already."""
+    """Return whether an idle stack, including all its resources, already has the desired state."""
     made = row.status is Status.COMPLETE and row.action in (Action.CREATE, Action.UPDATE)
     if not made or row.owner is not None or wanted.revision is None:
         return False
@@ -351,7 +356,7 @@ def _is_so(tx: Tx, among: Asked, row: StackRow, wanted: OperationRequest) -> boo
 def _stood(
     tx: Tx, row: StackRow, wanted: OperationRequest, now: float, new_id: NewId, writes: Writes
 ) -> StackRow:
-    """Return a nested stack after an update without changes; no engine has to load it."""
+    """Return a nested stack after an update without changes, for which no engine has to load it."""
     row = row.having(
         action=wanted.action,
         reason=f"Stack {wanted.action} completed successfully",
@@ -400,14 +405,16 @@ def _requested(
 
 
 def _options(row: StackRow, wanted: OperationRequest) -> Options:
-    """Return the options of an operation; without any, an update compares if the last one did."""
+    """Return the options of an operation; without any, an update converges if the last one did."""
     if wanted.options is not None:
         return wanted.options
     return Options(converge=row.options.converge and wanted.action is not Action.DELETE)
 
 
 def _joined(row: StackRow, wanted: OperationRequest) -> StackRow:
-    """Return the row of a running delete; its end is reported to the last requester."""
+    """Return the row of a running delete that the request joins; the end is reported to the last
+    requester.
+    """
     if wanted.parent_traversal is None:
         return row
     return row.having(parent_traversal=wanted.parent_traversal)
@@ -416,7 +423,7 @@ def _joined(row: StackRow, wanted: OperationRequest) -> StackRow:
 def _tell_parent(
     tx: Tx, row: StackRow, wanted: OperationRequest, now: float, writes: Writes
 ) -> None:
-    """Report to the parent that the nested stack has nothing to do."""
+    """Send the parent a message that the nested stack has nothing to do."""
     if row.parent_id is None or wanted.parent_traversal is None:
         return
     ended = child_ended(row.having(parent_traversal=wanted.parent_traversal))
@@ -433,7 +440,9 @@ def cancel(tx: Tx, stack_id: str, rollback: bool, now: float) -> None:
 
 
 def cancel_quietly(tx: Tx, stack_id: str, rollback: bool, now: float) -> None:
-    """As `cancel`, for a nested stack; do nothing if nothing can be cancelled."""
+    """Cancel the operation of a nested stack as `cancel` does; do nothing if nothing can be
+    cancelled.
+    """
     row = tx.first(_RUNNING, {"id": stack_id})
     if row is not None:
         send(tx, stack_id, Cancel(rollback, row.traversal), now)
@@ -478,12 +487,12 @@ def _timeout_s(tx: Tx, timeout_mins: int | None) -> float:
 
 
 def bound(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values of columns as the parameters of a statement from `written`."""
+    """Return values of columns as the parameters for a statement from `written`."""
     return {f"b_{name}": value for name, value in values.items()}
 
 
 def written(*owned: str) -> Prepared:
-    """Return the update of a stack: all columns except those that others write."""
+    """Return the UPDATE of a stack with all columns except those that other processes write."""
     names = [name for name in COLUMNS if name not in {"id", *owned}]
     values: dict[str, Any] = {name: sa.bindparam(f"b_{name}") for name in names}
     return Prepared(stack.update().where(stack.c.id == sa.bindparam("b_id")).values(values))

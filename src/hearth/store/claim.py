@@ -1,6 +1,6 @@
 """Ownership of stacks: leases of engines, claims of stacks, and their release.
 
-All times compared here are the database's own.
+All compared times are from the database's clock.
 """
 
 import json
@@ -56,7 +56,7 @@ _EXPIRE_ALL = Prepared(engine.update().values(beat_at=0.0))
 
 
 def announce(tx: Tx, engine_id: str, host: str, pid: int) -> None:
-    """Store an engine with a new lease; may run again if the first answer was lost."""
+    """Store an engine with a new lease; may be repeated if the first answer was lost."""
     if heartbeat(tx, engine_id) is not None:
         return
     row = {"id": engine_id, "host": host, "pid": pid, "started_at": 0.0, "beat_at": 0.0}
@@ -66,7 +66,7 @@ def announce(tx: Tx, engine_id: str, host: str, pid: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """The time when a lease was renewed, and the seconds since the heartbeat before it.
+    """The time when a lease was renewed, and the seconds since the previous heartbeat.
 
     Both are by the database's clock.
     """
@@ -76,7 +76,8 @@ class Heartbeat:
 
 
 def heartbeat(tx: Tx, engine_id: str) -> Heartbeat | None:
-    """Renew the lease, and end all transactions that stand still, also those of other engines.
+    """Renew the lease, and end all transactions that make no progress, including those of other
+    engines.
 
     Return None if others have declared the engine dead.
     """
@@ -89,12 +90,12 @@ def heartbeat(tx: Tx, engine_id: str) -> Heartbeat | None:
 
 
 def silences(tx: Tx, ids: Sequence[str]) -> dict[str, float]:
-    """Return the seconds since the last heartbeat, for those of the engines that have a lease."""
+    """Return the seconds since the last heartbeat of each engine that has a lease."""
     return {row.id: row.silent_s for row in tx.listed(_SILENCES, ids)}
 
 
 def resign(tx: Tx, engine_id: str) -> None:
-    """End the lease at once: another engine may claim the stacks."""
+    """End the lease at once, so that other engines can claim the stacks."""
     tx.do(_RESIGN, {"me": engine_id})
 
 
@@ -123,8 +124,8 @@ _STALE = sa.and_(engine.c.beat_at < NOW - LEASE_S, engine.c.id != _ME)
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """The result of a look: whether a claim may find a stack, whether a stack of the engine has
-    messages, and how many stacks the engine owns, with the sum of their epochs.
+    """What an engine has to do: whether there may be a stack to claim, whether its stacks have
+    messages, and how many stacks it owns, with the sum of their epochs.
     """
 
     claimable: bool
@@ -151,7 +152,7 @@ _LOOK = Prepared(
 
 
 def look(tx: Tx, engine_id: str) -> Findings:
-    """Return what there is to do for an engine; one statement, which locks nothing."""
+    """Return what an engine has to do; a single statement that locks nothing."""
     found = tx.first(_LOOK, {"me": engine_id})
     owned = found.owned, int(found.epochs or 0)
     return Findings(bool(found.claimable), bool(found.inbox), owned)
@@ -189,7 +190,8 @@ _FORGET = Listed(
 
 
 def claim(tx: Tx, engine_id: str, limit: int) -> list[Claim]:
-    """Claim up to `limit` stacks that need an owner: due, with messages, or of a dead engine.
+    """Claim up to `limit` stacks that need an owner: they are due, have messages, or belong to a
+    dead engine.
 
     Claim nothing while the engine's own lease is invalid: after a jump of the clock all engines
     look dead to each other.
@@ -225,7 +227,7 @@ def claim(tx: Tx, engine_id: str, limit: int) -> list[Claim]:
 
 @dataclass(frozen=True, slots=True)
 class Orphan:
-    """An attempt whose answer was lost."""
+    """An attempt whose answer was lost, so that an object may exist without a physical id."""
 
     id: str
     resource_id: str
@@ -268,7 +270,7 @@ def load(tx: Tx, stack_id: str) -> Loaded | None:
 
 
 def load_all(tx: Tx, ids: Sequence[str]) -> dict[str, Loaded]:
-    """Return the rows of those of the stacks that still exist."""
+    """Return the rows of those stacks that still exist."""
     mine = {row.id: stack_row(tx, row) for row in tx.listed(_STACKS, ids)}
     if not mine:
         return {}
@@ -350,7 +352,7 @@ def inbox_of(tx: Tx, engine_id: str) -> list[tuple[int, str]]:
 
 
 def messages(tx: Tx, ids: Sequence[int]) -> list[tuple[str, Message]]:
-    """Return those of the messages that are still there, oldest first, each with its stack."""
+    """Return the messages that still exist, oldest first, each with its stack."""
     return [(row.stack_id, _message(tx, row)) for row in tx.listed(_MESSAGES, ids)]
 
 
@@ -367,7 +369,7 @@ def metadata(tx: Tx, resource_id: str) -> Any:
 
 
 def alive(tx: Tx, ids: Sequence[str]) -> dict[str, bool]:
-    """Return those of the stacks that exist and are not deleted."""
+    """Return {stack id: True} for those of the stacks that exist and are not deleted."""
     return {row.id: True for row in tx.listed(_LIVE, ids)}
 
 
@@ -385,13 +387,15 @@ def state(tx: Tx, stack_id: str) -> tuple[str, str] | None:
 
 
 def deletes_objects(tx: Tx, stack_id: str) -> bool:
-    """Return whether the last operation of a stack is a delete that is no abandon."""
+    """Return whether the last operation of a stack is a delete that deletes objects, not an
+    abandon.
+    """
     row = tx.first(sa.select(stack).where(stack.c.id == stack_id))
     return row is not None and stack_row(tx, row).deletes_objects
 
 
 def members(tx: Tx, stack_id: str) -> dict[str, Any]:
-    """Return the resources of a nested stack by name, as its parent's type sees them."""
+    """Return the resources of a nested stack by name, in the form that the parent's type uses."""
     found = reads.records(tx, stack_id)
     return {record.name: member(record) for record in found if record.until is None}
 
@@ -406,7 +410,7 @@ def definitions(tx: Tx, stack_id: str) -> dict[str, Any]:
 
 
 def member(record: Record) -> dict[str, Any]:
-    """Return a resource of a nested stack as its parent's type sees it."""
+    """Return a resource of a nested stack in the form that the parent's type uses."""
     return {
         "reference": record.held.reference,
         "attributes": record.held.attributes,

@@ -1,7 +1,7 @@
 """The database's time on every machine: one clock for all processes.
 
-A process asks the database for the time now and then, and counts on from there with its own
-monotonic clock. So a wall clock that is wrong or jumps changes no deadline and no due time.
+A process asks the database for the time now and then, and advances it with its own monotonic clock.
+So a wall clock that is wrong or jumps affects no deadline and no due time.
 """
 
 import time
@@ -16,7 +16,7 @@ _NOW = Prepared(sa.select(NOW.label("now")))
 
 
 def boot_time() -> float:
-    """Return the seconds of a clock that never jumps and, if possible, counts time in standby."""
+    """Return the seconds of a clock that never jumps and, if possible, includes time in standby."""
     clock = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if clock is None else time.clock_gettime(clock)
 
@@ -45,7 +45,7 @@ class DatabaseClock:
         return then + self.monotonic() - at
 
     def tells(self, now: float, asked_at: float) -> None:
-        """Note the database's time; the question was sent at `asked_at` (monotonic clock)."""
+        """Record the database's time; the query was sent at `asked_at` (monotonic clock)."""
         self._known = now, (asked_at + self.monotonic()) / 2
 
     async def ask(self, store: Store) -> None:

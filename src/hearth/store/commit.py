@@ -1,8 +1,8 @@
 """What an engine writes: changes of many stacks in one transaction, each with owner and epoch.
 
-If another engine owns the stack of a part, or the epoch is newer, the whole part is left out and
-reported as lost. `advance` (nodes that start, the stack's state) is written only if the stack is
-still in the traversal that the owner knows; `sure` (results) is written in any case.
+If another engine owns the stack of a part, or the epoch is newer, the whole part is skipped and
+reported as lost. `if_current` (nodes that start, the stack's state) is written only if the stack is
+still in the traversal that the owner knows; `always` (results) is written in any case.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -52,7 +52,7 @@ class Outgoing:
 
 @dataclass(slots=True)
 class Changes:
-    """Rows to write for one stack; of each record only the last version."""
+    """The rows to write for one stack; of each record only the last version."""
 
     insert: dict[str, Record] = field(default_factory=dict)
     state: dict[str, Record] = field(default_factory=dict)
@@ -85,7 +85,7 @@ class Changes:
     snapshots: list[tuple[str, Status | None, str]] = field(default_factory=list)  # None: gone
 
     def put(self, record: Record, *, full: bool) -> None:
-        """Write a record: all of it if `full`, else its state alone."""
+        """Write a record: all of it with `full`, else only its state."""
         if record.id in self.insert:
             self.insert[record.id] = record
         elif full or record.id in self.full:
@@ -100,13 +100,15 @@ class Changes:
         yield from self.full.items()
 
     def take(self, record_id: str) -> bool | None:
-        """Leave a record out again; return whether it was `full`, or None if it was not there."""
+        """Remove a record from the changes; return whether it was `full`, or None if it was not in
+        them.
+        """
         if self.full.pop(record_id, None) is not None:
             return True
         return False if self.state.pop(record_id, None) is not None else None
 
     def rows(self) -> int:
-        """Return roughly how many rows the changes write."""
+        """Return the approximate number of rows that the changes write."""
         piles = (self.insert, self.state, self.full, self.delete, self.data, self.metadata,
                  self.nodes, self.moved, self.ended, self.events, self.messages)  # fmt: skip
         return 1 + sum(map(len, piles))
@@ -219,7 +221,9 @@ def _write(tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], s
 def _ask_children(
     tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], str], writes: accept.Writes
 ) -> None:
-    """Begin operations of nested stacks; report a refusal to the parent as a failed operation."""
+    """Begin operations of nested stacks; report a refused one to the parent as a failed
+    operation.
+    """
     wanted = [(part, *one) for part, changes in valid for one in changes.operate]
     if not wanted:
         return
@@ -325,7 +329,7 @@ def _records(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
 
 
 def _data(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
-    """Merge private data and replace metadata; others write these rows, too."""
+    """Merge private data and replace metadata; other processes write these rows, too."""
     owners = {i: part.stack_id for part, c in valid for i in (*c.data, *c.metadata)}
     if not owners:
         return

@@ -1,7 +1,7 @@
 """Credentials of stacks, encrypted. A root stack and its nested stacks share one row.
 
-The row has two writers: requests store the token of the last requester, and the owner of the root
-stores its trust. Each changes only its own fields.
+Two processes write the row: requests store the token of the last requester, and the owner of the
+root stack stores its trust. Each changes only its own fields.
 """
 
 from collections.abc import Mapping
@@ -23,10 +23,11 @@ _WRITE = Prepared(credential.update().where(_ID).values(body=sa.bindparam("b_bod
 
 
 class Requester(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The token of the last requester, and what must be known about it when it is used.
+    """The token of the last requester, and facts about the token for its later use.
 
-    `delegated`: what the token itself comes from, see `service.caller`. `rights`: for policies on
-    the types of nested stacks; None for a stack of the command line or of an earlier release.
+    `delegated`: the trust or credential from which the token was issued, see `service.caller`.
+    `rights`: for policy checks of the types in nested stacks; None for a stack of the command line
+    or of an earlier release.
     """
 
     auth_url: str = ""
@@ -38,7 +39,7 @@ class Requester(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class FormerTrust(msgspec.Struct, frozen=True, array_like=True):
-    """A replaced trust that must still be deleted; `owner`: of an application credential."""
+    """A replaced trust that must still be deleted; `owner` is set for an application credential."""
 
     id: str
     key: str
@@ -46,10 +47,10 @@ class FormerTrust(msgspec.Struct, frozen=True, array_like=True):
 
 
 class StackCredential(Requester, frozen=True, omit_defaults=True):
-    """The requester's token, and the trust that outlives it once there is one.
+    """The requester's token, and the trust that remains valid after the token, once it exists.
 
-    `trustor` made the trust under `trust_key`. An application credential in its place has an
-    `app_secret`. The key of a new trust is stored as `next_key` before the trust is made.
+    `trustor` created the trust under `trust_key`. An application credential instead of a trust has
+    an `app_secret`. The key of a new trust is stored as `next_key` before the trust is created.
     """
 
     trust_id: str | None = None
@@ -67,7 +68,7 @@ def put(tx: Tx, credential_id: str, new: Requester, now: float) -> None:
 
 
 def opened(tx: Tx, body: bytes, credential_id: str) -> StackCredential:
-    """Return the credential in a row's body."""
+    """Return the credential in the body of a row."""
     return msgspec.convert(tx.unseal(body, _BODY, credential_id), StackCredential)
 
 

@@ -5,8 +5,8 @@ a locked file), so it changes nothing but rows, and ids and times are its argume
 store's own threads: one writer and a few readers on SQLite, a small pool on PostgreSQL and MariaDB.
 
 If the answer to a COMMIT is lost, the transaction may or may not be committed. `run` then raises
-`Unanswered`, and the caller reads the rows. `run_once` finds out by a receipt that the transaction
-writes beside its rows.
+`Unanswered`, and the caller reads the rows. `run_once` checks a receipt that the transaction writes
+together with its rows.
 """
 
 import asyncio
@@ -113,7 +113,7 @@ class Tx:
             raise fault(self._dialect, self._link, problem, text.sql) from problem
 
     def execute(self, statement: sa.Executable, rows: Any = None) -> sa.CursorResult[Any]:
-        """Execute a statement that was composed for one use, through SQLAlchemy."""
+        """Execute a statement that is built for a single use, through SQLAlchemy."""
         self.statements += 1
         if self._whole is None:
             self._whole = sa.Connection(self._engine, self._link)
@@ -136,7 +136,7 @@ class Tx:
         return known
 
     def seal(self, value: Any, column: str, *key: object) -> bytes:
-        """Encrypt a value for `table.column` of the row with that key (tables.py, `key_of`)."""
+        """Encrypt a value for `table.column` in the row with this key (tables.py, `key_of`)."""
         return self.sealer.seal(value, column, *key)
 
     def unseal(self, sealed: bytes | None, column: str, *key: object) -> Any:
@@ -162,7 +162,7 @@ class Tx:
 def fault(
     dialect: sa.Dialect, link: PoolProxiedConnection | None, problem: Exception, sql: str | None
 ) -> DBAPIError:
-    """Return a driver's exception as SQLAlchemy's; a lost connection leaves the pool."""
+    """Return a driver's exception as SQLAlchemy's; a broken connection is removed from the pool."""
     error = dialect.loaded_dbapi.Error
     raw: Any = link.dbapi_connection if link is not None else None
     lost = dialect.is_disconnect(problem, raw, None)  # type: ignore[arg-type]
@@ -292,9 +292,10 @@ class Store:
         return await self._in(self._writers, lambda: self.transact(fn))
 
     async def run_once(self, fn: Callable[[Tx], T]) -> T:
-        """As `run`, and certain that it is carried out once, also if the COMMIT's answer is lost.
+        """Carry out a transaction exactly once, even if the answer to its COMMIT is lost.
 
-        It costs one more row, so it is for requests; an engine's commits check the epoch instead.
+        It costs an additional row, so it is for requests; commits of an engine check the epoch
+        instead.
         """
         return await self._in(self._writers, lambda: self.transact(fn, once=True))
 
@@ -309,7 +310,7 @@ class Store:
         return await asyncio.get_running_loop().run_in_executor(pool, transaction)
 
     def transact(self, fn: Callable[[Tx], T], *, write: bool = True, once: bool = False) -> T:
-        """Run a transaction on this thread; repeat it if the database asks for that."""
+        """Run a transaction on this thread; repeat it if the database requests that."""
         unknown: list[tuple[Unanswered, T]] = []  # the attempt whose COMMIT was not answered
         note = secrets.token_hex(16) if once and self.receipts else None
         for attempt in range(1, ATTEMPTS_MAX + 1):
@@ -332,8 +333,8 @@ class Store:
         note: str | None,
         unknown: list[tuple[Unanswered, T]],
     ) -> T:
-        """Make one attempt. `note` is the key of its receipt: if it exists, an earlier one was
-        committed.
+        """Make one attempt. `note` is the key of its receipt; if the receipt exists, an earlier
+        attempt was committed.
         """
         dialect, link = self._engine.dialect, None
         try:
@@ -378,7 +379,7 @@ class Store:
             raise found from problem
 
     def _passing(self, problem: DBAPIError) -> bool:
-        """Return whether the database asks to repeat the transaction."""
+        """Return whether the database requests to repeat the transaction."""
         if problem.connection_invalidated:
             return True
         code = getattr(problem.orig, "sqlstate", None)
@@ -389,7 +390,9 @@ class Store:
         return isinstance(problem, OperationalError) and "locked" in str(problem.orig)
 
     def create_tables(self) -> None:
-        """Create the tables of this release, in a fresh database of a test; others migrate."""
+        """Create the tables of this release in a fresh database, for tests; elsewhere migrations
+        create them.
+        """
         with self._engine.begin() as connection:
             metadata.create_all(connection)
 
@@ -399,7 +402,7 @@ class Store:
         return self._engine
 
     def close(self) -> None:
-        """Let running transactions end, then close all connections."""
+        """Wait for running transactions, then close all connections."""
         for pool in {id(p): p for p in (self._writers, self._readers) if p}.values():
             pool.shutdown(wait=True)
         if self._kept is not None:
@@ -413,7 +416,8 @@ def drop_receipts(tx: Tx) -> None:
 
 
 def _leave(tx: Tx, note: str, *, again: bool) -> None:
-    """Write the receipt first: this waits while an earlier attempt is still being committed.
+    """Write the receipt first, so that this waits while an earlier attempt is still being
+    committed.
 
     Raises `_CarriedOut` if that attempt was committed.
     """
@@ -426,7 +430,7 @@ def _leave(tx: Tx, note: str, *, again: bool) -> None:
 
 
 def shown_url(url: str) -> str:
-    """Return an address without its password. Raises `sqlalchemy.exc.ArgumentError`."""
+    """Return a database URL without its password. Raises `sqlalchemy.exc.ArgumentError`."""
     return _with_driver(url).render_as_string(hide_password=True)
 
 

@@ -1,4 +1,4 @@
-"""The document of a stack: everything needed to create it again around the existing objects.
+"""The document of a stack: everything needed to create it again from the existing objects.
 
 Snapshots store it, and abandon and export return it. Source: spec/engine.md, section 17.
 """
@@ -19,7 +19,7 @@ from hearth.store.texts import get_revision
 def document(tx: Tx, row: StackRow, *, taken: bool = False) -> dict[str, Any]:
     """Return the stack as a document; `template` is its text.
 
-    The document of a nested stack stands in place of its resource. With `taken` the document
+    The document of a nested stack replaces the entry of its resource. With `taken` the document
     contains only what an abandoned snapshot has created so far.
     """
     revision = get_revision(tx, row.id, row.revision)
@@ -71,7 +71,7 @@ def _resources(tx: Tx, row: StackRow, taken: bool) -> dict[str, Any]:
 
 
 def _leaves(record: Record, child: StackRow | None) -> bool:
-    """Return whether the delete of the object, or of those of the nested stack, has begun."""
+    """Return whether the delete of the object, or of the nested stack's objects, has begun."""
     return record.action is Action.DELETE and (child is None or child.deletes_objects)
 
 

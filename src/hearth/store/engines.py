@@ -12,7 +12,7 @@ from hearth.store.tables import engine, stack
 
 @dataclass(frozen=True, slots=True)
 class EngineRow:
-    """An engine; times in seconds since 1970, `up` while its lease holds."""
+    """An engine; times are in seconds since 1970; `up` is true while its lease is valid."""
 
     id: str
     host: str
@@ -43,7 +43,7 @@ def engines(tx: Tx) -> list[EngineRow]:
 def clean(tx: Tx) -> tuple[int, int]:
     """Remove dead and resigned engines.
 
-    Return how many were removed, and how many remain because they still own stacks.
+    Return the number removed, and the number that remain because they still own stacks.
     """
     gone = sa.or_(engine.c.beat_at < NOW - LEASE_S, engine.c.beat_at == 0)
     owners = sa.select(stack.c.owner).where(stack.c.owner.is_not(None))

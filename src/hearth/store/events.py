@@ -1,7 +1,7 @@
-"""Events: numbered per tree without gaps, in the transaction that causes them.
+"""Events: numbered per stack tree without gaps, in the transaction that causes them.
 
 If a stack has too many events, the same transaction deletes the oldest, once for every batch of new
-ones in the tree. No number is used twice, so a cursor stays valid when its event is deleted.
+events in the tree. A number is never reused, so a cursor stays valid when its event is deleted.
 """
 
 from collections.abc import Iterable
@@ -58,7 +58,7 @@ _PURGE = Prepared(
 
 
 def append(tx: Tx, events: Iterable[Event]) -> None:
-    """Append events to their trees; transactions of one tree wait for each other."""
+    """Append events to their stack trees; transactions of the same tree wait for each other."""
     events = list(events)
     by_root: dict[str, list[Event]] = {}
     for one in events:
@@ -87,12 +87,12 @@ def append(tx: Tx, events: Iterable[Event]) -> None:
 
 
 def have_sinks(tx: Tx, root_id: str) -> None:
-    """Note that the events of this tree may have sinks."""
+    """Record that the events of this tree may have sinks."""
     tx.do(_SINKS, {"b_root": root_id})
 
 
 def _purge(tx: Tx, root_id: str, after: int) -> None:
-    """Delete surplus events of each stack of the tree that had events after that number."""
+    """Delete surplus events of each stack in the tree that has events after that number."""
     keep = {"b_keep": tx.retention.events}
     for full in tx.rows(_FULL, {"b_root": root_id, "b_after": after, **keep}):
         mine = {"b_stack": full.stack_id}
@@ -111,7 +111,9 @@ def first(tx: Tx, one: Event, *, sinks: bool) -> None:
 
 
 def _advanced(tx: Tx, root_id: str, count: int) -> tuple[int, bool]:
-    """Return the tree's sequence after `count` more events, and whether they may have sinks."""
+    """Return the tree's sequence number after `count` more events, and whether the events may have
+    sinks.
+    """
     mine = {"b_root": root_id}
     moved = {**mine, "b_count": count}
     if tx.returning:

@@ -1,6 +1,6 @@
 """Health marks: a user declares a resource healthy or unhealthy, without a check in the cloud.
 
-If no engine owns the stack, the record is written at once. Else the owner receives a message,
+If no engine owns the stack, the record is written at once. Otherwise the owner receives a message,
 because only the owner writes the records of a stack.
 """
 
@@ -18,7 +18,9 @@ from hearth.store.tables import inbox, node, resource
 
 
 def marked(record: Record, *, healthy: bool, reason: str, now: float) -> Record | None:
-    """Return the record with the mark, or None if it changes nothing. Source: engine.md, 23."""
+    """Return the record with the mark, or None if the mark changes nothing. Source: engine.md,
+    23.
+    """
     if record.action is Action.DELETE:
         return None
     bad = record.action is Action.CHECK and record.status is Status.FAILED
@@ -38,7 +40,7 @@ def mark(
     now: float,
     event_id: str,
 ) -> bool:
-    """Mark a resource; return False if the owner has to do it, from a message.
+    """Mark a resource; return False if the owner must do so when it reads the message.
 
     Raises `Rejected` with ActionInProgress while a node works on the resource.
     """
@@ -67,7 +69,7 @@ def unread(tx: Tx, stack_id: str) -> bool:
 
 
 def event(row: StackRow, record: Record, event_id: str, now: float) -> Event:
-    """Return the event of a mark."""
+    """Return the event for a health mark."""
     return Event(
         event_id, row.id, row.root_id, now, record.name, record.type, record.physical_id,
         record.action.value, record.status.value, record.reason,

@@ -1,4 +1,4 @@
-"""The limit of idle transactions, which each connection sets for itself."""
+"""The limit of idle transactions, which is set on each connection."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ SESSION_NAME = "hearth"
 
 
 def bound(raw: Any, dialect: str) -> None:
-    """Limit how long a transaction of a new connection may be idle."""
+    """Set the idle limit of transactions on a new connection."""
     if dialect == "mysql":
         settings = [f"SESSION idle_transaction_timeout = {IDLE_S}"]
     else:

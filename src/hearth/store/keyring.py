@@ -1,9 +1,9 @@
-"""The keys of a database: check that a process has the right ones, and change to a new one.
+"""The keys of a database: check that a process has the right keys, and re-encrypt with a new key.
 
-The row `pepper` of the table `keyring` holds the key of all fingerprints, encrypted like user data.
-So a process without the right key notices before it writes anything, and fingerprints stay the same
-when keys change. `rekey` encrypts that row last: while a value still needs an old key, a process
-without that key does not start.
+The row `pepper` of the table `keyring` contains the key of all fingerprints, encrypted like user
+data. So a process without the right key fails before it writes anything, and fingerprints stay the
+same when keys change. `rekey` encrypts that row last: while a value still needs an old key, a
+process without that key does not start.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ _ITS = sa.select(keyring.c.body).where(keyring.c.name == PEPPER)
 
 
 class WrongKey(Exception):
-    """None of the configured keys opens this database; the message says what to do."""
+    """No configured key decrypts this database; the message explains what to do."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -37,8 +37,8 @@ class WrongKey(Exception):
 def unlock(store: Store, secrets: Sequence[str]) -> None:
     """Check the keys against the database, and read the key of fingerprints from it.
 
-    If the database has none, store one. A database of an earlier release keeps its fingerprints:
-    they follow from the key that encrypted its values. Raises WrongKey.
+    Store a new one if the database has none. A database of an earlier release keeps its
+    fingerprints: their key is derived from the key that encrypted its values. Raises WrongKey.
     """
     try:
         pepper = store.transact(_pepper, write=False)
@@ -72,7 +72,7 @@ def _first_pepper(store: Store, secrets: Sequence[str]) -> bytes:
 
 
 def _sample(tx: Tx) -> tuple[bytes, tuple[str, ...]] | None:
-    """Return any encrypted value and its place, or None if there is none."""
+    """Return any encrypted value with the column and row to which it is bound, or None."""
     for table, column in sealed_columns():
         if table is keyring or column.type is not SEALED:
             continue
@@ -85,12 +85,14 @@ def _sample(tx: Tx) -> tuple[bytes, tuple[str, ...]] | None:
 
 
 def _place(table: sa.Table, column: sa.Column[Any], row: Any) -> tuple[str, ...]:
-    """Return the column and row to which a value is bound, as the sealer expects it."""
+    """Return the column and the row key to which an encrypted value is bound, in the sealer's
+    format.
+    """
     return f"{table.name}.{column.name}", *(str(getattr(row, name)) for name in key_of(table))
 
 
 def sealed_columns() -> Iterator[tuple[sa.Table, sa.Column[Any]]]:
-    """Yield every column with encrypted values; the column of the pepper is the last."""
+    """Yield every column with encrypted values; the column of the pepper comes last."""
     for table in sorted(metadata.sorted_tables, key=lambda table: table is keyring):
         for column in table.columns:
             if column.type is SEALED or column.type is SEALED_TEXT:
@@ -100,8 +102,8 @@ def sealed_columns() -> Iterator[tuple[sa.Table, sa.Column[Any]]]:
 def rekey(store: Store) -> Iterator[tuple[str, int]]:
     """Encrypt everything with the newest key; yield (table.column, number of values) for each.
 
-    The service may run meanwhile: a value that changes is left to its writer. After an
-    interruption, a second run continues where values with an old key remain. Raises Unsealable.
+    The service may run meanwhile: a value that changes is left to the process that writes it. After
+    an interruption, a second run continues with the remaining values. Raises Unsealable.
     """
     for table, column in sealed_columns():
         total, after = 0, None
@@ -116,7 +118,9 @@ def rekey(store: Store) -> Iterator[tuple[str, int]]:
 def _batch(
     table: sa.Table, column: sa.Column[Any], after: tuple[object, ...] | None, tx: Tx
 ) -> tuple[int, tuple[object, ...] | None]:
-    """Encrypt the next rows again; return how many, and the last row's key (None at the end)."""
+    """Encrypt the next rows again; return their number, and the key of the last row (None at the
+    end).
+    """
     keys = list(table.primary_key.columns)
     of = dict.fromkeys([*keys, *(table.c[name] for name in key_of(table))])
     query = sa.select(*of, column.label("sealed_body")).order_by(*keys).limit(BATCH)
@@ -136,7 +140,9 @@ def _batch(
 
 
 def _anew(sealer: Sealer, stored: Any, place: tuple[str, ...]) -> bytes | str | None:
-    """Return the value encrypted with the newest key for its place, or None if it already is."""
+    """Return the value encrypted with the newest key for the same place, or None if it already
+    is.
+    """
     if isinstance(stored, str):
         if sealer.is_newest_text(stored):
             return None
@@ -147,7 +153,7 @@ def _anew(sealer: Sealer, stored: Any, place: tuple[str, ...]) -> bytes | str | 
 
 
 def _behind(keys: Sequence[sa.Column[object]], after: tuple[object, ...]) -> sa.ColumnElement[bool]:
-    """Return the condition for rows after a primary key, in its order."""
+    """Return the condition for rows that follow a primary key, in its order."""
     first, *rest = keys
     further = first > after[0]
     if not rest:

@@ -1,7 +1,7 @@
-"""Messages to the owner of a stack. Each kind is a struct; the table `mail` holds them.
+"""Messages to the owner of a stack. Each kind is a struct, stored in the table `mail`.
 
-A message says "look at this", and its owner reads the current rows. Only the end of a nested
-stack's operation carries the data that its parent needs.
+A message only requests that the owner reads the current rows. Only the end of a nested stack's
+operation also carries the data that its parent needs.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ class HookCleared(msgspec.Struct, frozen=True):
 
 
 class DataChanged(msgspec.Struct, frozen=True):
-    """Someone other than the owner wrote a resource's private data or metadata."""
+    """A process other than the owner wrote a resource's private data or metadata."""
 
     record: str
 
@@ -47,7 +47,7 @@ class HealthMarked(msgspec.Struct, frozen=True):
 
 
 class Signalled(msgspec.Struct, frozen=True):
-    """A resource received a signal, which is in its row."""
+    """A resource received a signal, which is stored in its row."""
 
     record: str
 
@@ -62,8 +62,8 @@ class ChildEnded(msgspec.Struct, frozen=True):
     """The operation of a nested stack has ended.
 
     `record` is the parent's, `asked_by` the traversal that requested the operation. `outputs` and
-    `members` are None if the operation did nothing: the values that the parent has recorded stay
-    valid.
+    `members` are None if the operation changed nothing, so that the values recorded by the parent
+    stay valid.
     """
 
     record: str | None
@@ -126,7 +126,7 @@ def packed(content: Content) -> tuple[str, Any]:
 
 
 def unpacked(kind: str, body: Any) -> Content:
-    """Return the message of a row. Raises msgspec.ValidationError if the body does not fit."""
+    """Return the message in a row. Raises msgspec.ValidationError if the body is invalid."""
     known = _KINDS.get(kind)
     return UnknownKind(kind) if known is None else msgspec.convert(body, known)
 

@@ -1,4 +1,4 @@
-"""Bring a database to the schema of this release.
+"""Migration of a database to the schema of this release.
 
 Alembic runs the missing migrations. If none is missing, Alembic is not even imported, which saves a
 quarter of a second at every start. A new SQLite file gets its tables directly (a test compares both
@@ -18,7 +18,7 @@ SCRIPTS = Path(__file__).parent / "migrations"
 
 
 def head() -> str:
-    """Return the newest migration: each file's name begins with its number."""
+    """Return the newest migration of this release: the name of each file begins with its number."""
     return max(path.name.partition("_")[0] for path in (SCRIPTS / "versions").glob("[0-9]*.py"))
 
 
@@ -50,7 +50,7 @@ def version(store: Store) -> str | None:
 
 
 def config() -> Any:
-    """Return Alembic's configuration; there is no file."""
+    """Return Alembic's configuration, which has no file."""
     from alembic.config import Config
 
     configured = Config()

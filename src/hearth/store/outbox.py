@@ -1,8 +1,9 @@
-"""Messages that leave Hearth, stored in the transaction that makes them true.
+"""Messages that leave Hearth, stored in the transaction of the change that they report.
 
 One process at a time sends: the living engine with the smallest id. It sends in the order of the
-rows, so the notifications of a stack leave in the order of its states, each at least once. Events
-for sinks leave in lanes, one for each tree of stacks and sink: a failure delays only its own lane.
+rows, so the notifications of a stack are sent in the order of its states, each at least once.
+Events for sinks are sent in lanes, one for each stack tree and sink: a failure delays only its own
+lane.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -79,7 +80,7 @@ _LATER = Prepared(
 
 @dataclass(frozen=True, slots=True)
 class Leaving:
-    """A row that waits to be sent."""
+    """A row of the outbox that waits to be sent."""
 
     id: int
     kind: str
@@ -89,7 +90,7 @@ class Leaving:
 
 @dataclass(frozen=True, slots=True)
 class ScalingNotice:
-    """The start, end or failure of a scaling of a group. `facts` become part of the message."""
+    """The start, end or failure of a scaling of a group. `facts` are added to the message."""
 
     id: str
     time: float
@@ -112,7 +113,7 @@ def put_scalings(tx: Tx, notices: Sequence[ScalingNotice]) -> None:
 
 
 def put_states(tx: Tx, events: Iterable[Event]) -> None:
-    """Store messages about new states of stacks, from the stacks' own events."""
+    """Store messages about new states of stacks, taken from the events of the stacks."""
     own = [one for one in events if one.physical_id == one.stack_id]
     if not own:
         return
@@ -127,7 +128,7 @@ def put_states(tx: Tx, events: Iterable[Event]) -> None:
 
 
 def put_events(tx: Tx, root_id: str, events: Iterable[Event]) -> None:
-    """Store events of a tree for each sink that its root names now.
+    """Store the events of a tree for each sink that its root stack names now.
 
     Each row includes the credential, in case the stack and its credential are deleted before the
     event is posted.
@@ -154,7 +155,7 @@ def _row(tx: Tx, kind: str, now: float, body: Any) -> dict[str, Any]:
 
 
 def _state(tx: Tx, ident: str, time: float, one: Any, its: Any) -> dict[str, Any]:
-    """Return the message about the state in `one`, of the stack in the row `its`."""
+    """Return the message for the stack event `one`; `its` is the row of the stack."""
     found = its.facts is not None
     user_id = credentials.opened(tx, its.facts, its.credential_id).user_id if found else None
     return {
@@ -176,12 +177,12 @@ def _state(tx: Tx, ident: str, time: float, one: Any, its: Any) -> dict[str, Any
 
 
 def pending(tx: Tx, engine_id: str, most: int) -> list[Leaving]:
-    """Return the oldest states; none unless this engine is the one that sends."""
+    """Return the oldest states to send; empty unless this engine is the one that sends."""
     return _leaving(tx, tx.rows(_PENDING, {"me": engine_id, "most": most}))
 
 
 def due_lanes(tx: Tx, engine_id: str, most: int) -> list[str]:
-    """Return the lanes whose first row is due; none unless this engine is the one that sends."""
+    """Return the lanes whose first row is due; empty unless this engine is the one that sends."""
     return [row.lane for row in tx.rows(_DUE, {"me": engine_id, "most": most})]
 
 

@@ -1,7 +1,7 @@
-"""Statements of a module: built once, with their text cached for each kind of database.
+"""Prepared statements: built once, with their text cached for each kind of database.
 
-Building and hashing a statement takes many times longer than the database needs for it. A query
-that a request composes (lists with filters) has no cached text and goes through SQLAlchemy.
+Building and hashing a statement takes many times longer than executing it. A query that depends on
+a request (lists with filters) has no cached text and is executed by SQLAlchemy.
 """
 
 from collections import namedtuple
@@ -42,7 +42,7 @@ NOW: sa.ColumnElement[float] = _Now()
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A statement as the driver takes it.
+    """A statement in the driver's form.
 
     `values` puts parameters in the driver's order; `row` builds a row from the result.
     """
@@ -53,10 +53,10 @@ class Text:
 
 
 class Prepared:
-    """A statement that changes only in the values of its parameters.
+    """A statement of which only the parameter values change.
 
     Values pass to and from the driver unchanged, so columns need plain types; rows are named
-    tuples. Keep the statement in a constant: it caches its texts.
+    tuples. Keep the statement in a constant, because it caches its texts.
     """
 
     def __init__(self, statement: sa.Executable) -> None:
@@ -64,7 +64,7 @@ class Prepared:
         self._texts: dict[tuple[str, tuple[str, ...]], Text] = {}
 
     def text(self, dialect: sa.Dialect, names: tuple[str, ...]) -> Text:
-        """Return the text for a database and these names of parameters."""
+        """Return the text for a kind of database and these parameter names."""
         key = (dialect.name, names)
         known = self._texts.get(key)
         if known is None:
@@ -75,7 +75,7 @@ class Prepared:
 class Listed:
     """A statement over a list of ids.
 
-    `build` makes it from their parameters, once for each power of two; a list of another length
+    `build` builds it from the parameters for the ids, once for each power of two; a shorter list
     repeats its last id.
     """
 
@@ -89,7 +89,7 @@ class Listed:
         self._known: dict[int, Prepared] = {}
 
     def of(self, ids: Sequence[Any]) -> tuple[Prepared, dict[str, Any]]:
-        """Return the statement for these ids, at least one, and its parameters."""
+        """Return the statement and the parameters for these ids (at least one)."""
         size = 1 << (len(ids) - 1).bit_length()
         known = self._known.get(size)
         if known is None:
@@ -118,7 +118,9 @@ def _text(statement: Any, dialect: sa.Dialect, names: tuple[str, ...]) -> Text:
 def _arranged(
     order: Sequence[str] | None, own: Mapping[str, Any]
 ) -> Callable[[Mapping[str, Any]], Any]:
-    """Return a function that orders parameters (None: by name) and adds the statement's own."""
+    """Return a function that orders parameters (by name if `order` is None) and adds the
+    statement's own.
+    """
     match order:
         case None:
             pick: Callable[[Mapping[str, Any]], Any] = dict

@@ -1,4 +1,4 @@
-"""Queries of requests. Every query has a scope: it finds a stack only within a project."""
+"""Queries for requests. Every query has a scope: it finds a stack only within a project."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,8 +33,8 @@ def find_stack(
 ) -> StackRow | None:
     """Return the stack with that id or name, or None; with `project_id` None in any project.
 
-    A stack belongs to its project, and also to the project of its own users. With `deleted`, an id
-    also finds a deleted stack; a name never does.
+    A stack belongs to its project, and also to its domain project. With `deleted`, an id also finds
+    a deleted stack; a name never does.
     """
     found = tx.first(_BY_ID, {"identity": identity})
     if found is not None and (
@@ -48,7 +48,7 @@ def find_stack(
 
 
 def user_project(tx: Tx, stack_id: str) -> str | None:
-    """Return the project of a stack's own users, or None if it has none."""
+    """Return the domain project of a stack's users, or None if it has none."""
     found: str | None = tx.value(sa.select(stack.c.user_project_id).where(stack.c.id == stack_id))
     return found
 
@@ -66,7 +66,9 @@ _OF_USERS = _named(stack.c.user_project_id == _PROJECT)
 
 
 def _by_name(tx: Tx, project_id: str | None, name: str) -> Any:
-    """Return the stack of that name nearest to the root. Both projects of a stack have an index."""
+    """Return the stack with that name that is nearest to the root. Both projects of a stack have an
+    index.
+    """
     if project_id is None:
         return tx.first(_ANYWHERE, {"name": name})
     wanted = {"name": name, "project_id": project_id}
@@ -275,9 +277,9 @@ _BESIDE = Prepared(
 
 
 def resources_beside(tx: Tx, row: StackRow, most: int) -> int:
-    """Return how many resource names the other stacks of the tree have, at most `most`.
+    """Return the number of resource names in the other stacks of the tree, at most `most`.
 
-    Return None while the root rolls back: a rollback may exceed the limit.
+    Return None while the root stack rolls back, because a rollback may exceed the limit.
     """
     found: int = tx.value(_BESIDE, {"root_id": row.root_id, "stack_id": row.id, "most": most})
     return found
@@ -285,7 +287,7 @@ def resources_beside(tx: Tx, row: StackRow, most: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class FlightRow:
-    """The attempt in progress at a resource, from its node row."""
+    """The attempt in progress for a resource, from its node row."""
 
     resource_id: str
     stack_id: str
@@ -306,7 +308,7 @@ def flights(tx: Tx, stack_ids: Sequence[str]) -> dict[str, FlightRow]:
 
 
 def in_charge(found: Sequence[Record]) -> dict[str, Record]:
-    """Return the record in charge of each name: the newest that no other has replaced."""
+    """Return the record in charge of each name: the newest one that no other has replaced."""
     chosen: dict[str, Record] = {}
     for record in found:
         before = chosen.get(record.name)
@@ -326,7 +328,7 @@ _DATA = Prepared(
 
 
 def data_of(tx: Tx, resource_id: str) -> tuple[int, dict[str, str], Any]:
-    """Return version (0: no row yet), private data and metadata of a resource."""
+    """Return the version (0 without a row), private data and metadata of a resource."""
     row = tx.first(_DATA, {"resource_id": resource_id})
     if row is None:
         return 0, {}, {}
@@ -339,7 +341,7 @@ def _opened(tx: Tx, row: Any) -> tuple[dict[str, str], Any]:
 
 
 METADATA_BYTES_MAX = 1024 * 1024
-"""Bytes of the metadata of a resource, as JSON: as much as a request may bring at once."""
+"""The maximum size of a resource's metadata as JSON, in bytes: as much as a request can contain."""
 
 
 def demand_metadata(metadata: Any) -> None:
@@ -356,7 +358,7 @@ def demand_metadata(metadata: Any) -> None:
 def set_data(
     tx: Tx, stack_id: str, resource_id: str, version: int, data: Mapping[str, Any], metadata: Any
 ) -> bool:
-    """Write data and metadata if they are still at `version`, else return False.
+    """Write data and metadata if their version is still `version`, else return False.
 
     Raises Rejected if the metadata is too large.
     """
@@ -382,7 +384,7 @@ def set_data(
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """Which events to list. `equal` maps columns of `event` to allowed values."""
+    """A filter of events. `equal` maps columns of `event` to allowed values."""
 
     stack_ids: tuple[str, ...]
     limit: int | None = None
@@ -394,7 +396,7 @@ class EventFilter:
 
 @dataclass(frozen=True, slots=True)
 class NumberedEvent:
-    """An event and its place in the tree's sequence."""
+    """An event and its number in the tree's sequence."""
 
     seq: int
     event: Event
@@ -406,9 +408,9 @@ _LISTED = [column for column in event.c if column is not event.c.properties]
 def list_events(tx: Tx, wanted: EventFilter) -> list[NumberedEvent]:
     """Return events without properties, newest first by default.
 
-    The sequence breaks ties and is the cursor. An unknown marker is ignored: a client that follows
-    a stack from an event that has been purged continues with the oldest one left and sees no event
-    twice.
+    The sequence number breaks ties and is the cursor. An unknown marker is ignored: a client that
+    follows a stack from an event that has been purged continues with the oldest remaining one and
+    sees no event twice.
     """
     query = sa.select(*_LISTED).where(event.c.stack_id.in_(wanted.stack_ids))
     for name, values in wanted.equal.items():

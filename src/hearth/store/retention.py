@@ -1,4 +1,4 @@
-"""How much history is kept. The transaction that adds history also purges it."""
+"""The amount of history to keep. The transaction that adds history also purges it."""
 
 from dataclasses import dataclass
 

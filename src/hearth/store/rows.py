@@ -12,7 +12,7 @@ from hearth.model.state import Action, Status
 from hearth.store.database import Tx
 
 REASON_MAX = 4096
-"""Characters of a reason that are stored: services and guests may give any."""
+"""The maximum characters of a stored reason, because services and guests can send any length."""
 
 
 def cut(reason: str) -> str:
@@ -25,10 +25,10 @@ METADATA = "resource_data.metadata"
 
 
 class Options(msgspec.Struct, frozen=True):
-    """What an operation is asked for beside its action.
+    """The options of an operation.
 
-    `converge`: compare with the real world. `abandon`: delete the stack, and retain everything.
-    `further`: one more batch of an operation that has asked every member before.
+    `converge`: compare with the real state. `abandon`: delete the stack and retain its objects.
+    `further`: one more batch of an operation that has already involved every member.
     """
 
     converge: bool = False
@@ -37,19 +37,19 @@ class Options(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> str | None:
-        """The options as a row has them."""
+        """Return the options as text for a row, or None."""
         return " ".join(name for name in self.__struct_fields__ if getattr(self, name)) or None
 
 
 @cache
 def options_of(words: str | None) -> Options:
-    """Return the options of a row; a word that only a newer version knows is left out."""
+    """Return the options in a row; a word that only a newer version knows is ignored."""
     known = [word for word in (words or "").split() if word in Options.__struct_fields__]
     return Options(**dict.fromkeys(known, True))
 
 
 class StackRow(msgspec.Struct, frozen=True):
-    """A row of the table `stack`, column by column, with enums for its words."""
+    """A row of the table `stack`, column by column, with enums for action and status."""
 
     id: str
     project_id: str
@@ -91,7 +91,7 @@ class StackRow(msgspec.Struct, frozen=True):
 
     @property
     def deletes_objects(self) -> bool:
-        """Return whether its last operation is a delete that is no abandon."""
+        """Return whether the last operation is a delete that deletes objects, not an abandon."""
         return self.action is Action.DELETE and not self.options.abandon
 
     def having(self, **changes: Any) -> "StackRow":
@@ -152,8 +152,8 @@ class Event(msgspec.Struct, frozen=True):
 class AttemptRow(msgspec.Struct, frozen=True):
     """An attempt at an action on a resource: its intent is committed, its end is not.
 
-    `step` and `phase` ("intent" or "accepted") show its progress; `attempt` counts from 0. `wanted`
-    is the state that the record has after a success; the row stores it as JSON.
+    `step` and `phase` ("intent" or "accepted") are its progress; `attempt` counts from 0. `wanted`
+    is the state that the record has after a success, stored as JSON.
     """
 
     resource_id: str
@@ -169,8 +169,9 @@ class AttemptRow(msgspec.Struct, frozen=True):
 
 
 class Document(msgspec.Struct, frozen=True, omit_defaults=True, rename={"purpose": "for"}):
-    """What an adopt or a restore brings for each resource: `{name: {...}}`, as in the document of a
-    stack. `late`: the adoption belongs to a later operation of the stack around this one."""
+    """The data for each resource in an adopt or a restore: `{name: {...}}`, as in the document of a
+    stack. `late`: a later operation of the parent stack continues the adoption.
+    """
 
     purpose: Action
     resources: Mapping[str, Any]
@@ -179,11 +180,11 @@ class Document(msgspec.Struct, frozen=True, omit_defaults=True, rename={"purpose
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """The desired state of a stack: template and files as texts, and the given values.
+    """The desired state of a stack: template and files as text, and the given values.
 
-    `files` maps names to texts. A nested stack's `exports` are the attributes of its resources that
-    the parent reads, its `facade` the parent's resource as seen from inside. `document` is
-    what an adopt or a restore brings.
+    `files` maps names to texts. For a nested stack, `exports` are the attributes of its resources
+    that the parent reads, and `facade` is the parent's resource as seen from inside. `document` is
+    the data of an adopt or a restore.
     """
 
     template: str

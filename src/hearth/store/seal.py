@@ -1,11 +1,11 @@
-"""Encryption of user data before it reaches a row.
+"""Encryption of user data before it is stored in a row.
 
 A sealed value is `format byte, length of the key id, key id, nonce (12 bytes), AES-GCM text`. The
-key id names the key, so keys can rotate while old rows stay readable. A value opens only at the
-place for which it was sealed, a column and the key of a row: a writer with access to the database
-cannot give a stack the credential of another one. Format 1, of earlier releases, has no place; it
-still opens, and `rekey` (keyring.py) converts it. To compare sealed values, compare their
-`fingerprint`, a keyed hash.
+key id names the key, so keys can rotate while old rows stay readable. A value can only be decrypted
+for the place for which it was sealed, a column and the key of a row, so nobody with access to the
+database can give a stack the credential of another one. Format 1, of earlier releases, has no
+place; it can still be read, and `rekey` (keyring.py) converts it. To compare sealed values, compare
+their `fingerprint`, a keyed hash.
 
 In a text column a sealed value is base64 with a prefix. A text without the prefix is from an older
 release, or a text that every stack has (`PLAIN_TEXTS`).
@@ -35,14 +35,14 @@ _decode = msgspec.json.Decoder().decode
 
 
 class Unsealable(Exception):
-    """No configured key opens a sealed value, or the value was changed."""
+    """No configured key decrypts a sealed value, or the value was changed."""
 
 
 class Sealer:
-    """Seals with the newest key; opens with any.
+    """Encrypts with the newest key and decrypts with any.
 
-    `keys` maps a key id to 32 bytes; the last one seals. `pepper` keys the fingerprints and must
-    never change.
+    `keys` maps a key id to 32 bytes; the last key encrypts. `pepper` is the key of the fingerprints
+    and must never change.
     """
 
     def __init__(self, keys: Mapping[str, bytes], pepper: bytes) -> None:
@@ -62,30 +62,34 @@ class Sealer:
 
     @staticmethod
     def key_id(sealed: bytes) -> str:
-        """Return the id of the key that sealed a value."""
+        """Return the id of the key that encrypted a value."""
         return sealed[2 : 2 + sealed[1]].decode()
 
     def is_newest(self, sealed: bytes) -> bool:
-        """Return whether the newest key sealed a value, in the current format."""
+        """Return whether a value is encrypted with the newest key, in the current format."""
         return sealed.startswith(self._prefix)
 
     def seal(self, value: Any, column: str, *key: object) -> bytes:
-        """Seal a JSON value for a column (`table.column`) of the row with that key."""
+        """Encrypt a JSON value for a column (`table.column`) of the row with this key."""
         return self.seal_bytes(_encode(value), column, *key)
 
     def unseal(self, sealed: bytes, column: str, *key: object) -> Any:
-        """Return the JSON value. Raises `Unsealable`, also if it was sealed for another place."""
+        """Return the JSON value. Raises `Unsealable`, also if it was encrypted for another
+        place.
+        """
         return _decode(self.unseal_bytes(sealed, column, *key))
 
     def seal_text(self, text: str, column: str, *key: object) -> str:
-        """Return a text as a text column stores it: sealed, or plain if it is in `PLAIN_TEXTS`."""
+        """Return a text as a text column stores it: encrypted, or plain if it is in
+        `PLAIN_TEXTS`.
+        """
         if text in PLAIN_TEXTS:
             return text
         sealed = self.seal_bytes(text.encode(), column, *key)
         return TEXT_MARK + binascii.b2a_base64(sealed, newline=False).decode()
 
     def unseal_text(self, stored: str, column: str, *key: object) -> str:
-        """Return the text; an older release may have stored it unsealed. Raises `Unsealable`."""
+        """Return the text; an older release may have stored it unencrypted. Raises `Unsealable`."""
         if not stored.startswith(TEXT_MARK):
             return stored
         return self.unseal_bytes(_of_text(stored), column, *key).decode()
@@ -104,7 +108,7 @@ class Sealer:
         form, start = sealed[:1], 2 + sealed[1]
         cipher = self._ciphers.get(sealed[2:start])
         if cipher is None or form not in (FORMAT, FORMAT_WITHOUT_PLACE):
-            raise Unsealable(f"no key {sealed[2:start]!r}")
+            raise Unsealable(f"no configured key has the id {sealed[2:start]!r}")
         body = start + NONCE_BYTES
         place = _place(column, key) if form == FORMAT else None
         try:
@@ -122,9 +126,9 @@ class Sealer:
 
 
 def sealer_of(secrets: Sequence[str]) -> Sealer:
-    """Return a sealer from configured keys: the first seals, all open.
+    """Return a sealer from the configured keys: the first key encrypts, all keys decrypt.
 
-    Fingerprints use the first key until the database provides theirs (keyring.py).
+    Fingerprints use the first key until the database provides their key (keyring.py).
     """
     keys = {key_id_of(one): _derive(one, "seal") for one in reversed(secrets)}
     return Sealer(keys, pepper_of(secrets[0]))
@@ -136,20 +140,20 @@ def sealer_from_secret(secret: str) -> Sealer:
 
 
 def key_id_of(secret: str) -> str:
-    """Return the id of a key, which stands before each value that the key sealed."""
+    """Return the id of a key, which is stored before each value that the key encrypted."""
     return hashlib.sha256(secret.encode()).hexdigest()[:8]
 
 
 def pepper_of(secret: str) -> bytes:
-    """Return the key of fingerprints that follows from a configured key."""
+    """Return the key of fingerprints that is derived from a configured key."""
     return _derive(secret, "fingerprint")
 
 
 def keys_in(setting: str) -> tuple[str, ...]:
-    """Return the keys of the setting, separated by commas: the first seals, all open.
+    """Return the keys in the setting, separated by commas: the first encrypts, all decrypt.
 
-    Heat has one key, which may contain a comma. So the whole text also counts as a key, and it is
-    the only one if the part before the first comma is too short for a key.
+    Heat has a single key, which may contain a comma. So the whole text also counts as a key, and it
+    is the only one if the part before the first comma is too short for a key.
     """
     parts = [part.strip() for part in setting.split(",") if part.strip()]
     several = len(parts) > 1 and len(parts[0]) >= KEY_CHARACTERS_MIN

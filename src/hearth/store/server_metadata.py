@@ -29,7 +29,7 @@ class Server:
 def push(tx: Tx, project_id: str, server_id: str) -> list[Server]:
     """Write the project's deployments of a server into the metadata of its resources.
 
-    Return these resources; none if the server is unknown or is being deleted.
+    Return these resources; empty if the server is unknown or is being deleted.
     """
     found = _standing_for(tx, project_id, server_id)
     if not found:
@@ -78,7 +78,7 @@ def _write(tx: Tx, one: Server, listed: list[dict[str, Any]]) -> None:
 
 
 def kept(before: Any, after: Any) -> Any:
-    """Return metadata from an engine, with the list of deployments that the row has now."""
+    """Return metadata from an engine, with the current list of deployments from the row."""
     if isinstance(before, dict) and isinstance(after, dict) and DEPLOYMENTS in before:
         return {**after, DEPLOYMENTS: before[DEPLOYMENTS]}
     return after

@@ -68,7 +68,7 @@ def of_stack(tx: Tx, stack_id: str) -> list[Snapshot]:
 
 
 def of_stacks(tx: Tx, ids: Sequence[str]) -> dict[str, list[Snapshot]]:
-    """Return the snapshots, oldest first, of those of the stacks that have any."""
+    """Return the snapshots, oldest first, by stack; stacks without snapshots are left out."""
     found: dict[str, list[Snapshot]] = {}
     for row in tx.listed(_OF_STACKS, ids):
         found.setdefault(row.stack_id, []).append(_snapshot(tx, row))
@@ -109,7 +109,9 @@ def set_state(
 
 
 def take_over(tx: Tx, root_id: str, since: float) -> None:
-    """Delete the snapshots of nested stacks since a time: the root's snapshot contains them."""
+    """Delete the snapshots of nested stacks since a time, because the root's snapshot contains
+    them.
+    """
     below = sa.select(stack.c.id).where(stack.c.root_id == root_id, stack.c.id != root_id)
     tx.execute(
         snapshot.delete().where(snapshot.c.stack_id.in_(below), snapshot.c.created_at >= since)

@@ -75,14 +75,14 @@ def put(tx: Tx, new: Config) -> None:
 
 
 def count(tx: Tx, project_id: str) -> int:
-    """Return how many configurations a project has."""
+    """Return the number of configurations in a project."""
     mine = sa.select(sa.func.count()).where(software_config.c.project_id == project_id)
     found: int = tx.execute(mine).scalar_one()
     return found
 
 
 def find(tx: Tx, project_id: str | None, config_id: str, *, lock: bool = False) -> Config | None:
-    """Return a configuration of the project, or None; with `project_id` None of any project.
+    """Return a configuration of the project, or None; with `project_id` None, of any project.
 
     With `lock` no other transaction can delete it before this one ends.
     """
@@ -96,7 +96,7 @@ def find(tx: Tx, project_id: str | None, config_id: str, *, lock: bool = False) 
 def of_project(
     tx: Tx, project_id: str | None, *, limit: int | None = None, marker: str | None = None
 ) -> list[Config]:
-    """Return the configurations of a project, or of all, newest first, after the marker.
+    """Return the configurations of a project, or of all projects, newest first, after the marker.
 
     An unknown marker is ignored.
     """
@@ -114,7 +114,9 @@ def of_project(
 
 
 def user_of(tx: Tx, config_id: str) -> str | None:
-    """Return the id of the oldest deployment with the configuration, in any project, or None."""
+    """Return the id of the oldest deployment that uses the configuration, in any project, or
+    None.
+    """
     table = software_deployment.c
     query = sa.select(table.id).where(table.config_id == config_id).order_by(table.created_at)
     found: str | None = tx.value(query.limit(1))

@@ -1,6 +1,6 @@
 """Software deployments: the configuration for a server, and its result.
 
-Two projects see a deployment: its own, and that of its stack's users if it names one.
+A deployment is visible in two projects: its own, and its stack's domain project if it names one.
 """
 
 from dataclasses import dataclass, field
@@ -17,7 +17,9 @@ IN_PROGRESS = "IN_PROGRESS"
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """A row of the table `software_deployment`; `output_values` is None before a report."""
+    """A row of the table `software_deployment`; `output_values` is None until results are
+    reported.
+    """
 
     id: str
     project_id: str
@@ -69,7 +71,8 @@ def forget(tx: Tx, deployment_id: str) -> None:
 def find(
     tx: Tx, project_id: str | None, deployment_id: str, *, lock: bool = False
 ) -> Deployment | None:
-    """Return a deployment that the project sees, or None; project None sees all.
+    """Return a deployment that is visible in the project, or None; the project None means any
+    project.
 
     With `lock` no other transaction can change it before this one ends.
     """
@@ -81,7 +84,9 @@ def find(
 
 
 def of_project(tx: Tx, project_id: str, server_id: str | None = None) -> list[Deployment]:
-    """Return the deployments that a project sees, of one server or all, oldest first."""
+    """Return the deployments that are visible in a project, of one server or of all, oldest
+    first.
+    """
     table = software_deployment.c
     query = sa.select(software_deployment).where(_seen_by(project_id))
     if server_id is not None:
@@ -90,7 +95,7 @@ def of_project(tx: Tx, project_id: str, server_id: str | None = None) -> list[De
 
 
 def count(tx: Tx, project_id: str) -> int:
-    """Return how many deployments a project has."""
+    """Return the number of deployments in a project."""
     mine = sa.select(sa.func.count()).where(software_deployment.c.project_id == project_id)
     found: int = tx.execute(mine).scalar_one()
     return found
@@ -99,10 +104,11 @@ def count(tx: Tx, project_id: str) -> int:
 def configs_of(
     tx: Tx, project_id: str, server_id: str, *, users_only: bool = False
 ) -> list[Config]:
-    """Return the configurations of a server whose deployments the project sees, by name.
+    """Return the configurations of a server from the deployments that are visible in the project,
+    sorted by name.
 
-    Names are sorted by code points, as agents expect, whatever the database's collation is. With
-    `users_only` only deployments count whose stack has its users in the project.
+    Names are sorted by code points, as agents expect, independently of the database's collation.
+    With `users_only`, only deployments count whose stack has its domain users in the project.
     """
     table = software_deployment.c
     seen = _shared_with(project_id) if users_only else _seen_by(project_id)
@@ -117,7 +123,7 @@ def configs_of(
 
 
 def has_users(tx: Tx, project_id: str, user_project_id: str) -> bool:
-    """Return whether a stack of `project_id` has its users in `user_project_id`.
+    """Return whether `user_project_id` is the domain project of a stack of `project_id`.
 
     True if both are the same project.
     """
@@ -127,7 +133,7 @@ def has_users(tx: Tx, project_id: str, user_project_id: str) -> bool:
 
 
 def stack_of(tx: Tx, deployment_id: str) -> str | None:
-    """Return the id of the stack that runs a deployment, or None: a user has created it."""
+    """Return the id of the stack that runs a deployment, or None if a user created it."""
     query = sa.select(resource.c.stack_id).where(resource.c.id == deployment_id)
     found: str | None = tx.value(query)
     return found
@@ -138,9 +144,9 @@ def _seen_by(project_id: str) -> sa.ColumnElement[bool]:
 
 
 def _shared_with(project_id: str) -> sa.ColumnElement[bool]:
-    """Return the condition for deployments that were made for the users in the project.
+    """Return the condition for deployments that were created for the domain users in the project.
 
-    The maker must own a stack with its users there: any request may name any project.
+    The creator must own a stack with this domain project, because a request may name any project.
     """
     table = software_deployment.c
     owns = sa.select(stack.c.id).where(

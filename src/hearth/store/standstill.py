@@ -1,8 +1,8 @@
-"""Transactions of a stopped process or machine must not keep their locks for long.
+"""Idle transactions: a stopped process or machine must not keep its locks for long.
 
-Other engines must be able to take over the stacks when the lease has expired. So a server ends a
+Other engines must be able to take over the stacks when the lease has expired. So the server ends a
 transaction that is idle for as long as a lease. PostgreSQL does not do so during a batch of
-statements, nor after one, as psycopg sends it: there each heartbeat of an engine ends idle
+statements as psycopg sends it, nor after one; there each heartbeat of an engine ends idle
 transactions.
 """
 
@@ -20,6 +20,6 @@ _END = sa.text("""
 
 
 def end_all(tx: Tx) -> None:
-    """End idle transactions. A process that wakes up runs its own transaction again."""
+    """End idle transactions. A process that wakes up afterwards repeats its transaction."""
     if tx.dialect == "postgresql":
         tx.execute(_END, {"name": idle.SESSION_NAME, "idle_s": idle.IDLE_S})

@@ -296,5 +296,5 @@ _KEYS = {inbox: ("stack_id",), outbox: ("kind",)}  # their ids are known too lat
 
 
 def key_of(table: Table) -> tuple[str, ...]:
-    """Return the columns that identify the row to which its sealed values are bound."""
+    """Return the columns that identify the row to which its encrypted values are bound."""
     return _KEYS.get(table) or tuple(column.name for column in table.primary_key.columns)

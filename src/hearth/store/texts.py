@@ -85,7 +85,9 @@ def list_revisions(tx: Tx, stack_id: str) -> list[RevisionRow]:
 
 
 def put_rows(tx: Tx, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Store revisions whose texts are stored. Delete old revisions that nothing needs."""
+    """Store revisions whose texts are stored already, and delete old revisions that are no longer
+    needed.
+    """
     if rows:
         tx.many(_INSERT, rows)
         _forget(tx, {row["stack_id"]: row["number"] for row in rows})
@@ -186,7 +188,7 @@ def _revision(row: Any, body: Mapping[str, Any], texts: Mapping[str, str]) -> Re
 
 
 def get_template(tx: Tx, stack_id: str, number: int) -> str:
-    """Return the template of a revision alone."""
+    """Return only the template of a revision."""
     row = tx.first(_REVISION, {"stack_id": stack_id, "number": number})
     return get_texts(tx, {row.template})[row.template]
 
@@ -197,7 +199,7 @@ def revision_contents(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
 
 
 def newest_revisions(tx: Tx, ids: Sequence[str]) -> dict[str, int]:
-    """Return the highest revision number of each of the stacks."""
+    """Return the highest revision number of each stack."""
     return {r.stack_id: r.number for r in tx.listed(_NEWEST, ids)}
 
 

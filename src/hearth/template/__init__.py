@@ -1,9 +1,9 @@
 """A compiler: template text in, an immutable program out, cheap to run.
 
-`load` makes nodes that know their place, `parse` one syntax tree of HOT and CFN, `bind` finds
+`load` creates nodes with their positions, `parse` one syntax tree for HOT and CFN, `bind` finds
 types and nested templates, `compile` checks, `specialise` adds parameter values. All errors are
 reported at once, as `Rejected`. The package does no I/O, and knows no clock and no cloud. Resource
-types come through `TypeCatalog`, values of resources through `World`.
+types come from `TypeCatalog`, values of resources from `World`.
 """
 
 from hearth.template.compile import compile_template, module_key, parameter_types

@@ -1,8 +1,8 @@
 """The budget of a request: memory and steps for the evaluation of templates.
 
-Every function has its own limits, but a thousand calls could still fill any memory. So the memory
-of all results and the steps of all calls of one request are counted. A request opens a budget with
-`spending`; nested blocks share it.
+Every function has its own limits, but a thousand calls could still use any amount of memory. So the
+memory of all results and the steps of all calls of a request are counted. A request opens a budget
+with `spending`; nested blocks share it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MADE_BYTES_MAX = 256 * 1024 * 1024
 """The maximum memory for any number of resources."""
 
 READ_SHARE = 4
-"""Values read from parameters and files exist already: they count for a part."""
+"""The divisor for values that are read from parameters and files, because they exist already."""
 
 STEPS = 25_000_000
 """The steps of all YAQL expressions together, for any template: about three seconds."""
@@ -51,7 +51,7 @@ TEXT_BYTES, ITEM_BYTES = 50, 60
 
 
 class Budget:
-    """The rest of a budget.
+    """The remaining budget.
 
     With `inline` it is a few milliseconds of work; then Overrun is raised.
     """
@@ -65,7 +65,7 @@ class Budget:
         self.resources = INLINE_RESOURCES
 
     def widen(self, resources: int) -> None:
-        """Add the allowance of a number of resources."""
+        """Increase the budget by the allowance for a number of resources."""
         if self.inline:
             return
         more = min(resources * RESOURCE_BYTES, MADE_BYTES_MAX - self.allowed)
@@ -84,7 +84,7 @@ class Budget:
         self.check()
 
     def check(self) -> None:
-        """Raise EvaluationError if the total is too large already."""
+        """Raise EvaluationError if the total is already too large."""
         if self.bytes < 0:
             if self.inline:
                 raise Overrun
@@ -92,7 +92,7 @@ class Budget:
             raise EvaluationError(words)
 
     def compiled(self, resources: int) -> None:
-        """Count resources that are compiled or checked. Raises Overrun."""
+        """Count resources that were compiled or checked. Raises Overrun."""
         self.resources -= resources
         if self.inline and self.resources < 0:
             raise Overrun
@@ -120,7 +120,7 @@ def inlined() -> Iterator[None]:
 class spending:  # noqa: N801 - it is used as a function
     """Use the current budget, or open a new one for the block.
 
-    Not a generator, because it is entered for every resource, nearly always inside another one.
+    It is not a generator, because it is entered for every resource, usually inside another one.
     """
 
     __slots__ = ("patience", "token")
@@ -142,7 +142,7 @@ class spending:  # noqa: N801 - it is used as a function
 
 
 def weight(value: Any, most: int) -> int:
-    """Return the approximate bytes of a value; counting stops above `most`."""
+    """Return the approximate size of a value in bytes; counting stops above `most`."""
     total = 0
     waiting = [value]
     while waiting and total <= most:

@@ -19,7 +19,7 @@ from hearth.template.types import Definition, Definitions, TypeInfo
 
 @dataclass(frozen=True)
 class ChildType:
-    """The resource type of a nested template."""
+    """The resource type that a nested template defines."""
 
     name: str
     parameters: Mapping[str, ParameterSchema]
@@ -42,13 +42,13 @@ class ChildType:
         object.__setattr__(self, "attributes", attributes)
 
     def nested_definition(self, properties: Mapping[str, Any]) -> None:
-        """Return None: the nested template is a file, not made from properties."""
+        """Return None: the nested template is a file, not generated from properties."""
         return
 
     def conflicts(
         self, properties: Mapping[str, Any], still_open: Collection[str] = ()
     ) -> Iterable[str]:
-        """Return nothing: the resources of the nested template report wrong parameters."""
+        """Return nothing: the resources of the nested template report invalid parameters."""
         return ()
 
     def implicit_requires(
@@ -88,7 +88,7 @@ EMPTY: Mapping[ParameterType, Any] = {
     ParameterType.JSON: {},
     ParameterType.BOOLEAN: False,
 }
-"""Return the value that a nested stack gets for a null property."""
+"""The value that a nested stack gets for a null property, by type."""
 
 
 def _joined(items: list[Any]) -> str:
@@ -136,7 +136,7 @@ def misfits(child: ChildType, built_in: TypeInfo, at: Span) -> list[Problem]:
 
 
 def inside(problem: Problem, path: str) -> Problem:
-    """Return a nested template's problem with a path that leads through the parent."""
+    """Return a problem of a nested template with a path that leads through the parent."""
     at = problem.at or Span()
     inner = f"{path}.{at.path}" if at.path else path
     return replace(problem, at=replace(at, path=inner))

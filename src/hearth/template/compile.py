@@ -1,4 +1,6 @@
-"""From text to Module: load, parse, bind types and nested templates, check without values."""
+"""The compilation from text to Module: load, parse, bind types and nested templates, check without
+values.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ from hearth.template.values import Stack
 from hearth.template.world import Facade
 
 COMPILER_VERSION = 1
-"""Part of every module's key; raise it when modules of old texts come out different."""
+"""A part of every module's key; increase it when the modules of existing texts change."""
 
 
 PROBLEMS_MAX = 100
@@ -86,7 +88,7 @@ def draft_template(
 ) -> Module:
     """Return the module of a template as far as it is valid, with its problems.
 
-    `parsed` are the loaded templates in the files. Raises Rejected if it is no template.
+    `parsed` are the loaded templates in the files. Raises Rejected if the text is not a template.
     """
     with collector_paused(), spending():
         compiler = _Compiler(files, catalog, limits or Limits(), parsed)
@@ -102,7 +104,7 @@ def _sound(module: Module) -> Module:
 def compile_nested(
     parent: Module, definition: Mapping[str, Any], resource: str, template_name: str
 ) -> Module:
-    """Return the module of the nested stack that a group makes from its properties.
+    """Return the module of the nested stack that a group generates from its properties.
 
     Raises Rejected.
     """
@@ -140,7 +142,7 @@ def module_key(
 
 @dataclass(frozen=True, eq=False)
 class _Compiled(Module):
-    """A module with the steps that lead from it to programs and nested modules."""
+    """A module that can create programs and modules of nested stacks."""
 
     def specialise(
         self,
@@ -164,7 +166,7 @@ class _Compiled(Module):
 
 
 class _Compiler:
-    """Compiles a tree of templates; equal nested templates only once."""
+    """Compiles a tree of templates; equal nested templates are compiled only once."""
 
     def __init__(
         self,
@@ -191,7 +193,7 @@ class _Compiler:
         file: str,
         depth: int,
     ) -> Module:
-        """Return a draft: with its problems, which are raised only if it is no template."""
+        """Return a draft with its problems. Raises Rejected only if the text is not a template."""
         syntax = self.syntax(template, file, depth)
         self.resources_left -= len(syntax.resources)
         if (budget := current()) is not None:
@@ -218,7 +220,9 @@ class _Compiler:
         )
 
     def syntax(self, template: str | Mapping[str, Any] | Node, file: str, depth: int) -> Syntax:
-        """Return the syntax of a template; a nested one has the same in every environment."""
+        """Return the syntax of a template; that of a nested template does not depend on the
+        environment.
+        """
         known = self.syntaxes.get(file) if depth else None
         if known is None:
             root = template if isinstance(template, Node) else load(template, file, self.limits)
@@ -254,7 +258,9 @@ class _Compiler:
         environment: Environment,
         depth: int,
     ) -> dict[str, Binding]:
-        """Return what the types of literal members of groups resolve to, by name of the group."""
+        """Return the resolved types of the members of groups, by name of the group; only of literal
+        members.
+        """
         found = {}
         for name, source in syntax.resources.items():
             member = getattr(bindings[name].type_info, "member_property", None)
@@ -337,7 +343,7 @@ class _Compiler:
 
 
 def syntax_problems(syntax: Syntax, environment: Environment) -> Iterator[Problem]:
-    """Return the problems of a template itself.
+    """Yield the problems of a template itself.
 
     In a nested template the environment's `parameter_defaults` replace defaults, so only the root's
     defaults are always checked.
@@ -378,7 +384,7 @@ def _check(syntax: Syntax, bindings: Mapping[str, Binding]) -> Iterator[Problem]
 
 
 def _broken(source: ResourceSource) -> Iterator[Problem]:
-    """Return invalid calls; as in Heat they count even if the condition is false."""
+    """Yield the problems of invalid calls; as in Heat they count even if the condition is false."""
     expressions: Iterable[Expr | None] = (
         source.properties,
         source.metadata,
@@ -394,9 +400,10 @@ def _broken(source: ResourceSource) -> Iterator[Problem]:
 def parameter_types(
     template: str | Mapping[str, Any], files: Mapping[str, str], limits: Limits | None = None
 ) -> dict[str, ParameterType]:
-    """Return the types of all parameters of a template and of the templates in the files.
+    """Return the types of all parameters of a template and of the templates in the files, for
+    `Environment.merge`.
 
-    Texts that are no templates are ignored. For `Environment.merge`.
+    Files that are not templates are ignored.
     """
     types: dict[str, ParameterType] = {}
     for text in (template, *files.values()):

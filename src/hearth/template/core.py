@@ -16,7 +16,9 @@ from hearth.template.scope import Scope
 
 
 class Core:
-    """The part of a definition that programs of one module share, because it has no parameters."""
+    """The part of a definition that the programs of one module share, because it contains no
+    parameters.
+    """
 
     __slots__ = (
         "_fingerprint",
@@ -56,7 +58,7 @@ class Core:
         self._fingerprint = ""
 
     def word(self, key: str) -> str:
-        """Return the name of a resource's key in the format of its template."""
+        """Return the name of a resource key in the format of its template."""
         return key if self.hot else key.title().replace("_", "")
 
     def fingerprint(self, type_name: str) -> str:
@@ -76,7 +78,9 @@ class Core:
 
 
 def _by_entry(expr: Expr, source: Expr, scope: Scope | None) -> Expr:
-    """Return the map, split into entries if one is secret, so that the others are not secret."""
+    """Return the map, split into entries if one of them is secret, so that the others are not
+    secret.
+    """
     if not isinstance(expr, Const) or not expr.secret or not isinstance(source, MapOf):
         return expr
     assert scope is not None

@@ -29,7 +29,7 @@ WRONG_DEFAULT = "wrong-default"
 
 
 class InvalidBound(InvalidSchemaError):
-    """A limit of a constraint is not a number."""
+    """The limit in a constraint is not a number."""
 
     @property
     def kind(self) -> str:
@@ -37,7 +37,7 @@ class InvalidBound(InvalidSchemaError):
 
 
 class _Bad(Exception):
-    """A declaration is invalid, at a node or at its key."""
+    """A declaration is invalid; the error is at a node or at its key."""
 
     def __init__(
         self,
@@ -100,7 +100,9 @@ class Declarations:
         return schemas
 
     def one(self, name: str, node: Node, at: Span, wrongs: list[_Bad]) -> ParameterSchema:
-        """Return a declaration. Raises _Bad if it is unusable; other errors go to `wrongs`."""
+        """Return a declaration. Raises _Bad if it is unusable; other errors are added to
+        `wrongs`.
+        """
         fields = node.value
         if not isinstance(fields, dict):
             raise _bad("the declaration must be a map", node)
@@ -120,8 +122,8 @@ class Declarations:
     def check_default(self, schema: ParameterSchema, node: Node) -> None:
         """Check the default like a value, even if a value is given. Raises _Bad.
 
-        A default of the wrong type without constraints is checked where it is used, because a value
-        may replace it.
+        A default of the wrong type without constraints is only checked if it is used, because a
+        value may replace it.
         """
         if not schema.has_default:
             return
@@ -279,7 +281,8 @@ def _range(node: Node, kind: ParameterType) -> Constraint:
 def _modulo(node: Node, kind: ParameterType) -> Constraint:
     step, offset = _two_bounds(node, ("step", "offset"), whole=True, both=True)
     if not step or abs(offset) >= abs(step) or step * offset < 0:
-        raise _bad(f"step {step} and offset {offset} do not fit each other", node)
+        words = "the offset must be smaller than the step and have the same sign"
+        raise _bad(f"step {step} and offset {offset}: {words}", node)
     return Modulo(step=step, offset=offset)
 
 
@@ -304,7 +307,7 @@ def _allowed_pattern(node: Node, kind: ParameterType) -> Constraint:
     try:
         compiled(node.value)
     except (re.error, RecursionError, OverflowError) as error:
-        raise _bad(f"the pattern can not be read: {error}", node) from None
+        raise _bad(f"the pattern is invalid: {error}", node) from None
     return AllowedPattern(node.value)
 
 

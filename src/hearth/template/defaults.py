@@ -1,4 +1,5 @@
-"""The mappings of every installation: old names of types, and the member types of server groups.
+"""The type mappings of every installation: old names of types, and the member types of server
+groups.
 
 Source: spec/environment.md, section 7; spec/groups-and-nesting.md, section 5.
 """

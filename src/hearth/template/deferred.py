@@ -1,9 +1,9 @@
-"""Evaluations that take too long for the event loop, and their answers from elsewhere.
+"""Evaluations that take too long for the event loop, and their answers from another process.
 
-On the loop, an evaluation has a budget of a few milliseconds (`budget.inlined`). One that overruns
-it is given up as `Deferred`, with the evaluation and its world. A caller that can wait computes it
+On the loop, an evaluation has a budget of a few milliseconds (`budget.inlined`). If it exceeds the
+budget, `Deferred` is raised, with the evaluation and its world. A caller that can wait computes it
 in another process, stores the answer, and evaluates again. An answer is valid as long as the world
-returns the replies that it was computed from.
+returns the same replies as during its computation.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ class Deferred(BaseException):
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """A key that is equal for the same evaluation in any world."""
+        """Return a key that is equal for the same evaluation in any world."""
         return id(self.target), self.method, *sorted(self.options.items())
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The result or error of an evaluation, and the replies of the world that it depends on.
+    """The result or error of an evaluation, and the replies of the world on which it depends.
 
     `target` is kept so that no other object can get its id.
     """
@@ -64,7 +64,7 @@ class Answer:
 
 
 def reply_of(world: Any, question: Question) -> Any:
-    """Return a world's reply; an error that it raises counts as a reply."""
+    """Return a world's reply to a question; an exception that it raises counts as a reply."""
     name, arguments = question
     if name == "facade":
         return world.facade
@@ -114,7 +114,7 @@ _answers: ContextVar[Answers | None] = ContextVar("answers", default=None)
 def deferring(answers: Answers) -> Iterator[None]:
     """Limit each evaluation in the block to a few milliseconds.
 
-    Raises Deferred for one that needs more and has no stored answer.
+    Raises Deferred for one that needs more time and has no stored answer.
     """
     token = _answers.set(answers)
     try:

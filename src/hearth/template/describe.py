@@ -67,7 +67,7 @@ def _nested(program: Program) -> dict[str, Any]:
 def _inside(
     program: Program, definition: ResourceDefinition, evaluated: Evaluated
 ) -> Program | None:
-    """Return the program of a nested stack; if its values are invalid, without them."""
+    """Return the program of a nested stack; if its values are invalid, a program without them."""
     try:
         return program.inside(definition, evaluated, check=False)
     except (Rejected, ValueError):

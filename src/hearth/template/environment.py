@@ -1,6 +1,6 @@
-"""Environments: values and types for a stack, and how several are merged.
+"""Environments: values and types for a stack, and how several environments are merged.
 
-Immutable. Source: spec/environment.md.
+They are immutable. Source: spec/environment.md.
 """
 
 from __future__ import annotations
@@ -42,21 +42,25 @@ MAY_BE_EMPTY = SECTIONS.keys() - {"parameters", "resource_registry"}
 
 TEMPLATE_ENDINGS = (".yaml", ".template")
 NAMES_TRIED_MAX = 100
-"""The maximum number of names in one lookup: a wildcard can make longer names without end."""
+"""The maximum number of names in one lookup, because a wildcard can create longer and longer
+names.
+"""
 
 SINKS = ("zaqar-queue",)
 SINK_KEYS = ("type", "target", "ttl")
 
 
 class Names(Protocol):
-    """The part of a catalog that a lookup needs."""
+    """The part of a catalogue that a lookup of a type needs."""
 
     def find(self, name: str) -> Any: ...
 
 
 @dataclass(frozen=True)
 class TemplateEntry:
-    """A type that is a nested template: key of the template, name of the entry."""
+    """The result of a lookup: a nested template, with its key in the files and the name of the
+    entry.
+    """
 
     template: str
     entry: str
@@ -65,7 +69,7 @@ class TemplateEntry:
 
 @dataclass(frozen=True)
 class TypeEntry:
-    """A built-in type, by its own name."""
+    """The result of a lookup: a built-in type."""
 
     name: str
 
@@ -74,9 +78,9 @@ class TypeEntry:
 class Environment:
     """Values and type mappings.
 
-    `base` is the operator's environment below the user's, `texts` are the templates that it names.
-    The environment of a nested stack is `of_child`: its `parameter_defaults` replace the template's
-    own defaults.
+    `base` is the operator's environment, which the user's environment overrides; `texts` are the
+    templates that it names. The environment of a nested stack is `of_child`: its
+    `parameter_defaults` replace the template's own defaults.
     """
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -154,7 +158,7 @@ class Environment:
 
     @property
     def key(self) -> str:
-        """Return the parts that a module depends on, as text: equal for equal environments."""
+        """Return as text the parts on which a module depends; equal for equal environments."""
         base = self.base.key if self.base is not None else ""
         replacing = self.of_child and bool(self.parameter_defaults)
         content = [self.resource_registry, self.parameter_defaults, self.texts, replacing]
@@ -168,13 +172,15 @@ class Environment:
     def find(
         self, type_name: str, resource: str, catalog: Names
     ) -> TemplateEntry | TypeEntry | None:
-        """Return what a type resolves to for the named resource, or None."""
+        """Return the type or template to which a type name resolves for the named resource, or
+        None.
+        """
         return self._find(type_name, resource, catalog, set(), {})
 
     def mappings(self, type_name: str, resource: str, catalog: Names) -> dict[str, str]:
-        """Return the entries that lead from a type to the result of `find`, without wildcards.
+        """Return the entries that lead from a type name to the result of `find`, without wildcards.
 
-        The map has the form {name of a type: value of the entry that resolved it}.
+        The map has the form {type name: value of the entry that resolved it}.
         """
         steps: dict[str, str] = {}
         self._find(type_name, resource, catalog, set(), steps)
@@ -183,7 +189,7 @@ class Environment:
     def _find(
         self, type_name: str, resource: str, catalog: Names, seen: set[str], steps: dict[str, str]
     ) -> TemplateEntry | TypeEntry | None:
-        """Return the result of `find`, skipping the names in `seen`, which were visited before.
+        """Return the result of `find`; `seen` are the names already visited, which are skipped.
 
         `steps` collects the entries that led to the result.
         """
@@ -208,7 +214,7 @@ class Environment:
         return TypeEntry(type_name) if catalog.find(type_name) is not None else None
 
     def leads_to(self, type_name: str, resource: str) -> str:
-        """Return the last name that a type is mapped to, even if no such type exists."""
+        """Return the last name to which a type is mapped, even if no such type exists."""
         for _ in range(NAMES_TRIED_MAX):
             better = next(self._candidates(type_name, resource), None)
             if better is None or better[1] is None or better[0].endswith("*"):
@@ -293,7 +299,7 @@ def _subtree(registry: Mapping[str, Any], resource: str) -> Any:
 
 
 class _General:
-    """The entries of a registry that are not for single resources, prepared for lookups."""
+    """The entries of a registry that apply to all resources, prepared for lookups."""
 
     def __init__(self, registry: Mapping[str, Any]) -> None:
         removed = tuple(
@@ -310,7 +316,7 @@ class _General:
                 self.exact[name] = value
 
     def fitting(self, type_name: str) -> Iterator[tuple[str, str]]:
-        """Yield the entries for a type: name and value."""
+        """Yield the entries that match a type: name and value."""
         if type_name in self.exact:
             yield type_name, self.exact[type_name]
         for start, name, value in self.wildcards:
@@ -362,7 +368,7 @@ def _problems(root: Node, file: str) -> Iterator[Problem]:
 
 
 def _named_problems(node: Node, file: str, path: str, depth: int = 0) -> Iterator[Problem]:
-    """Return the problems of the entries for single resources.
+    """Yield the problems of the entries for single resources.
 
     From the second level on, an entry may be a type mapping.
     """

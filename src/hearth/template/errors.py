@@ -1,4 +1,4 @@
-"""The errors of an evaluation: a value cannot be computed."""
+"""The exceptions of an evaluation that cannot compute a value."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class EvaluationError(Exception):
     """A value cannot be computed; `at` is the function that failed, or its argument at `steps`.
 
     `problem` creates the problem if it is not a failed validation. `reason` is the original text;
-    with `whole` neither the function nor the place is added to it.
+    with `whole`, neither the function nor the place is added to it.
     """
 
     whole = False
@@ -43,6 +43,6 @@ class ParameterError(EvaluationError):
 
 
 class BelowError(EvaluationError):
-    """A nested stack reports why there is no value."""
+    """A nested stack reports why it has no value for an output."""
 
     whole = True

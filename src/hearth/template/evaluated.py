@@ -15,7 +15,7 @@ class Evaluated:
     """The values of a resource's definition in a world.
 
     `unknown` names the resources that must exist before all values are known. `open_properties` are
-    the top-level properties that wait for them, `secret` those that contain a hidden value.
+    the top-level properties that wait for them, `secret` are those that contain a hidden value.
     `findings` are the problems, and the questions that only the cloud can answer.
     """
 

@@ -1,8 +1,8 @@
 """The syntax tree of values, before and after parameters are known.
 
-`specialise` returns a smaller tree: everything that needs only parameters, conditions and files is
-a constant. `evaluate` returns the value. Values may contain unknowns; a constant knows whether it
-is secret. A tree is immutable and shared.
+`specialise` returns a smaller tree, in which everything that needs only parameters, conditions and
+files is a constant. `evaluate` returns the value. Values may contain unknowns; a constant knows
+whether it is secret. A tree is immutable and shared.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ OMIT: Final = _Omit()
 
 
 class _Computed:
-    """The placeholder for a function call in the shape of arguments."""
+    """The placeholder for the result of a function call, for checking the shape of arguments."""
 
     def __reduce__(self) -> str:
         return "COMPUTED"
 
 
 class Expr:
-    """An expression that has a value."""
+    """An expression that has a value in a scope."""
 
     __slots__ = ()
 
     def specialise(self, scope: Scope) -> Expr:
-        """Return the residual expression after parameters and conditions are known."""
+        """Return the remaining expression after parameters and conditions are known."""
         raise NotImplementedError
 
     def evaluate(self, scope: Scope) -> Any:
@@ -180,7 +180,7 @@ class Call(Expr):
 
 
 class If(Expr):
-    """A choice. Only the selected branch counts; the other one may be invalid."""
+    """A choice. Only the selected branch is evaluated; the other may be invalid."""
 
     __slots__ = ("at", "condition", "otherwise", "then")
 
@@ -205,7 +205,7 @@ class If(Expr):
 
 
 class Broken(Expr):
-    """An invalid expression. It is harmless as long as its branch is not selected."""
+    """An invalid expression, which only counts if its branch is selected."""
 
     __slots__ = ("problems",)
 
@@ -247,7 +247,7 @@ def map_of(entries: dict[str, Expr]) -> Expr:
 
 
 def shape(expr: Expr) -> Any:
-    """Return arguments as plain values, with COMPUTED in place of functions."""
+    """Return arguments as plain values, with COMPUTED in place of function calls."""
     match expr:
         case Const():
             return expr.value
@@ -307,7 +307,7 @@ def keys_of(expr: Expr) -> tuple[str, ...]:
 
 
 def plain(value: Any) -> Any:
-    """Return the value with unknowns as data."""
+    """Return the value with unknowns represented as data."""
     match value:
         case Unknown():
             return {"unknown": sorted(value.until)}

@@ -20,7 +20,9 @@ Check = Callable[[Any], str | None]
 
 
 class Reads(Enum):
-    """What a call needs: nothing, parameters and conditions, or a world."""
+    """What a function call needs for its evaluation: nothing, parameters and conditions, or a
+    world.
+    """
 
     NOTHING = auto()
     PARAMETERS = auto()
@@ -28,7 +30,7 @@ class Reads(Enum):
 
 
 class Refers(Enum):
-    """What the arguments of a function refer to."""
+    """What kind of object the arguments of a function name."""
 
     NOTHING = auto()
     RESOURCE = auto()
@@ -40,10 +42,10 @@ class Function:
     """An intrinsic function.
 
     `name` is unique among all variants; `apply` takes resolved arguments; `check` gets arguments
-    with COMPUTED in place of calls and returns an error of their shape; `strict` functions are
-    unknown as soon as any part of their arguments is; `rewrite` may choose another function when
-    the enabled resources are known. `takes` and `gives` are the kinds of arguments and result, for
-    values that are not known yet; without them any kind.
+    with COMPUTED in place of calls and returns an error of their shape; the result of a `strict`
+    function is unknown if any part of its arguments is; `rewrite` may choose another function when
+    the enabled resources are known. `takes` and `gives` are the types of arguments and result, for
+    values that are not known yet; without them any type.
     """
 
     name: str
@@ -61,7 +63,7 @@ class Function:
         return named, (self.name,)
 
     def kinds(self, args: Any) -> frozenset[ValueKind]:
-        """Return the possible kinds of the result; empty: any."""
+        """Return the possible types of the result; empty for any."""
         if callable(self.gives):
             return self.gives(args)
         return frozenset() if self.gives is ValueKind.ANY else frozenset({self.gives})
@@ -73,13 +75,13 @@ REGISTRY: dict[str, Function] = {}
 def register(function: Function) -> Function:
     """Register a function under its name. Raises ValueError if another function has the name."""
     if REGISTRY.get(function.name, function) is not function:
-        raise ValueError(f"there is another function {function.name} already")
+        raise ValueError(f"another function {function.name} is already registered")
     REGISTRY[function.name] = function
     return function
 
 
 def named(name: str) -> Function:
-    """Return the registered function of this name."""
+    """Return the registered function with this name."""
     return REGISTRY[name]
 
 

@@ -1,4 +1,4 @@
-"""Dependencies: the order of names in which each follows its requirements, or a cycle."""
+"""Dependencies: an order of names in which each follows its requirements, or a cycle."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Mapping
 
 
 def topological(requires: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
-    """Return names after their requirements; names in or behind a cycle are left out."""
+    """Return names after their requirements; names in a cycle, or that depend on one, are left
+    out.
+    """
     waiting = {name: len(needs) for name, needs in requires.items()}
     dependents: dict[str, list[str]] = {}
     for name, needs in requires.items():
@@ -22,7 +24,7 @@ def topological(requires: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
 
 
 def cycle_in(requires: Mapping[str, frozenset[str]], done: set[str]) -> tuple[str, ...]:
-    """Return one cycle among the remaining names; its first name is also its last."""
+    """Return a cycle among the names that are not `done`; its first name is also its last."""
     name = next(name for name in requires if name not in done)
     path: dict[str, int] = {}  # name: place
     while name not in path:

@@ -31,7 +31,7 @@ def texts_in(values: Iterable[Any], characters_min: int = CHARACTERS_MIN) -> tup
 
 
 def masked(text: str, hidden: Iterable[str]) -> str:
-    """Return the text with each hidden text masked, a short one not inside a word."""
+    """Return the text with each hidden text masked; a short one only if it is a whole word."""
     for secret in hidden:
         if len(secret) >= CHARACTERS_MIN:
             text = text.replace(secret, MASK)
@@ -47,7 +47,7 @@ def masked(text: str, hidden: Iterable[str]) -> str:
 
 
 def masked_in(value: Any, hidden: tuple[str, ...]) -> Any:
-    """Return a JSON value with each text in it masked, keys included."""
+    """Return a JSON value with every text in it masked, including keys."""
     match value:
         case str():
             return masked(value, hidden)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of text and trees; -1 as a number of resources means no limit."""
+    """Limits of texts and trees; -1 as a number of resources means no limit."""
 
     template_size_max: int = 524288  # characters of one text
     nodes_max: int = 1_000_000  # after aliases are expanded

@@ -1,4 +1,4 @@
-"""From YAML or JSON text to nodes that have their place.
+"""Conversion of YAML or JSON text to nodes with positions.
 
 The events come from the C parser. Building light nodes from them costs a third of composing
 PyYAML's nodes, allows limits while a document is read, and never recurses. Scalars follow YAML 1.1,
@@ -42,7 +42,7 @@ Plain = Any
 
 
 class Node:
-    """A value and its place (line and column from 1; 0 where there is no text).
+    """A value and its position (line and column from 1; 0 without a text).
 
     `value` is a scalar, a list of nodes, or a dict of nodes by text key. `odd_key`: the key of this
     node was not text in the source. `odd`: the value is a number or boolean by a surprising rule of
@@ -65,7 +65,7 @@ class Node:
         return _node, (self.value, *places)
 
     def plain(self) -> Plain:
-        """Return the value without places."""
+        """Return the value without positions."""
         value = self.value
         if isinstance(value, dict):
             return {key: node.plain() for key, node in value.items()}
@@ -74,7 +74,7 @@ class Node:
         return value
 
     def span(self, file: str, path: str = "") -> Span:
-        """The place of this node, as part of a file."""
+        """Return the place of this node in a file."""
         return Span(file, self.line, self.column, path)
 
     def key_span(self, file: str, path: str = "") -> Span:
@@ -90,7 +90,7 @@ class Node:
         return node
 
     def nearest_to(self, steps: list[Step]) -> Node:
-        """Return the node at a path below this one, or the last existing one on the way."""
+        """Return the node at a path below this one, or the last existing node on the way."""
         node = self
         for step in steps:
             value = node.value
@@ -104,7 +104,9 @@ class Node:
 
 
 def _node(value: Any, line: int, column: int, *rest: Any) -> Node:
-    """Rebuild a node: in Python, so that other threads can run in between."""
+    """Rebuild a node when it is unpickled; it is a Python function so that other threads can run in
+    between.
+    """
     node = Node(value, line, column)
     node.key_line, node.key_column, node.odd_key, node.odd = rest
     return node
@@ -112,7 +114,7 @@ def _node(value: Any, line: int, column: int, *rest: Any) -> Node:
 
 @dataclass(frozen=True)
 class Repeated:
-    """A duplicate key of a map; the later one counts."""
+    """A duplicate key of a map; the later entry is used."""
 
     key: str
     line: int
@@ -135,7 +137,9 @@ def load(
     limits: Limits | None = None,
     repeated: list[Repeated] | None = None,
 ) -> Node:
-    """Return the root node of a document. Raises Rejected. Duplicate keys go to `repeated`."""
+    """Return the root node of a document. Raises Rejected. Duplicate keys are added to
+    `repeated`.
+    """
     limits = limits or Limits()
     if not isinstance(source, str):
         return from_plain(source, file, limits)
@@ -161,7 +165,7 @@ def load(
 
 
 def from_plain(value: Any, file: str = "template", limits: Limits | None = None) -> Node:
-    """Return nodes without places for an already parsed value, in which Unknown stays Unknown.
+    """Return nodes without positions for an already parsed value, in which Unknown stays Unknown.
 
     Raises Rejected.
     """
@@ -192,7 +196,7 @@ def from_plain(value: Any, file: str = "template", limits: Limits | None = None)
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Suspend garbage collection in the block: it creates many objects and no garbage."""
+    """Suspend garbage collection in the block, which creates many objects and no garbage."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -259,7 +263,7 @@ def _limit_problem(at: Span, limits: Limits, by_count: bool) -> Problem:
 
 
 class _Open:
-    """A list or map being filled."""
+    """A list or map whose content is still being read."""
 
     __slots__ = ("anchor", "count", "key", "merges", "node", "value")
 
@@ -280,7 +284,7 @@ _NO_KEY = _NoKey()
 
 
 class _Composer:
-    """Builds the node tree of the one document of a text."""
+    """Builds the node tree of a text with a single document."""
 
     def __init__(
         self,
@@ -381,7 +385,9 @@ class _Composer:
         self.add(copy)
 
     def add(self, node: Node) -> None:
-        """Add a finished node to its parent: as key, entry, item or root."""
+        """Add a completed node to its parent, as key, value or item; without a parent it is the
+        root.
+        """
         top = self.open[-1] if self.open else None
         if top is not None and top.key is _NO_KEY and isinstance(top.value, dict):
             if isinstance(node.value, list | dict):
@@ -414,7 +420,9 @@ class _Composer:
             value[name] = node
 
     def merge(self, top: _Open, node: Node, key: Node) -> None:
-        """Record maps to merge, strongest last: the first of a list, the last of several keys."""
+        """Record the maps of a merge key, strongest last: the first of a list, the last of several
+        keys.
+        """
         sources = node.value if isinstance(node.value, list) else [node]
         for source in reversed(sources):
             if not isinstance(source.value, dict):
@@ -447,11 +455,11 @@ class _Composer:
         try:
             return convert(text)
         except (ValueError, KeyError):
-            raise self.refuse(event, f'"{text[:80]}" does not fit its tag {tag}') from None
+            raise self.refuse(event, f'"{text[:80]}" does not match its tag {tag}') from None
 
 
 class _Merge:
-    """The key `<<`, where it is not quoted."""
+    """The merge key `<<`, if it is not quoted."""
 
     text = "<<"  # its value in any other place
 

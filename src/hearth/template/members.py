@@ -1,4 +1,4 @@
-"""Attributes inside nested stacks: `resource.M` and the steps after it are one attribute name.
+"""Attributes inside nested stacks: `resource.M` and the following steps form one attribute name.
 
 `[n, resource.m, resource.q, value, k]` reads `resource.m.resource.q.value` of `n`, and then `k` in
 the result. Source: spec/hot.md, section 10.3.
@@ -37,9 +37,10 @@ def names_read(reads: Iterable[tuple[Any, ...]]) -> set[str]:
 
 
 def asked_below(reads: Iterable[tuple[Any, ...]]) -> set[str]:
-    """Return what reads of a nested stack's resource need from its members.
+    """Return the attributes of members that are needed by reads of the nested stack's resource.
 
-    The result contains all words that may be attributes there, and names that lead further down.
+    The result contains all words that may be attributes of members, and names that lead into deeper
+    nested stacks.
     """
     reads = list(reads)
     found = {word for read in reads for part in read for word in str(part).split(".")}

@@ -121,7 +121,7 @@ def _merged_lists(old: Any, new: Any) -> Any:
 
 
 def merged_maps(old: Mapping[str, Any], new: Mapping[str, Any], deep: bool) -> dict[str, Any]:
-    """Return the old map with the entries of the new one; nulls are ignored."""
+    """Return the old map with the entries of the new map; nulls are ignored."""
     result = dict(old)
     for key, value in new.items():
         if value is None:

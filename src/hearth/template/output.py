@@ -16,7 +16,7 @@ from hearth.template.world import World
 
 @dataclass(frozen=True, eq=False)
 class Output:
-    """An output. A disabled one has the value null."""
+    """An output. An output with a false condition has the value null."""
 
     name: str
     description: str
@@ -27,7 +27,7 @@ class Output:
 
     @deferrable
     def evaluate(self, world: World) -> tuple[Any, str | None]:
-        """Return the value, or the reason why there is none. The value may contain unknowns."""
+        """Return the value, or the reason why it has none. The value may contain unknowns."""
         try:
             return self.attempt(world), None
         except BelowError as error:
@@ -49,7 +49,7 @@ class Output:
 
     @deferrable
     def reason(self, world: World) -> str | None:
-        """Return why there is no value, without the place: for the parent stack."""
+        """Return why the output has no value, without the place, for the parent stack."""
         try:
             self.attempt(world)
         except EvaluationError as error:

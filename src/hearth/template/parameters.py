@@ -1,4 +1,4 @@
-"""Parameters: declarations, values, and their form as text.
+"""Parameters: declarations, values, and their representation as text.
 
 Source: spec/hot.md, section 4; spec/cfn-template.md, section 2.
 """
@@ -70,7 +70,7 @@ class ParameterSchema:
 
     @property
     def judged_late(self) -> bool:
-        """Whether the type of the default matters only if no value is given."""
+        """Whether the type of the default only matters if no value is given."""
         if self.type is ParameterType.LIST:
             return False
         return self.type is ParameterType.JSON or not self.constraints
@@ -109,7 +109,7 @@ class ParameterValue:
 
 
 def _of_text(constraint: Constraint, kind: ParameterType) -> bool:
-    """Return the constraints on the parsed value."""
+    """Return whether a constraint applies to the text of a value instead of its parsed value."""
     return kind is ParameterType.JSON and isinstance(constraint, Length)
 
 
@@ -139,7 +139,7 @@ def parse_value(kind: ParameterType, value: Any) -> Any:
 
 
 def unquoted(schema: ParameterSchema, value: Any) -> str | None:
-    """Return the error of a number or list where the length of a text is checked, or None."""
+    """Return the error for a number or list whose length is checked as text, or None."""
     if schema.type is not ParameterType.STRING or isinstance(value, str | Unknown):
         return None
     if any(isinstance(one, Length | AllowedPattern) for one in schema.constraints):
@@ -241,11 +241,13 @@ FITS: dict[type, frozenset[ParameterType]] = {
     AllowedPattern: frozenset({ParameterType.STRING}),
     Custom: frozenset(ParameterType) - {ParameterType.JSON},
 }
-"""Return the types that a constraint applies to."""
+"""The types to which a constraint applies."""
 
 
 def bound(value: Any, whole: bool = False) -> Any:
-    """Return a limit of a constraint, given as a number or text. Raises ValueError or TypeError."""
+    """Return the limit of a constraint, given as a number or text. Raises ValueError or
+    TypeError.
+    """
     if value is None:
         return None
     number = value

@@ -1,4 +1,4 @@
-"""From nodes to one syntax tree for HOT and CFN.
+"""Parsing of nodes into one syntax tree for HOT and CFN.
 
 An error in an expression stays in the tree, because its branch may never be selected. All other
 errors are reported at once. Source: spec/hot.md, sections 3, 5, 6, 7.
@@ -35,7 +35,7 @@ EMPTY = Const({})
 
 @dataclass(frozen=True, eq=False)
 class ResourceSource:
-    """A resource as the template declares it."""
+    """A resource as declared in the template."""
 
     name: str
     type: str
@@ -53,7 +53,7 @@ class ResourceSource:
 
 @dataclass(frozen=True, eq=False)
 class OutputSource:
-    """An output as the template declares it."""
+    """An output as declared in the template."""
 
     name: str
     value: Expr
@@ -64,7 +64,7 @@ class OutputSource:
 
 @dataclass(frozen=True)
 class ParameterGroup:
-    """A parameter group, for user interfaces, as in the template."""
+    """A parameter group of the template, for user interfaces."""
 
     written: Mapping[str, Any]
 
@@ -87,7 +87,7 @@ class Syntax:
 
 
 def parse(root: Node, file: str, *, child: bool = False) -> Syntax:
-    """Return the syntax of a template. Raises Rejected if its version is not clear."""
+    """Return the syntax of a template. Raises Rejected if its version cannot be determined."""
     if not isinstance(root.value, dict):
         raise Rejected([HTTPBadRequest(root.span(file), "a template must be a map")])
     return _Parser(_grammar(root, file), root, file, child).parse()
@@ -257,7 +257,7 @@ class _Parser:
         return definitions
 
     def condition(self, node: Node, *, definition_only: bool = False) -> Expr:
-        """Parse a boolean, a function of conditions or (not in a definition) a name."""
+        """Parse a condition: a boolean, a condition function or, except in a definition, a name."""
         value = node.value
         if isinstance(value, bool):
             return Const(value)
@@ -292,7 +292,7 @@ class _Parser:
                 self.fail(node, f'the name of a resource must be text, not "{name}"')
                 continue
             if "/" in name:
-                self.fail(node, f'the name of a resource must not hold a slash: "{name}"')
+                self.fail(node, f'the name of a resource must not contain a slash: "{name}"')
                 continue
             if not isinstance(node.value, dict):
                 self.fail(node, "a resource must be a map with a type")
@@ -473,9 +473,9 @@ class _Parser:
             self.steps.pop()
 
     def outer(self) -> str:
-        """Return the condition function around the current one, or None.
+        """Return the name of the condition function around the current one, or empty text.
 
-        Its name is the whole path in the error of a removed function [cond-removed-fn].
+        In the error about a removed function this name is the complete path [cond-removed-fn].
         """
         names = [step for step in self.steps[:-1] if isinstance(step, str)]
         return names[-1] if names else ""

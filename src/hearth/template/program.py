@@ -1,8 +1,8 @@
-"""A module is a template without parameter values; a program is a module with them.
+"""Modules and programs: a module is a template without parameter values, a program has them.
 
 A module depends on content only: it can be cached and shared by equal stacks. A program has
-resources with residual expressions, their graph, and outputs. A module becomes programs, and a
-program has modules of nested stacks, so both are here.
+resources with residual expressions, their graph, and outputs. A module creates programs, and a
+program has modules of nested stacks, so both are in this file.
 
 Values come from a `World`. A value that is not known there is Unknown, at any depth. Values
 computed from secrets are marked as secret.
@@ -42,7 +42,7 @@ from hearth.template.world import NOWHERE, Facade, NullWorld, Within, World
 
 @dataclass
 class TreeFindings(Findings):
-    """The findings about a program and its nested stacks, and their resources and types."""
+    """The findings about a program and its nested stacks, with their resources and types."""
 
     resources: int = 0
     types: set[str] = field(default_factory=set)
@@ -50,9 +50,9 @@ class TreeFindings(Findings):
 
 @dataclass(frozen=True, eq=False)
 class Binding:
-    """The resolved type of a resource; its problems count if the resource is enabled.
+    """The resolved type of a resource; its problems count only if the resource is enabled.
 
-    `problems` are those of the resource, `inside` those of the nested template, with its own paths.
+    `problems` belong to the resource, `inside` to the nested template, with paths in that template.
     """
 
     type_info: TypeInfo | None
@@ -66,7 +66,7 @@ class Binding:
 class Module:
     """A template that is parsed, bound and checked, without parameter values.
 
-    The compiler makes modules of its own class, which has the steps that lead to programs.
+    The compiler creates instances of a subclass, which can create programs.
     """
 
     syntax: Syntax
@@ -85,12 +85,14 @@ class Module:
     nested: dict[str, Module] = field(default_factory=dict)  # of groups, by content
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for another process: a copy, because other threads may change it."""
+        """Return the state for another process: a copy, because other threads may change the
+        module.
+        """
         return {**vars(self), "closed": dict(self.closed), "open": set(self.open), "nested": {}}
 
     @cached_property
     def impersonal(self) -> bool:
-        """Whether stacks that differ only in name and id have equal programs."""
+        """Whether equal programs result for stacks that differ only in name and id."""
         uses = Uses()
         uses.add(self.syntax.root)
         pseudo = pseudo_parameters(self.syntax, Stack("", "", ""))
@@ -121,13 +123,15 @@ class Module:
         return self.syntax.grammar.value
 
     def attribute_names(self, resource: str) -> list[str]:
-        """Return the attributes of a resource, as far as its type declares them."""
+        """Return the attributes of a resource that its type declares."""
         binding = self.bindings.get(resource)
         type_info = binding.type_info if binding is not None else None
         return [name for name in type_info.attributes if name != "show"] if type_info else []
 
     def within(self, resource: str) -> Within | None:
-        """Return the function that follows paths into attributes, or None without one."""
+        """Return the function of the resource's type that follows paths into attributes, or
+        None.
+        """
         return getattr(self.bindings[resource].type_info, "within", None)
 
     def specialise(
@@ -145,13 +149,13 @@ class Module:
 
         The environment's `parameter_defaults` are added; its `parameters` are not, because the
         caller has merged them already. Without `strict`, parameters may be missing: evaluations
-        that need them fail. Without `check`, values need not be allowed ones, and an unused
+        that need them fail. Without `check`, constraints on values are not checked, and an unused
         condition may need a missing parameter.
         """
         raise NotImplementedError
 
     def compile_nested(self, definition: Mapping[str, Any], resource: str) -> Module:
-        """Return the module of the nested stack that a resource makes from its properties.
+        """Return the module of the nested stack that a resource generates from its properties.
 
         Raises Rejected.
         """
@@ -242,7 +246,9 @@ class ResourceDefinition:
 
     @deferrable
     def check(self, world: World) -> Evaluated:
-        """Return the same as `evaluate`, but unknown values are null and not checked."""
+        """Return the result of `evaluate`, but with null instead of unknown values, which are not
+        checked.
+        """
         with spending():
             return self._check(world)
 
@@ -266,8 +272,8 @@ class ResourceDefinition:
         return replace(evaluated, findings=findings)
 
     def conflicts(self, evaluated: Evaluated) -> list[Problem]:
-        """Return the violated relations between properties, as far as these are known; and the
-        keys of the metadata that the template may not set.
+        """Return the violated relations between properties whose values are known, and the metadata
+        keys that the template must not set.
         """
         reserved = [*self._reserved(evaluated)] if evaluated.metadata else []
         found = [*self.type_info.conflicts(evaluated.properties, evaluated.open_properties)]
@@ -292,7 +298,7 @@ class ResourceDefinition:
 
     @deferrable
     def policy(self, world: World, *, findings: Findings | None = None) -> Mapping[str, Any]:
-        """Return the update policy with its defaults; problems go to the findings."""
+        """Return the update policy with its defaults; problems are added to the findings."""
         if not self.core.has_policy and not self.type_info.update_policy:  # nearly always
             return {}
         findings = findings or Findings(locate=self._locate)
@@ -410,7 +416,7 @@ class ResourceDefinition:
         return node.span(self.span.file, f"{self.span.path}.{word}")
 
     def _locate(self, at: Span) -> Span:
-        """Return the place of a path, as precise as the source allows."""
+        """Return the place of a path, as precisely as the source allows."""
         base = f"{self.span.path}."
         rest = at.path.removeprefix(base).replace("[", ".").replace("]", "")
         steps = [int(step) if step.isdigit() else step for step in rest.split(".")]
@@ -510,7 +516,7 @@ class Program:
     ) -> Program | None:
         """Return the program of a resource's nested stack before its create, or None.
 
-        Unknown properties and metadata are Unknown in the nested stack; `check` is that of
+        Unknown properties and metadata are Unknown in the nested stack; `check` is passed to
         `Module.specialise`. Raises Rejected, and ValueError for a value that no parameter can have.
         """
         module = self.child(definition, evaluated.properties)
@@ -533,7 +539,7 @@ class Program:
     def _types_of_no_members(
         self, definition: ResourceDefinition, properties: Mapping[str, Any]
     ) -> Set[str]:
-        """Return the program of an empty group's members. Raises Rejected."""
+        """Return the resource types of an empty group's members. Raises Rejected."""
         member_property = getattr(definition.type_info, "member_property", None)
         if member_property is None:
             return frozenset()
@@ -545,7 +551,7 @@ class Program:
         return self.module.compile_nested(text, definition.name).types
 
     def text(self, pseudo: str) -> str:
-        """Return the text of a pseudo parameter by its last word, as in `stack_name`."""
+        """Return the text of a pseudo parameter, given its last word such as `stack_name`."""
         value = self.parameters.get(f"OS::{pseudo}")
         return str(value.value) if value is not None else ""
 

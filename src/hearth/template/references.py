@@ -1,4 +1,4 @@
-"""The resources, parameters and conditions that expressions refer to: their free variables."""
+"""The resources, parameters and conditions to which expressions refer: their free variables."""
 
 from __future__ import annotations
 
@@ -83,7 +83,9 @@ def _flat(args: Any) -> bool:
 
 
 def is_closed(expr: Expr | None) -> bool:
-    """Return whether no parameter, condition or name of a disabled resource changes it."""
+    """Return whether an expression does not depend on parameters, conditions or disabled
+    resources.
+    """
     if expr is None or type(expr) is Const:
         return True
     if isinstance(expr, If):
@@ -96,7 +98,7 @@ def is_closed(expr: Expr | None) -> bool:
 
 
 def is_closed_source(source: ResourceSource) -> bool:
-    """Return whether a definition is equal for all parameters; see `is_closed`."""
+    """Return whether a definition is the same for all parameter values; see `is_closed`."""
     expressions = (
         source.properties,
         source.metadata,

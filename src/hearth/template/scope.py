@@ -31,14 +31,14 @@ CONDITIONS_DEEP_MAX = 50
 
 
 class Evaluable(Protocol):
-    """An expression, as the scope of its evaluation sees it."""
+    """What the scope of an evaluation uses of an expression."""
 
     def evaluate(self, scope: Scope) -> object:
         """Return the value. Raises EvaluationError."""
 
 
 class Choice(Protocol):
-    """An `if`, as the scope of its evaluation sees it."""
+    """What the scope of an evaluation uses of an `if`."""
 
     @property
     def condition(self) -> Evaluable: ...
@@ -52,14 +52,16 @@ class Attributes(Protocol):
     """The attributes of a template's resources, as their types declare them."""
 
     def attribute_names(self, resource: str) -> list[str]:
-        """Return the attributes of a resource, as far as its type declares them."""
+        """Return the attributes of a resource that its type declares."""
 
     def within(self, resource: str) -> Within | None:
-        """Return the function that follows paths into attributes, or None without one."""
+        """Return the function of the resource's type that follows paths into attributes, or
+        None.
+        """
 
 
 class Conditions:
-    """The conditions of a template, each decided once."""
+    """The conditions of a template, each decided only once."""
 
     def __init__(self, definitions: Mapping[str, Evaluable], scope: Scope) -> None:
         self.definitions = definitions
@@ -80,7 +82,9 @@ class Conditions:
         }
 
     def decide(self, name: str) -> bool | Unknown:
-        """Return whether the named condition is true, as far as known. Raises EvaluationError."""
+        """Return whether the named condition is true; Unknown if that is not known. Raises
+        EvaluationError.
+        """
         if name in self.known:
             return self.known[name]
         if name in self.failed:
@@ -140,15 +144,17 @@ class Scope:
         self.hidden = hidden_texts(parameters.values())
 
     def attribute_names(self, resource: str) -> list[str]:
-        """Return the attributes of a resource, as far as its type declares them."""
+        """Return the attributes of a resource that its type declares."""
         return [] if self.module is None else self.module.attribute_names(resource)
 
     def within(self, resource: str) -> Within | None:
-        """Return the function that follows paths into attributes, or None without one."""
+        """Return the function of the resource's type that follows paths into attributes, or
+        None.
+        """
         return None if self.module is None else self.module.within(resource)
 
     def in_world(self, world: World) -> Scope:
-        """Return the same scope for a separate evaluation."""
+        """Return a copy of the scope for a separate evaluation in a world."""
         other = Scope.__new__(Scope)
         other.__dict__.update(self.__dict__)
         other.world = world
@@ -188,7 +194,7 @@ class Scope:
         return self.world.reference(name)
 
     def attribute(self, name: str, attribute: str, path: tuple[Any, ...]) -> Any:
-        """Return the value of `get_attr` in this world, which may know that it is secret."""
+        """Return the value of `get_attr` in this world; a secret one is recorded in `secret`."""
         secret = getattr(self.world, "secret", None)
         if secret is not None and secret(name, attribute):
             self.secret = True
@@ -199,7 +205,9 @@ class Scope:
         return value if isinstance(value, Unknown) else within(attribute, value, path)
 
     def truth(self, value: Any) -> bool | Unknown:
-        """Return a boolean, or the value of the named condition. Raises EvaluationError."""
+        """Return a boolean as it is, or the value of the named condition. Raises
+        EvaluationError.
+        """
         match value:
             case bool() | Unknown():
                 return value
@@ -209,20 +217,22 @@ class Scope:
                 raise EvaluationError(f"{value!r} is neither a boolean nor the name of a condition")
 
     def undecided(self, choice: Choice) -> Any:
-        """Return the value of a choice with an unknown condition: as if it were false."""
+        """Return the value of an `if` whose condition is unknown: the value for a false
+        condition.
+        """
         return choice.otherwise.evaluate(self)
 
     def typed(self, function: Signature, args: Any, value: Unknown) -> Unknown:
-        """Return what is known about an unknown result."""
+        """Return an Unknown with what is known about the result of a function."""
         return value
 
     def condition_problem(self, error: EvaluationError, at: Span) -> Problem:
-        """Return the message for a place whose condition cannot be decided."""
+        """Return the problem at a place whose condition cannot be decided."""
         if error.problem is not None:
             return error.problem(at)
         return StackValidationFailed(at, self.masked(str(error)))
 
 
 def hidden_texts(values: Iterable[ParameterValue]) -> tuple[str, ...]:
-    """Return the masked texts of hidden parameters, longer ones first."""
+    """Return the texts of hidden parameters to mask, longer ones first."""
     return texts_in((value.value for value in values if value.hidden), characters_min=1)

@@ -1,4 +1,4 @@
-"""The kinds of a function's arguments, as data: for values of which only the kind is known."""
+"""The types of a function's arguments, as data; they are checked while values are not known yet."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Takes = Callable[[Any], Iterator[Want]]
 
 
 class Signature(Protocol):
-    """The kinds of a function's arguments and of its result."""
+    """The types of a function's arguments and of its result."""
 
     @property
     def takes(self) -> Takes | None: ...
 
     def kinds(self, args: object) -> Kinds:
-        """Return the possible kinds of the result; empty: any."""
+        """Return the possible types of the result; empty for any."""
 
 
 TEXT = frozenset({ValueKind.STRING})
@@ -38,7 +38,7 @@ ANYTHING: Kinds = frozenset()
 
 @dataclass(frozen=True)
 class Positions:
-    """A list of arguments, each with its own kinds."""
+    """A list of arguments, each with its own types."""
 
     kinds: tuple[Kinds, ...]
     rest: Kinds
@@ -50,7 +50,7 @@ class Positions:
 
     @property
     def form(self) -> str:
-        """The form in words: `[string, list, …]`."""
+        """Return the form as text: `[string, list, …]`."""
         items = [_either(kinds) for kinds in self.kinds]
         if self.rest:
             items += [_either(self.rest), "…"]
@@ -71,13 +71,13 @@ class Named:
 
     @property
     def form(self) -> str:
-        """The form in words: `{template: string, …}`."""
+        """Return the form as text: `{template: string, …}`."""
         return f"{{{', '.join(f'{name}: {_either(one)}' for name, one in self.kinds.items())}}}"
 
 
 @dataclass(frozen=True)
 class Whole:
-    """One argument."""
+    """A single argument."""
 
     kinds: Kinds
 
@@ -86,7 +86,7 @@ class Whole:
 
     @property
     def form(self) -> str:
-        """The form in words: `string`."""
+        """Return the form as text: `string`."""
         return _either(self.kinds)
 
 
@@ -101,22 +101,22 @@ class Marks:
 
     @property
     def form(self) -> str:
-        """The form in words."""
+        """Return the form as text."""
         return f"{{for_each: {{MARK: {_either(ITERABLE)}, …}}}}"
 
 
 def positions(*kinds: Kinds, rest: Kinds = ANYTHING) -> Positions:
-    """Return the form of a list of arguments, each with its own kinds."""
+    """Return the signature of a list of arguments, each with its own types."""
     return Positions(kinds, rest)
 
 
 def names(**kinds: Kinds) -> Named:
-    """Return the form of a map of arguments by name."""
+    """Return the signature of a map of arguments by name."""
     return Named(kinds)
 
 
 def whole(kinds: Kinds) -> Whole:
-    """Return the form of a single argument."""
+    """Return the signature of a single argument."""
     return Whole(kinds)
 
 
@@ -124,7 +124,7 @@ marks: Final = Marks()
 
 
 def misfit(takes: Takes, args: Any) -> tuple[tuple[Step, ...], str] | None:
-    """Return the place and the error of the first argument with a wrong kind, or None."""
+    """Return the place and the error of the first argument with a wrong type, or None."""
     for path, value, allowed in takes(args):
         if isinstance(value, Unknown) and value.kinds and allowed and not value.kinds & allowed:
             return path, f"expected {spoken(allowed)}, got {spoken(value.kinds)}"
@@ -132,7 +132,7 @@ def misfit(takes: Takes, args: Any) -> tuple[tuple[Step, ...], str] | None:
 
 
 def spoken(kinds: Kinds) -> str:
-    """Return kinds as text: `a list or a map`."""
+    """Return types as text: `a list or a map`."""
     words = [
         f"{'an' if kind in 'integer any' else 'a'} {kind}" for kind in ValueKind if kind in kinds
     ]

@@ -1,4 +1,6 @@
-"""From Module to Program: parameter values, conditions, constants, and the resource graph."""
+"""Specialisation from Module to Program: parameter values, conditions, constants, resource
+graph.
+"""
 
 from __future__ import annotations
 
@@ -110,7 +112,9 @@ class Specialiser:
     # -- conditions -------------------------------------------------------------------------
 
     def decide_conditions(self, scope: Scope) -> None:
-        """Report errors of unused conditions; the others are reported where they are used."""
+        """Report errors in unused conditions; errors in the others are reported where they are
+        used.
+        """
         word = self.syntax.grammar.word("conditions")
         for name in self.syntax.conditions:
             try:
@@ -317,7 +321,9 @@ class Specialiser:
         definitions: Mapping[str, ResourceDefinition],
         reads: Mapping[str, frozenset[Read]],
     ) -> None:
-        """Report attributes that only an update policy reads: they would never be recorded."""
+        """Report attributes that only an update policy reads, because they would never be
+        recorded.
+        """
         for definition in definitions.values():
             for one in references_in(definition.update_policy):
                 known = {read[:1] for read in reads.get(one.resource, ())}

@@ -31,7 +31,9 @@ def way_into(source: ResourceSource, entry: TemplateEntry) -> str:
 
 
 def problems_of(binding: Binding, source: ResourceSource) -> Iterator[Problem]:
-    """Return the problems of a resource's type and of its nested template, as of the resource."""
+    """Yield the problems of a resource's type and of its nested template, attributed to the
+    resource.
+    """
     if binding.entry is not None:
         path = way_into(source, binding.entry)
         yield from (_wrapped(problem, path) for problem in binding.inside)
@@ -39,7 +41,9 @@ def problems_of(binding: Binding, source: ResourceSource) -> Iterator[Problem]:
 
 
 def _wrapped(problem: Problem, path: str) -> Problem:
-    """Return a nested template's problem as a failed validation, with its own kind first."""
+    """Return a nested template's problem as a failed validation whose text begins with its own
+    type.
+    """
     moved = inside(problem, path)
     if isinstance(problem, StackValidationFailed):
         return moved
@@ -119,7 +123,7 @@ def check_references(source: ResourceSource, declared: Collection[str]) -> Itera
 
 
 def no_target(call: Call, name: str, declared: Iterable[str]) -> Problem:
-    """Return the problem of a call with an undeclared or disabled name."""
+    """Return the problem of a call with an undeclared or disabled resource name."""
     words = _text_for_list(call, declared)
     if words is None:
         return no_resource(call.place_of(0), name, declared)
@@ -127,7 +131,7 @@ def no_target(call: Call, name: str, declared: Iterable[str]) -> Problem:
 
 
 def _text_for_list(call: Call, declared: Iterable[str]) -> str | None:
-    """Return the problem of a text instead of a list of resource and attribute, or None.
+    """Return the problem of text in place of a list of resource and attribute, or None.
 
     Each character counts as an item, as in Heat.
     """

@@ -1,4 +1,4 @@
-"""The interface of resource types, and what a type sees of the program that uses it."""
+"""The interface of resource types, and what a type may use of a program."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hearth.template.expr import Expr
 
 
 class Definition(Protocol):
-    """The definition of a resource, as the types of a program see it."""
+    """The definition of a resource, as its resource type uses it."""
 
     @property
     def name(self) -> str: ...
@@ -24,7 +24,7 @@ class Definition(Protocol):
 
 
 class Definitions(Protocol):
-    """A program, as the types of its resources see it."""
+    """A program, as the resource types of its resources use it."""
 
     @property
     def resources(self) -> Mapping[str, Definition]: ...
@@ -33,12 +33,12 @@ class Definitions(Protocol):
 
 
 class TypeInfo(Protocol):
-    """A resource type, as the compiler sees it.
+    """A resource type, as the compiler uses it.
 
     A type may also have `accepts_any_property = True`: its properties are not checked; and
-    `reserved_metadata(properties)`: the keys that the metadata may not have with these properties.
+    `reserved_metadata(properties)`: the keys that the metadata must not have with these properties.
     `member_property` is the property of a group that contains the definition of its members. A type
-    whose attributes are those of several resources has `within`, which steps into each.
+    whose attributes cover several resources has `within`, which follows a path into each of them.
     """
 
     @property
@@ -62,19 +62,21 @@ class TypeInfo(Protocol):
     def conflicts(
         self, properties: Mapping[str, Any], still_open: Collection[str] = ()
     ) -> Iterable[str | Violation]:
-        """Return errors in the combination of properties; open ones have no value yet."""
+        """Return errors in the combination of properties; the properties in `still_open` have no
+        value yet.
+        """
 
     def implicit_requires(
         self, name: str, definition: Definition, program: Definitions
     ) -> Iterable[str]:
-        """Return dependencies that the template does not contain."""
+        """Return dependencies that the template does not express."""
 
 
 class TypeCatalog(Protocol):
     """All resource types."""
 
     def find(self, name: str) -> TypeInfo | None:
-        """Return the type of this exact name."""
+        """Return the type with this exact name, or None."""
 
     def names(self) -> Iterable[str]:
         """Return the names of all types."""

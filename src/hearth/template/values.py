@@ -37,7 +37,7 @@ CFN_REGION = "ap-southeast-1"
 
 @dataclass(frozen=True)
 class Stack:
-    """The stack of a program."""
+    """The identity of the stack of a program."""
 
     name: str
     id: str
@@ -46,7 +46,9 @@ class Stack:
 
 @dataclass
 class ParameterReader:
-    """Reads the parameters of one template; collects errors, missing values and questions."""
+    """Reads the parameters of one template; collects errors, missing values and questions for the
+    cloud.
+    """
 
     syntax: Syntax
     defaults: Mapping[str, Any]

@@ -1,6 +1,7 @@
 """The versions of the language, as data. Source: spec/hot.md, section 2; spec/cfn-template.md.
 
-A grammar maps the words of its version to those of Hearth, so that later steps know one format.
+A grammar maps the keywords of its version to Hearth's names, so that later steps know a single
+format.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ AWS_KEY = "AWSTemplateFormatVersion"
 
 @dataclass(frozen=True)
 class Grammar:
-    """The words that a version allows. Maps lead from its words to those of Hearth.
+    """The keywords that a version allows. Maps lead from its keywords to Hearth's names.
 
-    In `functions`, a name of None is a function that the version has removed: it is recognised
-    and refused.
+    A name of None in `functions` is a function that the version has removed: it is recognised and
+    refused.
     """
 
     key: str
@@ -48,7 +49,7 @@ class Grammar:
         return "hot" if self.hot else "cfn"
 
     def word(self, ours: str) -> str:
-        """Return the section or key of this format for a word of Hearth."""
+        """Return this format's keyword for a section or key, given Hearth's name."""
         for words in (self.sections, self.resource_keys, self.output_keys):
             for theirs, known in words.items():
                 if known == ours:
@@ -56,7 +57,7 @@ class Grammar:
         return ours
 
     def function(self, name: str) -> Function | None:
-        """Return the function of this name; None if it is unknown or was removed."""
+        """Return the function with this name; None if it is unknown or was removed."""
         known = self.functions.get(name)
         return named(known) if known else None
 
@@ -275,7 +276,9 @@ BY_VERSION: Mapping[tuple[str, str], Grammar] = {
 
 
 def function_text(word: str) -> str:
-    """Return the one-line description of a function by its word in templates; empty if unknown."""
+    """Return the one-line description of a function, given its name in templates; empty if
+    unknown.
+    """
     if word in TEXTS:
         return TEXTS[word]
     known = (one for grammar in GRAMMARS if (one := grammar.function(word)))
@@ -284,14 +287,14 @@ def function_text(word: str) -> str:
 
 
 def add_function(name: str, function: Function, since: str = GRAMMARS[-1].value) -> None:
-    """Add a third-party function to HOT, from a version on.
+    """Add a third-party function to HOT, beginning with a version.
 
     Call it before the first template is compiled. Raises ValueError if the name is taken.
     """
     grammars = [grammar for grammar in GRAMMARS if grammar.hot and grammar.value >= since]
     for grammar in grammars:
         if name in grammar.functions and grammar.functions[name] != function.name:
-            raise ValueError(f"{name} is a function of version {grammar.value} already")
+            raise ValueError(f"{name} already is a function of version {grammar.value}")
     register(function)
     for grammar in grammars:
         object.__setattr__(grammar, "functions", {**grammar.functions, name: function.name})

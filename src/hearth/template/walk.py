@@ -40,9 +40,9 @@ def values_in(value: Any) -> int:
 
 
 def walk(value: Any, path: Iterable[Any]) -> Any:
-    """Return the value at a path: maps by text, lists and texts by number.
+    """Return the value at a path: keys of maps, indexes of lists and texts.
 
-    Null if the path does not exist, unknown if a value on the way is unknown.
+    Null if the path does not exist, Unknown if a value on the way is unknown.
     """
     for step in path:
         if isinstance(value, Unknown):

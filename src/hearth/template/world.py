@@ -1,4 +1,4 @@
-"""The values of a stack's resources, as the compiler asks for them."""
+"""The values of a stack's resources, in the form in which the compiler requests them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Within = Callable[[str, Any, Sequence[Any]], Any]
 
 @dataclass(frozen=True)
 class Facade:
-    """The parent resource of this stack.
+    """The parent resource of a stack, as seen from inside.
 
-    `secret`: one of its properties is secret, or it belongs to such a resource itself.
+    `secret` is true if one of its properties is secret, or if its own stack has a secret facade.
     """
 
     metadata: Mapping[str, Any] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class World(Protocol):
 
 
 class Nowhere:
-    """A world in which nothing exists yet."""
+    """A world in which no resource exists yet."""
 
     facade: Facade | None = None
 

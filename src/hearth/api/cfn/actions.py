@@ -1,6 +1,7 @@
 """The actions of the query API.
 
-An action takes the request and returns the content of its result. The table is the index.
+Each action takes the request and returns the content of its result. The table ACTIONS lists all of
+them.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -54,7 +55,7 @@ class Request:
         return value
 
     async def stack(self, *, deleted: bool = False) -> StackRow:
-        """Return the stack of StackName. Raises CfnError and Rejected."""
+        """Return the stack that the parameter StackName names. Raises CfnError and Rejected."""
         identity = self.needed("StackName")
         name = named(identity)
         found = await find_stack(
@@ -147,7 +148,9 @@ def _rollback_off(params: Mapping[str, str]) -> bool | None:
 
 
 async def _template(asked: Request) -> str:
-    """Return the template's text, sent or fetched; AWS writes TemplateURL in capitals."""
+    """Return the template text, from the body or fetched from TemplateUrl, which AWS spells
+    TemplateURL.
+    """
     params = asked.params
     if body := params.get("TemplateBody"):
         return body
@@ -157,7 +160,7 @@ async def _template(asked: Request) -> str:
 
 
 async def cancel(asked: Request) -> view.Tree:
-    """CancelUpdateStack: with a rollback."""
+    """CancelUpdateStack: cancel the update and roll back."""
     await cancel_update(asked.services, await asked.stack(), rollback=True)
     return {}
 
@@ -169,14 +172,14 @@ async def delete(asked: Request) -> str:
 
 
 async def template(asked: Request) -> view.Tree:
-    """GetTemplate: as JSON, whatever its format was."""
+    """GetTemplate: as JSON, even if the template was sent as YAML."""
     row = await asked.stack(deleted=True)
     revision = await asked.services.store.read(lambda tx: reads.revision_of(tx, row))
     return {"TemplateBody": await as_object(asked.services, row, revision.template)}
 
 
 async def check(asked: Request) -> view.Tree | str:
-    """ValidateTemplate: errors of a template are part of the answer here, with status 200."""
+    """ValidateTemplate: errors of a template are part of an answer with status 200."""
     stack_request = StackRequest(template=await _template(asked))
     try:
         found = await validate(asked.services, asked.caller, stack_request, show_nested=False)
@@ -186,7 +189,7 @@ async def check(asked: Request) -> view.Tree | str:
 
 
 async def estimate(asked: Request) -> view.Tree:
-    """EstimateTemplateCost: there is no price list."""
+    """EstimateTemplateCost: a fixed answer, because there is no price list."""
     return {"Url": NO_ESTIMATE}
 
 
@@ -203,7 +206,7 @@ async def events(asked: Request) -> view.Tree:
 
 
 async def resource(asked: Request) -> view.Tree:
-    """DescribeStackResource: with its metadata; polled by servers."""
+    """DescribeStackResource: with the metadata; servers poll it."""
     identity, name = asked.needed("StackName"), asked.needed("LogicalResourceId")
     arn = named(identity)
     key = identity if arn is None else arn.stack_id

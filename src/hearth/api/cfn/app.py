@@ -1,4 +1,4 @@
-"""The application of this API: on a port of its own, and below /cfn of the main API."""
+"""The application of this API: on its own port, and below /cfn of the main API."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -57,23 +57,23 @@ async def versions(request: Request) -> Response:
 
 async def unknown(request: Request) -> Response:
     """Any other path or method of this version."""
-    raise CfnError("InvalidAction", f"there is no {request.method} {request.url.path}")
+    raise CfnError("InvalidAction", f"{request.method} {request.url.path} does not exist")
 
 
 async def unheard(request: Request, problem: Exception) -> Response:
-    """Handler for `NoToken`: as the main application refuses a token."""
+    """Answer `NoToken` as the main API answers an invalid token."""
     gate: Gate = request.app.state.gate
     return unauthorized(gate.auth_url)
 
 
 async def elsewhere(request: Request, problem: Exception) -> Response:
-    """Handler for the framework's own errors: paths without a version."""
+    """Answer errors of the framework, such as paths without a version."""
     assert isinstance(problem, HTTPException)
     return PlainTextResponse(str(problem.detail), problem.status_code, problem.headers)
 
 
 def _route(path: str, by_method: dict[str, Handler]) -> Route:
-    """Return a route for any method, so that an unknown path is not a 405."""
+    """Return a route that accepts every method, so that an unknown path never becomes a 405."""
 
     async def handle(request: Request) -> Response:
         return await by_method.get(request.method, unknown)(request)
@@ -82,7 +82,7 @@ def _route(path: str, by_method: dict[str, Handler]) -> Route:
 
 
 def application(services: Services, gate: Gate, rates: Rates) -> Starlette:
-    """Return the ASGI application."""
+    """Return the ASGI application of the CloudFormation-style API."""
     app = Starlette(
         routes=[
             Route("/", versions),

@@ -28,7 +28,9 @@ class Named:
 
 
 def named(text: str) -> Named | None:
-    """Return the target of a text if it is an ARN of this API; its parts may be percent-encoded."""
+    """Return the target of an ARN of this API, or None for other text; parts may be
+    percent-encoded.
+    """
     found = _ARN.fullmatch(text)
     if found is None or "\0" in unquote(text):  # which no database accepts in text
         return None

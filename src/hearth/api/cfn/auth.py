@@ -37,7 +37,7 @@ _SIGNATURE = re.compile(r"\bSignature=([^,\s]+)")
 
 @dataclass(frozen=True)
 class Identity:
-    """A Keystone that checks signatures, called as a service user."""
+    """A Keystone that checks signatures, called with the credential of a service user."""
 
     cloud: Cloud
     auth_url: str
@@ -45,7 +45,9 @@ class Identity:
 
 @dataclass(frozen=True)
 class Signed:
-    """A signature and its access key. `four`: it is of version 4, which has another form."""
+    """A signature and its access key. `four` is true for signature version 4, which is sent in
+    another form.
+    """
 
     signature: str
     access: str | None
@@ -53,13 +55,13 @@ class Signed:
 
 
 class NoToken(Exception):
-    """A request without a signature has no valid token either."""
+    """A request has neither a signature nor a valid token."""
 
 
 class Gate:
-    """Finds the caller.
+    """Finds the caller of a request.
 
-    `identities` are tried in order; the first that knows the signer decides.
+    `identities` are tried in order; the first Keystone that knows the access key decides.
     """
 
     def __init__(
@@ -142,7 +144,7 @@ def _signed_at(params: Mapping[str, str], request: Request) -> float | None:
 
 
 def _access(params: Mapping[str, str], authorization: str) -> str | None:
-    """Return the access key in a signature of version 4."""
+    """Return the access key of a signature of version 4, or None."""
     if credential := params.get("X-Amz-Credential"):
         return credential.partition("/")[0]
     found = _CREDENTIAL.search(authorization)
@@ -154,7 +156,9 @@ def _unsigned(asked: Asked) -> list[str]:
 
 
 def credentials_of(request: Request, asked: Asked, found: Signed) -> dict[str, Any]:
-    """Return the values that Keystone needs to compute the signature: the request as signed."""
+    """Return the values from which Keystone recomputes the signature: the signed parts of the
+    request.
+    """
     path = bytes(request.scope.get("raw_path") or request.scope["path"].encode())
     headers: dict[str, str] = {}
     for name, value in request.headers.items():

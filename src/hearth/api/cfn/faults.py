@@ -49,7 +49,7 @@ OF_PROBLEM: Mapping[str, str] = {
     "RequestLimitExceeded": "RequestLimitExceeded",
     "StackExists": "AlreadyExists",
 }
-"""Codes by the kind of the problem; all other kinds have InvalidParameterValue."""
+"""Error codes by class name of the problem; all other problems have InvalidParameterValue."""
 
 
 class CfnError(Exception):
@@ -77,7 +77,7 @@ def of_problems(problems: tuple[Problem, ...]) -> CfnError:
 
 
 def shown(request: Request, refused: CfnError) -> Response:
-    """Return the answer for an error."""
+    """Return the answer for a CfnError."""
     status, words = CODES[refused.code]
     error = {
         "Type": "Server" if status >= 500 else "Sender",
@@ -88,19 +88,19 @@ def shown(request: Request, refused: CfnError) -> Response:
 
 
 async def refused(request: Request, problem: Exception) -> Response:
-    """Handler for `CfnError`."""
+    """Exception handler for `CfnError`."""
     assert isinstance(problem, CfnError)
     return shown(request, problem)
 
 
 async def rejected(request: Request, problem: Exception) -> Response:
-    """Handler for `Rejected`."""
+    """Exception handler for `Rejected`."""
     assert isinstance(problem, Rejected)
     return shown(request, of_problems(problem.problems))
 
 
 async def cloud_fault(request: Request, problem: Exception) -> Response:
-    """Handler for errors of the cloud that no use case handles."""
+    """Exception handler for errors of the cloud that no use case handles."""
     assert isinstance(problem, CloudFault)
     if problem.status in (401, 403):
         return shown(request, CfnError("AccessDenied", problem.message))
@@ -110,7 +110,9 @@ async def cloud_fault(request: Request, problem: Exception) -> Response:
 
 
 async def unexpected(request: Request, problem: Exception) -> Response:
-    """Handler for internal errors; the answer has no details, because they could be secret."""
+    """Exception handler for internal errors; the answer has no details, because they could be
+    secret.
+    """
     request_id = getattr(request.state, "request_id", "-")
     log.error("%s %s %s", request.method, request.url.path, request_id, exc_info=problem)
     return shown(request, CfnError("InternalFailure"))

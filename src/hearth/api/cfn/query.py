@@ -1,6 +1,6 @@
-"""The parameters of a request: those of the query and of a form in the body are one set.
+"""The parameters of a request: those of the query and of a form in the body are merged.
 
-Of a name that is given twice the last value counts, for the signature and for the action.
+If a name occurs several times, the last value counts, for the signature and for the action.
 """
 
 import re
@@ -21,7 +21,7 @@ _MEMBER = re.compile(r"(?P<index>[0-9]{1,6})\.(?P<field>.+)", re.ASCII | re.DOTA
 
 @dataclass(frozen=True)
 class Asked:
-    """A request: all parameters, those of the query alone, and the bytes of the body."""
+    """A request: all its parameters, the parameters of its query, and the bytes of its body."""
 
     params: Mapping[str, str]
     query: Mapping[str, str] = field(default_factory=dict)
@@ -29,12 +29,13 @@ class Asked:
 
     @property
     def as_json(self) -> bool:
-        """Whether the client asks for JSON."""
+        """Whether the client requested JSON."""
         return self.params.get("ContentType") == "JSON"
 
 
 async def read(request: Request, *, form: bool) -> Asked:
-    """Return parameters and body. With `form` a form in the body adds parameters.
+    """Return the parameters and the body of a request. With `form` a form in the body adds
+    parameters.
 
     Raises CfnError.
     """
@@ -55,7 +56,7 @@ def members(params: Mapping[str, str], name: str) -> list[dict[str, str]]:
         if key.startswith(prefix):
             place = _MEMBER.fullmatch(key.removeprefix(prefix))
             if place is None:
-                raise CfnError("InvalidParameterValue", f"{key} is no member of {name}")
+                raise CfnError("InvalidParameterValue", f"{key} is not a member of {name}")
             found.setdefault(int(place["index"]), {})[place["field"]] = value
     return [found[index] for index in sorted(found)]
 

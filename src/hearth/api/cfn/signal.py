@@ -1,6 +1,6 @@
 """Pre-signed signals: PUT /v1/waitcondition/ARN and POST /v1/signal/ARN.
 
-The signer is a user of the stack's own project, the ARN names the project of the stack's owner.
+The signer is a user of the stack's domain project; the ARN names the project of the stack's owner.
 """
 
 import json
@@ -27,7 +27,7 @@ READ_KINDS = ("", "application/json", "text/plain")
 
 
 async def waitcondition(request: Request) -> Response:
-    """PUT: the signal is checked and stored before the answer."""
+    """PUT: check and store the signal of a wait condition before answering."""
     asked, caller = await _begin(request)
     details = _details(request, asked.raw)
     if details is None:
@@ -40,7 +40,7 @@ async def waitcondition(request: Request) -> Response:
 
 
 async def plain(request: Request) -> Response:
-    """POST: any other signal; the body is optional."""
+    """POST: accept any other signal; the body is optional."""
     asked, caller = await _begin(request)
     await _signal(request, caller, _details(request, asked.raw))
     return Response(status_code=200)

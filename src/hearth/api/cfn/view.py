@@ -87,7 +87,7 @@ def resource_summary(record: Record) -> Tree:
 
 
 def resource(record: Record) -> Tree:
-    """Return the fields that all three have."""
+    """Return the fields that all three forms of a resource share."""
     return {
         "LogicalResourceId": record.name,
         "PhysicalResourceId": record.physical_id or "",

@@ -32,7 +32,9 @@ def json_text(value: Any) -> str:
 
 
 def text(value: Any) -> str:
-    """Return a value as the text of an element: escaped, with impossible characters replaced."""
+    """Return a value as the text of an element: escaped, with characters that XML does not allow
+    replaced.
+    """
     if isinstance(value, bool):
         return "true" if value else "false"
     said = _NOT_XML.sub("\ufffd", str(value))
@@ -56,7 +58,9 @@ def _element(name: str, value: Any, depth: int) -> Iterator[str]:
 
 
 def _fits(value: Any, depth: int) -> bool:
-    """Return whether a value fits into elements: keys of user maps may be invalid names."""
+    """Return whether a value can be XML elements: keys of user maps may be invalid element
+    names.
+    """
     if not isinstance(value, Mapping | list | tuple):
         return True
     if depth >= DEPTH_MAX:

@@ -1,7 +1,7 @@
-"""The access log: one line for each request, after its answer, without secrets.
+"""The access log: one line for each request, written after its answer, without secrets.
 
-Of the query it contains only the name of an action: the rest may hold signatures, templates and
-passwords.
+Of the query only the name of an action is logged, because other parameters may contain signatures,
+templates and passwords.
 """
 
 import logging
@@ -20,7 +20,9 @@ PATH_MAX = 1000
 
 
 class AccessLog:
-    """Logs at INFO: client, method, path, status, bytes, time, ids of the request, project."""
+    """Logs each request at INFO: client, method, path, status, bytes, time, request ids,
+    project.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

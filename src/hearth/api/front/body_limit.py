@@ -8,7 +8,7 @@ from hearth.model.problem import Rejected, RequestLimitExceeded
 
 
 class BodyLimit:
-    """Raises Rejected in the reader of a body as soon as the body is too large."""
+    """Raises Rejected while a body is read, as soon as it is too large."""
 
     def __init__(self, app: ASGIApp, front: Front) -> None:
         self._app = app

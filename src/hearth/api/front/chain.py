@@ -1,4 +1,4 @@
-"""The middleware in its order, around an API."""
+"""The order of the middleware around an API."""
 
 from collections.abc import Awaitable, Callable
 
@@ -16,10 +16,11 @@ from hearth.api.front.settings import Front
 
 
 def fronted(app: ASGIApp, front: Front, database: Callable[[], Awaitable[object]]) -> ASGIApp:
-    """Return an API with its middleware. `database` raises if the database is unavailable.
+    """Return an API with its middleware. `database` raises an exception if the database is
+    unavailable.
 
-    Health checks are answered before the log, and are checked by the address of the connection. The
-    log shows the request as the client sent it to the proxy. A page may also read errors.
+    Health checks are answered before the log and see the address of the connection. The log shows
+    the request as the client sent it to the proxy. CORS headers are also added to errors.
     """
     limited = BodyLimit(Departure(app), front)
     logged = AccessLog(CrossOrigin(limited, front))

@@ -1,6 +1,7 @@
-"""CORS: pages of the origins that the operator names may call the API from a browser.
+"""CORS: browsers may call the API from pages of the configured origins.
 
-Starlette's part differs in most answers; docs/decisions/0018 lists how.
+Starlette's middleware differs from Heat's in most answers; docs/decisions/0018 lists the
+differences.
 """
 
 from starlette.datastructures import Headers, MutableHeaders

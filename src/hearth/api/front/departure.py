@@ -1,4 +1,4 @@
-"""Clients that disconnect before the answer: work that is only for them is cancelled."""
+"""Clients that disconnect before the answer: work for their request only is cancelled."""
 
 import asyncio
 import contextlib

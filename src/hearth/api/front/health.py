@@ -24,7 +24,7 @@ OK = "OK"
 class Healthcheck:
     """Answers at the configured path: 200 if all checks pass, else 503.
 
-    For other clients the path goes to the API.
+    Requests from clients that may not use it go to the API.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ def _may_ask(scope: Scope, health: Health) -> bool:
 
 
 def _shown(scope: Scope, health: Health, found: Mapping[str, str]) -> Response:
-    """Return text, or JSON on request; only the detailed form names the failed check."""
+    """Return text, or JSON on request; only the detailed form names failed checks."""
     bad = {check: words for check, words in found.items() if words != OK}
     status = 503 if bad else 200
     if "application/json" in Headers(scope=scope).get("accept", ""):

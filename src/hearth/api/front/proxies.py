@@ -37,7 +37,9 @@ class ProxyHeaders:
 
 
 def forwarded(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return proto, host, for and prefix as the first proxy sent them; `Forwarded` comes first."""
+    """Return proto, host, for and prefix as the first proxy sent them; the `Forwarded` header takes
+    precedence.
+    """
     found = {
         name: headers.get(f"x-forwarded-{name}", "").partition(",")[0].strip()
         for name in ("proto", "host", "for", "port", "prefix")

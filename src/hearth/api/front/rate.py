@@ -31,9 +31,10 @@ class Rates:
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
 
     def wait_s(self, caller: Caller) -> float:
-        """Take a token of the caller's project, and of the user if it is a stack's own.
+        """Take a token from the bucket of the caller's project, and of the user if it is a stack
+        domain user.
 
-        Return 0 on success, else the seconds until both are available.
+        Return 0 on success, else the seconds until both buckets have a token.
         """
         settings = self._front.settings
         wait_s = self._wait_s(caller.project_id, settings.rate)
@@ -64,7 +65,9 @@ def _taken(bucket: _Bucket, rate: Rate, now: float) -> float:
 
 
 class RateLimited:
-    """Returns 429 if a project exceeds its rate; open paths and callers without a project pass."""
+    """Returns 429 if a project exceeds its rate. Open paths and callers without a project are not
+    limited.
+    """
 
     def __init__(self, app: ASGIApp, rates: Rates) -> None:
         self._app = app

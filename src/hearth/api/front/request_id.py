@@ -1,4 +1,4 @@
-"""Request ids: each request gets one, and a client can send one of its own for the log."""
+"""Request ids: each request gets one; a client can also send a global request id for the log."""
 
 import re
 import uuid
@@ -15,7 +15,7 @@ OURS = re.compile(r"req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECAS
 class RequestId:
     """Sets `request_id` and `global_request_id` in the state of each request.
 
-    The second is the client's: `req-` and a UUID; anything else is ignored.
+    `global_request_id` comes from the client: `req-` and a UUID; other values are ignored.
     """
 
     def __init__(self, app: ASGIApp) -> None:

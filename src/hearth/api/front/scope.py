@@ -1,4 +1,4 @@
-"""The parts of a request that the middleware shares."""
+"""Parts of the ASGI scope that several middleware share."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Settings for the reception of requests. They can change while a process runs."""
+"""Settings of the middleware. They can change while a process runs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from typing import ClassVar
 
 @dataclass(frozen=True)
 class Cors:
-    """The pages that may call the API from a browser; the origin `*` means all of them."""
+    """The origins whose pages may call the API from a browser; `*` means every origin."""
 
     origins: frozenset[str] = frozenset()
     credentials: bool = True
@@ -20,7 +20,9 @@ class Cors:
 
 @dataclass(frozen=True)
 class Rate:
-    """The rate limit of a project: requests per second (0: no limit); `burst` at once."""
+    """The rate limit of a project: requests per second (0 for no limit) and `burst` requests at
+    once.
+    """
 
     per_second: float = 0.0
     burst: int = 50
@@ -28,7 +30,9 @@ class Rate:
 
 @dataclass(frozen=True)
 class Health:
-    """The health check and its clients. `disabled_by_port` is {port: path of a file}."""
+    """The health check and the clients that may use it. `disabled_by_port` is {port: path of a
+    file}.
+    """
 
     CHECKS: ClassVar = frozenset(
         {"database", "disable_by_file", "disable_by_files_ports", "enable_by_files"}
@@ -45,7 +49,7 @@ class Health:
 
 @dataclass(frozen=True)
 class FrontSettings:
-    """How requests are received."""
+    """All settings of the middleware."""
 
     proxies: bool = False  # whether the headers of proxies are trusted
     body_bytes: int | None = None  # besides what each API allows
@@ -56,7 +60,7 @@ class FrontSettings:
 
 
 class Front:
-    """The current settings; each request reads them again."""
+    """Holds the current settings; every request reads them from here."""
 
     def __init__(self, settings: FrontSettings | None = None) -> None:
         self.settings = settings or FrontSettings()

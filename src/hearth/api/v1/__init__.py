@@ -1,1 +1,1 @@
-"""The Orchestration API v1, as spec/rest-api.md has it."""
+"""The Orchestration API v1. Source: spec/rest-api.md."""

@@ -1,4 +1,4 @@
-"""The caller, the stack and the policy of a request."""
+"""The caller, the stack and the policy checks of a request."""
 
 from typing import cast
 
@@ -18,12 +18,14 @@ def services_of(request: Request) -> Services:
 
 
 def caller_of(request: Request) -> Caller:
-    """Return the caller; the rule of the endpoint has allowed it."""
+    """Return the caller of a request, whose policy rule was already checked."""
     return cast(Caller, request.state.caller)
 
 
 def admit(request: Request, endpoint: Endpoint) -> None:
-    """Raise Rejected unless the project in the path and the rule allow the caller."""
+    """Raise Rejected unless the caller belongs to the project in the path and passes the policy
+    rule.
+    """
     if "\0" in request.scope["path"] or b"%00" in request.scope["query_string"]:
         words = "The URL contains a null character."  # not all databases can search for it
         raise Rejected([HTTPBadRequest(None, words)])
@@ -49,7 +51,7 @@ def _forbidden(words: str) -> Rejected:
 
 
 def scope_of(request: Request) -> str | None:
-    """Return the project to search for an id; None for administrators: all projects."""
+    """Return the project in which an id is searched; None for administrators: all projects."""
     if services_of(request).policy.is_admin(caller_of(request)):
         return None
     return str(request.path_params["tenant_id"])
@@ -58,7 +60,7 @@ def scope_of(request: Request) -> str | None:
 async def stack_of(request: Request, *, deleted: bool = False) -> StackRow:
     """Return the stack in the path; its name and id must belong together. Raises Rejected.
 
-    Users of the stack's own project may use either project's path.
+    Stack domain users may use the path with their own project or with the owner's project.
     """
     caller, path = caller_of(request), request.path_params
     row = await find_stack(

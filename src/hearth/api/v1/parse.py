@@ -1,4 +1,4 @@
-"""Requests as values. Malformed requests are refused here, with the name of the field."""
+"""Parsing of requests. Malformed requests are refused here, with the name of the field."""
 
 import json
 import logging
@@ -43,7 +43,9 @@ def bad(words: str) -> Rejected:
 
 
 async def body(request: Request, *, needed: bool = True) -> dict[str, Any]:
-    """Return the JSON object of a request; empty if there is none and none is needed."""
+    """Return the JSON object in the body of a request; empty if the body is empty and not
+    `needed`.
+    """
     limit = services_of(request).limits.body_bytes
     declared = request.headers.get("content-length", "0")
     if declared.isdecimal() and int(declared) > limit:
@@ -75,7 +77,7 @@ def too_large(size: int, limit: int) -> Rejected:
 
 
 def stack_request(data: Mapping[str, Any], *, existing: bool = False) -> StackRequest:
-    """Return the common values of create, update, preview and validate."""
+    """Return the values that create, update, preview and validate have in common."""
     names = data.get("environment_files") or []
     if not isinstance(names, list):
         raise bad("environment_files must be a list")
@@ -109,14 +111,18 @@ def stack_request(data: Mapping[str, Any], *, existing: bool = False) -> StackRe
 
 
 async def stack_request_of(request: Request, data: Mapping[str, Any]) -> StackRequest:
-    """Return the request of a body, with its URLs and containers fetched. Raises Rejected."""
+    """Return the stack request in a body, with its template URL and files fetched. Raises
+    Rejected.
+    """
     return await gathered(services_of(request), caller_of(request), stack_request(data))
 
 
 async def update_request_of(
     request: Request, data: Mapping[str, Any], *, existing: bool
 ) -> StackRequest:
-    """Return the request of an update, its preview or plan; it may name an earlier revision."""
+    """Return the request of an update, an update preview or an update plan; it may name an earlier
+    revision.
+    """
     found = stack_request(data, existing=existing)
     found = await gathered(services_of(request), caller_of(request), found)
     if data.get("revision") is None:
@@ -128,7 +134,7 @@ async def update_request_of(
 
 
 def adopt_data(data: Mapping[str, Any]) -> str | None:
-    """Return the document of a stack to adopt, as text."""
+    """Return the text of the document of a stack to adopt, or None."""
     if "adopt_stack_data" not in data:
         return None
     value = data["adopt_stack_data"]
@@ -168,7 +174,9 @@ def _text(data: Mapping[str, Any], name: str) -> str | None:
 
 
 def plain(text: str, name: str) -> str:
-    """Return text that is stored unchanged: not all databases can store a null character."""
+    """Return a text if every database can store it: it must not contain null characters. Raises
+    Rejected.
+    """
     if "\0" in text:
         raise bad(f"{name} contains a null character")
     return text
@@ -187,7 +195,9 @@ def _files(data: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _parameters(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values by name. Some clients send an empty list for an empty map."""
+    """Return parameter values by name. An empty list, which some clients send, means an empty
+    map.
+    """
     value = data.get("parameters", {})
     if value in ("", []):
         return {}
@@ -197,7 +207,7 @@ def _parameters(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _cleared(value: Any) -> tuple[str, ...]:
-    """Return names of parameters. A text counts as a list of its characters, as in Heat."""
+    """Return the parameters to clear. A string is split into its characters, as in Heat."""
     if not isinstance(value or (), list | tuple | str):
         raise bad("clear_parameters must be a list of names")
     return tuple(str(name) for name in value or ())
@@ -226,18 +236,18 @@ def boolean(value: Any, name: str) -> bool:
 
 
 def integer(value: Any, name: str) -> int:
-    """Return a whole number from 0 up to the maximum of a database column."""
+    """Return an integer from 0 up to the maximum of a database column. Raises Rejected."""
     text = str(value)
     if isinstance(value, bool) or not text.isdecimal():
-        raise bad(f'"{value}" is no valid value for "{name}": it must be a non-negative integer')
+        raise bad(f'"{value}" is not a valid value for "{name}": it must be a non-negative integer')
     if len(text) > len(str(INTEGER_MAX)) or int(text) > INTEGER_MAX:
         raise bad(f'"{name}" is too large: the maximum is {INTEGER_MAX}')
     return int(text)
 
 
 def given(request: Request, query: Query) -> list[str]:
-    """Return the values of a query parameter, which the endpoint must declare. Empty values are
-    dropped: forms send them for empty fields.
+    """Return the values of a query parameter, which the endpoint must declare. Empty values, which
+    forms send for empty fields, are dropped.
     """
     endpoint: Endpoint = request.scope["hearth.endpoint"]
     if query not in endpoint.query:
@@ -246,7 +256,7 @@ def given(request: Request, query: Query) -> list[str]:
 
 
 def last(request: Request, query: Query) -> str | None:
-    """Return the value of a query parameter; of a repeated one the last."""
+    """Return the last value of a query parameter, or None."""
     found = given(request, query)
     return found[-1] if found else None
 
@@ -267,7 +277,7 @@ def _words(request: Request, query: Query) -> tuple[str, ...]:
 
 
 def filters(request: Request) -> dict[str, tuple[Any, ...]]:
-    """Return the values of the endpoint's filters, by column."""
+    """Return the values of the endpoint's filters: {column: values}."""
     endpoint: Endpoint = request.scope["hearth.endpoint"]
     equal: dict[str, tuple[Any, ...]] = {}
     for query in endpoint.filters:
@@ -284,7 +294,9 @@ def filters(request: Request) -> dict[str, tuple[Any, ...]]:
 
 
 def by_state(equal: dict[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
-    """Return the filters, with a status such as `CREATE_COMPLETE` split into action and status."""
+    """Return the filters with each status such as `CREATE_COMPLETE` split into action and
+    status.
+    """
     if "status" not in equal:
         return equal
     statuses, actions = status_words(equal["status"])
@@ -305,7 +317,7 @@ def _descending(request: Request) -> bool | None:
 
 
 def stack_filter(request: Request, project_id: str | None) -> StackFilter:
-    """Return the filter of a stack list. Unknown keys are ignored."""
+    """Return the filter of a stack list. Unknown filter names are ignored."""
     return StackFilter(
         project_id=project_id,
         limit=number(request, queries.LIMIT),
@@ -323,7 +335,7 @@ def stack_filter(request: Request, project_id: str | None) -> StackFilter:
 
 
 def status_words(values: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the statuses and actions of a filter: `CREATE_COMPLETE` names one of each."""
+    """Return the statuses and the actions in a filter: `CREATE_COMPLETE` contains both."""
     statuses, actions = [], []
     for value in values:
         action, _, status = value.upper().partition("_")

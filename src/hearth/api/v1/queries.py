@@ -1,4 +1,4 @@
-"""Query parameters: the one table that parsing, the OpenAPI document and the reference use.
+"""Query parameters: the table that parsing, the OpenAPI document and the reference use.
 
 Source: facts/api_constants.json, query_parameters.
 """
@@ -14,7 +14,7 @@ DIRECTION: Shape = {"type": "string", "enum": ["asc", "desc"]}
 
 
 def words(*values: str) -> Shape:
-    """Return the shape of one of a few words."""
+    """Return the schema of a string with one of these values."""
     return {"type": "string", "enum": list(values)}
 
 

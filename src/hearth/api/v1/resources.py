@@ -29,7 +29,7 @@ DEPTH_MAX = 5
 async def index(request: Request) -> Response:
     """List the resources of a stack, on request with those of nested stacks.
 
-    Unlisted query parameters are refused.
+    Unknown query parameters are refused.
     """
     unknown = sorted(set(request.query_params) - KEYS)
     if unknown:

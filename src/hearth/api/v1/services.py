@@ -1,4 +1,4 @@
-"""The engines and the release."""
+"""The engines and the release of Hearth."""
 
 from datetime import UTC, datetime
 
@@ -40,7 +40,9 @@ def _view(one: EngineRow) -> dict[str, object]:
 
 
 def _time(seconds: float) -> str:
-    """Return UTC with microseconds and without a zone, as Heat does in this answer only."""
+    """Return a time as UTC text with microseconds and without a time zone: the format that Heat
+    uses only here.
+    """
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")
 
 

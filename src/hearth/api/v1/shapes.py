@@ -1,4 +1,6 @@
-"""Bodies of requests and answers, as JSON Schema. Source: facts/api_constants.json, responses."""
+"""JSON Schemas of the bodies of requests and answers. Source: facts/api_constants.json,
+responses.
+"""
 
 from collections.abc import Mapping
 
@@ -22,22 +24,22 @@ FREE: Shape = {"type": "object"}
 
 
 def ref(name: str) -> Shape:
-    """Return a reference to a shape of COMPONENTS."""
+    """Return a reference to a schema of COMPONENTS."""
     return {"$ref": f"#/components/schemas/{name}"}
 
 
 def several(item: Shape) -> Shape:
-    """Return the shape of a list."""
+    """Return the schema of a list."""
     return {"type": "array", "items": item}
 
 
 def each(value: Shape) -> Shape:
-    """Return the shape of a map with any keys."""
+    """Return the schema of a map with any keys."""
     return {"type": "object", "additionalProperties": value}
 
 
 def exact(needed: Mapping[str, Shape], maybe: Mapping[str, Shape] | None = None) -> Shape:
-    """Return the shape of a map with these keys and no others."""
+    """Return the schema of a map with the keys `needed`, optionally `maybe`, and no others."""
     return {
         "type": "object",
         "properties": {**needed, **(maybe or {})},
@@ -47,14 +49,14 @@ def exact(needed: Mapping[str, Shape], maybe: Mapping[str, Shape] | None = None)
 
 
 def lenient(needed: Mapping[str, Shape], maybe: Mapping[str, Shape] | None = None) -> Shape:
-    """Return the shape of a map that may have other keys, which are ignored."""
+    """Return the schema of a map that may have other keys, which are ignored."""
     shape = dict(exact(needed, maybe))
     del shape["additionalProperties"]
     return shape
 
 
 def wrapped(name: str, shape: Shape) -> Shape:
-    """Return the shape of a map with one key."""
+    """Return the schema of a map with a single key."""
     return exact({name: shape})
 
 

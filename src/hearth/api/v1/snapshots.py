@@ -40,7 +40,9 @@ async def show(request: Request) -> Response:
 
 
 async def _shown(request: Request, row: StackRow, one: Snapshot) -> view.Body:
-    """Return a snapshot; callers that may not export the stack see no hidden values and no keys."""
+    """Return a snapshot. Callers that may not export the stack see no hidden values and no private
+    keys.
+    """
     shown = await view.snapshot(services_of(request), row, one)
     if shown["data"] is not None and not may_export(services_of(request), caller_of(request)):
         shown["data"] = redacted(shown["data"])

@@ -1,4 +1,4 @@
-"""Bodies of software configurations and deployments as values.
+"""Parsing of software configurations and deployments.
 
 All errors are reported at once, with the names of the fields. Source: spec/rest-api.md, section 6.
 """
@@ -51,7 +51,8 @@ def deployment(data: Mapping[str, Any]) -> DeploymentRequest:
 
 
 def deployment_changes(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the changes of a deployment's update, by the names of `Deployment`.
+    """Return the changes that the update of a deployment requests, by the field names of
+    `Deployment`.
 
     Null leaves a field as it is. Raises Rejected.
     """
@@ -69,14 +70,14 @@ def deployment_changes(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Fields:
-    """The fields of a body, and their errors."""
+    """The fields of a body, and the errors found in them."""
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         self._data = data
         self.problems: list[Problem] = []
 
     def done(self) -> None:
-        """Raise Rejected if there were errors."""
+        """Raise Rejected with all errors, if there are any."""
         if self.problems:
             raise Rejected(self.problems)
 
@@ -96,7 +97,7 @@ class _Fields:
         return None
 
     def text(self, name: str, *, most: int | None = NAME_CHARACTERS_MAX) -> str | None:
-        """Return a text; numbers are converted. `most` is in characters."""
+        """Return a text of at most `most` characters; numbers are converted."""
         found = self.value(name)
         if isinstance(found, int | float) and not isinstance(found, bool):
             found = str(found)
@@ -127,7 +128,7 @@ class _Fields:
 
 
 def _unkept(value: Any) -> str | None:
-    """Return why a value cannot be stored, or None if it can."""
+    """Return the reason why a value cannot be stored in the database, or None if it can."""
     if too_deep(value):
         return "this is nested too deeply"
     waiting = [value]

@@ -115,7 +115,9 @@ async def lookup_below(request: Request) -> Response:
 
 
 async def lookup_arn(request: Request) -> Response:
-    """Redirect from the ARN of a stack or of a part to its address, without a check."""
+    """Redirect from the ARN of a stack, or of a part of it, to its address, without checking that
+    it exists.
+    """
     arn = f"arn:{request.path_params['arn']}"
     found = ARN.match(arn)
     if found is None:
@@ -153,7 +155,9 @@ async def show(request: Request) -> Response:
 
 
 async def update(request: Request) -> Response:
-    """Update a stack to the request. Only timeout, rollback and converge are kept."""
+    """Update a stack to the request. Of the previous options only timeout, rollback and converge
+    are kept.
+    """
     return await _update(request, existing=False)
 
 

@@ -133,7 +133,7 @@ async def type_template(request: Request) -> Response:
         case "hot":
             return JSONResponse(made.hot(kind))
         case other:
-            raise parse.bad(f"Template type is not supported: {other}; hot and cfn are")
+            raise parse.bad(f"Template type is not supported: {other}; expected hot or cfn")
 
 
 def _visible(declared: Mapping[str, Prop] | Mapping[str, Attr]) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""A template made from a resource type's schema, to be filled in."""
+"""A template generated from the schema of a resource type, for authors to complete."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Answers, field by field as clients read them."""
+"""The bodies of answers, field by field as clients expect them."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -28,14 +28,14 @@ SECTIONS = {
 
 
 def time(seconds: float | None) -> str | None:
-    """UTC, in whole seconds."""
+    """Return a time as UTC text with whole seconds, or None."""
     if seconds is None:
         return None
     return _second(int(seconds // 1))
 
 
 def timed(item: Mapping[str, Any]) -> Body:
-    """Return a previewed resource with its times as text."""
+    """Return a previewed resource with its times converted to text."""
     return {
         **item,
         "creation_time": time(item["creation_time"]),
@@ -77,7 +77,7 @@ def created(request: Request, row: StackRow) -> Body:
 
 
 def summary(request: Request, row: StackRow, *, project: bool = False) -> Body:
-    """Return a stack in a list; with `project` the project is shown."""
+    """Return a stack as in a list; with `project` the answer contains its project."""
     body: Body = {"project": row.project_id} if project else {}
     return {
         **body,
@@ -100,7 +100,7 @@ def summary(request: Request, row: StackRow, *, project: bool = False) -> Body:
 def stack(
     request: Request, row: StackRow, program: Program | None, outputs: Sequence[OutputValue] | None
 ) -> Body:
-    """Return a stack for `show`; without `outputs` that key is left out."""
+    """Return a stack as in `show`; without `outputs` the answer has no outputs."""
     description = program.description if program is not None else NO_DESCRIPTION
     body = {
         **summary(request, row),
@@ -119,7 +119,7 @@ def stack(
 
 
 async def documented(services: Services, row: StackRow, body: Mapping[str, Any]) -> Body:
-    """Return the same as `document`, computed without blocking the event loop."""
+    """Return the result of `document`, computed without blocking the event loop."""
     template = body.get("template")
     characters = len(template) if isinstance(template, str) else 0
     return await services.compute.run(document, body, project=row.project_id, characters=characters)
@@ -156,7 +156,7 @@ async def snapshot(services: Services, row: StackRow, one: Snapshot) -> Body:
 
 
 def software_config_summary(one: Config, *, project: bool) -> Body:
-    """Return a software configuration in a list, with its project for administrators."""
+    """Return a software configuration as in a list, with its project for administrators."""
     body = {key: one.document()[key] for key in ("id", "name", "group", "creation_time")}
     return {**body, "project": one.project_id} if project else body
 
@@ -187,7 +187,7 @@ def resource(
     attributes: Mapping[str, Any] | None = None,
     description: str = "",
 ) -> Body:
-    """Return a resource; with `attributes` in detail."""
+    """Return a resource; with `attributes` in the detailed form."""
     links = [
         {"href": resource_url(request, row, record.name), "rel": "self"},
         {"href": stack_url(request, row), "rel": "stack"},

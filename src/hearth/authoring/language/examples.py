@@ -1,4 +1,4 @@
-"""Examples: their source, their result, and their form on the page.
+"""Examples: their source, their result, and how the page shows them.
 
 `vector` is the request of an example in the format of the language vectors, so that tests can run
 it.
@@ -29,7 +29,7 @@ REQUEST = ("parameters", "files", "environment", "environment_files")
 
 
 class Outcome(StrEnum):
-    """The kinds of results of an example, by their keys."""
+    """The kinds of results of an example; the values are the keys in the YAML files."""
 
     GIVES = "gives"  # the value of the output
     FAILS = "fails"  # the output has an error instead, or the creation ends with it
@@ -81,7 +81,7 @@ class Example:
 
     @property
     def shown(self) -> str:
-        """The example in the form of the page: files, environment, template and result in one
+        """The example as the page shows it: files, environment, template and result in one
         block.
         """
         parts = [*self._files()]
@@ -171,7 +171,7 @@ class Words:
 
 @cache
 def written() -> Mapping[str, Words]:
-    """Return the texts about every function, by its name."""
+    """Return the texts about each function, by name of the function."""
     found = {}
     for name, entry in _read(FUNCTIONS).items():
         version = NEWEST_CFN if in_cfn(name) else NEWEST
@@ -189,7 +189,7 @@ def written() -> Mapping[str, Words]:
 
 @cache
 def chapters() -> Mapping[str, tuple[Example, ...]]:
-    """Return the examples of the chapters, by their names in the page."""
+    """Return the examples of each chapter, by name of the chapter in the page."""
     return {
         name: tuple(_example(name, one, NEWEST) for one in entries)
         for name, entries in _read(CHAPTERS).items()

@@ -90,7 +90,7 @@ def _inside(grammar: Grammar, word: str) -> bool:
 
 
 def _versions(word: str, there: object) -> str:
-    """Return the versions of a function, as in `HOT since 2016-10-14`, or empty text."""
+    """Return the versions of a function as text, such as `HOT since 2016-10-14`; empty for none."""
     assert callable(there)
     found = []
     hot = presence(lambda grammar: there(grammar, word))
@@ -111,7 +111,7 @@ def _function(word: str) -> Function | None:
 
 
 def _arguments(words: Words | None) -> Iterator[object]:
-    """Yield sample arguments of calls, because the kind of the result may depend on them."""
+    """Yield sample arguments of a function, because the type of its result may depend on them."""
     for example in words.examples if words is not None else ():
         if example.is_expression:
             yield from _args(example)

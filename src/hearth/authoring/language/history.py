@@ -16,12 +16,12 @@ HOT: tuple[Grammar, ...] = tuple(one for one in GRAMMARS if one.hot)
 CFN: tuple[Grammar, ...] = tuple(one for one in GRAMMARS if not one.hot)
 
 WITHOUT_ELSE = "if.without_else"
-"""The name for the `if` without a third argument, which is a flag of the grammar and no variant."""
+"""The name for the `if` without a third argument, which is a flag of the grammar, not a variant."""
 
 
 @dataclass(frozen=True)
 class Run(Generic[T]):
-    """Consecutive versions of HOT in which a feature is equal."""
+    """Consecutive versions of HOT in which a feature is the same."""
 
     value: T
     first: Grammar
@@ -29,7 +29,7 @@ class Run(Generic[T]):
 
     @property
     def words(self) -> str:
-        """`since 2016-10-14`, `until 2015-04-30`, `all versions`, …"""
+        """Return the versions as text: `since 2016-10-14`, `until 2015-04-30`, `all versions`, …"""
         from_the_start, to_the_end = self.first is HOT[0], self.last is HOT[-1]
         if from_the_start and to_the_end:
             return "all versions"
@@ -43,7 +43,9 @@ class Run(Generic[T]):
 
 
 def runs(value_in: Callable[[Grammar], T | None]) -> list[Run[T]]:
-    """Return the runs of versions with equal values; versions with None are left out."""
+    """Return the runs of consecutive versions with equal values; None means that a version lacks
+    the feature.
+    """
     found: list[Run[T]] = []
     before: T | None = None
     for grammar in HOT:
@@ -57,23 +59,25 @@ def runs(value_in: Callable[[Grammar], T | None]) -> list[Run[T]]:
 
 
 def presence(there: Callable[[Grammar], bool]) -> str:
-    """Return the versions of HOT that have a feature, as text."""
+    """Return as text the versions of HOT for which `there` is true."""
     return ", ".join(run.words for run in runs(lambda grammar: there(grammar) or None))
 
 
 def variant(grammar: Grammar, word: str) -> str | None:
-    """Return the variant of a function in this version, by the function's name in templates."""
+    """Return the variant of a function in this version; `word` is its name in templates."""
     known = grammar.functions.get(word)
     return WITHOUT_ELSE if known == "if" and grammar.if_without_else else known
 
 
 def variants(word: str) -> list[str]:
-    """Return all variants of a name outside conditions, oldest first."""
+    """Return all variants of a function name outside conditions, oldest first."""
     return list(dict.fromkeys(v for one in (*HOT, *CFN) if (v := variant(one, word)) is not None))
 
 
 def words_of_functions() -> list[str]:
-    """Return the functions of all versions, with those of conditions, in alphabetical order."""
+    """Return the names of the functions of all versions, including those of conditions, in
+    alphabetical order.
+    """
     return sorted({word for one in GRAMMARS for word in _words(one)}, key=str.lower)
 
 

@@ -1,4 +1,4 @@
-"""The tables of the reference page, each made from the code that it describes."""
+"""The tables of the reference page, each generated from the code that it describes."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ _ACCEPTED = {
 
 
 def parameter_samples() -> str:
-    """Return how each type converts the same values."""
+    """Return a table that shows how each parameter type converts the same values."""
 
     def cell(kind: ParameterType, value: Any) -> str:
         try:
@@ -194,7 +194,7 @@ def parameter_samples() -> str:
 
 
 def property_samples() -> str:
-    """Return how each kind of property converts the same values."""
+    """Return a table that shows how each property type converts the same values."""
     kinds = [kind for kind in ValueKind if kind is not ValueKind.ANY]
 
     def cell(kind: ValueKind, value: Any) -> str:

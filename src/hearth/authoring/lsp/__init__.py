@@ -1,7 +1,7 @@
 """A language server for templates and environments.
 
-An editor sends texts that are broken most of the time, and waits for the answers. So no answer
-needs a compiled template: a parser that accepts any text (`parser`) keeps it as blocks that are
-parsed again only when they change (`layout`), and one table (`locations`) has what the grammar
-expects where. Only the compiler reports problems, in a process of its own (`linter`).
+Editors send incomplete texts most of the time and wait for answers, so no answer needs a compiled
+template. A parser that accepts any text (`parser`) splits it into blocks that are parsed again only
+when they change (`layout`). The table in `locations` describes what the grammar expects at each
+place. Only the compiler reports problems, in a separate process (`linter`).
 """

@@ -11,7 +11,7 @@ from hearth.template.load import yaml_scalar
 
 
 class Sort(Enum):
-    """The kind of a choice, for its icon."""
+    """The kind of a completion, which decides its icon."""
 
     TYPE = auto()
     PROPERTY = auto()
@@ -28,7 +28,7 @@ class Sort(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word to choose. Lower `rank` sorts first."""
+    """A name that completion can insert. Words with a lower `rank` are listed first."""
 
     name: str
     sort: Sort
@@ -42,7 +42,7 @@ class Word:
 class Choice:
     """A word and its edit: `insert` replaces the text from `start` to `end`.
 
-    With `snippet`, `$1` in `insert` is where the cursor goes.
+    With `snippet`, `$1` in `insert` marks the position of the cursor afterwards.
     """
 
     word: Word
@@ -53,7 +53,9 @@ class Choice:
 
 
 class Hand:
-    """Makes the edits that insert completions at the cursor, in the style of the text around it."""
+    """Creates the edits that insert completions at the cursor, in the style of the surrounding
+    text.
+    """
 
     def __init__(self, context: CursorContext, cursor: int, *, snippets: bool) -> None:
         """Prepare edits.
@@ -82,7 +84,9 @@ class Hand:
         return Choice(word, name + colon, self.start, self.end)
 
     def scalar(self, word: Word) -> Choice:
-        """Return the choice of a word as a scalar, in quotes if it means something else without."""
+        """Return the choice of a word as a scalar, quoted if the unquoted word would not be
+        text.
+        """
         open_still = self.style and not self.closed and self.end == self.context.end - len(CURSOR)
         tail = self.style if open_still else ""
         return Choice(word, self._quoted(word.name) + tail, self.start, self.end)
@@ -109,7 +113,7 @@ class Hand:
 
 
 def plain_safe(name: str) -> bool:
-    """Return whether a name without quotes is read as this text, even in brackets."""
+    """Return whether an unquoted name is read as the same text, even inside brackets."""
     if not name or name[0] in "-?:,[]{}#&*!|>'\"%@` " or name[-1] in ": ":
         return False
     if any(sign in name for sign in (": ", " #", "\n", ",", "[", "]", "{", "}", "\\", '"')):
@@ -121,10 +125,10 @@ def plain_safe(name: str) -> bool:
 
 
 def words(names: Iterable[str], sort: Sort, *, rank: int = 5) -> list[Word]:
-    """Return words of one sort."""
+    """Return a Word for each name, all of the same sort and rank."""
     return [Word(name, sort, rank=rank) for name in names]
 
 
 def described(texts: Mapping[str, str]) -> list[Word]:
-    """Return fixed words with a line of description for each."""
+    """Return a Word for each entry of {word: description}."""
     return [Word(name, Sort.KEYWORD, text=text) for name, text in texts.items()]

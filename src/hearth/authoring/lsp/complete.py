@@ -31,7 +31,7 @@ class Completion:
         self.schemas = schemas
 
     def at(self, document: Document, offset: int, *, snippets: bool = False) -> list[Choice]:
-        """Return the choices at an offset of a text; none if any text is allowed."""
+        """Return the choices at an offset of a text; empty if the grammar allows any text there."""
         context = completion_context(document, offset)
         if context is None or context.scalar.style in ("|", ">", "*"):
             return []
@@ -138,7 +138,7 @@ def _given(context: CursorContext) -> set[str]:
 
 
 def _may_be_key(context: CursorContext) -> bool:
-    """Return whether the word at the cursor, which is a scalar so far, may become a key."""
+    """Return whether the scalar at the cursor may become the key of a map."""
     if context.is_key or not context.own_line or context.scalar.style not in ("", '"', "'"):
         return False
     return not context.flow

@@ -29,7 +29,7 @@ from hearth.template.versions import HOT_KEY, VERSION_KEYS, function_text, versi
 
 
 def properties(schemas: Schemas, document: Document, location: Location) -> Iterator[Word]:
-    """Yield the properties at a location, required ones first."""
+    """Yield the names of the properties at a location, required ones first."""
     entries = schemas.entries(document, location) or {}
     top = schemas.top_prop(document, location)
     for name, prop in entries.items():
@@ -47,7 +47,7 @@ def properties(schemas: Schemas, document: Document, location: Location) -> Iter
 
 
 def types(schemas: Schemas, path: Path) -> Iterator[Word]:
-    """Yield the names of types in a file, except those that are files."""
+    """Yield the names of the types that a file can use, except template files."""
     known = types_of(schemas.catalog)
     for name in schemas.mapped_names(path):
         if name not in known:
@@ -57,7 +57,7 @@ def types(schemas: Schemas, path: Path) -> Iterator[Word]:
 
 @cache
 def types_of(catalog: AuthorCatalog) -> Mapping[str, Word]:
-    """Return all types as words. The first call takes a while."""
+    """Return all types of a catalogue as words. The first call is slow."""
     found = {}
     for name in catalog.names():
         info = catalog.find(name)
@@ -70,7 +70,7 @@ def types_of(catalog: AuthorCatalog) -> Mapping[str, Word]:
 
 
 def paths(files: Files, beside: Path, typed: str, *, templates: bool = False) -> Iterator[Word]:
-    """Yield the files in the folder of an unfinished path."""
+    """Yield the files that complete a partly typed path."""
     folder_part = typed.rpartition("/")[0] + "/" if "/" in typed else ""
     folder = local(folder_part or ".", beside)
     if folder is None:
@@ -89,7 +89,7 @@ def paths(files: Files, beside: Path, typed: str, *, templates: bool = False) ->
 
 
 def beginnings() -> Iterator[Word]:
-    """Yield the keys that a template may begin with."""
+    """Yield the top-level keys with which a template may begin."""
     for name in VERSION_KEYS:
         yield Word(name, Sort.KEYWORD, text=fixed.SECTIONS[name], rank=1 + (name != HOT_KEY))
 
@@ -159,7 +159,13 @@ def _attributes(schemas: Schemas, document: Document, location: Location) -> Ite
             kind = str(attribute.kind) if attribute.kind else ""
             yield Word(name, Sort.ATTRIBUTE, kind, attribute_text(name, attribute), rank=1)
     if "show" not in kin.attributes:
-        yield Word("show", Sort.ATTRIBUTE, "map", "All that the service shows of it.", rank=6)
+        yield Word(
+            "show",
+            Sort.ATTRIBUTE,
+            "map",
+            "All fields of the object that the service returns.",
+            rank=6,
+        )
     if kin.child is not None:
         for name in kin.child.items("resources"):
             yield Word(f"resource.{name}", Sort.RESOURCE, "inside", rank=6)
@@ -288,6 +294,6 @@ NAMES: Mapping[What, Names] = {
 """The values that a scalar at a location may have."""
 
 CALLED = frozenset({What.VALUE, What.CONDITION, What.OPERAND})
-"""Where functions are offered."""
+"""The locations at which functions are offered."""
 
 ARGUMENTS: Mapping[str, str] = {"get_attr": "[$1]", "Fn::GetAtt": "[$1]", "Fn::FindInMap": "[$1]"}

@@ -1,4 +1,4 @@
-"""The context of a cursor: the scalar at an offset, and the way to it from the top."""
+"""The context of a cursor: the scalar at an offset, and the path to it from the root."""
 
 from __future__ import annotations
 
@@ -11,12 +11,16 @@ from hearth.authoring.lsp.syntax_tree import Entry, List, Map, Node, Scalar
 from hearth.authoring.lsp.text import Text
 
 CURSOR = "\ufdd0"
-"""Stands for what is typed next. No text has this character: Unicode keeps it free."""
+"""The placeholder for the text that is typed next: a Unicode noncharacter, which no text
+contains.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """One step down: into an entry or an item. `location` is that of the container."""
+    """One step of a path from the root: into an entry of a map or an item of a list. `location` is
+    the location of the container.
+    """
 
     container: Map | List
     index: int
@@ -30,10 +34,10 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class CursorContext:
-    """The scalar at the cursor, with the containers that it is in.
+    """The scalar at the cursor, with its containers.
 
-    Add `base` to the offsets in nodes. `is_key`: the scalar is a key of the map of the last hop,
-    and `location` is that of this map; otherwise `location` is that of the scalar.
+    Add `base` to the offsets in nodes. If `is_key`, the scalar is a key in the map of the last hop
+    and `location` is the location of this map; otherwise `location` is the location of the scalar.
     """
 
     document: Document
@@ -92,9 +96,9 @@ def context_at(document: Document, offset: int) -> CursorContext | None:
 
 
 def completion_context(document: Document, offset: int) -> CursorContext | None:
-    """Return the context of what is typed next at an offset, even if nothing is there yet.
+    """Return the context of the text that is typed next at an offset, even if there is no text yet.
 
-    The scalar holds CURSOR; the document of the context is the text with it.
+    The scalar contains CURSOR; the document of the context is the text with CURSOR inserted.
     """
     source = document.text.source
     text = Text(source[:offset] + CURSOR + source[offset:])
@@ -133,7 +137,9 @@ def _find(
 
 
 def _within(node: Map | List, at: int) -> tuple[int, bool]:
-    """Return the entry or item around an offset, and whether it is on the key; -1 for none."""
+    """Return the index of the entry or item that contains an offset (-1 for none), and whether the
+    offset is in its key.
+    """
     if isinstance(node, List):
         for index, item in enumerate(node.items):
             if item.start <= at <= item.end:

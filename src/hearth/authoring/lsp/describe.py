@@ -1,4 +1,4 @@
-"""Declarations in words, as Markdown."""
+"""Descriptions of declarations, as Markdown."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def property_line(prop: Prop) -> str:
 
 
 def property_text(name: str, prop: Prop, top: Prop | None = None) -> str:
-    """Return the description of a property: kind, default, constraints, effect of a change.
+    """Return the description of a property: type, default, constraints, effect of a change.
 
-    `top` is the property of the resource that this one is inside of.
+    `top` is the property of the resource that contains this one.
     """
     top = top or prop
     parts = [f"**{name}** ({property_line(prop)})"]
@@ -102,7 +102,7 @@ def parameter_text(schema: ParameterSchema) -> str:
 
 
 def constraint_text(constraint: Constraint) -> str:
-    """Return the description of a constraint, preferably the one of the author."""
+    """Return the description of a constraint: the author's, if there is one."""
     if constraint.description:
         return constraint.description
     match constraint:

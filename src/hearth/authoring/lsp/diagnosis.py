@@ -1,7 +1,7 @@
 """Diagnostics of the open texts, published soon after the last change.
 
-The linter checks a file with all files that it refers to, so a file can have findings from several
-open files. The diagnostics of a file are the findings from all of them.
+The linter checks a file together with all files that it refers to, so several runs can find
+problems in the same file. The diagnostics of a file are the findings of all runs.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ QUIET_S = 0.3
 """Seconds without a change before a text is checked."""
 
 TREE_MAX = 200
-"""The limit of the files that are followed from one template."""
+"""The maximum number of files that are followed from one template."""
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A finding and the offsets of the text that it is about."""
+    """A finding and the offsets of the text that it concerns."""
 
     finding: Finding
     document: Document
@@ -39,7 +39,7 @@ class Remark:
 
     @property
     def text(self) -> str:
-        """The text that the finding is about."""
+        """The text that the finding concerns."""
         return self.document.text.source[self.start : self.end]
 
 
@@ -65,7 +65,9 @@ class Diagnosis:
     # -- what has changed -----------------------------------------------------------------------
 
     def changed(self, path: Path, after_s: float = QUIET_S) -> None:
-        """Note the change of a text or file; check what depends on it when changes pause."""
+        """Record a change of a text or file; check the files that depend on it after `after_s`
+        seconds without changes.
+        """
         due = asyncio.get_running_loop().time() + after_s
         document = self.files.at(path)
         for_all = document is not None and document.genre is Genre.ENVIRONMENT
@@ -135,7 +137,9 @@ class Diagnosis:
         self._take(root, found)
 
     def _environments(self, document: Document) -> list[Document]:
-        """Return the environments for a template: the configured ones, otherwise those that fit."""
+        """Return the environments for a template: the configured ones, or else those with matching
+        parameters.
+        """
         if document.genre is Genre.ENVIRONMENT:
             return []
         listed = self.files.environments(document.path)
@@ -187,7 +191,7 @@ class Diagnosis:
         return Remark(finding, document, start, end)
 
     def _take(self, root: Path, found: dict[Path, list[Remark]], *, tell: bool = True) -> None:
-        """Publish the findings of a file; with `tell`, an empty list too."""
+        """Publish the findings of a file; with `tell`, also an empty list."""
         before = self._found.get(root, {})
         self._found[root] = found
         for file in {root, *before, *found}:

@@ -30,7 +30,9 @@ class Genre(Enum):
 
 
 class Document:
-    """A text, its sections and what they define. `before` is the same document before an edit."""
+    """A text, its sections and the names that they define. `before` is the same document before an
+    edit.
+    """
 
     def __init__(self, text: Text, path: Path, before: Document | None = None) -> None:
         self.text = text
@@ -39,7 +41,9 @@ class Document:
 
     @cached_property
     def genre(self) -> Genre:
-        """The genre, by the keys: a version means a template, a registry an environment."""
+        """The genre: a text with a version is a template, a text with a resource registry is an
+        environment.
+        """
         keys = {section.key.text for section in self.layout.sections if section.colon}
         if keys.intersection(VERSION_KEYS):
             return Genre.TEMPLATE
@@ -47,7 +51,9 @@ class Document:
 
     @cached_property
     def grammar(self) -> Grammar:
-        """The grammar of the version; if that is unclear, the newest one of its format."""
+        """The grammar of the version; if the version is unknown, the newest grammar of the
+        format.
+        """
         for section in self.layout.sections:
             name = section.key.text
             if name in VERSION_KEYS and section.colon:

@@ -17,10 +17,10 @@ from hearth.template.environment import TEMPLATE_ENDINGS
 
 ENDINGS = (".yaml", ".yml", ".template", ".json")
 NEIGHBOURS_MAX = 200
-"""The limit of the files of a folder that are read."""
+"""The maximum number of files in a folder that are read."""
 
 SIZE_MAX = 1024 * 1024
-"""The limit of a file on the disk, in bytes; larger files are not read."""
+"""The maximum size of a file on the disk, in bytes; larger files are not read."""
 
 SAYS = re.compile(
     r"^\s*[{\"']?\s*[\"']?(?:heat_template_version|HeatTemplateFormatVersion"
@@ -41,7 +41,9 @@ class Open:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A file as it was on the disk; `document` is None unless it is a template or environment."""
+    """A file as last read from the disk; `document` is None unless it is a template or
+    environment.
+    """
 
     stamp: tuple[int, int]
     document: Document | None
@@ -97,21 +99,23 @@ class Files:
     # -- paths ----------------------------------------------------------------------------------
 
     def path(self, uri: str) -> Path:
-        """Return the path of a URI; for a text without a file, a path beside the other files."""
+        """Return the path of a URI; for a text that has not been saved, a path in the folder of the
+        other files.
+        """
         path = to_fs_path(uri)
         if path is not None:
             return Path(os.path.normpath(path))
         return (self.root or Path.cwd()) / re.sub(r"[/\\]+", "_", unquote(uri))
 
     def uri(self, path: Path) -> str:
-        """Return the URI of a path: the URI that the editor uses, if the file is open."""
+        """Return the URI of a path: the editor's own URI if the file is open."""
         known = self._by_path.get(path)
         if known is not None:
             return known.uri
         return from_fs_path(str(path)) or ""
 
     def version(self, path: Path) -> int | None:
-        """Return the version of an open text."""
+        """Return the version number of an open text, or None."""
         known = self._by_path.get(path)
         return known.version if known else None
 
@@ -135,7 +139,7 @@ class Files:
         return read.document
 
     def beside(self, path: Path) -> Iterator[Document]:
-        """Yield the templates and environments in the folder of a file, and all open ones."""
+        """Yield the templates and environments in the folder of a file, and all open documents."""
         seen = set()
         for known in self.all_open:
             seen.add(known.document.path)
@@ -156,7 +160,9 @@ class Files:
         return [folder / name for name in names[:NEIGHBOURS_MAX]]
 
     def environments(self, path: Path) -> list[Document]:
-        """Return the environments of a template: the configured ones, otherwise those beside it."""
+        """Return the environments of a template: the configured ones, or else those in its
+        folder.
+        """
         if self.configured:
             found = [self.at(one) for one in self.configured]
             return [one for one in found if one is not None]
@@ -174,7 +180,9 @@ def _document(path: Path, size: int) -> Document | None:
 
 
 def local(name: str, beside: Path) -> Path | None:
-    """Return the path of a name in a file; None if the name is not of a file on the disk."""
+    """Return the path of a file that another file names; None if the name is not a path on the
+    disk.
+    """
     if name.startswith("file://"):
         found = to_fs_path(name)
         return Path(os.path.normpath(found)) if found else None

@@ -23,7 +23,7 @@ from hearth.schema import Attr
 from hearth.template.versions import function_text
 
 EXCERPT_MAX = 400
-"""Characters of a definition that are shown."""
+"""The maximum characters of a definition that are shown."""
 
 
 def hover(context: CursorContext, schemas: Schemas) -> str | None:
@@ -71,7 +71,7 @@ def _scalar(context: CursorContext, schemas: Schemas) -> str | None:
             kin = schemas.of_resource(document, location.name)
             attribute = kin.attributes.get(name) if kin else None
             if attribute is None and kin is not None and name == "show":
-                attribute = Attr(None, "All that the service shows of it.")
+                attribute = Attr(None, "All fields of the object that the service returns.")
             return attribute_text(name, attribute) if attribute else None
         case What.PARAMETER_NAME | What.REF if name in document.grammar.pseudo_parameters:
             return f"**{name}**\n\n{words.PSEUDO_PARAMETERS.get(name, '')}"

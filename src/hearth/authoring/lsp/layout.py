@@ -21,7 +21,7 @@ Note = TypeVar("Note")
 
 
 class Block:
-    """A part of a text. Offsets inside count from its beginning, so it can move in the text."""
+    """A part of a text. Its offsets are relative to its beginning, so it can move in the text."""
 
     def __init__(self, text: str, *, json: bool = False) -> None:
         self.text = text
@@ -35,7 +35,7 @@ class Block:
 
     @cached_property
     def key(self) -> Scalar | None:
-        """The key that the block begins with."""
+        """The key with which the block begins."""
         first = JSON_START.match(self.text) if self.json else LINE.search(self.text)
         if first is None:
             return None
@@ -43,7 +43,7 @@ class Block:
         return key_of(match) if match else None
 
     def note(self, about: object, find: Callable[[], Note]) -> Note:
-        """Return the result of `find`, which is cached by `about`."""
+        """Return the result of `find`, which is cached under `about`."""
         if about not in self._notes:
             self._notes[about] = find()
         return self._notes[about]  # type: ignore[return-value]
@@ -99,7 +99,7 @@ class Section:
     """A top-level key and its blocks.
 
     If `whole`, the section is one block, and `value` is the value of the key; otherwise each entry
-    has a block. `key` counts from `base`.
+    has a block. Offsets in `key` are relative to `base`.
     """
 
     key: Scalar
@@ -164,7 +164,7 @@ class Layout:
         return Placed(start, block)
 
     def section_at(self, offset: int) -> Section | None:
-        """Return the section of an offset: the last one that begins before it."""
+        """Return the section that contains an offset: the last one that begins before it."""
         index = bisect_right([section.start for section in self.sections], offset)
         return self.sections[index - 1] if index else None
 
@@ -194,7 +194,7 @@ class Layout:
         return Section(entry.key, start, end, (placed,), entry.value)
 
     def _lone(self, start: int, end: int) -> Section:
-        """Return the section of a word at the top level that has no colon yet."""
+        """Return a section for a word at the top level that has no colon yet."""
         placed = self.block(start, end)
         width = len(placed.block.text.splitlines()[0].rstrip()) if end > start else 0
         key = Scalar(0, width, placed.block.text[:width])
@@ -246,7 +246,7 @@ class Layout:
         return Section(_shifted(key_of(match), -start), start, end, blocks)
 
     def _braces(self) -> Iterator[Section]:
-        """Return the sections of a text in braces that is parsed as a whole."""
+        """Return the sections of a text in braces, parsed as a whole."""
         placed = self.block(0, len(self.source))
         root = placed.block.root
         for entry in root.entries if isinstance(root, Map) else ():
@@ -269,7 +269,7 @@ def _indented(indent: int) -> re.Pattern[str]:
 
 
 def _lines(indent: int, text: str, start: int, end: int) -> Iterator[re.Match[str]]:
-    """Yield the lines that are indented, but by no more than `indent` characters."""
+    """Yield the lines that are indented by 1 to `indent` characters."""
     return _indented(indent).finditer(text, start, end) if indent > 0 else iter(())
 
 

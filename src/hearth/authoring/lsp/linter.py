@@ -1,7 +1,7 @@
 """`python -m hearth.authoring.lsp.linter`: the linter in a separate process.
 
-A run takes long and keeps the interpreter busy, but the process that answers the editor must not
-wait. This process reads one JSON object per line of its input and writes one for each.
+A run takes long and keeps the interpreter busy, and the process that answers the editor must not
+wait. This process reads one JSON object per line from its input and answers each with one line.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NICE = 10
 
 
 def run_linter(question: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the findings in a file, or why it could not be checked."""
+    """Return the findings in a file, or the reason why it could not be checked."""
     path = Path(question["path"])
     texts = {Path(name): text for name, text in question["texts"].items()}
     try:
@@ -37,7 +37,7 @@ def run_linter(question: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Answer until the input ends."""
+    """Answer questions until the input ends."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # whatever prints must not come between the answers
     if hasattr(os, "nice"):

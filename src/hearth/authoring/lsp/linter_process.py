@@ -12,18 +12,18 @@ from typing import Any
 from hearth.authoring.finding import Finding, Severity
 
 ANSWER_S_MAX = 120.0
-"""The limit of one run, in seconds; then the process is killed."""
+"""The maximum time of one run, in seconds; then the process is killed."""
 
 ANSWER_BYTES_MAX = 64 * 1024 * 1024
-"""The limit of one result."""
+"""The maximum size of one result, in bytes."""
 
 
 class NoAnswer(Exception):
-    """A linter run without a result; the message gives the reason."""
+    """A run of the linter ended without a result; the message gives the reason."""
 
 
 class LinterProcess:
-    """A client of the linter's process, which starts again after it has ended."""
+    """A client of the linter's process; it restarts the process after it has ended."""
 
     def __init__(self) -> None:
         self._process: Process | None = None

@@ -1,7 +1,7 @@
 """What the grammar expects at each map, list and scalar of a template or environment.
 
-A location is found from the top down, one key or index at a time. It depends on the grammar of the
-version only: the properties of a type are looked up later. It is not a Location of the Language
+A location is found from the root down, one key or index at a time. It depends only on the grammar
+of the version: the properties of a type are looked up later. It is not a Location of the Language
 Server Protocol, which is a range in a file.
 """
 
@@ -16,7 +16,7 @@ from hearth.template.versions import Grammar
 
 
 class What(Enum):
-    """What is expected at a location."""
+    """The kinds of content that a location can expect."""
 
     NOTHING = auto()
     ROOT = auto()
@@ -68,7 +68,7 @@ class What(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """What is expected at a place, and the object that it belongs to.
+    """The content that the grammar expects at a place, and the object that it belongs to.
 
     `name` is the resource, parameter, function, constraint or mapping. In a VALUE, `steps` lead to
     it from the `root` of a resource (for example its properties); None if it has no schema. In an
@@ -130,7 +130,7 @@ def at_index(location: Location, node: List, index: int) -> Location:
 
 
 def at_scalar(location: Location) -> Location:
-    """Return the location of a scalar at a place that also allows a map or list."""
+    """Return the location that a scalar has at a place that also allows a map or list."""
     if location.what is What.ARGUMENT:
         found = ALONE.get(location.name)
         return Location(found, conditional=location.conditional) if found else _free(location)
@@ -275,7 +275,7 @@ KEYS: Mapping[What, KeyRule] = {
     What.STRATEGIES: _named(What.STRATEGY),
 }
 CALLS = frozenset({What.VALUE, What.ARGUMENT, What.CONDITION, What.OPERAND, What.POLICY})
-"""Where a map may be a call."""
+"""The locations at which a map may be a function call."""
 
 # -- by index -----------------------------------------------------------------------------------
 
@@ -296,7 +296,7 @@ ALONE: Mapping[str, What] = {
     "Fn::ResourceFacade": What.FACADE,
     "not": What.OPERAND,
 }
-"""Functions whose argument may be a mere word."""
+"""Functions whose argument may be a single word."""
 
 ItemRule = Callable[[Location, List, int], Location]
 

@@ -14,7 +14,9 @@ from hearth.template.versions import VERSION_KEYS
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of the outline: from `start` to `end`; its name from `name_start` to `name_end`."""
+    """A line of the outline. It covers `start` to `end`; its name covers `name_start` to
+    `name_end`.
+    """
 
     name: str
     section: str
@@ -27,8 +29,8 @@ class Line:
 
 
 def outline(document: Document) -> list[Line]:
-    """Return the sections with their entries; empty for other documents than templates and
-    environments.
+    """Return the sections with their entries; empty if the document is neither a template nor an
+    environment.
     """
     if document.genre is Genre.NOTHING:
         return []
@@ -63,7 +65,7 @@ def _detail(item: Item) -> str:
 
 
 def _trimmed(document: Document, start: int, end: int) -> int:
-    """Return the end offset without trailing white space."""
+    """Return an end offset that excludes trailing white space."""
     source = document.text.source
     while end > start and source[end - 1] in " \t\r\n,":
         end -= 1

@@ -19,7 +19,9 @@ from hearth.authoring.lsp.syntax_tree import Entry, List, Map, Node, Scalar
 
 
 def parse(text: str, *, json: bool = False) -> Node:
-    """Return the tree of a text. With `json` the text is the entries of a map in braces."""
+    """Return the tree of a text. With `json` the text consists of the entries of a map in
+    braces.
+    """
     parser = _Parser(text)
     if json:
         return parser.flow_map(0, 0, -1)
@@ -27,7 +29,7 @@ def parse(text: str, *, json: bool = False) -> Node:
 
 
 DEPTH_MAX = 80
-"""Lists and maps inside each other; what is deeper counts as text."""
+"""The maximum depth of nested lists and maps; deeper ones are parsed as text."""
 
 LINE = re.compile(r"^([ \t]*)(?=[^\s#])[^\r\n]*", re.M)
 MARKER = re.compile(r"(?:---|\.\.\.)(?=\s|\Z)|%")
@@ -110,7 +112,7 @@ class _Parser:
             self.depth -= 1
 
     def rest(self, pos: int) -> Scalar:
-        """Return the rest of the line, whatever it contains."""
+        """Return the rest of the line as a scalar, without parsing it."""
         end = self.lines[self.at].end
         self.at += 1
         return Scalar(pos, end, self.text[pos:end])
@@ -119,7 +121,7 @@ class _Parser:
         return self.text[pos] == "-" and self.text[pos + 1 : pos + 2] in ("", " ", "\t", "\r", "\n")
 
     def starts_map(self, pos: int, column: int) -> bool:
-        """Return whether a word without colon is the first key of a map that goes on below."""
+        """Return whether a word without a colon is the first key of a map that continues below."""
         if self.text[pos] in "\"'{[|>*":
             return False
         if self.at + 1 >= len(self.lines):
@@ -152,7 +154,7 @@ class _Parser:
         return found
 
     def strays(self, found: List, column: int) -> None:
-        """Add to the last item the lines below it that are indented deeper than its dash."""
+        """Add the lines below the last item to it, if they are indented deeper than its dash."""
         while self.at < len(self.lines) and self.lines[self.at].indent > column:
             line = self.lines[self.at]
             more = self.block(line.start, line.indent, column)
@@ -196,7 +198,7 @@ class _Parser:
         return self.inline(after, column)
 
     def nested(self, column: int, empty: int, *, lists: bool) -> Node:
-        """Return the value in the lines below; they are indented more, except lists."""
+        """Return the value in the lines below. They must be indented more, except lists."""
         if self.at < len(self.lines):
             line = self.lines[self.at]
             if line.indent > column or (lists and line.indent == column and self.dash(line.start)):
@@ -247,7 +249,7 @@ class _Parser:
         return Scalar(pos, end, text, style)
 
     def led(self, lead: Scalar, outer: int) -> Node:
-        """Return the value below a misplaced word, with that word before it."""
+        """Return the value below a misplaced word, joined with that word."""
         line = self.lines[self.at]
         below = self.block(line.start, line.indent, outer)
         if isinstance(below, Map):
@@ -269,7 +271,9 @@ class _Parser:
         return Scalar(pos + 1, match.end() - 1, _unquoted(raw, style), style)
 
     def may_span(self, start: int, end: int, outer: int) -> bool:
-        """Return whether all lines between are indented enough for one value."""
+        """Return whether a value can span the lines from `start` to `end`: all are indented
+        enough.
+        """
         if "\n" not in self.text[start:end]:
             return True
         if outer < 0:  # in JSON no text is longer than its line
@@ -295,7 +299,9 @@ class _Parser:
         return found
 
     def gap(self, pos: int, outer: int) -> int:
-        """Return the offset after white space and comments; -1 if the brackets end there."""
+        """Return the offset after white space and comments; -1 if the brackets are not continued
+        there.
+        """
         after = _after(GAP, self.text, pos)
         if after >= len(self.text):
             return -1

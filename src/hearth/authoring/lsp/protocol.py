@@ -1,8 +1,8 @@
 """The Language Server Protocol as pygls implements it, with two changes.
 
-Hearth keeps the texts itself and accepts only the line ends of the protocol. Every request gets an
-answer, also one with bad parameters, one before `initialize` or after `shutdown`, and an invalid
-message.
+Hearth stores the texts itself and accepts only the line ends of the protocol. Every request gets an
+answer, including requests with invalid parameters, before `initialize` or after `shutdown`, and
+messages that are invalid.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from pygls.protocol.language_server import lsp_method
 from hearth.authoring.lsp.wire import Ready
 
 UNREADABLE = object()
-"""Stands for a message that has been answered already."""
+"""The placeholder for a message that has already been answered."""
 
 
 class Protocol(LanguageServerProtocol):
-    """The protocol of one server."""
+    """The protocol handler of one server."""
 
     text_opened: Callable[[types.DidOpenTextDocumentParams], None]
     text_changed: Callable[[types.DidChangeTextDocumentParams], None]
@@ -85,5 +85,5 @@ class Protocol(LanguageServerProtocol):
 
     @property
     def was_shut_down(self) -> bool:
-        """Whether the editor has sent `shutdown`, as it must before `exit`."""
+        """Whether the editor has sent `shutdown`, which must precede `exit`."""
         return self._shutdown

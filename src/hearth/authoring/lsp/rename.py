@@ -9,7 +9,7 @@ from hearth.authoring.lsp.uses import Of
 
 
 class Refused(Exception):
-    """A name that cannot be used; the message gives the reason."""
+    """A new name cannot be used; the message gives the reason."""
 
 
 def renamed(symbol: Symbol, new: str, schemas: Schemas) -> list[Occurrence]:

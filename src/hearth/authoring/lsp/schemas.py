@@ -25,7 +25,7 @@ NO_SCHEMA = Prop(ValueKind.ANY)
 
 @dataclass(frozen=True, slots=True)
 class Kin:
-    """A type with its declarations, and the document of the nested template if it is one."""
+    """A type with its declarations, and the document of the nested template if the type is one."""
 
     name: str
     properties: Mapping[str, Prop]
@@ -44,7 +44,9 @@ class Schemas:
         self._environments: dict[Path, tuple[float, int, Environment]] = {}
 
     def environment(self, path: Path) -> Environment:
-        """Return the registries of all environments of a file; child templates by full path."""
+        """Return the merged registries of all environments of a file; nested templates have full
+        paths.
+        """
         now, edits = time.monotonic(), self.files.environment_edits
         until, known_edits, known = self._environments.get(path, (0.0, -1, Environment()))
         if now < until and known_edits == edits:
@@ -61,14 +63,14 @@ class Schemas:
         return Environment(resource_registry=merged)
 
     def child_path(self, path: Path, type_name: str, resource: str = "") -> Path | None:
-        """Return the file of the child template that a type in a file refers to."""
+        """Return the file of the nested template that a type in a file refers to."""
         found = self.environment(path).find(type_name, resource, self.catalog)
         if isinstance(found, TemplateEntry):
             return local(found.template, path)
         return None
 
     def find(self, path: Path, type_name: str, resource: str = "") -> Kin | None:
-        """Return the type with a name in a file."""
+        """Return the type that a name in a file refers to."""
         found = self.environment(path).find(type_name, resource, self.catalog)
         if found is None:
             return None
@@ -97,14 +99,16 @@ class Schemas:
         return self._walk(document, location)[0]
 
     def top_prop(self, document: Document, location: Location) -> Prop | None:
-        """Return the declaration of the property of the resource that a location is in."""
+        """Return the declaration of the resource property that contains a location."""
         if not location.steps:
             return None
         top = Location(location.what, location.name, location.root, location.steps[:1])
         return self.prop(document, top)
 
     def names_type(self, document: Document, location: Location) -> bool:
-        """Return whether the value at a location is the type of a resource, even in a property."""
+        """Return whether the value at a location is the name of a resource type, also inside a
+        property.
+        """
         if location.what is What.TYPE:
             return True
         if not location.steps or location.steps[-1] != "type" or location.root != "properties":
@@ -116,9 +120,10 @@ class Schemas:
     def held(
         self, document: Document, resource: str, steps: Sequence[str | int]
     ) -> tuple[str, str] | None:
-        """Return the type whose properties are at some steps, and its name for a registry.
+        """Return the type whose properties are at a path (`steps`) in a resource, and its name for
+        a registry.
 
-        It is the type of the resource itself, or of a definition inside a property.
+        It is the type of the resource itself, or of a resource definition inside a property.
         """
         if not steps:
             name = document.type_of(resource)
@@ -134,7 +139,7 @@ class Schemas:
     def child(
         self, document: Document, resource: str, steps: Sequence[str | int] = ()
     ) -> Document | None:
-        """Return the child template whose properties are at some steps of a resource."""
+        """Return the nested template whose properties are at a path (`steps`) in a resource."""
         found = self.held(document, resource, steps)
         kin = self.find(document.path, *found) if found else None
         return kin.child if kin else None
@@ -169,7 +174,7 @@ class Schemas:
     def mapped_names(self, path: Path) -> Iterator[str]:
         """Yield the type names that the environments of a template map.
 
-        Without patterns, and without names that are template files.
+        Patterns and names of template files are left out.
         """
         for name in self.environment(path).resource_registry:
             if name != "resources" and not name.endswith("*") and not is_template_name(name):
@@ -177,7 +182,7 @@ class Schemas:
 
 
 def _holds_resource(prop: Prop) -> bool:
-    """Return whether a property is the definition of a resource."""
+    """Return whether a property contains the definition of a resource."""
     entries = prop.entries or {}
     return "type" in entries and "properties" in entries
 
@@ -203,7 +208,7 @@ def _child(name: str, child: Document) -> Kin:
 
 
 def _absolute(value: Any, beside: Path) -> Any:
-    """Return a value of a registry with full paths as the names of child templates."""
+    """Return a registry with full paths for nested templates."""
     if isinstance(value, Mapping):
         return {name: _absolute(inner, beside) for name, inner in value.items()}
     if is_template_name(value):

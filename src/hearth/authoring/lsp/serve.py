@@ -17,7 +17,9 @@ from hearth.authoring.lsp.server import HearthServer
 HOST = "127.0.0.1"
 
 COLLECT_AFTER = (100_000, 50, 50)
-"""When garbage is looked for: rarely, for it stops all answers, and texts leave next to none."""
+"""The thresholds of garbage collection: it is rare, because it blocks all answers and texts
+leave almost no garbage.
+"""
 
 
 def serve(port: int | None) -> int:

@@ -44,7 +44,7 @@ from hearth.model.problem import Rejected
 
 
 class Asked(typing.Protocol):
-    """The parameters of a request about a position."""
+    """The parameters of a request about a position in a document."""
 
     @property
     def text_document(self) -> types.TextDocumentIdentifier: ...
@@ -53,7 +53,7 @@ class Asked(typing.Protocol):
 
 
 SLICE = 40
-"""Blocks that are parsed at a time in the background."""
+"""The number of blocks that are parsed at a time in the background."""
 
 OPENED_S = 0.05
 """Seconds between opening a text and checking it."""
@@ -84,7 +84,7 @@ class HearthServer(LanguageServer):
     # -- texts ----------------------------------------------------------------------------------
 
     def text_opened(self, params: types.DidOpenTextDocumentParams) -> None:
-        """Handle textDocument/didOpen: keep the document, and begin to parse it."""
+        """Handle textDocument/didOpen: store the document and start parsing it."""
         item = params.text_document
         document = self.files.open(item.uri, item.text, item.version)
         task = asyncio.create_task(_read_ahead(document))
@@ -140,7 +140,7 @@ class HearthServer(LanguageServer):
         return symbol_at(context, self.schemas) if context else None
 
     def can(self, path: str) -> Any:
-        """Return a capability of the editor by its path."""
+        """Return a capability of the editor, given its path such as "textDocument.completion"."""
         return get_capability(self.client_capabilities, path, None)
 
     # -- telling --------------------------------------------------------------------------------
@@ -159,7 +159,7 @@ class HearthServer(LanguageServer):
         self.window_log_message(types.LogMessageParams(types.MessageType.Error, words))
 
     def report_server_error(self, error: Exception, source: type[Exception]) -> None:
-        """Answer a message that cannot be read; log other errors."""
+        """Answer a message that cannot be parsed with an error; log other errors."""
         if isinstance(error, ValueError | RecursionError) and source is JsonRpcException:
             self.protocol.refuse(None, JsonRpcParseError("not JSON"))
         elif isinstance(error, JsonRpcInternalError) or source is not FeatureRequestError:
@@ -168,7 +168,9 @@ class HearthServer(LanguageServer):
     # -- settings -------------------------------------------------------------------------------
 
     def configure(self, settings: object) -> None:
-        """Set the environments of the templates; their paths are relative to the folder."""
+        """Set the environments of the templates; their paths are relative to the folder of the
+        editor.
+        """
         if isinstance(settings, Mapping):
             settings = settings.get("hearth", settings)
         listed = settings.get("environments") if isinstance(settings, Mapping) else None
@@ -190,7 +192,7 @@ async def _read_ahead(document: Document) -> None:
 
 
 def initialize(ls: HearthServer, params: types.InitializeParams) -> None:
-    """Set the folder of the files and the unit of columns."""
+    """Set the root folder and the encoding of columns."""
     folders = params.workspace_folders or []
     root = params.root_path or (to_fs_path(params.root_uri) if params.root_uri else None)
     if root is None and folders:
@@ -335,7 +337,7 @@ def rename(ls: HearthServer, params: types.RenameParams) -> types.WorkspaceEdit 
 
 
 def mended(ls: HearthServer, params: types.CodeActionParams) -> Sequence[types.CodeAction]:
-    """Return the fixes that the findings in a range suggest."""
+    """Return code actions with the fixes that findings in a range suggest."""
     known = ls.files.opened(params.text_document.uri)
     if known is None:
         return []
@@ -365,7 +367,7 @@ def mended(ls: HearthServer, params: types.CodeActionParams) -> Sequence[types.C
 
 
 def laid_out(ls: HearthServer, params: types.DocumentFormattingParams) -> list[types.TextEdit]:
-    """Return the edits of `hearth fmt`; none for a text that cannot be read."""
+    """Return the edits of `hearth fmt`; empty for a text that cannot be parsed."""
     known = ls.files.opened(params.text_document.uri)
     if known is None or known.document.genre is Genre.NOTHING:
         return []

@@ -55,7 +55,7 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """An occurrence of a symbol; offsets in its document."""
+    """An occurrence of a symbol, with offsets in its document."""
 
     document: Document
     start: int
@@ -90,9 +90,9 @@ def symbol_at(context: CursorContext, schemas: Schemas) -> Symbol | None:
 
 
 def occurrences(symbol: Symbol, schemas: Schemas) -> Iterator[Occurrence]:
-    """Yield the occurrences of a symbol in its template, its parents and environments.
+    """Yield the occurrences of a symbol in its template, in parent templates and in environments.
 
-    Files that are neither open nor in the same folder are not searched.
+    Only open files and files in the same folder are searched.
     """
     home = symbol.home
     for item in home.all_items(symbol.section):
@@ -133,19 +133,19 @@ def _from_outside(symbol: Symbol, document: Document, schemas: Schemas) -> Itera
 
 
 def fits(environment: Document, template: Document) -> bool:
-    """Return whether a template has all parameters of an environment."""
+    """Return whether a template declares all parameters of an environment."""
     given = environment.items("parameters")
     return bool(given) and given.keys() <= template.items("parameters").keys()
 
 
 def _has_alias(document: Document, home: Path, schemas: Schemas) -> bool:
-    """Return whether an environment maps another name to a template."""
+    """Return whether an environment maps a type name to a template."""
     values = schemas.environment(document.path).resource_registry.values()
     return any(isinstance(value, Mapping) or value == str(home) for value in values)
 
 
 def _of_value(context: CursorContext, schemas: Schemas) -> Symbol | None:
-    """Return the template parameter whose value an environment sets."""
+    """Return the template parameter to which an environment assigns the value at the cursor."""
     if not context.is_key or context.location.what is not What.ENV_PARAMETERS:
         return None
     for document in schemas.files.beside(context.document.path):

@@ -1,6 +1,6 @@
-"""The syntax tree of a text: maps, lists and scalars that know where they are in it.
+"""The syntax tree of a text: maps, lists and scalars with their offsets.
 
-Offsets count from the beginning of the text that was parsed.
+Offsets count from the beginning of the parsed text.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from hearth.template.load import MERGE, yaml_scalar
 
 @dataclass(slots=True)
 class Scalar:
-    """A word, a text, a number; `style` is its quote, `|`, `>`, `*`, or empty.
+    """A scalar; `style` is its quote, `|`, `>`, `*`, or empty.
 
-    `start` and `end` are without the quotes. `missing`: nothing is written there.
+    `start` and `end` exclude the quotes. `missing` is true where a value is expected but nothing is
+    written.
     """
 
     start: int
@@ -28,7 +29,7 @@ class Scalar:
 
 @dataclass(slots=True)
 class Entry:
-    """A key of a map and its value; `colon` is false if the key is alone."""
+    """A key of a map and its value; `colon` is false if the key has no colon yet."""
 
     key: Scalar
     value: Node
@@ -71,7 +72,7 @@ def scalar_text(node: Node | None) -> str | None:
 
 
 def plain(node: Node) -> Any:
-    """Return the value of a node as a loader gives it, except aliases; None if it is missing."""
+    """Return the value of a node as a loader returns it, except aliases; None if it is missing."""
     match node:
         case Map():
             return {entry.key.text: plain(entry.value) for entry in node.entries if entry.colon}

@@ -1,4 +1,4 @@
-"""A text as editors count it: lines from 0, and columns in units of an encoding."""
+"""A text with positions as editors count them: lines from 0, columns in units of an encoding."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ YAML_LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 
 
 class Units(StrEnum):
-    """The unit of columns; without a choice of the editor it is UTF-16."""
+    """The unit of columns; UTF-16 if the editor does not choose one."""
 
     UTF8 = "utf-8"
     UTF16 = "utf-16"
@@ -28,7 +28,7 @@ class Units(StrEnum):
 
 
 class Text:
-    """A text and where its lines start. Locations inside are offsets in characters."""
+    """A text and the offsets of its lines. Offsets are in characters."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -76,7 +76,9 @@ class Text:
         return self.starts[line] + len(content)
 
     def offset_of_mark(self, line: int, column: int) -> int:
-        """Return the offset of a place of the compiler: line and column from 1, in characters."""
+        """Return the offset of a position as the compiler counts it: line and column from 1, in
+        characters.
+        """
         starts = self._yaml_starts
         if line < 1:
             return 0

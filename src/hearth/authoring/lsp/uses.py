@@ -1,4 +1,4 @@
-"""The references of a text to parameters, resources, conditions and more."""
+"""The references in a text to parameters, resources, conditions and more."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hearth.template.versions import Grammar
 
 
 class Of(Enum):
-    """The kind of object that a name refers to."""
+    """The kind of object to which a name refers."""
 
     PARAMETER = auto()
     RESOURCE = auto()
@@ -65,7 +65,7 @@ TEXT_STYLES = frozenset({"|", ">", "*"})
 
 
 def uses_in(document: Document) -> Iterator[tuple[int, list[Use]]]:
-    """Yield the uses of each block with the offset of the block, in order."""
+    """Yield the uses in each block together with the offset of the block, in order."""
     grammar = document.grammar
     about = (grammar.key, grammar.value)
     seen = -1
@@ -141,7 +141,9 @@ def _keys(node: Map, location: Location, grammar: Grammar) -> Iterator[Use]:
 
 
 def has_properties(location: Location) -> bool:
-    """Return whether a map at a location has the properties of a resource or of a nested one."""
+    """Return whether the map at a location contains properties of a resource or of a resource
+    inside one.
+    """
     if location.what is not What.VALUE or location.root != "properties" or location.steps is None:
         return False
     return not location.steps or (len(location.steps) > 1 and location.steps[-1] == "properties")

@@ -45,7 +45,7 @@ SOURCE = "hearth"
 
 
 class Ready:
-    """A result that is JSON already: long lists of objects take too long to convert."""
+    """A result that is already JSON, because converting long lists of objects is slow."""
 
     def __init__(self, json: Any) -> None:
         self.json = json

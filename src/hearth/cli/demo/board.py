@@ -1,4 +1,4 @@
-"""The states of the stack's resources, from its events alone."""
+"""The states of the stack's resources, derived from its events."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ class Line:
     physical_id: str | None = None
 
     def elapsed(self, now: float) -> float:
-        """Return the seconds of its last action, up to now if that has not ended."""
+        """Return the duration of the last action in seconds, up to `now` if it has not ended."""
         return (self.until if self.until is not None else now) - self.since
 
 
@@ -59,7 +59,9 @@ class Board:
         return line
 
     def _place(self, stack_name: str) -> tuple[str, ...]:
-        """Return the path of a resource; the name of a nested stack is parent-resource-suffix."""
+        """Return the path of a stack's resources; a nested stack is named
+        PARENT-RESOURCE-SUFFIX.
+        """
         if stack_name == self.stack:
             return ()
         inner = stack_name.removeprefix(f"{self.stack}-").rpartition("-")[0]

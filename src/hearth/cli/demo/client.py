@@ -1,4 +1,4 @@
-"""The REST API for the demo: the user's calls, and those of an administrator."""
+"""The client of the demo: REST calls as a user and as an administrator."""
 
 from collections.abc import Mapping
 from importlib.resources import files

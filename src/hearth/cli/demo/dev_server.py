@@ -1,4 +1,4 @@
-"""`hearth dev` as a child process: started, found by its ready line, terminated."""
+"""`hearth dev` as a child process: start it, read its addresses, terminate it."""
 
 import contextlib
 import os
@@ -31,7 +31,7 @@ class DevServer:
 
     @property
     def password(self) -> str:
-        """The password of all users in this folder."""
+        """The password of all users of the cloud in this folder."""
         return (self.openrc.parent / "password").read_text()
 
     @property

@@ -1,4 +1,4 @@
-"""The guest of the demo: this process does what the server's user data would do."""
+"""The guest of the demo: this process does what a server's user data would do."""
 
 import base64
 import email

@@ -46,7 +46,7 @@ def run(*, transcript: bool) -> int:
 
 
 class _Stop:
-    """Ends the scenario at a signal, and stores that it did."""
+    """Stops the scenario at a signal, and records that it did."""
 
     asked = False
 
@@ -198,7 +198,7 @@ class Scenario:
             raise DemoFailed(f"expected the script of web to report release 1.1, got {said!r}")
 
     def _compare(self, before: dict[str, Any], after: dict[str, Any]) -> None:
-        """Check that one server is untouched, one changed, one new."""
+        """Check that between two listings one server is unchanged, one changed and one new."""
         same = {tier for tier in before if before[tier]["id"] == after[tier]["id"]}
         if same != {"db", "web"}:
             raise DemoFailed(

@@ -54,7 +54,7 @@ class Plain:
 
 
 class Terminal:
-    """A tree that grows and changes its colours."""
+    """A tree on a terminal that grows and changes its colours."""
 
     def __init__(self, console: Console) -> None:
         self._console = console

@@ -12,7 +12,7 @@ NESTED = "ec2authtoken."
 
 
 def reason(group: str, name: str) -> str | None:
-    """Return why a known option has no effect; None if it has one, or is unknown."""
+    """Return why a known option has no effect; None if it has an effect or is unknown."""
     if group in no_effect.GROUPS:
         return no_effect.GROUPS[group]
     return no_effect.OPTIONS.get(_base(group), {}).get(name)
@@ -37,7 +37,9 @@ def groups() -> list[str]:
 
 
 def suggestion(group: str, name: str) -> str | None:
-    """Return the suggestion for an unknown option, as in a message."""
+    """Return a suggestion for an unknown option, as text for a message; None without a similar
+    name.
+    """
     if group not in groups() and not group.startswith(NESTED):
         near = nearest(group, groups())
         return None if near is None else f"[{near}]"

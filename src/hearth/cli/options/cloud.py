@@ -31,7 +31,7 @@ _ec2 = partial(Option, "ec2authtoken")
 
 
 def _user(group: str, of: str) -> tuple[Option, ...]:
-    """Return the options of a user with a password, as in sections of keystoneauth."""
+    """Return the options of a user with a password, as in keystoneauth's sections."""
     one = partial(Option, group)
     return (
         one("auth_url", str, None, f"Address of Keystone, {of}."),

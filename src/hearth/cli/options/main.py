@@ -1,4 +1,4 @@
-"""The options of [DEFAULT]: Heat's own, those of its log, and of its messages."""
+"""The options of [DEFAULT]: Heat's own, and those for logs and messages."""
 
 from functools import partial
 

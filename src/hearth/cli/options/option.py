@@ -1,19 +1,21 @@
-"""What an option is: a setting that operators know from heat.conf, and its effect in Hearth."""
+"""The definition of an option: a setting known from heat.conf, and its effect in Hearth."""
 
 from dataclasses import dataclass
 from typing import Any
 
 Kind = type[str] | type[int] | type[float] | type[bool] | type[list] | type[tuple]  # type: ignore[type-arg]
-"""`list` is a list in one line; `tuple` an option that may be given several times."""
+"""The type of an option's value. `list` is a list in one line; `tuple` is an option that may be
+given several times.
+"""
 
 
 @dataclass(frozen=True)
 class Option:
     """An option of a section.
 
-    `differs` explains a default other than Heat's. `live` options can change while a process runs.
-    Heat has no `own` options. A `library` registers its options itself. `formerly` are older names
-    that are still accepted: (section, name).
+    `differs` explains a default that is not Heat's. `live` options can change while a process runs.
+    `own` options do not exist in Heat. A `library` registers its options itself. `formerly` are
+    older names that are still accepted: (section, name).
     """
 
     group: str
@@ -33,5 +35,7 @@ class Option:
 
     @property
     def place(self) -> str:
-        """The option as messages name it; the section is left out if it is the default section."""
+        """The option as messages name it: `[section] name`, without the section if it is
+        DEFAULT.
+        """
         return self.name if self.group == "DEFAULT" else f"[{self.group}] {self.name}"

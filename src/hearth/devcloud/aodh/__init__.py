@@ -1,4 +1,6 @@
-"""The alarm service: rules about measures and events, and calls when an alarm changes its state."""
+"""The alarm service: rules about measures and events, and notices when an alarm changes its
+state.
+"""
 
 from __future__ import annotations
 

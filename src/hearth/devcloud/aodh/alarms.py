@@ -139,7 +139,7 @@ def _invalid(error: Invalid, given: Body) -> Refusal:
 
 
 def _owners(call: Call, values: Body) -> None:
-    """Set the owner of an alarm: the caller, or another user or project for an administrator."""
+    """Set the owner of an alarm: the caller, or, for an administrator, another user or project."""
     for name, own in (("user_id", call.caller.user_id), ("project_id", call.caller.project_id)):
         if values[name] in (None, own):
             values[name] = own
@@ -181,7 +181,9 @@ def create(call: Call) -> Reply:
 
 
 def _scoped(call: Call, values: Body) -> None:
-    """Restrict a rule of a user other than an administrator to measures of the own project."""
+    """Restrict a rule to measures of the caller's project, unless the caller is an
+    administrator.
+    """
     rule = rule_of(values)
     if values["type"] == "gnocchi_aggregation_by_resources_threshold" and not call.caller.is_admin:
         own, asked = (
@@ -321,7 +323,7 @@ def move(cloud: Cloud, thing: Thing, wanted: str, reason: str) -> None:
 
 
 def remember(cloud: Cloud, thing: Thing, what: str, detail: Body, call: Call | None = None) -> None:
-    """Add an entry to the history of an alarm; without a call, the service is its author."""
+    """Add an entry to the history of an alarm; without a call, the author is the service."""
     store, caller = cloud.store, call.identity if call is not None else None
     body = {
         "event_id": store.new_id(),

@@ -1,7 +1,7 @@
 """Evaluation of alarms with measures, events and members.
 
-Evaluations have no timer: the admin API calls `receive` with news, and other services call it when
-events are enabled.
+There is no timer: the admin API calls `receive` with news, and other services call it when events
+are enabled.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ class Finding:
 def receive(cloud: Cloud, news: Mapping[str, Any]) -> list[Body]:
     """Evaluate the alarms that news concern; return the result for each. Raises a Refusal.
 
-    News are one of: `metric` with `values`, and `resource_id` if the values are of one resource;
-    `event` with `event_type` and `traits`; `pool` with its `unhealthy` members; `state`. `alarm` (a
-    name or an id) and `project_id` select alarms; `alarm` with `values` needs no metric.
+    News have one of: `metric` with `values`, and `resource_id` if the values belong to one
+    resource; `event` with `event_type` and `traits`; `pool` with its `unhealthy` members; `state`.
+    `alarm` (a name or an id) and `project_id` select alarms; `alarm` with `values` needs no metric.
     """
     done = []
     for alarm in _asked(cloud, news):
@@ -110,7 +110,7 @@ def _finding(cloud: Cloud, alarm: Thing, news: Mapping[str, Any]) -> Finding | N
 
 
 def _measured(alarm: Thing, rules: Sequence[Body], news: Mapping[str, Any]) -> bool:
-    """Store values for the rules that they concern; return whether there is such a rule.
+    """Store values for the rules that they match; return whether there is such a rule.
 
     A null value is a gap: earlier values do not count after it.
     """
@@ -136,7 +136,9 @@ def _about(rule: Body, news: Mapping[str, Any]) -> bool:
 
 
 def _outside(alarm: Thing, rule: Body, index: int = 0) -> list[bool] | None:
-    """Return whether the value crossed the threshold, for each recent period; None if too few."""
+    """Return for each recent period whether the value crossed the threshold; None if there are too
+    few periods.
+    """
     values = alarm.hidden["samples"].get(str(index), [])
     if len(values) < rule["evaluation_periods"]:
         return None
@@ -184,7 +186,7 @@ def _of_rules(alarm: Thing, rules: Sequence[Body]) -> Finding:
 def _judge(
     rule: Body, judged: Iterator[bool | None], names: Iterator[str]
 ) -> tuple[str, bool | None]:
-    """Return a rule as text, and whether it crosses its thresholds; None: unknown."""
+    """Return a rule as text, and whether it crosses its thresholds (None if unknown)."""
     for word, decides in (("or", True), ("and", False)):
         if word in rule:
             parts = [_judge(inner, judged, names) for inner in rule[word]]
@@ -297,7 +299,7 @@ def _conclude(cloud: Cloud, alarm: Thing, finding: Finding) -> Body:
 
 
 def happened(cloud: Cloud, event_type: str, traits: Body) -> None:
-    """Report an event of another service to event alarms soon, if events are enabled."""
+    """Schedule an event of another service for the event alarms, if events are enabled."""
     if cloud.knobs.events:
         body = event(cloud, event_type, traits)
         thing = Thing(body["message_id"], EVENTS, traits["tenant_id"], body, seed=True)
@@ -305,7 +307,7 @@ def happened(cloud: Cloud, event_type: str, traits: Body) -> None:
 
 
 def heard(cloud: Cloud, thing: Thing) -> None:
-    """Evaluate an event that has reached the service."""
+    """Evaluate an event that has arrived."""
     cloud.store.remove(thing)
     receive(cloud, {"event": thing.body})
 

@@ -19,7 +19,9 @@ from hearth.devcloud.store import Thing
 def send(
     cloud: Cloud, alarm: Thing, previous: str, reason: str, data: Mapping[str, Any]
 ) -> list[Body]:
-    """Send notices to all URLs of the alarm's state; return outcomes that are filled in later."""
+    """Send notices to all URLs of the alarm's state; return the outcomes, which are filled in
+    later.
+    """
     body: Body = {
         "alarm_id": alarm.id,
         "alarm_name": alarm.body["name"],

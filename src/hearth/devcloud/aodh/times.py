@@ -1,4 +1,4 @@
-"""The time constraints of alarms: periods that start by a cron expression."""
+"""The time constraints of alarms: periods whose start is a cron expression."""
 
 from __future__ import annotations
 

@@ -19,7 +19,9 @@ _OWN = "delete"
 
 
 def given(cloud: Cloud, method: str, path: str, token: str | None, body: Body) -> Any:
-    """Return the reply of another service of the cloud; raises a Refusal with its status."""
+    """Return the reply of another service of the cloud. Raises a Refusal with the status of that
+    reply.
+    """
     headers = {"X-Auth-Token": token} if token else {}
     reply = cloud.request(method, path, headers, json.dumps(body).encode())
     if reply.status >= 400:
@@ -28,7 +30,7 @@ def given(cloud: Cloud, method: str, path: str, token: str | None, body: Body) -
 
 
 def without(url: str) -> SplitResult:
-    """Return the parts of a URL, without the prefix of its scheme."""
+    """Return the parts of a URL, without the prefix `trust+` of its scheme."""
     return urlsplit(url.removeprefix(TRUSTED))
 
 
@@ -63,7 +65,7 @@ def _with(url: str, trust: str) -> str:
 
 
 def _made(call: Call) -> str:
-    """Return a new trust from the caller to the service."""
+    """Create a trust from the caller to the service; return its id."""
     caller = call.caller
     roles = sorted(caller.roles)
     wanted: Body = {

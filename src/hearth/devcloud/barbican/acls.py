@@ -1,4 +1,6 @@
-"""Access control lists of secrets and containers: access besides, or instead of, the project's."""
+"""Access control lists of secrets and containers: access in addition to, or instead of, the
+project's.
+"""
 
 from __future__ import annotations
 

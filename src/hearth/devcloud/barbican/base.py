@@ -23,7 +23,7 @@ def given(call: Call) -> Body:
     """Return the body as an object. Raises a 400."""
     found = call.json()
     if not isinstance(found, dict):
-        raise bad("Provided object does not match schema: it is no object")
+        raise bad("Provided object does not match schema: it is not an object")
     return found
 
 

@@ -21,14 +21,14 @@ def _text(body: Body, key: str, *, required: bool = False) -> str | None:
     if value is None and not required:
         return None
     if not isinstance(value, str) or len(value) > _LIMIT:
-        raise bad(f"Provided object does not match schema: '{key}' is no text")
+        raise bad(f"Provided object does not match schema: '{key}' is not a string")
     return value
 
 
 def _secret(call: Call, one: object) -> Body:
     """Return the URL of an existing secret. Raises a 400 or 404."""
     if not isinstance(one, dict) or one.keys() - {"name", "secret_ref"}:
-        raise bad(f"Provided object does not match schema: {one!r} is no reference to a secret")
+        raise bad(f"Provided object does not match schema: {one!r} is not a reference to a secret")
     name, ref = _text(one, "name"), str(_text(one, "secret_ref", required=True))
     ident = ref.rstrip("/").rpartition("/")[2]
     if call.cloud.store.get("key-manager.secrets", ident) is None:
@@ -37,7 +37,7 @@ def _secret(call: Call, one: object) -> Body:
 
 
 def _fit(kind: str, refs: list[Body]) -> None:
-    """Raise a 400 if a container may not contain these references together."""
+    """Raise a 400 if a container of this type may not contain these references."""
     names = [one["name"] for one in refs]
     if len({one["secret_ref"] for one in refs}) < len(refs):
         raise bad("Duplicate secret ids are not allowed")
@@ -60,7 +60,7 @@ def create(call: Call) -> Reply:
     if given.keys() - {"name", "type", "secret_refs"}:
         raise bad("Provided object does not match schema: additional properties")
     if not isinstance(refs, list):
-        raise bad("Provided object does not match schema: 'secret_refs' is no list")
+        raise bad("Provided object does not match schema: 'secret_refs' is not a list")
     secrets = [_secret(call, one) for one in refs]
     _fit(kind, secrets)
     body: Body = {"name": _text(given, "name"), "type": kind, "secret_refs": secrets}

@@ -51,7 +51,7 @@ def create(call: Call) -> Reply:
         except ValueError:
             late = True
         if late:
-            raise bad("expiration is in the past or no time")
+            raise bad("expiration is in the past or not a time")
     if encoding not in (None, "base64"):
         raise bad("payload_content_encoding must be base64")
     data: bytes | None = None

@@ -95,7 +95,7 @@ def find(call: Call, table: str, thing_id: object, kind: str) -> Thing:
 
 
 def mine(call: Call, table: str) -> list[Thing]:
-    """Return the caller's objects, newest first; with all_tenants, those of all projects."""
+    """Return the caller's objects, newest first; with all_tenants, the objects of all projects."""
     caller = call.caller
     everywhere = caller.is_admin and (call.argument("all_tenants") or "0").lower() in ("1", "true")
     found = [

@@ -19,7 +19,7 @@ DEFAULTS = {
 
 
 def limits(cloud: Cloud, project_id: str) -> dict[str, int]:
-    """Return the limits of a project, also by volume type; -1 is none."""
+    """Return the limits of a project, including those of volume types; -1 means unlimited."""
     found = dict(DEFAULTS) if cloud.settings.quotas else dict.fromkeys(DEFAULTS, -1)
     for thing in cloud.store.all("volume.types"):
         for kind in ("volumes", "gigabytes", "snapshots"):

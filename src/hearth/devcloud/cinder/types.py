@@ -164,7 +164,7 @@ def _ciphering(call: Call) -> Body:
 
 
 def _idle(call: Call, thing: Thing) -> None:
-    """Raise a 400 if there are volumes of a type."""
+    """Raise a 400 if volumes of a type exist."""
     if call.cloud.store.where("volume.volumes", volume_type=thing.body["name"]):
         raise bad("Cannot change encryption specs. Volume type in use.")
 

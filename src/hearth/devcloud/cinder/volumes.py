@@ -17,10 +17,10 @@ _FAILS = ("devcloud", "cloudstub")
 
 
 def new_volume(cloud: Cloud, project_id: str, given: Body, *, implicit: bool = False) -> Thing:
-    """Return a new volume, which becomes available.
+    """Return a new volume, which becomes available later.
 
     `given` contains the requested values. `slow_s` delays the change of state, `at_once` omits the
-    delay, and `fails` makes the volume end in error.
+    delay, and with `fails` the volume ends in the status error.
     """
     store = cloud.store
     volume_id = store.new_id()
@@ -62,7 +62,7 @@ def touch(cloud: Cloud, thing: Thing) -> None:
 
 
 def ready(cloud: Cloud, thing: Thing) -> None:
-    """Finish a task of a volume: set the state `target`, by default available."""
+    """Complete a task of a volume: set the status `target`, by default available."""
     target = thing.hidden.pop("target", "available")
     if thing.hidden.pop("fails", False):
         target = thing.hidden.pop("failed", "error")
@@ -75,7 +75,7 @@ def ready(cloud: Cloud, thing: Thing) -> None:
 
 
 def _tell(cloud: Cloud, thing: Thing) -> None:
-    """Add a message about a volume that failed."""
+    """Add a message about a failed volume."""
     store = cloud.store
     body: Body = {
         "id": store.new_id(),
@@ -93,12 +93,12 @@ def _tell(cloud: Cloud, thing: Thing) -> None:
 
 
 def gone(cloud: Cloud, thing: Thing) -> None:
-    """Remove a deleted volume."""
+    """Remove a volume whose deletion is complete."""
     cloud.store.remove(thing)
 
 
 def view(call: Call, thing: Thing, *, full: bool = True) -> Body:
-    """Return a volume as the API shows it; `full` is the form of GET for one volume."""
+    """Return a volume as the API shows it; with `full` as in GET of a single volume."""
     body = thing.body
     shown: Body = {key: body[key] for key in list(body)[:12] if key != "user_id"}
     shown["links"] = links(call, "volumes", thing.id)
@@ -216,7 +216,7 @@ def _from_source(call: Call, given: Body, values: Body) -> None:
 
 
 def image_metadata(image: Thing) -> Body:
-    """Return the metadata that a volume keeps of its image, as text."""
+    """Return the metadata that a volume copies from its image, as text."""
     body = image.body
     keys = ("checksum", "container_format", "disk_format", "min_disk", "min_ram", "size")
     return {

@@ -1,4 +1,4 @@
-"""Zones and record sets: pending after each write, active a little later."""
+"""Zones and record sets: pending after each write, and active a little later."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _KINDS = (
 
 
 class Incomplete(Refusal):
-    """A body has missing or invalid fields; names them."""
+    """A body has missing or invalid fields, which the message names."""
 
     def __init__(self, path: list[str | int], message: str, validator: str, value: object) -> None:
         super().__init__(400, "invalid_object", message)
@@ -253,7 +253,7 @@ def _check_records(kind: str, records: list[str]) -> None:
         except ValueError:
             fits = False
         if not fits:
-            raise Incomplete(["records", index], f"{record!r} is no {kind}", "format", [kind])
+            raise Incomplete(["records", index], f"{record!r} is not a {kind}", "format", [kind])
 
 
 def create_record(call: Call) -> Reply:
@@ -301,7 +301,7 @@ def _changeable(call: Call) -> Thing:
     """Return a record set that users may change. Raises a 400 for a managed one."""
     thing, zone = _record(call), _zone(call)
     if thing.body["type"] in ("SOA", "NS") and thing.body["name"] == zone.body["name"]:
-        raise Refusal(400, "bad_request", "The service looks after this recordset itself")
+        raise Refusal(400, "bad_request", "This recordset is managed by the service")
     return thing
 
 

@@ -22,7 +22,9 @@ _HERE = ("loopback", "localhost", "127.", "0.", "[::", "::1")
 
 
 def allowed(uri: Any) -> bool:
-    """Return whether an image may be imported from a URI: a usual port, not on this machine."""
+    """Return whether an image may be imported from a URI: it must use a usual port and another
+    host.
+    """
     try:
         parts = urlsplit(uri if isinstance(uri, str) else "")
         port = parts.port
@@ -34,13 +36,13 @@ def allowed(uri: Any) -> bool:
 
 
 def mirrored(uri: str) -> str | None:
-    """Return the image on the mirror that a URI names, or None."""
+    """Return the image on the mirror to which a URI refers, or None."""
     parts = urlsplit(uri)
     return unquote(parts.path.strip("/")) if parts.hostname == MIRROR else None
 
 
 def begin(uri: str) -> Future[bytes | None]:
-    """Start a download; the result is the data, or None after an error."""
+    """Start a download; the future's result is the data, or None after an error."""
     coming: Future[bytes | None] = Future()
     Thread(target=lambda: coming.set_result(download(uri)), daemon=True).start()
     return coming

@@ -1,4 +1,4 @@
-"""`network_data.json`: the interfaces of a server and how each is configured."""
+"""`network_data.json`: the interfaces of a server and their configuration."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _services(subnet: Thing) -> list[Body]:
 
 
 def _network(port: Thing, subnet: Thing, address: str) -> Body:
-    """Return one address; without DHCP the guest needs the mask and the routes too."""
+    """Return one address; without DHCP the guest also needs the netmask and the routes."""
     body, version = subnet.body, subnet.body["ip_version"]
     shown: Body = {"network_id": port.body["network_id"]}
     if body["enable_dhcp"]:

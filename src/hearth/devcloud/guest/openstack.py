@@ -19,7 +19,7 @@ PASSWORD_SINCE = "2013-04-04"  # noqa: S105
 
 
 def files(store: Store, server: Thing, version: str) -> dict[str, Callable[[], bytes]]:
-    """Return what gives each file of a version its content."""
+    """Return for each file of a version a function that renders it."""
     since: dict[str, tuple[str, Callable[[], bytes]]] = {
         "meta_data.json": ("", lambda: _json(meta_data(store, server, version))),
         PASSWORD: (PASSWORD_SINCE, lambda: str(server.hidden.get(PASSWORD, "")).encode()),

@@ -1,4 +1,4 @@
-"""What a guest may know of its own server, read from the store."""
+"""Facts about a server that its guest may see, read from the store."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ def server_at(store: Store, network_id: str, address: str) -> Thing | None:
 
 
 def ports(store: Store, server: Thing) -> list[Thing]:
-    """Return the ports of a server in the order in which it got them."""
+    """Return the ports of a server in the order in which they were attached."""
     table = store.table("network.ports")
     return [table[port_id] for port_id in server.hidden["ports"] if port_id in table]
 
 
 def user_data(server: Thing) -> bytes | None:
-    """Return the user data as the guest gets it; None if there is none."""
+    """Return the user data as sent to the guest, or None."""
     encoded = server.hidden["user_data"]
     return base64.b64decode(encoded) if encoded is not None else None
 
 
 def host_name(server: Thing) -> str:
-    """Return the full host name."""
+    """Return the fully qualified host name."""
     return f"{server.hidden['hostname']}.{DOMAIN}"
 
 

@@ -47,7 +47,9 @@ def _openstack(store: Store, server: Thing, words: list[str]) -> Reply:
 
 
 def _set_password(store: Store, server: Thing, words: list[str], body: bytes) -> Reply:
-    """Keep the password that a guest has encrypted with its public key; it is set once."""
+    """Store the password that a guest has encrypted with its public key; it can be set only
+    once.
+    """
     known = (*versions.OPENSTACK, versions.LATEST)
     if len(words) != 2 or words[1] != openstack.PASSWORD or words[0] not in known:
         return _missing()
@@ -81,5 +83,5 @@ def _ec2(store: Store, server: Thing, words: list[str]) -> Reply:
 
 
 def _entries(folder: ec2.Tree) -> list[str]:
-    """Return the names in a folder, those of folders with a slash."""
+    """Return the names in a folder; names of folders end with a slash."""
     return [f"{name}/" if isinstance(folder[name], dict) else name for name in sorted(folder)]

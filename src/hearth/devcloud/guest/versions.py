@@ -28,5 +28,5 @@ EC2 = (
 
 
 def reached(version: str, since: str) -> bool:
-    """Return whether a version has what came with the version `since`."""
+    """Return whether a version includes what the version `since` introduced."""
     return version == LATEST or version >= since

@@ -1,4 +1,4 @@
-"""`/auth/…`: authentication, and what a token gives access to."""
+"""`/auth/…`: authentication, and the projects and domains that a token can access."""
 
 from __future__ import annotations
 

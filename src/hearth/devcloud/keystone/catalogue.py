@@ -80,11 +80,11 @@ class _Regions(Rest):
         find(call, "regions", parent)
         inside = {region.id for region in _below(call, own_id)} if own_id else set()
         if parent == own_id or parent in inside:
-            raise bad(f"Region {parent} cannot be around {own_id}: that would be a cycle.")
+            raise bad(f"Region {parent} cannot be the parent of {own_id}: that would be a cycle.")
 
 
 def _below(call: Call, region_id: str) -> list[Thing]:
-    """Return the regions in a region, at any depth."""
+    """Return the regions below a region, at any depth."""
     found: list[Thing] = []
     todo = [region_id]
     while todo:

@@ -136,8 +136,8 @@ def _ec2_view(call: Call, thing: Thing) -> Body:
 def _in_project(call: Call, user_id: str) -> None:
     """Raise a 403 unless the caller may use the credentials of a user.
 
-    Allowed are the user and administrators, but only with a project scope or for themselves, and
-    never with a delegated token.
+    The user and administrators may, but only with a project scope or for themselves, and never with
+    a delegated token.
     """
     if call.caller.delegated:
         raise Refusal(403, message="Delegated tokens cannot access credentials directly.")

@@ -40,7 +40,7 @@ def ec2_tokens(call: Call) -> Reply:
 
 
 def _in_time(given: Body, now: float) -> bool:
-    """Return whether the signature is recent; one without a time never expires."""
+    """Return whether the signature is recent; a signature without a time never expires."""
     params, headers = given.get("params") or {}, given.get("headers") or {}
     said = params.get("Timestamp") or headers.get("X-Amz-Date") or params.get("X-Amz-Date")
     if not said:

@@ -1,4 +1,4 @@
-"""Names in Keystone: they ignore case, as in its usual databases."""
+"""Names in Keystone: comparisons ignore case, as in its usual databases."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def same_name(one: object, other: object) -> bool:
 
 
 def named(store: Store, table: str, name: object, **more: Any) -> list[Thing]:
-    """Return the objects of a table with this name and these other values."""
+    """Return the objects of a table that have this name and the other given values."""
     exact = store.where(table, name=name, **more)
     if exact:
         return exact

@@ -116,13 +116,13 @@ class Rest:
         return call.cloud.store.new_hex()
 
     def complete(self, call: Call, values: Body, hidden: Body) -> None:
-        """Complete and check values further than the declaration does."""
+        """Complete and check the values of a new object beyond its declaration."""
 
     def changed(self, call: Call, thing: Thing, changes: Body) -> None:
-        """Check changes before they are applied."""
+        """Check the changes of an object before they are applied. Raises a Refusal."""
 
     def gone(self, call: Call, thing: Thing) -> None:
-        """Refuse a delete, or remove what belongs to the object."""
+        """Refuse the delete of an object, or remove its parts before the delete."""
 
     def view(self, call: Call, thing: Thing) -> Body:
         """Return an object as the API shows it."""

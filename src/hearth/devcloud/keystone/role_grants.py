@@ -23,9 +23,9 @@ def assign(store: Store, kind: str, target: str, actor: str, role: str, **more: 
 
 
 def roles_on(store: Store, user_id: str, target: str) -> list[str]:
-    """Return the ids of the roles of a user on a project or domain, without implied roles.
+    """Return the ids of a user's roles on a project or domain, without implied roles.
 
-    The roles of the groups that the user is in count.
+    Roles of the user's groups are included.
     """
     actors = {user_id}
     actors |= {g.id for g in store.all("identity.groups") if user_id in g.hidden.get("users", {})}

@@ -1,4 +1,4 @@
-"""`OS-TRUST`: one user lets another act for it in a project."""
+"""`OS-TRUST`: a user delegates roles in a project to another user."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def create(call: Call) -> Reply:
 
 
 def _unlike_all_before(call: Call, values: Body) -> None:
-    """Raise a 409 for a trust equal to any earlier one, even a deleted one."""
+    """Raise a 409 for a trust that equals an earlier one, including deleted ones."""
     trustor = find(call, "users", values["trustor_user_id"])
     alike = [values[name] for name in ALIKE]
     if alike in trustor.hidden.setdefault("trusts", []):

@@ -1,4 +1,4 @@
-"""The actions of tasks: `std.…`, and `heat.…`, which calls the orchestration service."""
+"""The actions of tasks: `std.…`, and `heat.…`, which call the Orchestration API."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ _HTTP_IGNORED = {"cookies", "auth", "allow_redirects", "proxies", "verify"}
 
 @dataclass(frozen=True)
 class Act:
-    """A call of the orchestration API: arguments fill its path, the others are its body or query.
+    """A call of the Orchestration API: arguments fill its path; the others become its body or
+    query.
 
-    `flags` are arguments that choose another method: {argument: method}.
+    `flags` are arguments that select another method: {argument: method}.
     """
 
     method: str
@@ -144,7 +145,7 @@ def _http_outcome(job: Thing, answer: Body) -> Outcome:
 
 
 def _heat(cloud: Cloud, action: Thing, act: Act, given: Body) -> Outcome | None:
-    """Request the call; if the stack is not fully named, first request its name and id."""
+    """Request the call; if the name or id of the stack is missing, request them first."""
     lacking = [
         n for n in ("stack_id", "resource_name") if f"{{{n}}}" in act.path and n not in given
     ]
@@ -197,7 +198,7 @@ def _endpoint(cloud: Cloud, project_id: str | None) -> str | None:
 
 
 def _stack_in(answer: Body) -> str | None:
-    """Return the `name/id` of the stack that an answer redirects to or contains, or None."""
+    """Return the `name/id` of the stack in an answer, from its redirect or its body, or None."""
     headers = {name.lower(): value for name, value in answer["headers"].items()}
     if answer["status"] in (301, 302) and "location" in headers:
         return str(headers["location"]).partition("?")[0].partition("/stacks/")[2] or None

@@ -33,7 +33,7 @@ FIELDS = {
 
 
 def next_time(pattern: str, at: float) -> float:
-    """Return the first time after `at` that a pattern matches, in UTC.
+    """Return the first time after `at` that matches a cron pattern, in UTC.
 
     Raises ValueError for a pattern that is invalid or never matches.
     """
@@ -93,7 +93,7 @@ def _first(text: Any) -> float:
             return datetime.strptime(str(text), form).replace(tzinfo=UTC).timestamp()
         except ValueError:
             continue
-    raise ValueError(f"{text} is not like 2026-01-31 12:00")
+    raise ValueError(f"{text} is not a time such as 2026-01-31 12:00")
 
 
 def _arm(cloud: Cloud, trigger: Thing) -> None:

@@ -44,7 +44,7 @@ class WrongDefinition(ValueError):
 
 
 class WrongExpression(ValueError):
-    """An expression has no value."""
+    """An expression cannot be evaluated."""
 
 
 def read(text: str) -> dict[str, Body]:
@@ -135,12 +135,12 @@ def shown_input(spec: Body) -> str:
 
 
 def task_of(spec: Body, name: str) -> Body:
-    """Return a task with the defaults of all tasks."""
+    """Return the definition of a task, completed with the task defaults of the workflow."""
     return {**(spec.get("task-defaults") or {}), **spec["tasks"][name]}
 
 
 def moves(task: Body, clause: str) -> list[tuple[str, Any, Body]]:
-    """Return the targets of a clause: [(task or command, condition or None, arguments)]."""
+    """Return the transitions in a clause: [(task or command, condition or None, arguments)]."""
     given = task.get(clause)
     if isinstance(given, dict) and ("next" in given or "publish" in given):
         given = given.get("next")
@@ -154,7 +154,7 @@ def moves(task: Body, clause: str) -> list[tuple[str, Any, Body]]:
 
 
 def publishing(task: Body, state: str) -> list[Body]:
-    """Return what a task publishes when it ends in a state, in order."""
+    """Return what a task publishes when it ends in a state, in order of evaluation."""
     clause = "publish" if state == "SUCCESS" else "publish-on-error"
     found = [task.get(clause) or {}]
     for name in ("on-success" if state == "SUCCESS" else "on-error", "on-complete"):
@@ -168,7 +168,7 @@ def call_of(text: str) -> tuple[str, Body]:
     """Return name and arguments of `name a=1 b=<% … %>` or `name(a=1)`. Raises WrongDefinition."""
     head = _NAME.match(text)
     if head is None:
-        raise WrongDefinition(f"Invalid DSL: {text!r} names nothing")
+        raise WrongDefinition(f"Invalid DSL: {text!r} has no name")
     rest, arguments = text[head.end() :].strip(), {}
     if rest.startswith("(") and rest.endswith(")"):
         rest = rest[1:-1]
@@ -178,7 +178,7 @@ def call_of(text: str) -> tuple[str, Body]:
         if found is None:
             if not rest[at:].strip(" ,"):
                 break
-            raise WrongDefinition(f"Invalid DSL: {rest[at:]!r} is no name=value, in {text!r}")
+            raise WrongDefinition(f"Invalid DSL: {rest[at:]!r} is not name=value, in {text!r}")
         arguments[found[1]] = _literal(found[2])
         at = found.end()
     return head[1], arguments

@@ -1,6 +1,6 @@
 """Decisions about an execution that depend only on its definition.
 
-Nothing here changes a record: each function gets a definition and values, and returns a value.
+Nothing here changes a record: the functions take a definition and values, and return a value.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ def input_of(workflow: Thing, given: Body, params: Body) -> Body:
     if not isinstance(params.get("env", {}), dict):
         raise bad("params: env must be an object")
     if spec.get("type") == "reverse" and params.get("task_name") not in spec["tasks"]:
-        raise bad("A reverse workflow needs a task of its own in params: task_name")
+        raise bad("A reverse workflow needs task_name in params")
     return {n: given.get(n, default) for n, (_, default) in wanted.items()}
 
 
 def leads_to(spec: Body, name: str) -> set[str]:
-    """Return the tasks that a task can lead to."""
+    """Return the tasks that may follow a task."""
     task = language.task_of(spec, name)
     return {to for clause in language.CLAUSES for to, _, _ in language.moves(task, clause)}
 
 
 def needed(spec: Body, name: str, join: Any) -> int:
-    """Return how many tasks must lead to a task with `join` before it begins."""
+    """Return how many incoming tasks must be complete before a task with `join` begins."""
     if str(join) == "all":
         return sum(1 for other in spec["tasks"] if name in leads_to(spec, other))
     return 1 if str(join) == "one" else int(join)
 
 
 def arguments_of(spec: Body) -> Body:
-    """Return the input of a task as it is defined."""
+    """Return the input of a task as its definition states it."""
     given = spec.get("input") or {}
     if not isinstance(given, dict):
         raise WrongDefinition(f"input of task '{spec['name']}' must be a map")
@@ -54,7 +54,7 @@ def arguments_of(spec: Body) -> Body:
 
 
 def items_of(spec: Body, context: Body, words: Mapping[str, Any]) -> list[Body]:
-    """Return the variables of each call of a task: one empty set if the task has no items."""
+    """Return the variables of each call of a task: a single empty set if the task has no items."""
     given = language.as_list(spec.get("with-items"))
     if not given:
         return [{}]
@@ -65,7 +65,7 @@ def items_of(spec: Body, context: Body, words: Mapping[str, Any]) -> list[Body]:
         if isinstance(found, str):
             found = json.loads(found) if found.startswith("[") else None
         if not isinstance(found, list):
-            raise WrongExpression(f"with-items of task '{spec['name']}' is no list: {text}")
+            raise WrongExpression(f"with-items of task '{spec['name']}' is not a list: {text}")
         columns[name.strip()] = found
     if len({len(column) for column in columns.values()}) > 1:
         raise WrongExpression(f"with-items of task '{spec['name']}' differ in length")
@@ -74,7 +74,9 @@ def items_of(spec: Body, context: Body, words: Mapping[str, Any]) -> list[Body]:
 
 
 def retry_after_s(task: Thing, state: str, words: Mapping[str, Any]) -> float | None:
-    """Return the seconds to the next attempt of a task; None if this was the last one."""
+    """Return the seconds until the next attempt of a task; None if no further attempt is
+    allowed.
+    """
     given, context = task.hidden["spec"].get("retry"), task.hidden["context"]
     if not given:
         return None

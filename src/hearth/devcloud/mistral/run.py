@@ -1,4 +1,4 @@
-"""The course of an execution: tasks start, run actions, end, and lead to other tasks.
+"""The course of an execution: tasks start, run actions, end, and start other tasks.
 
 Nothing here waits: later steps are in the agenda of the store, or follow the answer of a job.
 """
@@ -49,7 +49,9 @@ def start(
     parent: Thing | None = None,
     index: int = 0,
 ) -> Thing:
-    """Return a new execution, RUNNING. Raises Refusal if the input does not fit."""
+    """Return a new execution, RUNNING. Raises Refusal if the input does not match the
+    definition.
+    """
     values = input_of(workflow, given, params)
     execution = records.new_execution(
         cloud, workflow, values, params, project_id=project_id, token=token,
@@ -86,7 +88,7 @@ def begin(cloud: Cloud, execution: Thing) -> None:
 
 
 def _enter(cloud: Cloud, execution: Thing, name: str, context: Body, by: Body) -> None:
-    """Enter a task that another one leads to; a task with `join` waits for enough of them."""
+    """Enter a task that another task leads to; a task with `join` waits for enough of them."""
     spec = language.task_of(execution.hidden["spec"], name)
     join = spec.get("join")
     if join is None:
@@ -105,7 +107,7 @@ def _enter(cloud: Cloud, execution: Thing, name: str, context: Body, by: Body) -
 def _make(
     cloud: Cloud, execution: Thing, name: str, spec: Body, context: Body, state: str = "IDLE"
 ) -> Thing:
-    """Create a task, which begins unless it is WAITING; the execution fails with too many tasks."""
+    """Create a task, which begins unless it is WAITING; too many tasks fail the execution."""
     execution.hidden["count"] += 1
     made = records.new_task(cloud, execution, name, spec, context, state)
     if execution.hidden["count"] > TASKS_MAX:
@@ -116,7 +118,7 @@ def _make(
 
 
 def _ready(cloud: Cloud, execution: Thing, task: Thing) -> None:
-    """Schedule a task: now, after `wait-before`, or when a paused execution goes on."""
+    """Schedule a task: at once, after `wait-before`, or when a paused execution continues."""
     spec = task.hidden["spec"]
     change(cloud, task, "IDLE")
     if spec.get("pause-before") is True:
@@ -128,7 +130,7 @@ def _ready(cloud: Cloud, execution: Thing, task: Thing) -> None:
 
 
 def again(cloud: Cloud, task: Thing) -> None:
-    """Begin an attempt of a task that is due."""
+    """Begin the next attempt of a task, which is due."""
     execution = execution_of(cloud, task)
     ready = task.body["state"] in ("IDLE", "DELAYED") and "ended" not in task.hidden
     if execution is not None and execution.body["state"] == "RUNNING" and ready:
@@ -187,7 +189,7 @@ def _begin_workflow(cloud: Cloud, execution: Thing, task: Thing, index: int) -> 
         if found is None:
             raise missing(f"Workflow '{call['name']}'")
         if execution.hidden["depth"] >= DEPTH_MAX:
-            raise bad(f"There are more than {DEPTH_MAX} workflows in each other")
+            raise bad(f"Workflows are nested more than {DEPTH_MAX} levels deep")
         start(
             cloud, found, call["input"], params, project_id=project,
             token=execution.hidden["token"], parent=task, index=index,
@@ -261,7 +263,7 @@ def timeout(cloud: Cloud, task: Thing) -> None:
 
 
 def _ended(cloud: Cloud, task: Thing, state: str, result: Any, info: str | None = None) -> None:
-    """Continue a task after its last call: with a retry, a pause, or the next tasks."""
+    """Continue a task after its last call: with a retry, a wait, or the next tasks."""
     hidden, spec, execution = task.hidden, task.hidden["spec"], execution_of(cloud, task)
     if execution is None:
         return
@@ -286,7 +288,7 @@ def _ended(cloud: Cloud, task: Thing, state: str, result: Any, info: str | None 
 
 
 def end_late(cloud: Cloud, task: Thing) -> None:
-    """End a task after its `wait-after`."""
+    """End a task after its `wait-after` time."""
     if task.body["state"] == "DELAYED" and "ended" in task.hidden:
         _close(cloud, task, *task.hidden["ended"])
 
@@ -377,7 +379,7 @@ def _go_back(cloud: Cloud, execution: Thing) -> None:
 
 
 def _look_for_end(cloud: Cloud, execution: Thing) -> None:
-    """End an execution without open tasks; a failed task with `on-error` is no failure."""
+    """End an execution that has no open tasks; a failed task with `on-error` does not fail it."""
     tasks = tasks_of(cloud, execution)
     if execution.body["state"] != "RUNNING" or any(one.body["state"] in OPEN for one in tasks):
         return
@@ -398,7 +400,7 @@ def _look_for_end(cloud: Cloud, execution: Thing) -> None:
 
 
 def finish(cloud: Cloud, execution: Thing, state: str, info: str | None) -> None:
-    """End an execution, and the call of the task that started it."""
+    """End an execution, and the call of the parent task that started it."""
     hidden = execution.hidden
     wanted = hidden["spec"].get("output" if state == "SUCCESS" else "output-on-error") or {}
     output: Body = {}

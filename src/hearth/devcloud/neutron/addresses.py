@@ -18,7 +18,7 @@ def is_slaac(subnet: Thing) -> bool:
 
 
 def pools_without(net: Network, gateway: str | None) -> list[Body]:
-    """Return the default pools: every host address but the gateway."""
+    """Return the default pools: all host addresses except the gateway."""
     first, last = int(net.network_address), int(net.broadcast_address)
     if net.version == 4 and net.prefixlen < 31:
         first, last = first + 1, last - 1
@@ -43,7 +43,8 @@ def overlaps(net: Network, others: Iterable[str]) -> bool:
 
 
 def take(subnet: Thing, port_id: str, wanted: str | None = None) -> str:
-    """Return an address of the subnet for a port: the given one, or the next free one of the pools.
+    """Return an address of the subnet for a port: the requested one, or the next free one of the
+    pools.
 
     Raises a 409 if it is in use or none is left.
     """
@@ -100,7 +101,7 @@ def eui64(cidr: str, mac: str) -> str:
 
 
 def is_host(net: Network, address: Any) -> bool:
-    """Return whether a host in the network may have an address."""
+    """Return whether a host in the network may use an address."""
     number = ipaddress.ip_address(address)
     if net.version == 4 and net.prefixlen < 31:
         return number in net and number not in (net.network_address, net.broadcast_address)

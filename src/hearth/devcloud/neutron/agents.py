@@ -8,8 +8,8 @@ from hearth.devcloud.store import Thing
 
 
 class Pending(Rest):
-    """A collection whose objects are pending after changes; `busy` is the error for a second
-    change.
+    """A collection whose objects are pending after changes; `busy` is the status
+    and type of the error for a change while an object is pending.
     """
 
     standard = False

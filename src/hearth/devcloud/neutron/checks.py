@@ -85,7 +85,9 @@ def members(**checks: Check) -> Check:
 
 
 def distinct(check_item: Check, doubled: str) -> Check:
-    """Return a list without duplicates; `doubled` names it in errors; null means empty."""
+    """Return a check for a list without duplicates; `doubled` names the list in errors; null means
+    empty.
+    """
 
     def check(value: Any) -> Any:
         if not isinstance(value, list | None):

@@ -27,15 +27,15 @@ _PORTS = re.compile(r"^(\d{1,5})(:(\d{1,5}))?$")
 
 
 def _ports(value: Any) -> str:
-    """Return a port or a range of them."""
+    """Return a port or a port range."""
     found = _PORTS.match(str(value))
     if not found or not 0 < int(found[1]) <= int(found[3] or found[1]) < 65536:
-        raise ValueError(f"'{value}' is no port and no range of ports")
+        raise ValueError(f"'{value}' is not a port or a port range")
     return str(value)
 
 
 def _place(value: Any) -> str:
-    """Return an address or a network."""
+    """Return an address or a network in CIDR notation."""
     ipaddress.ip_network(str(value), strict=False)
     return str(value)
 
@@ -140,7 +140,9 @@ class _Rules(Rest):
             text_ = "Source/destination port requires a protocol"
             raise Refusal(400, "FirewallRuleWithPortWithoutProtocolInvalid", text_)
         if ports and values["protocol"] == "icmp":
-            raise Refusal(400, "FirewallRuleInvalidICMPParameter", "Ports do not go with ICMP.")
+            raise Refusal(
+                400, "FirewallRuleInvalidICMPParameter", "Ports are not allowed with ICMP."
+            )
         for name in ("source_ip_address", "destination_ip_address"):
             place = values[name]
             if place and ipaddress.ip_network(place, strict=False).version != values["ip_version"]:

@@ -55,7 +55,7 @@ def _port(value: Any) -> Any:
 
 
 def _range(value: Any) -> str:
-    """Return a port range, two ports with a colon between them."""
+    """Return a port range: two ports separated by a colon."""
     low, _, high = str(value).partition(":")
     for port in (low, high):
         if not port.isdigit() or not 1 <= int(port) <= 65535:
@@ -240,7 +240,7 @@ def forward(call: Call) -> Reply:
 
 
 def _settle(call: Call, floating: Thing, values: Body, own: Thing | None) -> Thing:
-    """Fill in the port ranges; return the router that forwards the traffic."""
+    """Complete the port ranges of a forwarding; return the router that forwards the traffic."""
     store = call.cloud.store
     port = ports.find(call, values["internal_port_id"])
     wanted = values["internal_ip_address"]
@@ -271,7 +271,7 @@ def _span(forwarding: Body, side: str) -> range:
 
 
 def _check_ranges(store: Store, values: Body, own: Thing | None) -> None:
-    """Raise a 400 if an external or internal port is forwarded already."""
+    """Raise a 400 if an external or internal port already has a forwarding."""
     inside = _span(values, "internal")
     if len(inside) not in (1, len(_span(values, "external"))):
         text_ = "internal and external ports must be N-N or 1-N."

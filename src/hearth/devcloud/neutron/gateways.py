@@ -29,7 +29,7 @@ def _fields(value: Any, needed: set[str], more: frozenset[str] = frozenset()) ->
 
 
 def _switch(value: Any) -> Body:
-    """Return a switch and its ports."""
+    """Return a switch and its interfaces."""
     given = _fields(value, {"device_name", "interfaces"})
     found = []
     for one in list_of()(given["interfaces"]):
@@ -109,7 +109,11 @@ class _L2Connections(Rest):
         said = any(i["segmentation_id"] for d in gateway.body["devices"] for i in d["interfaces"])
         if said == bool(values["segmentation_id"]):
             kind = "L2MultipleSegmentationID" if said else "L2GatewaySegmentationRequired"
-            raise Refusal(400, kind, "The gateway or the connection gives the segmentation id.")
+            raise Refusal(
+                400,
+                kind,
+                "Either the gateway or the connection must set the segmentation id, not both.",
+            )
         same = {"l2_gateway_id": gateway.id, "network_id": network.id}
         if call.cloud.store.where(L2_CONNECTIONS.table, **same):
             text_ = f"The specified mapping is already in use on the gateway {gateway.id}"

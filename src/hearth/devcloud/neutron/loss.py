@@ -1,4 +1,4 @@
-"""What is removed together with a lost object: its parts and its allocations."""
+"""Removal of the parts and allocations of an object that was lost."""
 
 from __future__ import annotations
 

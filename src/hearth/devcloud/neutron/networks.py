@@ -54,7 +54,7 @@ NETWORKS = Collection(
 def new_network(
     cloud: Cloud, network_id: str, project_id: str, given: Body, *, seed: bool = False
 ) -> Thing:
-    """Return a network of checked values."""
+    """Return a network with checked values."""
     values = {**NETWORKS.for_create({}), **given}
     external = values["router:external"]
     body = {
@@ -131,7 +131,9 @@ class _Networks(Rest):
 
     @staticmethod
     def _check_others(call: Call, thing: Thing, changes: Body) -> None:
-        """Raise a 409 if others depend on the network's being shared or external."""
+        """Raise a 409 if other projects or router gateways depend on the network being shared or
+        external.
+        """
         ports = call.cloud.store.where("network.ports", network_id=thing.id)
         owners = {port.project_id for port in ports if port.project_id} - {thing.project_id}
         if thing.body["shared"] and changes.get("shared") is False and owners:

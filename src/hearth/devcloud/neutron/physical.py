@@ -23,7 +23,7 @@ def new_segment(
     implicit: bool = False,
     **more: Any,
 ) -> Thing:
-    """Return a new segment of a network. Raises for invalid or used values."""
+    """Return a new segment of a network. Raises a Refusal for invalid or used values."""
     check(kind, place, number)
     store = cloud.store
     if kind == "flat" and _taken(store, kind, place, None):
@@ -67,7 +67,7 @@ def _free(store: Store, kind: str, place: str | None) -> int:
 
 
 def check(kind: str, place: str | None, number: int | None) -> None:
-    """Raise a 400 for fields of a provider network that exclude each other."""
+    """Raise a 400 if the provider fields contradict each other."""
     if kind not in KINDS:
         _refuse(f"network_type value '{kind}' not supported")
     if kind in ("local", *_TUNNELS) and place:

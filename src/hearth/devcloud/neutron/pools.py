@@ -114,7 +114,7 @@ _TABLES = {
 
 
 def allocate(cloud: Cloud, values: Body, wanted: addresses.Network | None) -> addresses.Network:
-    """Return the network for a new subnet: the requested one, or the first free one of the pool."""
+    """Return the network for a new subnet: the requested one, or the next free one in the pool."""
     pool = cloud.store.get(SUBNET_POOLS.table, values["subnetpool_id"])
     if pool is None:
         text_ = f"Subnet pool {values['subnetpool_id']} could not be found."
@@ -193,7 +193,7 @@ class _SubnetPools(Rest):
         super().change(call, thing, self._checked(call, {**thing.body, **changes}, thing))
 
     def _checked(self, call: Call, pool: Body, own: Thing | None = None) -> Body:
-        """Return the pool with its prefix lengths as shown. Raises for invalid ones."""
+        """Return the pool with its prefix lengths as text. Raises a Refusal for invalid ones."""
         if {net.version for net in _networks(pool)} != {pool["ip_version"]}:
             text_ = "Cannot mix IPv4 and IPv6 prefixes in a subnet pool."
             raise Refusal(400, "PrefixVersionMismatch", text_)
@@ -210,7 +210,9 @@ class _SubnetPools(Rest):
 
     @staticmethod
     def _check_scope(call: Call, pool: Body, own: Thing | None) -> None:
-        """Raise unless the pool has the IP version of its scope, and new prefixes."""
+        """Raise a Refusal unless the pool's IP version is that of its address scope and its
+        prefixes are new there.
+        """
         scope = address_scopes.find(call, pool["address_scope_id"])
         if scope.body["ip_version"] != pool["ip_version"]:
             text_ = f"Illegal subnetpool association: {scope.id} is of another IP version."

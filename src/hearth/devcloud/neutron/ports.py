@@ -108,7 +108,8 @@ def new_port(
     implicit: bool = False,
     seed: str | None = None,
 ) -> Thing:
-    """Return a port with its addresses. Raises for values that the network does not allow.
+    """Return a port with its addresses. Raises a Refusal for values that the network does not
+    allow.
 
     `seed` is the id of an initial port.
     """
@@ -169,7 +170,7 @@ def _free_mac(cloud: Cloud, network_id: str, mac: str) -> None:
 
 
 def bind(port: Thing) -> None:
-    """Set status and binding according to host, device and owner."""
+    """Set the status and the binding of a port, which depend on host, device and owner."""
     body = port.body
     owner = body["device_owner"]
     bound = bool(body["binding:host_id"]) or owner == "network:router_interface"
@@ -178,7 +179,7 @@ def bind(port: Thing) -> None:
 
 
 def _pairs(port: Body, mac: str) -> list[Body]:
-    """Return the allowed address pairs of a port. Raises for invalid ones."""
+    """Return the allowed address pairs of a port. Raises a Refusal for invalid ones."""
     pairs: list[Body] = port["allowed_address_pairs"]
     if pairs and not port["port_security_enabled"]:
         text_ = "Port Security must be enabled in order to have allowed address pairs on a port."
@@ -203,7 +204,7 @@ def _addresses(
     wanted: list[Body] | None,
     owner: str,
 ) -> list[Body]:
-    """Allocate addresses; release all of them if one cannot be allocated."""
+    """Allocate addresses; if one cannot be allocated, release all of them."""
     subnets = cloud.store.where("network.subnets", network_id=network.id)
     taken: list[Body] = []
     try:
@@ -228,7 +229,7 @@ def _addresses(
 def _default_addresses(
     network: Thing, subnets: list[Thing], port_id: str, taken: list[Body]
 ) -> None:
-    """Return one address per IP version, each from the first subnet with a free one."""
+    """Return one address for each IP version, from the first subnet that has a free one."""
     for version in (4, 6):
         choices = [
             s for s in subnets if s.body["ip_version"] == version and not addresses.is_slaac(s)

@@ -34,7 +34,7 @@ _QUOTAS = "network.quotas"
 
 
 def limits(cloud: Cloud, project_id: str) -> dict[str, int]:
-    """Return the limits of a project; -1 is none."""
+    """Return the limits of a project; -1 means unlimited."""
     defaults = DEFAULTS if cloud.settings.quotas else dict.fromkeys(DEFAULTS, -1)
     own = cloud.store.get(_QUOTAS, project_id)
     return {**defaults, **(own.body if own is not None else {})}

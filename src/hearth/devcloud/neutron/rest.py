@@ -78,7 +78,9 @@ def owned(project_id: str | None) -> Body:
 
 
 def _tags_in(given: Body) -> list[str] | None:
-    """Remove the tags from a body and return them. Raises a 400 for anything but a text list."""
+    """Remove the tags from a body and return them. Raises a 400 unless they are a list of
+    strings.
+    """
     tags = given.pop("tags", None)
     if tags is None:
         return None
@@ -131,7 +133,7 @@ class Rest:
         ]
 
     def make(self, call: Call, project_id: str, values: Body) -> Thing:
-        """Return a new object from checked values."""
+        """Return a new object with checked values."""
         body = {"id": call.cloud.store.new_id(), **values, **owned(project_id)}
         if self.standard:
             body |= stamped(call.cloud, self.revision)
@@ -142,10 +144,10 @@ class Rest:
         thing.body.update(changes)
 
     def gone(self, call: Call, thing: Thing) -> None:
-        """Refuse a delete, or remove what belongs to the object."""
+        """Refuse the delete of an object, or remove its parts before the delete."""
 
     def visible(self, call: Call, thing: Thing) -> bool:
-        """Return whether a caller who is neither administrator nor owner may see an object."""
+        """Return whether a caller other than administrators and the owner may see an object."""
         return bool(thing.body.get("shared")) or shared_with(call, thing)
 
     def view(self, call: Call, thing: Thing, *, created: bool = False) -> Body:
@@ -157,7 +159,7 @@ class Rest:
         return view
 
     def ready(self, call: Call) -> None:
-        """Create what must exist before the collection is used."""
+        """Create the objects that must exist before the collection is used."""
 
     def find(self, call: Call, thing_id: str) -> Thing:
         """Return an object that the caller may see. Raises a 404."""

@@ -138,7 +138,7 @@ def seeded_router(
 ) -> None:
     """Create an initial router between a subnet and an external network, in the subnet's project.
 
-    `ids` are those of the router, its gateway and its interface.
+    `ids` are the ids of the router, its gateway port and its interface port.
     """
     own, gateway, interface = ids
     values = ROUTERS.for_create({"name": name})

@@ -240,14 +240,16 @@ class _Rules(Rest):
 
 
 def _number(rule: Body) -> int | None:
-    """Return the number of a rule's protocol; for IPv6, ICMP has another number."""
+    """Return the number of a rule's protocol; ICMP has another number with IPv6."""
     name = rule["protocol"]
     number = int(name) if name and name.isdigit() else _PROTOCOLS[name or "any"]
     return _PROTOCOLS["icmpv6"] if number == 1 and rule["ethertype"] == "IPv6" else number
 
 
 def _selects(rule: Body) -> Body:
-    """Return a rule in normalized form, equal for rules that match the same packets."""
+    """Return the packet filter of a rule in normalised form; rules that match the same packets have
+    equal forms.
+    """
     prefix = rule["remote_ip_prefix"]
     if prefix in ("0.0.0.0/0", "::/0"):
         prefix = None
@@ -260,7 +262,7 @@ def _selects(rule: Body) -> Body:
 
 
 def _check_protocol(rule: Body) -> None:
-    """Raise a 400 if protocol, ethertype and ports do not fit together."""
+    """Raise a 400 if protocol, ethertype and ports contradict each other."""
     number, low, high = _number(rule), rule["port_range_min"], rule["port_range_max"]
     if number in _IPV6_ONLY and rule["ethertype"] == "IPv4":
         text = f"Invalid ethertype IPv4 for protocol {rule['protocol']}."
@@ -293,7 +295,9 @@ def _check_icmp(type_: int | None, code: int | None) -> None:
 
 
 def _check_remote(call: Call, rule: Body) -> None:
-    """Raise an error unless there is at most one valid remote side with the rule's ethertype."""
+    """Raise a Refusal if a rule has several remote fields, or one that is invalid for its
+    ethertype.
+    """
     prefix, group_id = rule["remote_ip_prefix"], rule["remote_group_id"]
     if prefix and group_id:
         text = "Only remote_ip_prefix or remote_group_id may be provided."

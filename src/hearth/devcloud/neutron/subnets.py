@@ -75,7 +75,7 @@ SUBNETS = Collection(
 def new_subnet(
     cloud: Cloud, subnet_id: str, network: Thing, given: Body, *, seed: bool = False
 ) -> Thing:
-    """Return a subnet with checked values. Raises for invalid addresses."""
+    """Return a subnet with checked values. Raises a Refusal for invalid addresses."""
     values = {**SUBNETS.for_create({"network_id": network.id, "ip_version": 4}), **given}
     net = _network_of(cloud, network, values)
     if network.body["mtu"] < _MTU_MIN[net.version]:
@@ -116,7 +116,7 @@ def new_subnet(
 
 
 def _put_on(cloud: Cloud, network: Thing, body: Body, segment_id: Any) -> None:
-    """Set the segment of a subnet; subnets of a network all have one, or none."""
+    """Set the segment of a subnet; either all subnets of a network have one, or none has."""
     if segment_id in (None, body.get("segment_id")):
         return
     if "segment_id" in body:
@@ -212,7 +212,7 @@ class _Subnets(Rest):
 
 
 def _spread(call: Call, subnet: Thing) -> None:
-    """Give existing ports an address in a new SLAAC subnet."""
+    """Add an address of a new SLAAC subnet to each existing port."""
     network_id = subnet.body["network_id"]
     for port in call.cloud.store.where("network.ports", network_id=network_id):
         if not port.body["device_owner"].startswith("network:router"):

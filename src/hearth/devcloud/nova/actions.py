@@ -16,7 +16,7 @@ from hearth.devcloud.store import Thing
 
 @dataclass(frozen=True)
 class Task:
-    """An action that only moves the server from one state to another."""
+    """An action that only changes the state of a server."""
 
     allowed: frozenset[str]
     task_state: str
@@ -54,7 +54,7 @@ def _allow(server: Thing, verb: str, allowed: frozenset[str]) -> None:
 
 
 def _begin(call: Call, server: Thing, task_state: str, target: str) -> None:
-    """Start a task; the agenda contains its end."""
+    """Start a task whose end is in the agenda."""
     server.hidden["target"] = target
     server.hidden["task_fails"] = call.effects.error
     life.set_state(call.cloud, server, server.body["vm_state"], task_state)
@@ -211,7 +211,7 @@ def _console_output(call: Call, server: Thing, given: Body) -> Reply:
 
 
 def _tail(text: str, given: Body) -> str:
-    """Return the last lines, as many as are asked for."""
+    """Return the requested number of last lines of a text."""
     try:
         length = int(given.get("length") or -1)
     except (TypeError, ValueError):

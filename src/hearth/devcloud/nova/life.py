@@ -27,7 +27,7 @@ STATES = {
 
 
 def set_state(cloud: Cloud, server: Thing, vm_state: str, task_state: str | None = None) -> None:
-    """Set the state of a server, and its status accordingly."""
+    """Set the VM state and the task state of a server, and the status that follows from them."""
     status, before = STATES[vm_state], server.body["vm_state"]
     match task_state:
         case "rebooting":
@@ -69,7 +69,7 @@ def fail(cloud: Cloud, server: Thing, message: str) -> None:
 
 
 def wire(cloud: Cloud, server: Thing) -> None:
-    """Choose a host, connect ports, attach volumes; then continue the build or fail."""
+    """Choose a host, connect ports and attach volumes; then continue the build, or fail."""
     hidden = server.hidden
     flavor = hidden["flavor"]
     if server.body["task_state"] == "deleting":
@@ -126,7 +126,7 @@ def attach_volume(cloud: Cloud, server: Thing, volume: Thing, device: Body) -> B
 
 
 def plug(cloud: Cloud, server: Thing, item: Body) -> Thing:
-    """Bind the given port, or create one on the given network."""
+    """Bind the port that the request names, or create one on the network that it names."""
     store = cloud.store
     binding: Body = {
         "device_id": server.id,
@@ -155,7 +155,7 @@ def plug(cloud: Cloud, server: Thing, item: Body) -> Thing:
 
 
 def unplug(cloud: Cloud, server: Thing, port_id: str) -> None:
-    """Delete a port that was created for the server; unbind one that was given."""
+    """Delete a port that was created for the server; unbind a port that the request named."""
     port = cloud.store.table("network.ports").get(port_id)
     server.hidden["ports"] = [other for other in server.hidden["ports"] if other != port_id]
     if port is None:
@@ -199,7 +199,7 @@ def built(cloud: Cloud, server: Thing) -> None:
 
 
 def running(cloud: Cloud, server: Thing) -> None:
-    """The server runs for the first time."""
+    """Record that the server runs for the first time."""
     server.hidden["host"] = HOST
     server.hidden["launched_at"] = stamp_micro(cloud.store.time)
     set_state(cloud, server, "active")
@@ -220,7 +220,7 @@ def changed(cloud: Cloud, server: Thing) -> None:
 
 
 def deleted(cloud: Cloud, server: Thing) -> None:
-    """Remove a server; with sandbox servers its processes go first."""
+    """Remove a server; in the sandbox its processes are removed first."""
     if cloud.machines is not None:
         cloud.machines.remove(server)
         return

@@ -41,7 +41,7 @@ _SINCE = {
 
 
 def words(value: Any) -> Any:
-    """Return metadata: short strings with short names. Raises ValueError."""
+    """Return valid metadata: short strings with short names. Raises ValueError."""
     for key, item in mapping(value).items():
         if not isinstance(item, str) or len(item) > 255 or not 0 < len(key) <= 255:
             raise ValueError(f"{key!r} has no valid value")
@@ -92,7 +92,7 @@ SERVERS = Collection(
 
 
 def checked(call: Call, given: Mapping[str, Any]) -> Body:
-    """Return all fields. Raises a 400 in the format of a schema."""
+    """Return all fields of the request. Raises a 400 in the format of Nova's schema validation."""
     for key, since in _SINCE.items():
         if key in given and call.version < since:
             raise bad(f"Additional properties are not allowed ('{key}' was unexpected)")
@@ -116,7 +116,7 @@ def checked(call: Call, given: Mapping[str, Any]) -> Body:
 
 
 def flavor(call: Call, values: Body) -> Thing:
-    """Return the flavor. Raises a 400."""
+    """Return the requested flavor. Raises a 400."""
     reference = str(values["flavorRef"]).rpartition("/")[2]
     thing = flavor_of(call, reference)
     if thing is None:
@@ -142,7 +142,7 @@ def image(call: Call, values: Body, chosen: Thing) -> str:
 
 
 def check_image(call: Call, reference: str, chosen: Body) -> Thing:
-    """Return the image, if it fits the flavor. Raises a 400."""
+    """Return the image if it fits the flavor. Raises a 400."""
     if not is_uuid(reference):
         raise bad("Invalid imageRef provided.")
     thing = call.cloud.store.get("image.images", reference)

@@ -27,7 +27,7 @@ _COUNTED = ("cores", "instances", "key_pairs", "ram", "server_groups", "server_g
 
 
 def limits(cloud: Cloud, project_id: str) -> dict[str, int]:
-    """Return the limits of a project; -1 is none."""
+    """Return the limits of a project; -1 means unlimited."""
     defaults = dict(DEFAULTS)
     if not cloud.settings.quotas:
         defaults |= dict.fromkeys(_COUNTED, -1)

@@ -424,12 +424,12 @@ def diagnostics(call: Call) -> Reply:
 
 
 def password(call: Call) -> Reply:
-    """GET of the password that the guest has posted, encrypted with the server's key."""
+    """Handle GET of the password that the guest has posted, encrypted with the server's key."""
     return Reply(200, {"password": find(call).hidden.get("password", "")})
 
 
 def clear_password(call: Call) -> Reply:
-    """DELETE of the posted password."""
+    """Handle DELETE of the posted password."""
     find(call).hidden.pop("password", None)
     return Reply(204)
 

@@ -75,7 +75,7 @@ def _image(call: Call, server: Thing) -> Body | str:
 
 
 def core(call: Call, server: Thing, *, extended: bool) -> Body:
-    """Return a server as the reply to an update or a rebuild."""
+    """Return a server as in the reply to an update or a rebuild."""
     body = server.body
     built = server.hidden["host"]
     view: Body = {

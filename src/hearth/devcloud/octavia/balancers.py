@@ -12,7 +12,7 @@ from hearth.devcloud.store import Thing
 
 
 class Balancers(Part):
-    """Load balancers; each has its own port, unless one is given."""
+    """Load balancers; each has its own VIP port, unless the request names one."""
 
     apart = ("listeners",)
 
@@ -47,7 +47,7 @@ class Balancers(Part):
         return Reply(201, {"loadbalancer": self.view(call, thing)})
 
     def _address(self, call: Call, values: Body, project_id: str | None) -> str | None:
-        """Fill in the address; return the id of the port that was created for it."""
+        """Set the VIP address; return the id of the port that was created for it, or None."""
         store = call.cloud.store
         if values["vip_port_id"]:
             port = store.get("network.ports", values["vip_port_id"])

@@ -1,4 +1,4 @@
-"""Load balancers that one call creates with all their parts."""
+"""Load balancers that are created with all their parts in one call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flavors and availability zones of load balancers, with profiles for providers."""
+"""Flavors and availability zones of load balancers, with profiles of providers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ ZONES = _offers(
 
 
 class Offered:
-    """A collection of offers. Everybody may see flavors and zones, administrators the rest."""
+    """A collection of flavors, zones or profiles. Every user may read flavors and zones; the rest
+    is for administrators.
+    """
 
     public = False
 
@@ -64,10 +66,10 @@ class Offered:
         ]
 
     def check(self, call: Call, values: Body, thing: Thing | None) -> None:
-        """Check a body further than its declaration does. Raises a 400, 404 or 409."""
+        """Check a body beyond its declaration. Raises a 400, 404 or 409."""
 
     def used(self, call: Call, thing: Thing) -> bool:
-        """Return whether another object refers to an offer."""
+        """Return whether another object refers to this one."""
         raise NotImplementedError
 
     def ident(self, call: Call, values: Body) -> str:
@@ -203,7 +205,7 @@ def in_use(collection: Collection, thing: Thing) -> Refusal:
 
 
 def may_choose(call: Call, values: Body) -> None:
-    """Check the flavor and the zone that a load balancer names. Raises a 400."""
+    """Check that a load balancer may use the flavor and the zone in its request. Raises a 400."""
     for collection, field in ((FLAVORS, "flavor_id"), (ZONES, "availability_zone")):
         if values[field] is None:
             continue

@@ -13,7 +13,7 @@ _BALANCER = frozenset({"loadbalancer_id", "load_balancer_id"})  # clients filter
 
 
 class Part:
-    """A kind of part. Subclasses override the methods that differ."""
+    """A kind of part of a load balancer. Subclasses override the methods that differ."""
 
     within = ""
     operating = "OFFLINE"
@@ -47,11 +47,11 @@ class Part:
         return self.find(call, tree.BALANCERS, thing.hidden["balancer"])
 
     def place(self, call: Call, values: Body) -> Body:
-        """Return the ids of the parents of a new part: `balancer` and more."""
+        """Return the ids of the ancestors of a new part, such as `balancer`."""
         raise NotImplementedError
 
     def check(self, call: Call, values: Body) -> None:
-        """Check the fields together. Raises a 400 or 404."""
+        """Check fields that depend on each other. Raises a 400 or 404."""
 
     def links(self, call: Call, thing: Thing) -> Body:
         """Return references that the API shows in addition to the fields."""
@@ -152,7 +152,7 @@ class Part:
 
 
 def _place(member: Body) -> tuple[str, int]:
-    """Return address and port of a member, which are unique in a pool."""
+    """Return address and port of a member, which must be unique in a pool."""
     return member["address"], member["protocol_port"]
 
 

@@ -1,4 +1,4 @@
-"""The parts of a load balancer, a tree that accepts one write at a time."""
+"""The parts of a load balancer: a tree that accepts one change at a time."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _ID = text(36)
 
 
 def persistence(value: Any) -> Any:
-    """Return the session persistence; only one type has a cookie name."""
+    """Return the session persistence; only one type of persistence has a cookie name."""
     if not isinstance(value, dict) or value.keys() - {"type", "cookie_name", *_PERSISTENCE_TIMES}:
         raise ValueError(f"expected a session persistence, got {value!r}")
     if value.get("type") not in ("SOURCE_IP", "HTTP_COOKIE", "APP_COOKIE"):
         raise ValueError("type must be SOURCE_IP, HTTP_COOKIE or APP_COOKIE")
     if (value["type"] == "APP_COOKIE") != bool(value.get("cookie_name")):
-        raise ValueError("cookie_name belongs to APP_COOKIE, and to nothing else")
+        raise ValueError("cookie_name is only allowed for APP_COOKIE")
     shown = dict.fromkeys(("cookie_name", *_PERSISTENCE_TIMES))
     return {"type": None, **shown, **value}
 

@@ -1,9 +1,9 @@
-"""Servers that run: each is a set of Linux namespaces over the machine's own tree.
+"""Sandbox servers: each is a set of Linux namespaces over the machine's own file tree.
 
-Invariant: nothing outlives the keeper, the first process of a pid namespace of its own. It holds
-the servers' processes, mounts, disks and interfaces, and ends with the process that started it.
+Invariant: nothing outlives the keeper, the first process of a separate pid namespace. It holds the
+servers' processes, mounts, disks and interfaces, and ends with the process that started it.
 
 `driver` and what it imports run in the process of the cloud; `keeper` and what it imports run
-inside the namespaces and use the standard library alone. This is isolation for convenience, not a
-security boundary.
+inside the namespaces and use only the standard library. This isolation is for convenience; it is
+not a security boundary.
 """

@@ -1,4 +1,4 @@
-"""What a server does when it boots: a plan, in the order of cloud-init.
+"""The boot of a server: it carries out a plan, in the order of cloud-init.
 
 Parts go to the handlers and boothooks run in the order of the message; then bootcmd, write_files,
 and, at the first boot, runcmd and the scripts in the order of their names.
@@ -37,7 +37,7 @@ Plan = dict[str, Any]
 
 
 def run(plan: Plan) -> None:
-    """Carry out a plan. What fails is on the console; the boot goes on."""
+    """Carry out a plan. Failures are written to the console; the boot continues."""
     began = time.monotonic()
     os.environ.clear()
     os.environ.update(ENVIRONMENT)
@@ -69,13 +69,15 @@ def run(plan: Plan) -> None:
 
 
 def say(text: str) -> None:
-    """Write a line of our own to the console."""
+    """Write a line to the console."""
     sys.stdout.write(f"hearth-init: {text}\n")
     sys.stdout.flush()
 
 
 def _place(plan: Plan) -> Path:
-    """Write what programs expect of a machine that cloud-init has set up."""
+    """Create the files that programs expect on a machine that cloud-init has set up; return their
+    folder.
+    """
     instance = LIB / "instances" / str(plan["instance_id"])
     for folder in (instance / "scripts", LIB / "data", LIB / "seed", Path("/run/cloud-init")):
         folder.mkdir(parents=True, exist_ok=True)
@@ -95,7 +97,7 @@ def _place(plan: Plan) -> Path:
 
 
 def _parts(parts: list[Plan], instance: Path, *, first: bool) -> None:
-    """Give each part to its handler."""
+    """Pass each part to its handler."""
     handlers: list[tuple[ModuleType, list[str]]] = []
     for number, part in enumerate(parts):
         data = base64.b64decode(part["data"])
@@ -127,7 +129,7 @@ def _handler(data: bytes, name: str) -> tuple[ModuleType, list[str]]:
 def _handled(
     handlers: list[tuple[ModuleType, list[str]]], kind: str, name: str, data: bytes
 ) -> bool:
-    """Give a part to the first handler of its type; return whether there is one."""
+    """Pass a part to the first handler of its type; return whether there is one."""
     for module, types in handlers:
         if kind in types:
             _call(module, kind, name, data.decode(errors="surrogateescape"))
@@ -156,7 +158,9 @@ def _write_script(path: Path, data: bytes) -> None:
 
 
 def _execute(command: list[str], more: dict[str, str] | None = None) -> None:
-    """Run a program; its failure is on the console. A script without `#!` is one of the shell."""
+    """Run a program and report its failure on the console. A script without `#!` runs in the
+    shell.
+    """
     sys.stdout.flush()
     try:
         status = subprocess.run(command, env={**os.environ, **(more or {})}, check=False).returncode

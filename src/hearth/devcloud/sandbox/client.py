@@ -1,4 +1,4 @@
-"""The keeper as the cloud sees it: a process that answers requests one by one."""
+"""A client of the keeper: a process that answers requests one by one."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ _LOOK_S = 0.01
 
 
 class KeeperFailed(Exception):
-    """What could not be done, in words for people."""
+    """The keeper could not carry out a request; the message is for people."""
 
 
 class Client:
-    """A running keeper. `ended` is called with the id of each server that has ended by itself."""
+    """A client with its keeper. `ended` is called with the id of each server that has ended by
+    itself.
+    """
 
     def __init__(
         self, process: subprocess.Popen[bytes], sock: socket.socket, ended: Callable[[str], None]
@@ -40,7 +42,9 @@ class Client:
     async def ask(
         self, do: str, files: Sequence[int] = (), **more: object
     ) -> tuple[Message, list[int]]:
-        """Return the answer to a request, with the files that came. Raises `KeeperFailed`."""
+        """Return the answer to a request, with the file descriptors in it. Raises
+        `KeeperFailed`.
+        """
         self._number += 1
         number = self._number
         answer: asyncio.Future[tuple[Message, list[int]]] = self._loop.create_future()
@@ -49,7 +53,7 @@ class Client:
             wire.send(self._sock, {"do": do, "number": number, **more}, files)
         except OSError as problem:
             del self._waiting[number]
-            raise KeeperFailed(f"the keeper of the servers is gone: {problem}") from None
+            raise KeeperFailed(f"the keeper of the servers has ended: {problem}") from None
         message, opened = await answer
         if "error" in message:
             raise KeeperFailed(message["error"])
@@ -83,15 +87,17 @@ class Client:
         self._waiting.clear()
 
     async def ready(self) -> None:
-        """Wait for the keeper. Raises `KeeperFailed` where the machine does not permit it."""
+        """Wait for the keeper. Raises `KeeperFailed` if the machine does not permit its
+        namespaces.
+        """
         try:
             async with asyncio.timeout(START_S):
                 await self._started
         except TimeoutError:
-            raise KeeperFailed(f"no keeper after {START_S} s") from None
+            raise KeeperFailed(f"the keeper did not start within {START_S} s") from None
 
     async def close(self) -> None:
-        """End the keeper, and with it every server."""
+        """End the keeper, which ends all servers."""
         self._loop.remove_reader(self._sock)
         self._sock.close()
         for _ in range(int(END_S / _LOOK_S)):
@@ -103,7 +109,7 @@ class Client:
 
 
 async def start_keeper(ended: Callable[[str], None], *arguments: str) -> Client:
-    """Start a keeper. Raises `KeeperFailed` where the machine does not permit it."""
+    """Start a keeper. Raises `KeeperFailed` if the machine does not permit its namespaces."""
     process, here = _spawn(*arguments)
     client = Client(process, here, ended)
     try:

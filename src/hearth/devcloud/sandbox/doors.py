@@ -1,7 +1,9 @@
-"""What a server reaches of the cloud: sockets that listen inside it and are answered here.
+"""The services of the cloud that a server can reach: sockets that listen in its network namespace
+and are served from here.
 
-A socket stays in the network namespace in which it was made, so no privilege and no process is
-needed: the metadata service answers on one, the endpoints of the catalogue are forwarded to.
+A socket stays in the network namespace in which it was created, so serving it needs no privilege
+and no further process. One socket is the metadata service; the others forward to the endpoints of
+the catalogue.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ Connect = Callable[[], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWrite
 
 
 def addresses(cloud: Cloud) -> list[Address]:
-    """Return where a server finds the cloud: the metadata service, then loopback endpoints."""
+    """Return the addresses at which a server reaches the cloud: the metadata service, then
+    endpoints on loopback addresses.
+    """
     found: dict[Address, None] = {(METADATA, 80): None}
     for endpoint in cloud.store.all("identity.endpoints"):
         url = urlsplit(endpoint.body["url"])
@@ -48,7 +52,7 @@ class Doors:
     async def open(
         self, cloud: Cloud, server: Thing, targets: list[Address], sockets: list[int]
     ) -> None:
-        """Serve each socket; the first is that of the metadata service."""
+        """Serve each socket; the first one is the metadata service."""
         loop = asyncio.get_running_loop()
         for number, (target, file) in enumerate(zip(targets, sockets, strict=True)):
             sock = socket.socket(fileno=file)
@@ -60,7 +64,7 @@ class Doors:
                 self._servers.append(await asyncio.start_server(forward(_to(target)), sock=sock))
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         for server in self._servers:
             server.close()
 
@@ -84,7 +88,7 @@ def _metadata(
 def forward(
     connect: Connect,
 ) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]:
-    """Return what serves a connection by copying it to and from another one."""
+    """Return a connection handler that copies data to and from a second connection."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -102,7 +106,7 @@ def forward(
 
 
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Copy until the end of one direction; the other one may go on."""
+    """Copy one direction until its end; the other direction may continue."""
     with contextlib.suppress(OSError):
         while data := await reader.read(_CHUNK):
             writer.write(data)

@@ -1,6 +1,7 @@
-"""Run the servers of a cloud: what Nova decides happens to a machine, and Nova hears of it.
+"""The driver of sandbox servers: it carries out Nova's decisions on machines and reports back to
+Nova.
 
-The calls of one server run one after the other; those of several side by side.
+The tasks of one server run one after another; those of different servers run concurrently.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _MB_PER_GB = 1024
 
 
 class Sandbox:
-    """The machines of a cloud's servers; `await close()` ends them all."""
+    """The machines of a cloud's servers; `await close()` ends all of them."""
 
     def __init__(self, cloud: Cloud, volumes: Path | None = None) -> None:
         self._cloud = cloud
@@ -57,7 +58,7 @@ class Sandbox:
 
     @property
     def notes(self) -> list[str]:
-        """What the networks lack on this machine, in words for people."""
+        """Return texts that describe what the networks lack on this machine."""
         return self._client.notes if self._client is not None else []
 
     async def close(self) -> None:
@@ -76,7 +77,7 @@ class Sandbox:
         self._consoles.clear()
 
     def boot(self, server: Thing) -> None:
-        """Start a new server; it is active when its first process runs."""
+        """Start a new server; it becomes active when its first process runs."""
         self._then(server, lambda: self._start(server, fresh=True), lambda: self._active(server))
 
     def change(self, server: Thing, task: str | None, target: str) -> None:
@@ -84,7 +85,7 @@ class Sandbox:
         self._then(server, lambda: self._change(server, task, target), lambda: None, target)
 
     def remove(self, server: Thing) -> None:
-        """End a server; it is gone when nothing is left of it."""
+        """Remove a server; it disappears once everything of it is removed."""
         self._then(server, lambda: self._drop(server.id), lambda: life.gone(self._cloud, server))
 
     def forwards(self) -> list[dict[str, object]]:
@@ -92,7 +93,7 @@ class Sandbox:
         return self._forwards.view()
 
     def console(self, server: Thing) -> str:
-        """Return the end of what the server has written to its console."""
+        """Return the last part of the server's console output."""
         console = self._consoles.get(server.id)
         if console is None:
             return ""
@@ -106,7 +107,7 @@ class Sandbox:
         done: Callable[[], None],
         target: str | None = None,
     ) -> None:
-        """Do some work for a server after what is under way for it."""
+        """Do work for a server after its running tasks."""
 
         async def run() -> None:
             async with self._locks.setdefault(server.id, asyncio.Lock()):
@@ -223,7 +224,7 @@ class Sandbox:
             os.close(console)
 
     def look(self) -> None:
-        """The cloud may have changed: bring the networks up to it in a moment."""
+        """Schedule an update of the sandbox networks, because the cloud may have changed."""
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_LOOK_S, self._look)
 
@@ -232,7 +233,7 @@ class Sandbox:
         self._begin(self._weave())
 
     async def _weave(self, *, force: bool = False) -> None:
-        """Have the keeper make the networks as they are in the store now."""
+        """Make the keeper create the networks that are in the store now."""
         async with self._weaving:
             table = self._cloud.store.table(facts.SERVERS)
             for lost in [one for one in self._running if one not in table]:
@@ -252,7 +253,7 @@ class Sandbox:
             await self._forwards.settle(ways(self._cloud.store))
 
     async def _inside(self, place: str) -> int:
-        """Return a socket that connects from inside a place of the fabric."""
+        """Return a socket that connects from inside a network namespace of the fabric."""
         try:
             return (await self._ask("socket", id=place))[0]
         except KeeperFailed as problem:
@@ -268,7 +269,7 @@ class Sandbox:
             doors.close()
 
     def _ended(self, server_id: str) -> None:
-        """The first process of a server has ended; nobody may have asked for it."""
+        """Handle the end of a server's first process, which may be unexpected."""
         self._shut(server_id)
         event = self._running.pop(server_id, None)
         if event is not None:
@@ -279,7 +280,9 @@ class Sandbox:
 
 
 def after_restart(cloud: Cloud) -> None:
-    """Servers of a saved state have no machine any more: those that ran are stopped."""
+    """Set servers of a saved state that were running to stopped, because their machines no longer
+    exist.
+    """
     for server in cloud.store.table(facts.SERVERS).values():
         state, task = server.body["vm_state"], server.body["task_state"]
         if task == "deleting":

@@ -1,8 +1,8 @@
 """The networks of all servers: a bridge for each network, a namespace for each router.
 
-The fabric is a document that says what is to be there. `apply` makes the differences; what a
-document does not name goes. Bridges have no addresses, so networks meet in routers alone. Works
-with `ip` of iproute2, and with `nft` for security groups and NAT where it is installed.
+A document describes the desired fabric; `apply` carries out the differences and removes what the
+document does not contain. Bridges have no addresses, so only routers connect networks. It uses `ip`
+of iproute2, and `nft`, if installed, for security groups and NAT.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ Document = dict[str, Any]
 
 
 def programs() -> tuple[str | None, str | None]:
-    """Return the paths of `ip` and `nft`; ordinary users may not have them in their PATH."""
+    """Return the paths of `ip` and `nft`, also if they are not in the PATH of ordinary users."""
     path = os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"
     return shutil.which("ip", path=path), shutil.which("nft", path=path)
 
 
 @dataclass
 class _Place:
-    """A network namespace: what is plugged in, and what was set."""
+    """A network namespace: its ports and its current configuration."""
 
     netns: int
     ports: dict[str, Document] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class _Place:
 
 
 class Fabric:
-    """The bridges, the routers, and the places where ports are plugged in."""
+    """The bridges, the routers, and the network namespaces with ports."""
 
     def __init__(self) -> None:
         self._ip, self._nft = programs()
@@ -56,7 +56,7 @@ class Fabric:
 
     @property
     def notes(self) -> list[str]:
-        """What is missing on this machine, in words for people."""
+        """Return texts that describe what is missing on this machine."""
         notes = []
         if self._ip is None:
             notes.append("ip (iproute2) is not installed: servers have no network")
@@ -65,13 +65,15 @@ class Fabric:
         return notes
 
     def join(self, name: str, netns: int) -> None:
-        """Add the namespace of a server, which can reach itself and the metadata address."""
+        """Add the namespace of a server, which initially reaches only itself and the metadata
+        address.
+        """
         self._places[name] = _Place(netns)
         with self._inside(netns):
             loopback.bring_up(METADATA)
 
     def leave(self, name: str) -> None:
-        """Take the namespace of a server away, with its ports."""
+        """Remove the namespace of a server with its ports."""
         place = self._places.pop(name, None)
         if place is not None:
             self._run([f"link del {_outer(port)}" for port in place.ports], force=True)
@@ -89,12 +91,12 @@ class Fabric:
         return opened
 
     def socket(self, name: str) -> int:
-        """Return a TCP socket that connects from inside a place."""
+        """Return a TCP socket that connects from inside a network namespace."""
         with self._inside(self._places[name].netns):
             return socket.socket(socket.AF_INET, socket.SOCK_STREAM).detach()
 
     def apply(self, document: Document) -> None:
-        """Make everything as the document says."""
+        """Change the fabric to the state that the document describes."""
         networks: set[str] = set(document["networks"])
         self._run(
             [
@@ -124,7 +126,7 @@ class Fabric:
         self._bridges -= gone
 
     def _new_router(self) -> int:
-        """Return a namespace that forwards."""
+        """Return a namespace that forwards packets."""
         kernel.unshare(kernel.NEWNET)
         netns = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
         (_SYSCTL / "ipv4/ip_forward").write_text("1")
@@ -135,7 +137,7 @@ class Fabric:
         return netns
 
     def _settle(self, place: _Place, wanted: Document) -> None:
-        """Plug, unplug and configure what differs."""
+        """Plug, unplug and configure the ports that differ."""
         ports: dict[str, Document] = wanted["ports"] if self._ip is not None else {}
         for port in [one for one, had in place.ports.items() if ports.get(one) != had]:
             self._run([f"link del {_outer(port)}"], force=True)
@@ -177,7 +179,7 @@ class Fabric:
         force: bool = False,
         files: Iterable[int] = (),
     ) -> None:
-        """Run commands of `ip`; with `force` one that fails does not stop the others."""
+        """Run `ip` commands; with `force`, a failed command does not stop the others."""
         if not commands or self._ip is None:
             return
         options = ["-force"] if force else []

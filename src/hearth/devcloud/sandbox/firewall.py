@@ -1,4 +1,4 @@
-"""Security groups and the address translation of routers as rules of nftables."""
+"""Security groups and the address translation of routers, as nftables rules."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TABLE = "inet hearth"
 
 
 def server_rules(store: Store, ports: Mapping[str, Thing]) -> str:
-    """Return the rules of a server; `ports` by the name of the interface."""
+    """Return the rules of a server; `ports` has the ports by interface name."""
     chains, jumps = [], {"ingress": "", "egress": ""}
     for name, port in ports.items():
         if not port.body["port_security_enabled"]:
@@ -93,9 +93,9 @@ def _protocol(rule: Body) -> list[str]:
 
 
 def router_rules(interface: str, address: str, floating: Mapping[str, str], *, snat: bool) -> str:
-    """Return the translation of a router at its external interface.
+    """Return the address translation rules of a router's external interface.
 
-    `floating` is `{floating address: fixed address}`; `address` is the router's own one.
+    `floating` is `{floating address: fixed address}`; `address` is the router's own address.
     """
     table = "ip hearth"
     before = "".join(f"ip daddr {one} dnat to {to}\n" for one, to in floating.items())

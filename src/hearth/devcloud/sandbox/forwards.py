@@ -20,7 +20,7 @@ Inside = Callable[[str], Awaitable[int]]
 
 @dataclass(frozen=True)
 class Way:
-    """From a floating address through a place of the fabric to a fixed address."""
+    """A route from a floating address through a network namespace to a fixed address."""
 
     floating: str
     place: str
@@ -34,7 +34,7 @@ class _Open:
 
 
 def ways(store: Store) -> set[Way]:
-    """Return the ways of all floating addresses that have a port and a router."""
+    """Return the routes of all floating addresses that have a port and a router."""
     return {
         Way(
             one.body["floating_ip_address"],
@@ -47,7 +47,7 @@ def ways(store: Store) -> set[Way]:
 
 
 class Forwards:
-    """The local ports of all floating addresses. `inside` opens a socket in a place."""
+    """The local ports of all floating addresses. `inside` opens a socket in a network namespace."""
 
     def __init__(self, inside: Inside) -> None:
         self._inside = inside
@@ -61,7 +61,7 @@ class Forwards:
         ]
 
     async def settle(self, wanted: set[Way]) -> None:
-        """Open what is new, say so, and close what is gone."""
+        """Open new local ports and log them; close those that are no longer wanted."""
         for way in [way for way in self._open if way not in wanted]:
             self._close(self._open.pop(way))
         for way in sorted(wanted - set(self._open), key=lambda way: way.floating):

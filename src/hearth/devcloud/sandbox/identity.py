@@ -1,8 +1,8 @@
 """Enter the namespaces of the keeper, as root or as an ordinary user.
 
-An ordinary user is root inside, and nobody else is there; so is root of a container with few ids.
-Root gives the servers a range of ids that no account of the machine has, so root inside a server
-owns nothing outside.
+An ordinary user becomes root inside, and is the only user there; the same holds for root of a
+container with few ids. Root gives the servers a range of ids that no account of the machine uses,
+so root inside a server owns nothing outside.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ IDS = 65536
 
 
 def has_range() -> bool:
-    """Return whether this process may give the range away: root, but not of a small namespace."""
+    """Return whether this process can map a range of ids: it is root, and not in a namespace with
+    few ids.
+    """
     if os.geteuid() != 0:
         return False
     for line in Path("/proc/self/uid_map").read_text().splitlines():
@@ -29,10 +31,10 @@ def has_range() -> bool:
 
 
 def enter(folders: Sequence[str]) -> tuple[int, list[int]]:
-    """Enter new namespaces; return the number of ids inside and the opened folders.
+    """Enter new namespaces; return the number of ids inside and descriptors of the opened folders.
 
-    The folders are opened in the new mount namespace by the user who was, so they can be mounted
-    by the user who is. Raises an OSError where the kernel does not permit it.
+    The folders are opened in the new mount namespace by the previous user, so that the new user can
+    mount them. Raises an OSError if the kernel does not permit it.
     """
     user, group = os.geteuid(), os.getegid()
     if has_range():
@@ -56,7 +58,9 @@ def enter(folders: Sequence[str]) -> tuple[int, list[int]]:
 
 
 def _mapped_from_outside() -> tuple[int, int]:
-    """Start a process that maps our ids when the returned pipe is closed; return its pid first."""
+    """Start a process that maps our ids when the returned pipe is closed; return (process id,
+    pipe).
+    """
     parent, (reads, writes) = os.getpid(), os.pipe()
     pid = os.fork()
     if pid:

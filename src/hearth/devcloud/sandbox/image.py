@@ -1,8 +1,8 @@
-"""The image `host`: what every server sees of the machine it runs on.
+"""The image `host`: what servers see of the machine on which they run.
 
-The folders of the system come from the machine, `/etc` as a copy of what everybody may read. Home
-folders, `/var`, the data of Hearth and everything else is not there. A lower layer, the skeleton,
-owns the folders, so root of a server can add to them.
+System folders come from the machine, and `/etc` is a copy of what everyone may read. Home folders,
+`/var` and the data of Hearth are not visible. A lower layer, the skeleton, owns the folders, so
+root of a server can add files.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ _SECRET = re.compile(
 
 
 def build(skeleton: Path) -> list[str]:
-    """Write the skeleton; return the names of the folders that are merged with the machine's."""
+    """Write the skeleton; return the names of the folders that are merged with the machine's
+    folders.
+    """
     merged = []
     for name in SYSTEM:
         source = Path("/", name)
@@ -66,7 +68,7 @@ def build(skeleton: Path) -> list[str]:
 
 
 def _folders(source: Path, target: Path, depth: int) -> None:
-    """Make the folders of a tree down to a depth, without what is in them."""
+    """Create the folders of a tree down to a depth, without their files."""
     target.mkdir(parents=True)
     if depth == 0:
         return
@@ -78,7 +80,7 @@ def _folders(source: Path, target: Path, depth: int) -> None:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Copy the files of a tree that everybody may read and that hold nothing secret."""
+    """Copy the files of a tree that everyone may read and that contain no secrets."""
     try:
         entries = list(os.scandir(source))
     except OSError:

@@ -1,4 +1,6 @@
-"""The first process of a server: it keeps the console, starts the boot and buries the dead."""
+"""The first process of a server: it writes the console, starts the boot and reaps processes that
+have ended.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ _CHUNK = 65536
 
 
 def run(plan: dict[str, Any], console: int) -> None:
-    """Boot and go on until told to stop; never return."""
+    """Boot and run until stopped; never returns."""
     woken, wakes = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
     stopping: list[float] = []
@@ -34,7 +36,7 @@ def run(plan: dict[str, Any], console: int) -> None:
 
 
 def _boot(plan: dict[str, Any], output: int) -> None:
-    """Run the boot in a process of its own; never return."""
+    """Run the boot in a child process; never returns."""
     status = 1
     try:
         signal.set_wakeup_fd(-1)
@@ -52,7 +54,7 @@ def _boot(plan: dict[str, Any], output: int) -> None:
 
 
 def _serve(console: _Console, outputs: list[int], woken: int, stopping: list[float]) -> None:
-    """Copy output to the console until the server is to stop and all processes have ended."""
+    """Copy output to the console until the server is stopped and all processes have ended."""
     told = False
     while True:
         if stopping and not told:
@@ -76,7 +78,7 @@ def _serve(console: _Console, outputs: list[int], woken: int, stopping: list[flo
 
 
 def _reap() -> bool:
-    """Bury the dead; return whether no other process is left."""
+    """Reap processes that have ended; return whether no other process is left."""
     while True:
         try:
             if os.waitpid(-1, os.WNOHANG)[0] == 0:
@@ -96,7 +98,7 @@ class _Console:
         self._log = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o640)
 
     def copy(self, source: int) -> bool:
-        """Copy what there is; return whether there was something."""
+        """Copy the available output; return whether there was any."""
         try:
             data = os.read(source, _CHUNK)
         except BlockingIOError:

@@ -1,7 +1,7 @@
 """The keeper of all servers: `python -m hearth.devcloud.sandbox.keeper SOCKET [--volumes=FOLDER]`.
 
-It serves one request after the other and tells when a server has ended. With its end, or that of
-the process that started it, the kernel ends every server.
+It serves requests one after another and reports servers that have ended. When it ends, or the
+process that started it, the kernel ends all servers.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class _Server:
 
 
 class Keeper:
-    """The running servers, by id, and queries about them."""
+    """The running servers, by id, and the requests about them."""
 
     def __init__(self, ids: int, place: Path, binds: dict[str, Path], volumes: Path | None) -> None:
         self._ids = ids
@@ -59,7 +59,7 @@ class Keeper:
         }
 
     def answer(self, request: Message, files: list[int]) -> Answer:
-        """Carry out a request; the answer has `error` if it could not be done."""
+        """Carry out a request; if that fails, the answer has `error`."""
         try:
             message, opened = self._requests[request["do"]](request, files)
         except (OSError, KeyError, machine.CannotStart) as problem:
@@ -71,13 +71,14 @@ class Keeper:
 
     @property
     def notes(self) -> list[str]:
-        """What is missing on this machine."""
+        """Return texts that describe what is missing on this machine."""
         return self._fabric.notes
 
     def start(self, request: Message, files: list[int]) -> Answer:
-        """Start a server, which waits for `go`; `fresh` gives it a new disk.
+        """Create a server whose boot waits for `go`; `fresh` gives it a new disk.
 
-        Files: its console and its plan. The answer has the sockets that listen inside it.
+        `files` are its console and its plan. The answer has the sockets that listen inside the
+        server.
         """
         server_id = request["id"]
         if request["fresh"]:
@@ -109,7 +110,7 @@ class Keeper:
         return {}, []
 
     def apply(self, request: Message, files: list[int]) -> Answer:
-        """Make networks and volumes as the document says that is in the file."""
+        """Create the networks and volumes that a document in a file describes."""
         with os.fdopen(os.dup(files[0])) as file:
             document = json.load(file)
         self._fabric.apply(document)
@@ -121,7 +122,7 @@ class Keeper:
         return {}, []
 
     def socket(self, request: Message, files: list[int]) -> Answer:
-        """Return a socket that connects from inside a place of the fabric."""
+        """Return a socket that connects from inside a network namespace of the fabric."""
         return {}, [self._fabric.socket(request["id"])]
 
     def _new(self, server_id: str, disk_mb: int) -> _Server:
@@ -132,7 +133,9 @@ class Keeper:
         return self._servers[server_id]
 
     def stop(self, request: Message, files: list[int]) -> Answer:
-        """Ask a server to end, or end it at once; `ended` says when it has."""
+        """Ask a server to shut down, or kill it at once; `ended` in the answer is true once it has
+        ended.
+        """
         server = self._servers.get(request["id"])
         running = server is not None and server.machine is not None
         if server is not None and server.machine is not None:
@@ -140,7 +143,7 @@ class Keeper:
         return {"running": running}, []
 
     def remove(self, request: Message, files: list[int]) -> Answer:
-        """End a server and give back all it had."""
+        """Kill a server and release everything that it used."""
         self._drop(request["id"])
         return {}, []
 
@@ -175,7 +178,7 @@ class Keeper:
 
 
 def serve(keeper: Keeper, control: socket.socket) -> None:
-    """Answer requests until the other side is gone."""
+    """Answer requests until the cloud closes the connection."""
     woken, wakes = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -197,14 +200,16 @@ def serve(keeper: Keeper, control: socket.socket) -> None:
 
 
 def _hidden_folders() -> dict[str, str]:
-    """Return the folders that servers see although they are in hidden ones: where Python is."""
+    """Return folders of Python that are inside hidden folders but must be visible in servers."""
     prefix = os.path.realpath(sys.base_prefix)
     seen = any(prefix.startswith(f"/{name}") for name in image.SYSTEM)
     return {} if seen else {prefix: prefix}
 
 
 def _volumes(options: list[str]) -> dict[str, str]:
-    """Return the folder of volumes, which belongs to root inside; none was given: no folder."""
+    """Return the folder of volumes, which belongs to root inside the namespace; empty without the
+    option.
+    """
     given = [option.removeprefix("--volumes=") for option in options if "--volumes=" in option]
     for folder in given:
         os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -214,7 +219,7 @@ def _volumes(options: list[str]) -> dict[str, str]:
 
 
 def _prepare(folders: dict[str, int]) -> tuple[Path, dict[str, Path]]:
-    """Mount what the keeper works with; return its place and the folders to be shown."""
+    """Mount what the keeper needs; return its working folder and the folders that servers see."""
     kernel.mount("", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
     kernel.mount("proc", "/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC)
     place = Path(next(place for place in _PLACES if os.path.isdir(place)))
@@ -230,7 +235,7 @@ def _prepare(folders: dict[str, int]) -> tuple[Path, dict[str, Path]]:
 
 
 def main() -> int:
-    """Enter the namespaces, fork the first process of them, and wait for its end."""
+    """Enter the namespaces, fork the first process inside them, and wait until it ends."""
     control = socket.socket(fileno=int(sys.argv[1]))
     kernel.die_with_parent(signal.SIGKILL)
     os.umask(0o022)

@@ -1,4 +1,4 @@
-"""System calls that Python 3.11 has no function for."""
+"""System calls that Python 3.11 lacks."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ def mount(source: str, target: str, kind: str = "", flags: int = 0, options: str
 
 
 def unmount(target: str) -> None:
-    """Take a file system away, at the latest when nothing uses it any more."""
+    """Unmount a file system, at the latest when nothing uses it any more."""
     _check(_libc.umount2(target.encode(), MNT_DETACH), f"umount of {target}")
 
 
 def open_tree(path: str) -> int:
-    """Return a copy of the mount of a folder that is nowhere mounted yet."""
+    """Return a copy of the mount of a folder, which is not mounted anywhere yet."""
     flags = _OPEN_TREE_CLONE | os.O_CLOEXEC
     tree: int = _libc.syscall(_SYS_OPEN_TREE, _AT_FDCWD, path.encode(), flags)
     _check(tree, f"open_tree of {path}")
@@ -98,16 +98,16 @@ def make_read_only(target: str) -> None:
 
 
 def pivot_root(root: str, old: str) -> None:
-    """Make a mount the root; the former one is at `old`, a folder below it."""
+    """Make a mount the root; the previous root is then at `old`, a folder below it."""
     number = _SYS_PIVOT_ROOT[os.uname().machine]
     _check(_libc.syscall(number, root.encode(), old.encode()), "pivot_root")
 
 
 def die_with_parent(signal_number: int) -> None:
-    """Have the kernel send a signal when the parent ends. A change of user undoes it."""
+    """Make the kernel send a signal when the parent ends. A change of user removes this setting."""
     _check(_libc.prctl(_PR_SET_PDEATHSIG, signal_number), "prctl")
 
 
 def own_proc_files() -> None:
-    """Make our user the owner of our files in /proc again. A change of user undoes it."""
+    """Make our user the owner of our files in /proc again. A change of user reverts this."""
     _check(_libc.prctl(_PR_SET_DUMPABLE, 1), "prctl")

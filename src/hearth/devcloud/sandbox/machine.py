@@ -1,4 +1,4 @@
-"""Start a server: a process in new namespaces that becomes the first one of them."""
+"""Start a server: a process in new namespaces that becomes their first process (init)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ANSWER_S = 15.0  # of the new process; all of it takes some hundredths
 
 
 class CannotStart(Exception):
-    """Why a server has no first process."""
+    """The first process of a server could not be started; the message gives the reason."""
 
 
 @dataclass
@@ -29,18 +29,18 @@ class Machine:
     _door: socket.socket
 
     def go(self) -> None:
-        """Let it boot."""
+        """Let the server boot."""
         self._door.send(b"G")
         self._door.close()
 
     def end(self, number: int = signal.SIGKILL) -> None:
-        """Send it a signal; the end of the process ends the server."""
+        """Send a signal to the first process; its end ends the server."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, number)
 
 
 def start(tree: root.Tree, hostname: str, console: int, plan: int, ids: int) -> Machine:
-    """Return the machine once its tree is there. Raises `CannotStart`."""
+    """Return the machine once its file tree exists. Raises `CannotStart`."""
     here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     pid = os.fork()
     if pid == 0:
@@ -68,7 +68,9 @@ def start(tree: root.Tree, hostname: str, console: int, plan: int, ids: int) -> 
 
 
 def _heard(door: socket.socket, wanted: bytes) -> bytes:
-    """Return what follows the wanted letter; raises `CannotStart` with what came instead."""
+    """Wait for a one-letter message and return what follows the letter. Raises `CannotStart` with
+    the text of any other message.
+    """
     message = door.recv(4096)
     if message[:1] != wanted:
         raise CannotStart(message[1:].decode(errors="replace") or "the process ended at its start")
@@ -76,7 +78,7 @@ def _heard(door: socket.socket, wanted: bytes) -> bytes:
 
 
 def _run(tree: root.Tree, hostname: str, door: socket.socket, console: int, plan: int) -> None:
-    """Enter the namespaces, start the first process in them, and end; never return."""
+    """Enter the namespaces, start the first process inside them, and end; never returns."""
     try:
         _only_these_files(door.fileno(), console, plan)
         kernel.unshare(kernel.ALL)
@@ -103,7 +105,7 @@ def _run(tree: root.Tree, hostname: str, door: socket.socket, console: int, plan
 
 
 def _first(tree: root.Tree, hostname: str, door: socket.socket, console: int, plan: int) -> None:
-    """Be the first process of the server; never return."""
+    """Become the first process of the server; never returns."""
     try:
         os.setsid()
         socket.sethostname(hostname)
@@ -125,7 +127,9 @@ def _first(tree: root.Tree, hostname: str, door: socket.socket, console: int, pl
 
 
 def _only_these_files(*kept: int) -> None:
-    """Close every other file but the three of every process; the server gets none of ours."""
+    """Close all files except standard input, output and error, so that the server inherits none of
+    ours.
+    """
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGCHLD, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)

@@ -1,4 +1,6 @@
-"""What is to be there: networks, routers, servers and volumes of the store as one document."""
+"""The desired networks, routers, servers and volumes of the sandbox, from the store, as one
+document.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ _OWNERS = ("network:router_interface", "network:router_gateway")
 
 
 def document(store: Store, servers: Iterable[Thing]) -> Document:
-    """Return the networks, and the places: routers, and the servers that run."""
+    """Return the networks and the namespaces: routers, and the servers that run."""
     places: dict[str, Body] = {}
     for router in store.all("network.routers"):
         places[ROUTER + router.id] = _router(store, router)
@@ -62,7 +64,9 @@ def _port(store: Store, port: Thing, name: str, more: Iterable[str] = ()) -> Bod
 
 
 def _routes(store: Store, ports: list[Thing]) -> list[list[str]]:
-    """Return the routes of a server: the first gateway of each IP version, and those of hosts."""
+    """Return the routes of a server: the first gateway of each IP version, and the host routes of
+    subnets.
+    """
     found: dict[tuple[str, int], list[str]] = {}
     for port in ports:
         for item in port.body["fixed_ips"]:

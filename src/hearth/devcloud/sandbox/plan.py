@@ -1,4 +1,4 @@
-"""The plan of a boot: user data and what belongs to it, as the server's own init takes it."""
+"""The boot plan: user data and related settings, in the form that the server's init reads."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def boot_plan(
     drive: dict[str, bytes] | None = None,
     notes: list[str] | None = None,
 ) -> Plan:
-    """Return the plan; what cannot be done is among its notes, which the console shows."""
+    """Return the boot plan; unsupported parts become notes, which the console shows."""
     notes = list(notes or [])
     found: list[Part] = []
     try:
@@ -81,7 +81,7 @@ def _hostname(config: dict[str, Any], given: str) -> str:
 
 
 def _config(part: Part, notes: list[str]) -> dict[str, Any]:
-    """Return a cloud-config; of an unreadable one there is a note."""
+    """Return a cloud-config; if it cannot be parsed, add a note and return an empty one."""
     try:
         found = yaml.safe_load(part.data)
     except (yaml.YAMLError, UnicodeDecodeError) as problem:
@@ -110,7 +110,9 @@ def _texts(config: dict[str, Any], key: str, notes: list[str]) -> list[str]:
 
 
 def _commands(config: dict[str, Any], key: str, notes: list[str]) -> str:
-    """Return a shell script: a list is one command, text is a line of the shell."""
+    """Return a shell script: each list is a command with arguments, each text is a line of the
+    shell.
+    """
     lines = []
     for item in _list(config, key, notes):
         match item:
@@ -166,7 +168,7 @@ def _file(item: dict[str, Any]) -> Plan:
 
 
 def _mode(given: Any) -> int:
-    """Return permissions; text is octal, also without a leading 0."""
+    """Return file permissions as a number; text is octal, with or without a leading 0."""
     if given is None:
         return _MODE
     read: Callable[[Any], int] = int if isinstance(given, int) else lambda text: int(text, 8)

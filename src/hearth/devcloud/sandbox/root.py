@@ -1,4 +1,4 @@
-"""The file tree of one server: overlays of the image, and what every Linux has."""
+"""The file tree of a server: overlays of the host's folders, and what every Linux system has."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LINKS = {
 
 @dataclass(frozen=True)
 class Tree:
-    """Where the parts of a server's tree are for the keeper."""
+    """The paths of the parts of a server's tree, as the keeper sees them."""
 
     disk: Path  # what the server writes
     skeleton: Path
@@ -34,9 +34,9 @@ class Tree:
 
 
 def enter(tree: Tree) -> list[str]:
-    """Make the tree of the server and make it the root; return what is not as it should be.
+    """Build the tree of the server and make it the root; return a list of defects.
 
-    Raises an OSError that says why it cannot be done.
+    Raises an OSError whose text gives the reason.
     """
     notes = []
     kernel.mount("", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
@@ -84,7 +84,9 @@ def _overlay(tree: Tree, root: Path, name: str) -> None:
 
 
 def _bind(source: Path, target: Path, *, read_only: bool) -> None:
-    """Show a folder of the keeper; into a folder of the machine nothing can be added by name."""
+    """Mount a folder of the keeper in the tree; a folder of the machine must already contain the
+    mount point.
+    """
     target.mkdir(parents=True, exist_ok=True)
     kernel.mount(str(source), str(target), flags=kernel.MS_BIND | kernel.MS_REC)
     if read_only:

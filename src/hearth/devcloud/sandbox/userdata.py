@@ -1,4 +1,4 @@
-"""User data as parts: what cloud-init finds in a script, a MIME message, or either in gzip."""
+"""Splitting of user data as cloud-init does it: a script, a MIME message, or either in gzip."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ class Part:
 
 
 class Unreadable(ValueError):
-    """User data that cannot be taken apart; the message says why."""
+    """User data cannot be split into parts; the message gives the reason."""
 
 
 def parts(raw: bytes) -> list[Part]:
-    """Return the parts of user data in their order. Raises `Unreadable`."""
+    """Return the parts of user data in order. Raises `Unreadable`."""
     found: list[Part] = []
     _add(decompressed(raw), found)
     return found
 
 
 def decompressed(data: bytes) -> bytes:
-    """Return data without its gzip wrapping, if it has one. Raises `Unreadable`."""
+    """Return data decompressed if it is gzip, else unchanged. Raises `Unreadable`."""
     if not data.startswith(_GZIP):
         return data
     try:
@@ -93,7 +93,7 @@ def _add_message(message: Message, found: list[Part]) -> None:
 
 
 def _name(given: str | None, found: list[Part]) -> str:
-    """Return a file name without folders; parts without one are numbered from 1."""
+    """Return a file name without folders; parts without a name are numbered from 1."""
     name = (given or "").replace("/", "_").lstrip(".")
     return name or f"part-{len(found) + 1:03d}"
 

@@ -1,4 +1,4 @@
-"""Volumes of the sandbox: folders that are shown in servers, also while they run."""
+"""Volumes of the sandbox: folders that are mounted in servers, also while they run."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ PLACE = "/mnt"  # in the server; /dev/vdb is /mnt/vdb there
 
 
 class Volumes:
-    """The folders of all volumes, and which of them each server shows: `{device: volume}`."""
+    """The folders of all volumes, and the volumes in each server: `{device: volume}`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._shown: dict[str, dict[str, str]] = {}
 
     def keep(self, volumes: Iterable[str]) -> None:
-        """Remove the folders of all other volumes."""
+        """Remove the folders of all volumes except the given ones."""
         wanted = set(volumes)
         for folder in self._folder.iterdir():
             if folder.name not in wanted:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def settle(self, server: str, pid: int, wanted: Mapping[str, str]) -> None:
-        """Show a running server its volumes and no others. Raises an OSError."""
+        """Mount exactly the wanted volumes in a running server. Raises an OSError."""
         shown = self._shown.setdefault(server, {})
         for device, volume in list(shown.items()):
             if wanted.get(device) != volume:
@@ -41,12 +41,12 @@ class Volumes:
                 shown[device] = volume
 
     def forget(self, server: str) -> None:
-        """The server has ended, and what it was shown with it."""
+        """Forget the mounts of a server that has ended."""
         self._shown.pop(server, None)
 
 
 def _inside(pid: int, folder: Path | None, target: str) -> None:
-    """Mount a folder in a running server, or take what is mounted away if there is none."""
+    """Mount a folder in a running server; without a folder, unmount the target."""
     namespaces = [
         (os.open(f"/proc/{pid}/ns/{name}", os.O_RDONLY | os.O_CLOEXEC), kind)
         for name, kind in (("user", kernel.NEWUSER), ("mnt", kernel.NEWNS))

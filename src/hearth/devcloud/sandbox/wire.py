@@ -1,4 +1,4 @@
-"""Messages between the cloud and the keeper: JSON with open files, over a packet socket."""
+"""Messages between the cloud and the keeper: JSON with file descriptors, over a packet socket."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def send(sock: socket.socket, message: Message, files: Sequence[int] = ()) -> No
 
 
 def receive(sock: socket.socket) -> tuple[Message | None, list[int]]:
-    """Return the next message and its files; None when the other side is gone."""
+    """Return the next message and its files; None when the other side has closed the socket."""
     data, files, _, _ = socket.recv_fds(sock, MESSAGE_MAX, FILES_MAX)
     if not data:
         return None, list(files)

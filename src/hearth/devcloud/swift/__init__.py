@@ -68,10 +68,10 @@ def _account_or_object(call: Call) -> Reply:
 
 
 class _Everything(Router):
-    """A router that gives every path below /v1 to one handler."""
+    """A router with a single handler for every path below /v1."""
 
     def find(self, segments: list[str]) -> tuple[Mapping[str, Handler], tuple[str, ...]] | None:
-        """Return the handler, for every method."""
+        """Return the handler, whatever the method and path are."""
         if segments[:1] == ["v1"] and len(segments) > 1:
             methods = ("GET", "HEAD", "PUT", "POST", "DELETE", "COPY", "OPTIONS")
             return dict.fromkeys(methods, _account_or_object), ()

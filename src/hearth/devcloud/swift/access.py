@@ -18,7 +18,7 @@ Parts = tuple[str, str | None, str | None]
 
 
 def split(path: str) -> Parts:
-    """Return account, container and object of a path below `/v1/`."""
+    """Return account, container and object in a path below `/v1/`."""
     account, _, rest = path.partition("/")
     container, slash, name = rest.partition("/")
     return unquote(account), unquote(container) or None, (unquote(name) or None) if slash else None
@@ -43,12 +43,12 @@ def container_of(store: Store, account: str, container: str) -> Thing:
 
 
 def is_open(call: Call) -> bool:
-    """Return whether `allow`, not the token filter, checks a call."""
+    """Return whether a call is checked by `allow` instead of the token filter."""
     return True
 
 
 def allow(call: Call, parts: Parts) -> None:
-    """Raise a 401 or 403 unless the token, the temporary URL or the ACL allows the call."""
+    """Raise a 401 or 403 unless the token, the temporary URL or an ACL allows the call."""
     if "temp_url_sig" in call.query:
         _check_temporary(call, parts)
         return
@@ -124,7 +124,9 @@ def _check_temporary(call: Call, parts: Parts) -> None:
 
 
 def metadata(call: Call, kind: str, present: dict[str, str]) -> dict[str, str]:
-    """Return the metadata after the headers of a call have set, changed or removed entries."""
+    """Return the metadata after applying the headers of a call, which set, change or remove
+    entries.
+    """
     kept = dict(present)
     plain = {
         "Container": (

@@ -126,7 +126,9 @@ def _show(call: Call, thing: Thing) -> Reply:
 
 
 def listing(call: Call, rows: list[Body], headers: dict[str, str]) -> Reply:
-    """Return rows as JSON or plain names, depending on `format` or Accept, between markers."""
+    """Return the rows between the markers, as JSON or plain names according to `format` or
+    Accept.
+    """
     first, last = call.argument("marker"), call.argument("end_marker")
 
     def name(row: Body) -> str:

@@ -60,7 +60,7 @@ def write(store: Store, home: Thing, name: str, data: bytes, more: Body) -> Thin
 
 
 def _versions(call: Call, home: Thing) -> tuple[Thing | None, bool]:
-    """Return the container of older versions, and whether it also keeps deletes."""
+    """Return the container of older versions, and whether a delete also stores a version."""
     meta = home.body["meta"]
     history = "X-History-Location" in meta
     where = meta.get("X-History-Location") or meta.get("X-Versions-Location")

@@ -22,7 +22,7 @@ def _is_open(call: Call) -> bool:
 
 
 def _prepare(call: Call) -> None:
-    """Check what every call must contain, and the form of the queue's name."""
+    """Check the headers that every call needs, and the form of the queue's name."""
     if len(call.segments) < 2:
         return
     if call.raw and (call.headers.get("Content-Type") or "").lower() == _FORM:

@@ -54,7 +54,7 @@ def _release(store: Store, claim: Thing) -> None:
 
 
 def expire(cloud: Cloud, claim: Thing) -> None:
-    """End a claim, unless it was renewed."""
+    """End a claim, unless it has been renewed."""
     if claim.hidden["ends"] <= cloud.store.time:
         _release(cloud.store, claim)
 

@@ -109,14 +109,14 @@ def view(call: Call, message: Thing) -> Body:
 
 
 def free(call: Call) -> list[Thing]:
-    """Return the messages that can be claimed, oldest first."""
+    """Return the messages that are not claimed, oldest first."""
     found = messages_of(call.cloud.store, key_of(call))
     now = call.cloud.store.time
     return [one for one in found if not one.hidden["claim"] and one.hidden["visible"] <= now]
 
 
 def _named(call: Call) -> list[str] | None:
-    """Return the ids in the query."""
+    """Return the message ids in the query."""
     given = [one for part in call.query.get("ids", []) for one in part.split(",") if one]
     if not given:
         return None

@@ -47,7 +47,9 @@ def brings(call: Call) -> bool:
 
 
 def caller(call: Call) -> Caller:
-    """Return the caller that a signed call acts for. Raises Refusal for an invalid signature."""
+    """Return the caller on whose behalf a signed call is made. Raises Refusal for an invalid
+    signature.
+    """
     headers = call.headers
     shown: Body = {
         "project": headers.get("X-Project-ID", ""),

@@ -72,7 +72,9 @@ def _must_be_new(call: Call, subscriber: str) -> None:
 
 
 def _with_trust(call: Call, subscriber: str, options: Body) -> Body:
-    """Return the options, with a trust if the subscriber must be called with a token."""
+    """Return the options of a subscription, with a trust if the subscriber must be called with a
+    token.
+    """
     if not subscriber.startswith(TRUST):
         return options
     known = options.get("trust_id") or urlsplit(subscriber).username
@@ -199,7 +201,7 @@ def _plain(url: str) -> str:
 
 
 def sent(cloud: Cloud, job: Thing) -> None:
-    """Send a message again, a limited number of times, if the subscriber did not accept it."""
+    """Send a message again if the subscriber did not accept it, up to a limit."""
     hidden = job.hidden
     status, there = hidden["answer"]["status"], cloud.store.get(SUBSCRIPTIONS, hidden["about"])
     if there is None or 0 < status < 500 or hidden["tries"] >= TRIES:

@@ -1,8 +1,8 @@
 """Choose the record that is in charge of a name at the start of an operation.
 
 Several records may have the same name: the one in charge, older ones that wait for clean-up, and
-failed or unfinished replacements. The record with the best score wins; of equal ones, the record
-that changed last. Source: spec/engine.md, section 7.
+failed or unfinished replacements. The record with the best score wins; between equal scores, the
+record that changed last. Source: spec/engine.md, section 7.
 """
 
 from collections.abc import Sequence
@@ -28,9 +28,9 @@ def choose(
     """Return the record to continue with, or None if a new one must be created.
 
     `fingerprint` is the fingerprint of the desired definition, `back_to` the target revision of a
-    rollback, `before` the revision at the start of the operation, `now` the revision of the
-    operation itself: a record that this operation began continues after a takeover. A record whose
-    delete has begun is never chosen.
+    rollback, `before` the revision at the start of the operation. `now` is the revision of the
+    operation itself: after a takeover, a record that this operation created continues. A record
+    whose delete has begun is never chosen.
     """
     able = [record for record in candidates if record.action is not Action.DELETE]
     if not able:

@@ -57,8 +57,8 @@ class Desired(Struct, frozen=True):
 class Decision:
     """A verdict with its reason and the properties that differ.
 
-    `late` is true for a replacement that was found only in the changed properties: such a record
-    shows an update that ended with "requires replacement".
+    `late` is true if only the changed properties showed that a replacement is needed: the old
+    record then shows an update that ended with "requires replacement".
     """
 
     verdict: Verdict
@@ -82,8 +82,7 @@ def decide(
     """Return the decision for a record at its update node.
 
     `always`: every update replaces resources of the type. `check_failed`: a failed check is a
-    reason to replace.
-    `substitute`: the desired type may take over an object of the former type.
+    reason to replace. `substitute`: the desired type can take over an object of the former type.
     """
     if record.new:
         return Decision(Verdict.CREATE)
@@ -149,7 +148,7 @@ def differing(before: Values, after: Values) -> frozenset[str]:
 
 
 def provably_kept(record: Record, definition: str) -> bool:
-    """Return whether the record stays unchanged if every record that it requires does."""
+    """Return whether the record stays unchanged if all records that it requires stay unchanged."""
     return (
         record.status is Status.COMPLETE
         and record.action not in (Action.INIT, Action.DELETE, Action.SUSPEND)

@@ -1,9 +1,9 @@
 """The graph of an operation: which node waits for which.
 
 A node is (kind, record id). Update nodes follow the target template. Clean-up nodes follow the
-requirements with which the old objects were created, in reverse. Between the two kinds, only a
-clean-up waits for an update, so users of an object move to the new one before the old one goes.
-Source: spec/engine.md, section 3.
+requirements with which the old objects were created, in reverse. Clean-up nodes may also wait for
+update nodes, never the reverse, so users of an object move to the new one before the old one is
+deleted. Source: spec/engine.md, section 3.
 
 Records that provably stay unchanged have no node: all that they require stays, too, so no clean-up
 depends on them.
@@ -34,7 +34,7 @@ Key = tuple[NodeKind, str]
 
 @dataclass(slots=True)
 class Node:
-    """One piece of an operation.
+    """A node of the graph of an operation.
 
     `waiting` counts the open requirements; it is derived from `requires` when the graph is built
     and stored nowhere.
@@ -104,7 +104,9 @@ def _cleanups(graph: Graph, existing: Iterable[Record]) -> None:
 
 
 def _taken_back(graph: Graph, existing: Iterable[Record]) -> None:
-    """Clean up a replacement only after the record that it replaced is in charge again."""
+    """Make the clean-up of a replacement wait until the record that it replaced is in charge
+    again.
+    """
     for record in existing:
         cleanup = graph.get((NodeKind.CLEANUP, record.replaced_by or ""))
         if cleanup is not None and (NodeKind.UPDATE, record.replaced_by) not in graph:
@@ -129,7 +131,7 @@ def ready(graph: Graph) -> list[Node]:
 def end(graph: Graph, key: Key, state: State = State.DONE) -> list[Node]:
     """Mark a node as ended and return the nodes that are ready now.
 
-    Only DONE makes others ready. A node that has ended before makes no node ready.
+    Only the state DONE makes other nodes ready. A node that ended before makes none ready.
     """
     node = graph[key]
     if node.state in (State.DONE, State.FAILED):

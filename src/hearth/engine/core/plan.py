@@ -55,8 +55,8 @@ class Target:
 class Entry:
     """One line of a plan.
 
-    `inner` is the plan of the nested stack. `later` maps each property that is not known yet to the
-    resources whose values it needs.
+    `inner` is the plan of the nested stack. `later` maps each property whose value is not known yet
+    to the resources that it waits for.
     """
 
     name: str
@@ -138,10 +138,10 @@ def plan(
 ) -> Plan:
     """Return the plan of an operation; `program` is None if everything is deleted.
 
-    `examine` returns whether the engine must examine a record although its definition and all that
-    it requires stay unchanged: its values are not those of its last success, or it is a nested
-    stack. Its arguments are the record, its definition and the records chosen so far. With
-    `preview` each entry also has the predicted action of its resource, and the reasons.
+    `examine(record, definition, chosen)` returns whether the engine must examine a record whose
+    definition and requirements are unchanged, because its values are not those of its last success,
+    or it is a nested stack; `chosen` are the records chosen so far. With `preview` each entry also
+    has the predicted action of its resource, and the reasons.
     """
     predictor = _Predictor(preview, PredictedWorld(preview.facade)) if preview is not None else None
     planner = _Planner(program, target, examine, predictor)
@@ -175,12 +175,12 @@ def must_look(
     reads: Collection[str],
     world: World,
 ) -> bool:
-    """Return whether a record with an unchanged definition may have values other than the desired
-    ones.
+    """Return whether a record with an unchanged definition may have values that differ from the
+    desired ones.
 
-    `required` are the ids of the records that it needs now, `reads` its attributes that other
-    values use. The engine and a preview both call this for each record that would otherwise be
-    kept.
+    `required` are the ids of the records that it needs now, `reads` are its attributes that other
+    values use. The engine and a preview call this for each record that would otherwise stay
+    unchanged.
     """
     if traits.always or traits.nested or any(n not in record.held.attributes for n in reads):
         return True
@@ -215,7 +215,7 @@ class _Planner:
         self._touched: list[Record] = []
 
     def create(self, fresh: Record, definition: ResourceDefinition) -> None:
-        """Begin with a new record."""
+        """Start with a new record for a name."""
         self._new.append(fresh)
         self._in_charge[fresh.name] = fresh.id
         self._entries.append(_created(fresh, definition, self._predictor))
@@ -245,7 +245,7 @@ class _Planner:
         )
 
     def leave(self, records: Collection[Record]) -> None:
-        """Take the remaining records out of charge; their clean-up nodes delete them."""
+        """Put the remaining records out of charge; their clean-up nodes delete them."""
         chosen = set(self._in_charge.values())
         for one in records:
             if one.id in chosen:

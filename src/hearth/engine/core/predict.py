@@ -21,7 +21,7 @@ MASK = "******"
 
 
 class PlannedAction(StrEnum):
-    """The action planned for a resource; EXAMINE where no prediction was requested."""
+    """The action planned for a resource; EXAMINE if no prediction was requested."""
 
     CREATE = "create"
     UPDATE = "update"
@@ -36,7 +36,7 @@ class PlannedAction(StrEnum):
 
     @property
     def certain(self) -> bool:
-        """Return whether the engine will do exactly this unless something fails before."""
+        """Return whether the engine will certainly do this, unless an earlier node fails."""
         return self not in (
             PlannedAction.MAY_UPDATE,
             PlannedAction.MAY_REPLACE,
@@ -46,9 +46,9 @@ class PlannedAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A reason of a prediction.
+    """A reason for a predicted action.
 
-    `of` is its property; `values` are (before, after) if both are known.
+    `of` is the property; `values` are (before, after) if both are known.
     """
 
     text: str
@@ -70,11 +70,11 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """The traits of a resource type that the rules depend on.
+    """The traits of a resource type on which predictions depend.
 
-    `always`: any update replaces it. `replace_failed`: whether an update replaces a failed one,
-    None where that depends on the cloud. `succeeds` returns whether this type may take over a
-    resource of the type with the given name.
+    `always`: any update replaces the resource. `replace_failed`: whether an update replaces a
+    failed one, None if that depends on the cloud. `succeeds` returns whether this type can take
+    over a resource of the type with the given name.
     """
 
     name: str
@@ -105,7 +105,7 @@ class Prediction:
 
     @property
     def awaits(self) -> frozenset[str]:
-        """Return the resources whose values are not known yet."""
+        """Return the resources whose unknown values the prediction depends on."""
         return frozenset().union(*(reason.awaits for reason in self.reasons))
 
 
@@ -173,11 +173,13 @@ class PredictedWorld:
             self._secret.add(name)
 
     def secret(self, name: str, attribute: str) -> bool:
-        """Return whether a hidden value is in the resource: its attributes may reveal it."""
+        """Return whether a resource contains a hidden value, which its attributes may reveal."""
         return name in self._secret
 
     def reference(self, name: str) -> Any:
-        """Return the reference; an update in place keeps one with the physical id."""
+        """Return the reference id; after an update in place it is unchanged if it is the physical
+        id.
+        """
         unknown = Unknown(frozenset({name}))
         record, planned, inner = self._known.get(name, (None, PlannedAction.CREATE, None))
         if record is None or record.held.reference is None:
@@ -300,8 +302,8 @@ def _verdict(
     *,
     moved: bool,
 ) -> tuple[PlannedAction, str | None]:
-    """Return the action for properties that changed or are not known yet, and the type's own
-    reason.
+    """Return the action for properties that changed or are not known yet, and the type's own reason
+    for it.
     """
     before = record.held.properties
     schema = traits.schema
@@ -320,7 +322,9 @@ def _verdict(
 
 
 def _parts(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Reason, ...]:
-    """Return the parts of the definition, beside the properties, that differ or may differ."""
+    """Return reasons for the parts of the definition, except properties, that differ or may
+    differ.
+    """
     reasons = []
     for name in sorted(before.keys() | after.keys()):
         unknown = unknown_in(after.get(name))
@@ -369,7 +373,7 @@ def _listed(names: Collection[str]) -> str:
 
 
 def _reached(secret: frozenset[str], rules: Sequence[Rule]) -> frozenset[str]:
-    """Return the properties that contain a secret after the type's rules have moved it."""
+    """Return the properties that contain a secret after the type's translation rules."""
     found = set(secret)
     for rule in rules:
         if isinstance(rule, Add | Replace) and rule.value_path and rule.value_path[0] in found:

@@ -1,6 +1,6 @@
 """A record: what Hearth knows of one physical resource, existing or planned.
 
-Each change makes a new record, and an engine reads thousands at once: frozen structs cost a tenth
+Each change creates a new record, and an engine reads thousands at once: frozen structs cost a tenth
 of frozen dataclasses.
 """
 
@@ -72,12 +72,12 @@ class Record(Struct, frozen=True):
 
     @property
     def new(self) -> bool:
-        """Return whether no call was ever sent for the record."""
+        """Return whether no call has been sent for the record yet."""
         return self.action is Action.INIT
 
     @property
     def leaving(self) -> bool:
-        """Return whether its delete is in progress or has failed."""
+        """Return whether the delete of the record is in progress or has failed."""
         return self.action is Action.DELETE
 
     def in_charge_at(self, revision: int) -> bool:

@@ -1,4 +1,4 @@
-"""Which requests each state of a stack allows. Source: spec/engine.md, section 26."""
+"""The requests that each state of a stack allows. Source: spec/engine.md, section 26."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -23,18 +23,18 @@ class Request(StrEnum):
 
 @dataclass(frozen=True)
 class ActionInProgress(Worded):
-    """The stack is busy with an operation that the request may not interrupt."""
+    """The stack is busy with an operation that the request must not interrupt."""
 
 
 @dataclass(frozen=True)
 class StackExists(Worded):
-    """The project has a stack of that name that is not deleted."""
+    """The project already has a stack with this name that is not deleted."""
 
 
 def refusal(
     request: Request, name: str, action: Action, status: Status
 ) -> NotSupported | ActionInProgress | None:
-    """Return the reason to refuse a request in this state, or None."""
+    """Return the reason to refuse a request in this state of the stack, or None."""
     busy = status is Status.IN_PROGRESS
     state = f"{action}_{status}"
     match request:

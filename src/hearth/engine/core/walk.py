@@ -1,7 +1,7 @@
-"""Lifecycle actions: operations that visit each resource and keep its desired state.
+"""Lifecycle actions: operations that visit each resource without changing its desired state.
 
-Check, resume and snapshot follow the requirements. Suspend follows, in reverse, the requirements
-with which the resources were created. Source: spec/engine.md, sections 5, 18 to 20.
+Check, resume and snapshot start with the resources that others require. Suspend uses the reverse
+order of the requirements at create. Source: spec/engine.md, sections 5, 18 to 20.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -17,7 +17,7 @@ _ASLEEP_OR_AWOKEN = (Action.SUSPEND, Action.RESUME)
 
 
 class Call(StrEnum):
-    """What a lifecycle action does at a resource."""
+    """What a lifecycle action does with a resource."""
 
     CARRY_OUT = "carry out"
     MARK = "only change the state"
@@ -60,7 +60,7 @@ def asleep(record: Record) -> bool:
 
 
 def call(record: Record, action: Action, *, handled: bool) -> Call:
-    """Return what to do at a record. `handled`: its type implements the action."""
+    """Return what to do with a record. `handled` is true if its type implements the action."""
     unborn = record.new or (record.failed and record.physical_id is None)
     if unborn or (action is Action.CHECK and record.held.reference is None):
         return Call.FAIL if action is Action.CHECK and handled else Call.LEAVE
@@ -81,7 +81,10 @@ def call(record: Record, action: Action, *, handled: bool) -> Call:
 
 
 def ended(record: Record, action: Action, traversal: str) -> State:
-    """Return how far a record is in a lifecycle action that may have been interrupted."""
+    """Return the state of a record's node after an interruption of the lifecycle action.
+
+    `action` and `traversal` are the action and its traversal.
+    """
     if record.traversal != traversal or record.action is not action:
         return State.PLANNED
     match record.status:
@@ -94,7 +97,9 @@ def ended(record: Record, action: Action, traversal: str) -> State:
 
 
 def skip(graph: Graph, key: Key) -> int:
-    """Mark a node as failed, and all that wait for it as skipped; return the number of nodes."""
+    """Mark a node as failed, and all nodes that wait for it as skipped; return the number of
+    nodes.
+    """
     count, left = 0, [key]
     while left:
         node = graph[left.pop()]

@@ -1,4 +1,6 @@
-"""A cache with limits on the number of items and on the text that they were made of."""
+"""A cache with limits on the number of items and on the length of the text from which they were
+made.
+"""
 
 from collections import OrderedDict
 from collections.abc import Hashable
@@ -8,12 +10,13 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 CHARACTERS_MAX = 1_000_000
-"""Characters of all texts that the things on one shelf are made of; a module takes some hundred
-bytes for each."""
+"""The maximum characters of text from which all cached items are made; a module needs some
+hundred bytes for each.
+"""
 
 
 class Cache(Generic[K, V]):
-    """Keeps the last used items: at most `most`, made of at most `characters_max` characters of
+    """Keeps the last used items: at most `most`, made from at most `characters_max` characters of
     text.
     """
 
@@ -35,7 +38,9 @@ class Cache(Generic[K, V]):
         return found[0]
 
     def keep(self, key: K, value: V, characters: int) -> None:
-        """Add an item. One that is larger than the whole cache stays until the next item comes."""
+        """Add an item. An item that is larger than the whole cache stays until the next one is
+        added.
+        """
         old = self._things.pop(key, None)
         self.characters += characters - (old[1] if old is not None else 0)
         self._things[key] = value, characters

@@ -1,6 +1,6 @@
 """Programs of stacks: compiled without blocking the event loop; modules cached by content.
 
-A module depends on content only, so equal nested stacks and repeated operations share one.
+A module depends on content only, so equal nested stacks and repeated operations share a module.
 """
 
 import json
@@ -44,7 +44,7 @@ _Content = tuple[str, frozenset[tuple[str, str]], str]
 def read_of(
     program: Program | None, revision: Revision, name: str, rtype: ResourceType
 ) -> set[str]:
-    """Return the attributes of a resource that others read: resources, outputs, a parent stack."""
+    """Return the attributes of a resource that other resources, outputs or a parent stack read."""
     wanted = {n for n in revision.exports if n in rtype.attributes}
     if isinstance(rtype, NestedType):
         wanted.update(n for n in revision.exports if n.startswith(MEMBER))
@@ -73,7 +73,7 @@ def drafted(
     catalog: TypeCatalog,
     limits: Limits,
 ) -> Module:
-    """Return the module of a template text together with its problems.
+    """Return the module of a template text with its list of problems.
 
     Raises Rejected if the text cannot be read as a template.
     """
@@ -115,8 +115,8 @@ class Programs:
     """Compiles revisions, and finds the types of records.
 
     `template_type` returns the type of a resource whose type is a template; without a module that
-    type can only delete. `base` is the operator's environment: the stack's own environment
-    overrides it, and no file of a user replaces the templates that it names.
+    type supports only delete. `base` is the operator's environment: the stack's own environment
+    overrides it, but no file of a user replaces the templates that it names.
     """
 
     def __init__(
@@ -140,8 +140,8 @@ class Programs:
     async def of(self, stack: StackRow, revision: Revision) -> Program:
         """Return the program of a stack's revision. Raises Rejected.
 
-        The last few are cached: the request and the engine need the same program. Equal nested
-        stacks share one, unless their template reads their names.
+        The last few programs are cached, because the request and the engine need the same program.
+        Equal nested stacks share a program, unless their template reads their names.
         """
         environment, module = await self._content(stack.project_id, revision)
         own = Stack(stack.name, stack.id, stack.project_id)
@@ -243,8 +243,8 @@ class Programs:
     def leaves_alone(self, module: Module) -> bool:
         """Return whether an update with unchanged values needs no engine.
 
-        That is so if the template has no nested stacks, no hooks and no types that every update
-        replaces.
+        That is the case if the template has no nested stacks, no hooks and no types that every
+        update replaces.
         """
         for name, binding in module.bindings.items():
             rtype = binding.type_info
@@ -271,7 +271,7 @@ class Programs:
         return self.rtype_named(record.held.kind or record.type)
 
     def types_of(self, records: Mapping[str, Record]) -> dict[str, ResourceType]:
-        """Return the types of records by the same keys, without those that are not known."""
+        """Return the types of records, without unknown types; the keys are those of `records`."""
         found = {key: self.type_of(record) for key, record in records.items()}
         return {key: kind for key, kind in found.items() if kind is not None}
 
@@ -286,7 +286,7 @@ class Programs:
         """Return the desired revision of a nested stack: its own parameters, the parent's files and
         types.
 
-        `exports` are those of the parent: a read from above may pass through it.
+        `exports` are the exports of the parent: a stack above it may read through it.
         """
         module = program.module
         entry = module.bindings[definition.name].entry

@@ -1,9 +1,10 @@
-"""Commits of many stacks together, without a timer: while one runs, the next batch gathers.
+"""Commits of many stacks together, without a timer: while one commit runs, the next batch is
+collected.
 
-Trees of stacks share the commits by deficit round robin, counted in rows: a tree earns a quantum in
-each round and commits when it has earned the rows of its changes, so small changes never wait for
-many large ones. A batch that fails is halved until the stack that causes the failure is alone; only
-that stack gets the exception.
+Trees of stacks share the commits by deficit round robin, counted in rows: in each round a tree
+earns a quantum of rows, and it commits when it has earned the rows of its changes, so small changes
+never wait for many large ones. A batch that fails is halved until the stack that causes the failure
+is alone; only that stack gets the exception.
 """
 
 import asyncio
@@ -28,7 +29,7 @@ class _Waiting:
 
 
 class Committer:
-    """Takes parts from stack workers and writes them in batches."""
+    """Collects the changes of stack workers and writes them in batches."""
 
     def __init__(self, store: Store, new_id: Callable[[], str]) -> None:
         self._store = store
@@ -40,7 +41,7 @@ class Committer:
         self.commits = 0
 
     async def submit(self, part: Part, tree: str) -> Fate:
-        """Write a part of a stack of that tree.
+        """Write a part of a stack in that tree of stacks; return what became of it.
 
         Raises the database's exception if this stack caused it.
         """
@@ -100,7 +101,7 @@ class Committer:
                 waiting.answer.set_result(fates[waiting.part.stack_id])
 
     def abandon(self) -> None:
-        """Drop everything (a crash in the simulation)."""
+        """Drop everything, as in a crash (simulation)."""
         for task in self._tasks:
             task.cancel()
         self._queues.clear()

@@ -72,7 +72,7 @@ class Engine:
                 self._lease_task.cancel()
 
     def wake(self) -> None:
-        """Look for work now, because a request was accepted or a message was sent."""
+        """Look for work at once, because a request was accepted or a message was sent."""
         self._woken.set()
 
     def may_write(self) -> bool:
@@ -83,13 +83,13 @@ class Engine:
         return self.tools.clock.monotonic(), self.tools.clock.wall()
 
     def _silent_s(self) -> float:
-        """Return the seconds since the last heartbeat, by the clock that shows more."""
+        """Return the seconds since the last heartbeat, by the clock that measured more."""
         return max(
             now - then for now, then in zip(self._clocks(), self._last_heartbeat, strict=True)
         )
 
     async def confirmed(self) -> bool:
-        """Return whether a write call may be sent now, by the database's record of the lease.
+        """Return whether a write call may be sent now, after reading the lease from the database.
 
         All clocks of a machine stop while it is suspended. If the lease has expired, or the
         database does not answer, nothing is sent until the engine knows which stacks it still owns.
@@ -141,7 +141,7 @@ class Engine:
             task.cancel()
 
     async def _arrive(self) -> None:
-        """Store the engine's lease, as soon as the database can be reached."""
+        """Store the engine's lease, retrying until the database is available."""
         while True:
             try:
                 await self._announce()
@@ -172,7 +172,7 @@ class Engine:
         """Send one heartbeat.
 
         After a long pause, by this machine's clocks or the database's, other engines may own the
-        stacks: the engine forgets those before any write call.
+        stacks. The engine then drops those stacks before it sends any write call.
         """
         async with self._heartbeat_under_way:
             sent = self._clocks()
@@ -194,10 +194,11 @@ class Engine:
                 worker.kill()
 
     async def _look(self, *, compare: bool = False) -> None:
-        """Claim stacks that need an owner, and fetch messages; only read if there is nothing to do.
+        """Claim stacks that need an owner, and fetch messages; only reads if there is nothing to
+        do.
 
-        The stacks that this engine owns by the rows and the stacks that it works on must be the
-        same. If their numbers differ, or with `compare`, the engine compares them one by one.
+        The stacks that this engine owns according to the database must be the stacks that it works
+        on. If their numbers differ, or with `compare`, the engine compares them one by one.
         """
         found = await self.tools.store.read(lambda tx: claim.look(tx, self.id))
         known = len(self.workers), sum(worker.epoch for worker in self.workers.values())
@@ -218,9 +219,9 @@ class Engine:
             await self._fetch_messages()
 
     async def _reconcile(self) -> None:
-        """Work on every stack that this engine owns by the rows, and on no other.
+        """Work on exactly the stacks that this engine owns according to the database.
 
-        A difference counts if two looks in a row show it, because commits run all the time.
+        A difference counts only if two consecutive looks show it, because commits run all the time.
         """
         before = dict(self.workers)
         mine = await self.tools.store.read(lambda tx: owned_stacks(tx, self.id))
@@ -274,7 +275,7 @@ class Engine:
         self._forget(worker)
 
     async def _begin_again(self, before: StackWorker) -> None:
-        """After an outage of the database, load the stacks again that this engine still owns."""
+        """After an outage of the database, reload the stacks that this engine still owns."""
         mine: dict[str, int] | None = None
         while mine is None and not self._stopping:
             await asyncio.sleep(OUTAGE_PAUSE_S)

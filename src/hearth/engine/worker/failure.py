@@ -1,4 +1,4 @@
-"""Failures of resources, in the words that users read."""
+"""Failures of resources, as text for users."""
 
 from hearth.cloud.fault import CloudFault
 from hearth.model.problem import Rejected
@@ -7,14 +7,14 @@ from hearth.resources.base import Failed
 TIMED_OUT = "Timed out"
 LASTING_TYPES = frozenset({"GatewayConflictWithAllocationPools"})
 LASTING_WORDS = ("Multiple possible networks found",)
-"""Conflicts (409) of a request with itself: no other resource can end them, so no retry helps."""
+"""Messages of conflicts (409) that waiting cannot end, because the request itself causes them."""
 
 
 class ResourceFailure(Exception):
     """A resource action failed.
 
-    `error` is the class name in the reason. With `retry` the engine may delete the object and
-    create it again.
+    `error` is the class name in the reason. If `retry`, the engine may delete the object and create
+    it again.
     """
 
     def __init__(self, error: str, text: str, *, retry: bool = False, nested: bool = False) -> None:
@@ -27,14 +27,15 @@ class ResourceFailure(Exception):
     def reason(self, name: str, section: str = "resources") -> str:
         """Return `ERRORCLASS: resources.NAME: MESSAGE`. Source: spec/engine.md, section 31.
 
-        The path of a nested failure follows the name; a name of digits is written in brackets.
+        For a failure in a nested stack the path follows the name; a name of digits is written in
+        brackets.
         """
         place = f"{section}[{name}]" if name.isdecimal() else f"{section}.{name}"
         return f"{self.error}: {place}{'.' if self.nested else ': '}{self.text}"
 
 
 class Stopped(Exception):
-    """The node was stopped, by the deadline or a delete."""
+    """The node was stopped, by the deadline or by a delete."""
 
 
 class Superseded(Exception):
@@ -42,7 +43,7 @@ class Superseded(Exception):
 
 
 def failure_of(problem: Exception) -> ResourceFailure:
-    """Return any exception of a resource action as a ResourceFailure."""
+    """Convert any exception of a resource action to a ResourceFailure."""
     match problem:
         case ResourceFailure():
             return problem
@@ -59,7 +60,7 @@ def failure_of(problem: Exception) -> ResourceFailure:
 
 
 def next_attempt(attempt: int, retries: int, delay_s: float, why: str) -> str:
-    """Return the reason of a record between two attempts.
+    """Return the reason that a record shows between two attempts.
 
     `attempt` is the failed attempt, counted from 1.
     """

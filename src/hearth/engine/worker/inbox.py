@@ -1,4 +1,4 @@
-"""Messages to the owner of a stack, each delivered once."""
+"""Messages to the owner of a stack, each delivered exactly once."""
 
 from collections import deque
 
@@ -6,7 +6,7 @@ from hearth.store.messages import Message
 
 
 class Inbox:
-    """Messages that have arrived and are not read yet.
+    """Messages that have arrived but were not read yet.
 
     The id of a message may be used again after its row is deleted.
     """
@@ -22,8 +22,8 @@ class Inbox:
     def deliver(self, message: Message, *, loaded: bool = False) -> bool:
         """Queue a message; return whether it is new.
 
-        `loaded`: it was read in the same transaction as the stack's row, so no operation in it is
-        newer than the row.
+        `loaded`: it was read in the same transaction as the stack's row, so it concerns no
+        operation that is newer than the row.
         """
         if message.id in self._seen:
             return False
@@ -32,14 +32,18 @@ class Inbox:
         return True
 
     def wants(self, message_id: int) -> bool:
-        """Return whether to read the message: it is new, and will not be read with the stack."""
+        """Return whether the message must be read: it is new, and no load of the stack will read
+        it.
+        """
         if self._early is not None:
             self._early.add(message_id)
             return False
         return message_id not in self._seen
 
     def opened(self) -> bool:
-        """Note that the stack was read with its messages; return whether others arrived."""
+        """Record that the stack was loaded with its messages; return whether others have arrived
+        meanwhile.
+        """
         early, self._early = self._early, None
         return bool(early) and not (early or set()) <= self._seen
 

@@ -1,4 +1,4 @@
-"""The log of stacks: a line for each state, after it is committed.
+"""The log of stacks: a line for each state, written after its commit.
 
 States of a stack are logged at INFO, failures of stacks and resources at WARNING with the stored
 reason, in which hidden values are masked.
@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 def begun(stack: StackRow, credential: StackCredential | None, *, further: bool) -> None:
     """Log that this engine works on an operation.
 
-    `further`: the operation has run before and continues here.
+    `further` is true if it continues an operation that ran before.
     """
     if stack.takeovers:
         what = "taken over from an engine that died"
@@ -49,5 +49,7 @@ def _name(stack: StackRow, credential: StackCredential | None) -> str:
 
 
 def _line(text: str) -> str:
-    """Return the text in one line, whatever white space a service has put into it."""
+    """Return the text as a single line, with any white space that a service put into it
+    replaced.
+    """
     return " ".join(text.split())

@@ -1,4 +1,4 @@
-"""Load stacks: requests that arrive at the same time share one read."""
+"""Loading of stacks: requests that arrive at the same time share one read."""
 
 import asyncio
 from collections import deque

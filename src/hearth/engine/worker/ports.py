@@ -28,13 +28,13 @@ class Clouds(Protocol):
         """Return the cloud with the stack's credential."""
 
     def users(self, row: StackRow, noted: Callable[[str], None]) -> Users | None:
-        """Return the users of the stack's own project.
+        """Return the access to the users in the stack's domain project, or None without a domain.
 
         `noted` is called with the id of the project when it is created.
         """
 
     async def trusted(self, credential: StackCredential) -> bool:
-        """Return whether the credential has a working trust of its requester."""
+        """Return whether the credential has a valid trust of its requester."""
 
     async def entrust(self, row: StackRow, credential: StackCredential) -> tuple[str, str | None]:
         """Create a trust of the last requester, or an application credential.
@@ -51,7 +51,7 @@ class Clouds(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Occasion:
-    """An operation that begins or has ended; `action` as in CREATE."""
+    """An operation that begins or has ended; `action` is an action such as CREATE."""
 
     action: str
     stack_id: str
@@ -70,11 +70,11 @@ class Plugin(Protocol):
         """Called before the operation does anything; an exception fails the stack."""
 
     async def post(self, occasion: Occasion, *, failed: bool) -> None:
-        """Called after the end, if its own `pre` succeeded; an exception is only logged."""
+        """Called after the end of the operation if `pre` succeeded; an exception is only logged."""
 
 
 def allow_all_types(credential: StackCredential, names: Collection[str]) -> None:
-    """Allow every type: there is no policy."""
+    """Allow every type, without a policy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,17 +104,17 @@ class Tools:
 
 
 class Host(Protocol):
-    """The part of a stack's worker that the nodes and the operation use."""
+    """What the nodes and the operation use of a stack's worker."""
 
     @property
     def handing_over(self) -> bool:
-        """Return whether nothing may start any more, because another engine will continue."""
+        """Return whether nothing may start any more because another engine will continue."""
 
     def wake(self) -> None:
-        """Make the loop look for changes."""
+        """Make the loop check for changes."""
 
     def spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        """Run a coroutine beside the nodes; the stack is not released before it ends."""
+        """Run a coroutine in parallel to the nodes; the stack is not released before it ends."""
 
     def break_off(self, problem: BaseException) -> None:
         """Stop working on the stack, after an outage of the database or an error of the engine."""

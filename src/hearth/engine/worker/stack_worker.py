@@ -70,7 +70,7 @@ class EngineOfStacks(Protocol):
 
 
 class StackWorker:
-    """The worker of one stack that an engine owns in an epoch."""
+    """The worker of a stack that an engine owns in an epoch."""
 
     def __init__(self, engine: EngineOfStacks, stack_id: str, epoch: int) -> None:
         self.stack_id = stack_id
@@ -120,7 +120,7 @@ class StackWorker:
     # -- what the nodes and the operation call (Host) --------------------------------------
 
     def wake(self) -> None:
-        """Make the loop look for changes."""
+        """Make the loop check for changes."""
         self._wake.set()
 
     @property
@@ -129,7 +129,7 @@ class StackWorker:
         return self._handing_over
 
     def spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        """Run a coroutine beside the nodes; the stack is not released before it ends."""
+        """Run a coroutine in parallel to the nodes; the stack is not released before it ends."""
         task = asyncio.get_running_loop().create_task(coroutine)
         self._own[task] = None
         task.add_done_callback(self._own_done)
@@ -164,7 +164,7 @@ class StackWorker:
     # -- the loop --------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Work until nothing is left to do, then release the stack."""
+        """Work until there is nothing left to do, then release the stack."""
         try:
             if not await self._load():
                 return
@@ -216,8 +216,8 @@ class StackWorker:
                 return
 
     async def _write(self) -> bool:
-        """Write both change sets, and the release with the last; return whether the stack is still
-        owned.
+        """Write both change sets, and release the stack with the last one; return whether the stack
+        is still owned.
         """
         if self._at_rest():
             await self._release()
@@ -225,7 +225,7 @@ class StackWorker:
         return await self._commit()
 
     def _at_rest(self) -> bool:
-        """Return whether only messages can still arrive, and those wait for the next owner."""
+        """Return whether only messages can still arrive, which can wait for the next owner."""
         busy = self._tasks or self._own or self._commits.held_up or self._inbox or self._replan
         if busy or self._broken is not None or self._operation.traversal.ready:
             return False
@@ -235,8 +235,8 @@ class StackWorker:
     async def _park(self, *, quiet: bool) -> bool:
         """Release the stack if all its tasks only wait; return whether it was released.
 
-        That happens when the stack is handed over, or when it was quiet and the next poll is far
-        away. The tasks continue from their rows.
+        This happens when the stack is handed over, or when it was quiet and the next poll is far
+        away. Another owner continues the tasks from their rows.
         """
         rests = [task.rests_until for task in self._tasks.values()]
         now = self._engine.tools.clock.now()
@@ -251,7 +251,9 @@ class StackWorker:
         return True
 
     async def _wait(self) -> bool:
-        """Wait until something happens or the deadline passes; return False after a quiet time."""
+        """Wait until something happens or the deadline passes; return False if nothing happened for
+        a while.
+        """
         limit: float | None = QUIET_S
         late = False
         deadline, traversal = self._memory.stack.deadline, self._operation.traversal
@@ -294,7 +296,7 @@ class StackWorker:
         self._new_operation(loaded)
         if loaded.stack.takeovers >= TAKEOVERS_MAX and loaded.stack.status is Status.IN_PROGRESS:
             self._operation.ending.fail(
-                f"{loaded.stack.takeovers} engines died in this operation; it is not passed on"
+                f"{loaded.stack.takeovers} engines died in this operation; it is not continued"
             )
         for row in loaded.in_flight:
             self._operation.resume(row)
@@ -311,7 +313,9 @@ class StackWorker:
         self._operation = Operation(self._owned, loaded.revision, self._tasks, self._ended)
 
     async def _reload(self) -> None:
-        """Plan another operation that has begun, with the running tasks."""
+        """Load the rows of an operation that has begun in the meantime, and plan it with the
+        running tasks.
+        """
         self._replan = False
         loaded = await self._engine.loader.load(self.stack_id)
         assert loaded is not None
@@ -373,7 +377,7 @@ class StackWorker:
         self.wake()
 
     async def _read_data(self, record_id: str) -> None:
-        """Read a resource's private data and metadata again, because someone else wrote them."""
+        """Read a resource's private data and metadata again, because another process wrote them."""
         memory, read = self._memory, partial(reads.data_of, resource_id=record_id)
         found = await self._engine.tools.store.read(read)
         _, memory.data[record_id], memory.metadata[record_id] = found
@@ -394,7 +398,8 @@ class StackWorker:
     async def _is_current(self) -> bool:
         """Return whether the row has no newer operation than memory.
 
-        What memory has begun since the last commit, such as a rollback, is not in the row yet.
+        An operation that began in memory since the last commit, such as a rollback, is not in the
+        row yet.
         """
         read = partial(claim.traversal, stack_id=self.stack_id)
         return await self._engine.tools.store.read(read) == self._memory.traversal_in_row
@@ -438,7 +443,7 @@ class StackWorker:
         return fate is not Fate.LOST
 
     async def _release(self, *, due_at: float | None = None) -> None:
-        """Release the stack; it is due again at `due_at`, and at its deadline in any case.
+        """Release the stack; it becomes due at `due_at`, or at its deadline if that is earlier.
 
         A stack that is handed over is due at once.
         """

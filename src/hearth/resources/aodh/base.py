@@ -118,7 +118,7 @@ THRESHOLD: Mapping[str, Prop] = {
 
 
 class Alarm(CollectionResource):
-    """An alarm; the properties that no other alarm type has are its rule."""
+    """An alarm. Properties that are specific to an alarm type form its rule."""
 
     service = SERVICE
     support = Support(version="2015.1")

@@ -27,7 +27,7 @@ class CompositeAlarm(Alarm):
                 ),
                 "rules": Prop(
                     LIST,
-                    "Rules as the service has them, each with its type, or further ones in "
+                    "Rules in the format of the service, each with its type, or nested rules in "
                     "{and: […]} and {or: […]}.",
                     required=True,
                     update_allowed=True,

@@ -5,7 +5,7 @@ from hearth.schema import LIST, MAP, STRING, AllowedValues, Prop, Support
 
 
 class EventAlarm(Alarm):
-    """Raised by an event of a service that meets all conditions."""
+    """An alarm that is raised by an event that meets all conditions."""
 
     type_name = "OS::Aodh::EventAlarm"
     support = Support(version="8.0.0")

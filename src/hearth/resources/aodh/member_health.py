@@ -5,7 +5,7 @@ from hearth.schema import STRING, Prop, Resolve, Support
 
 
 class LBMemberHealthAlarm(Alarm):
-    """Raised while members of a load balancer's pool are in error."""
+    """An alarm that is raised while members of a load balancer's pool are in error."""
 
     type_name = "OS::Aodh::LBMemberHealthAlarm"
     support = Support(version="13.0.0")

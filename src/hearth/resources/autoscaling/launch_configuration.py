@@ -45,7 +45,7 @@ class LaunchConfiguration(ResourceType):
         return (Step("look", self.look),)
 
     async def look(self, ctx: ResourceContext) -> Made:
-        """Read the properties of the existing server in `InstanceId`, if there is one."""
+        """Read the properties of the existing server that `InstanceId` names, if any."""
         server = ctx.given("InstanceId")
         data = {INHERITED: json.dumps(await like(ctx, str(server)))} if server else {}
         return Made(physical_id=ctx.physical_name, data=data)
@@ -59,7 +59,7 @@ class LaunchConfiguration(ResourceType):
 
 
 async def like(ctx: ResourceContext, server_id: str) -> dict[str, Any]:
-    """Return the properties of an existing server, with the names of a launch configuration."""
+    """Return the properties of an existing server, under the names of a launch configuration."""
     answer = await ctx.cloud.request("compute", "GET", f"/servers/{segment(server_id)}")
     server = answer.part("server")
     groups = {str(one["name"]): None for one in server.get("security_groups") or []}

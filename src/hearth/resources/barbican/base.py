@@ -1,6 +1,6 @@
-"""What types of the key-manager service have in common: physical ids are URLs.
+"""Common parts of the types of the key-manager service; physical ids are URLs.
 
-The service can change nothing but the payload of a secret, so an object keeps its first name.
+The service can change only the payload of a secret, so an object keeps its first name.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ PAGE = 100
 
 
 def kept(plural: str) -> Collection:
-    """Return a collection of the service that is read in large pages."""
+    """Return a collection of the service, whose lists are read in large pages."""
     singular = plural.removesuffix("s")
     return Collection(
         SERVICE,

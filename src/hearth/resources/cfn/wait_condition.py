@@ -42,7 +42,7 @@ class WaitConditionHandle(SignedHandle):
 
 
 class UpdateWaitConditionHandle(SignedHandle):
-    """A handle that every update replaces, so that its conditions wait again."""
+    """A handle that every update replaces, so that its wait conditions wait again."""
 
     type_name = "OS::Heat::UpdateWaitConditionHandle"
     support = Support(version="2014.1")
@@ -51,14 +51,16 @@ class UpdateWaitConditionHandle(SignedHandle):
 
 
 class WaitCondition(CountsSignals):
-    """Complete when its handle has received the given number of success signals in time."""
+    """A wait condition: complete when its handle has received the given number of success signals
+    in time.
+    """
 
     type_name = "AWS::CloudFormation::WaitCondition"
     support = Support(version="2014.1")
     properties = {
         "Count": Prop(
             INTEGER,
-            "Number of successes to wait for.",
+            "Number of success signals to wait for.",
             default=1,
             update_allowed=True,
             constraints=(Range(min=1),),

@@ -12,7 +12,7 @@ SERVICE = "block-storage"
 
 
 def own_mark(ctx: ResourceContext) -> str:
-    """Return the key of one backup of a record; actions of a record begin at different times."""
+    """Return the key of a backup of a record; it differs for each action."""
     return f"{mark(ctx)}:{ctx.started_at:.3f}"
 
 
@@ -62,7 +62,8 @@ BACKUP = Step("backup", begin, find, ready)
 
 
 def restore_step(poll: Callable[[ResourceContext], Awaitable[Progress]]) -> Step:
-    """Return the step that restores the backup of the properties, into a new volume or its own.
+    """Return the step that restores the backup in the properties, into a new volume or the backup's
+    own.
 
     `poll` reports the progress of the volume.
     """

@@ -50,7 +50,7 @@ class Volume(CollectionResource):
                 SupportStatus.HIDDEN, "5.0.0", previous=Support(SupportStatus.DEPRECATED, "2014.1")
             ),
         ),
-        "metadata": Prop(MAP, "Free keys and values.", default={}, update_allowed=True),
+        "metadata": Prop(MAP, "Arbitrary keys and values.", default={}, update_allowed=True),
         "multiattach": Prop(
             BOOLEAN,
             "true: several servers can attach it.",
@@ -190,7 +190,9 @@ class Volume(CollectionResource):
         return Made(body={"status": "retyping"})
 
     async def extend(self, ctx: ResourceContext) -> Made | None:
-        """Extend the volume, also while it is attached; shrinking is left to `grown` to refuse."""
+        """Extend the volume, also while it is attached; `grown` reports an error for a smaller
+        size.
+        """
         if int(ctx.before.get("size") or 0) > int(ctx.properties["size"]):
             return None  # `grown` says so
         body = await self.show(ctx) or {}

@@ -92,7 +92,7 @@ class VolumeAttachment(ResourceType):
         return await gone_from(ctx, ctx.properties)
 
     async def detach_before(self, ctx: ResourceContext) -> Made | None:
-        """Detach the volume from the server that the properties named before the update."""
+        """Detach the volume from the server in the properties before the update."""
         await detach_from(ctx, ctx.before)
         return None
 

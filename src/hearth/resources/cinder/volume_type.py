@@ -21,7 +21,7 @@ class VolumeType(CollectionResource):
             update_allowed=True,
             since="5.0.0",
         ),
-        "metadata": Prop(MAP, "Free keys and values.", update_allowed=True),
+        "metadata": Prop(MAP, "Arbitrary keys and values.", update_allowed=True),
         "name": Prop(STRING, "Its name.", required=True, update_allowed=True),
         "projects": Prop(
             LIST,

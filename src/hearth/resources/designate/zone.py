@@ -40,7 +40,7 @@ def named(plural: str, update_method: str) -> Collection:
 
 
 class DesignateResource(CollectionResource):
-    """An object that becomes active when the name servers have it."""
+    """An object that becomes active once the name servers have it."""
 
     service = SERVICE
     undescribed = None

@@ -36,7 +36,10 @@ class EIP(AdapterType):
             support=Support(SupportStatus.DEPRECATED, "9.0.0"),
         ),
         "InstanceId": Prop(
-            STRING, "The server it points to.", update_allowed=True, constraint="nova.server"
+            STRING,
+            "The server with which the address is associated.",
+            update_allowed=True,
+            constraint="nova.server",
         ),
     }
     attributes = {"AllocationId": Attr(STRING, "Id of the floating IP.")}
@@ -58,7 +61,9 @@ class EIP(AdapterType):
         return Made(data={"address": str(body["floating_ip_address"])})
 
     async def point(self, ctx: ResourceContext) -> Made | None:
-        """Associate the floating IP with the server, or with nothing. Can be repeated."""
+        """Associate the floating IP with the server, or dissociate it without one. Can be
+        repeated.
+        """
         server = ctx.given("InstanceId")
         port = await port_of_server(ctx, server) if server else None
         await ctx.request("PUT", json={"floatingip": {"port_id": port}}, idempotent=True)
@@ -112,7 +117,9 @@ class EIPAssociation(Pointer):
         return (*leave, Step("point", self.point))
 
     def must_replace(self, change: Change) -> str | None:
-        """Return the reason to replace: address and target change at the same time."""
+        """Return a reason to replace the association: the address and the target change at the same
+        time.
+        """
         ends = ({"AllocationId", "EIP"}, {"InstanceId", "NetworkInterfaceId"})
         given = {name for name in change.changed if change.after.get(name)}
         return "address and server change at once" if all(given & one for one in ends) else None

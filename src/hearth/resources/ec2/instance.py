@@ -35,7 +35,7 @@ DEVICES = Prop(
             "DeviceName": Prop(STRING, "Name of the device.", required=True),
             "Ebs": Prop(
                 MAP,
-                "The disk.",
+                "The EBS volume.",
                 schema={
                     "DeleteOnTermination": Prop(
                         BOOLEAN, "true: it is deleted with the server.", default=True
@@ -58,7 +58,7 @@ ADDRESS = "Its first address; 0.0.0.0 where it has none."
 
 
 class Instance(AdapterType):
-    """A server."""
+    """A server described by AWS properties."""
 
     type_name = "AWS::EC2::Instance"
     other = Server()
@@ -105,7 +105,11 @@ class Instance(AdapterType):
             schema=Prop(
                 MAP,
                 schema={
-                    "Device": Prop(STRING, "Device name in the server; a wish.", required=True),
+                    "Device": Prop(
+                        STRING,
+                        "Requested device name in the server; the hypervisor may choose another.",
+                        required=True,
+                    ),
                     "VolumeId": Prop(
                         STRING, "The volume.", required=True, constraint="cinder.volume"
                     ),
@@ -181,7 +185,7 @@ class Instance(AdapterType):
 
 
 def networks(properties: Mapping[str, Any]) -> list[Body] | None:
-    """Return the network entries of the server: its ports in order, else the subnet, else None."""
+    """Return the server's network entries: its ports in order, or else the subnet, or else None."""
     ports = [
         one if isinstance(one, Mapping) else {"NetworkInterfaceId": one, "DeviceIndex": number}
         for number, one in enumerate(properties.get("NetworkInterfaces") or [])

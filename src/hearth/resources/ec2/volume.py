@@ -22,7 +22,7 @@ class Volume(AdapterType):
         "SnapshotId": Prop(
             STRING, "Backup to start from, by id.", immutable=True, constraint="cinder.backup"
         ),
-        "Tags": pairs("Free keys and values.", immutable=True),
+        "Tags": pairs("Arbitrary keys and values.", immutable=True),
     }
     known_by = "the description, which stays"
     snapshot_policy_allowed = True
@@ -57,7 +57,7 @@ class VolumeAttachment(AdapterType):
     properties = {
         "Device": Prop(
             STRING,
-            "Device name in the server; a wish.",
+            "Requested device name in the server; the hypervisor may choose another.",
             required=True,
             immutable=True,
             constraints=(AllowedPattern("/dev/vd[b-z]"),),

@@ -1,4 +1,4 @@
-"""AWS::EC2::VPC and its parts, made of networks, subnets and routers.
+"""AWS::EC2::VPC and its parts, implemented with networks, subnets and routers.
 
 A VPC is a network and a router of the same name. A route table is another router, with a tag that
 names its VPC. A gateway attachment sets the external gateway of these routers.
@@ -41,7 +41,7 @@ ROUTE_TABLE = "AWS::EC2::RouteTable"
 
 
 class VPC(AdapterType):
-    """A network with a router of its own."""
+    """A network with its own router."""
 
     type_name = "AWS::EC2::VPC"
     other = Net()
@@ -88,7 +88,7 @@ class VPC(AdapterType):
         return None if found is None else _of_router(found)
 
     async def router_ready(self, ctx: ResourceContext) -> Progress:
-        """Return whether the router is ready; the body remains that of the network."""
+        """Return whether the router is ready; the recorded body remains the network's."""
         match await self.router.poll(replace(self.as_router(ctx), body=None)):
             case Ready():
                 return Ready(ctx.body)
@@ -331,7 +331,7 @@ async def network_of(ctx: ResourceContext, subnet: str) -> str:
 
 
 async def join(ctx: ResourceContext, router: str, subnet: str) -> None:
-    """Connect a subnet to a router; a late call of an earlier attempt does no harm."""
+    """Connect a subnet to a router; does no harm if an earlier attempt has already done so."""
     path, leg = f"{ROUTERS}/{segment(router)}/add_router_interface", {"subnet_id": subnet}
     try:
         await ctx.cloud.request("network", "PUT", path, json=leg)

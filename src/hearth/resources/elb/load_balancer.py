@@ -51,7 +51,9 @@ class LoadBalancer(capabilities.LoadBalancer, OctaviaResource):
                 ),
                 "Interval": Prop(INTEGER, "Seconds between two checks.", required=True),
                 "Target": Prop(
-                    STRING, "What is checked, such as TCP:22 or HTTP:80/path.", required=True
+                    STRING,
+                    "Protocol, port and path of the check, such as TCP:22 or HTTP:80/path.",
+                    required=True,
                 ),
                 "Timeout": Prop(INTEGER, "Seconds until a check fails.", required=True),
                 "UnhealthyThreshold": Prop(
@@ -86,8 +88,8 @@ class LoadBalancer(capabilities.LoadBalancer, OctaviaResource):
         ),
         "Subnets": Prop(
             LIST,
-            "Subnets, by name or id: its address is in the first one. Where none is given, it is "
-            "where the first server is, else where servers go whose network is not given.",
+            "Subnets, by name or id: its address is in the first one. Without a value, it is in "
+            "the subnet of the first server, or else in the only network of the project.",
         ),
     }
     attributes = {
@@ -142,7 +144,7 @@ class LoadBalancer(capabilities.LoadBalancer, OctaviaResource):
         )
 
     async def settle(self, ctx: ResourceContext) -> Made | None:
-        """Make the servers of the properties the members of the pools."""
+        """Set the servers in the properties as the members of the pools."""
         await self.set_instances(ctx, ctx.given("Instances") or [])
         return None
 
@@ -151,7 +153,7 @@ class LoadBalancer(capabilities.LoadBalancer, OctaviaResource):
         return await self.change(ctx, {"vip_sg_ids": list(ctx.given("SecurityGroups") or [])})
 
     async def set_instances(self, ctx: ResourceContext, instances: Sequence[str]) -> None:
-        """Make these servers the only members of the pools. Can be repeated.
+        """Set these servers as the only members of the pools. Can be repeated.
 
         The service accepts one change at a time. With several pools it may refuse the second change
         as a conflict (see `busy`); the engine then repeats the whole step.
@@ -173,11 +175,11 @@ class LoadBalancer(capabilities.LoadBalancer, OctaviaResource):
         return (Step("switch-on", self.switch_on, poll=self.checked),)
 
     async def switch_off(self, ctx: ResourceContext) -> Made | None:
-        """Set the load balancer down: it accepts no connections."""
+        """Set the load balancer administratively down: it accepts no connections."""
         return await self.change(ctx, {"admin_state_up": False})
 
     async def switch_on(self, ctx: ResourceContext) -> Made | None:
-        """Set the load balancer up: it accepts connections again."""
+        """Set the load balancer administratively up: it accepts connections again."""
         return await self.change(ctx, {"admin_state_up": True})
 
     # shown

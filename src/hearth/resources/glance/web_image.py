@@ -37,7 +37,7 @@ IMAGE_ID = AllowedPattern(
     r"^([0-9a-fA-F]){8}-([0-9a-fA-F]){4}-([0-9a-fA-F]){4}-([0-9a-fA-F]){4}-([0-9a-fA-F]){12}$"
 )
 FREE = frozenset({"architecture", "kernel_id", "os_distro", "os_version", "ramdisk_id"})
-"""Properties that an image need not have: they are removed, not made null."""
+"""Optional properties of an image: they are removed, not set to null."""
 
 
 class WebImage(CollectionResource):
@@ -48,7 +48,7 @@ class WebImage(CollectionResource):
     properties = {
         "active": Prop(
             BOOLEAN,
-            "true: the image is active; false: it is deactivated.",
+            "true: the image is active; false: it is deactivated; for administrators.",
             default=True,
             update_allowed=True,
             since="16.0.0",
@@ -83,7 +83,7 @@ class WebImage(CollectionResource):
             ),
         ),
         "extra_properties": Prop(
-            MAP, "Free keys and values.", default={}, update_allowed=True, since="17.0.0"
+            MAP, "Arbitrary keys and values.", default={}, update_allowed=True, since="17.0.0"
         ),
         "id": Prop(STRING, "Its id; generated when not given."),
         "kernel_id": Prop(
@@ -114,7 +114,7 @@ class WebImage(CollectionResource):
         "os_version": Prop(STRING, "Version of the operating system.", update_allowed=True),
         "owner": Prop(
             STRING,
-            "Id of the project it belongs to; only administrators may choose another than theirs.",
+            "Id of the project it belongs to; only administrators may choose another project.",
             update_allowed=True,
         ),
         "protected": Prop(
@@ -182,7 +182,7 @@ class WebImage(CollectionResource):
         return [member for member in members if member.get(KEY) == mark(ctx)]
 
     async def poll(self, ctx: ResourceContext) -> Progress:
-        """Return ready: the import of the data is a later step."""
+        """Return ready at once: the import of the data is a later step."""
         return Ready(ctx.body)
 
     async def forget_key(self, ctx: ResourceContext) -> Made | None:
@@ -197,7 +197,7 @@ class WebImage(CollectionResource):
         return None
 
     async def fetched(self, ctx: ResourceContext) -> Progress:
-        """Return whether the data is imported; after a failed import the image remains queued."""
+        """Return whether the data is imported; after a failed import the image stays queued."""
         body = await self.show(ctx) or {}
         status = str(body.get("status"))
         if status in {"active", "deactivated"}:
@@ -219,7 +219,7 @@ class WebImage(CollectionResource):
         return await self.patch(ctx, kept, set(lost))
 
     async def patch(self, ctx: ResourceContext, wanted: Body, lost: set[str]) -> Made | None:
-        """Set some properties and remove others, as far as they are there."""
+        """Set some properties and remove others, if the image has them."""
         now = await self.show(ctx) or {}
         changes: list[Body] = [
             {"op": "replace" if name in now else "add", "path": pointer(name), "value": value}
@@ -253,7 +253,7 @@ class WebImage(CollectionResource):
 
 
 def extras(properties: Mapping[str, Any]) -> Body:
-    """Return the extra properties as text, the only kind of value that the service accepts."""
+    """Return the extra properties as text, because the service accepts no other values."""
     given = properties.get("extra_properties") or {}
     return {str(name): str(value) for name, value in given.items()}
 

@@ -83,7 +83,9 @@ class AutoScalingGroup(Scalable):
         return found
 
     def nested_definition(self, properties: Mapping[str, Any]) -> Any:
-        """Return a template with one member, which represents all; None if the group is empty."""
+        """Return a template with one member that stands for all members; None if the group is
+        empty.
+        """
         member = checkable(properties.get("resource"))
         return template_of({"0": member}) if member and self.nested_copies(properties) else None
 

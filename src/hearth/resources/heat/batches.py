@@ -18,9 +18,9 @@ class Course:
     in_service: int = 0
 
     def step(self, size: int, renewed: int) -> tuple[int, int] | None:
-        """Return the next batch as (size after it, members it changes), or None when done.
+        """Return the next batch as (size after it, members it changes), or None after the last.
 
-        `renewed` of the current `size` members already have the desired definition.
+        `renewed` is how many of the current `size` members have the desired definition.
         """
         if renewed >= size and size == self.target:
             return None
@@ -34,7 +34,7 @@ def batches(
 ) -> Iterator[tuple[int, int]]:
     """Yield all batches, each as (size after it, number of members it changes).
 
-    `renewed` of the current `size` members already have the desired definition. If members are
+    `renewed` is how many of the current `size` members have the desired definition. If members are
     named `by_index`, those above the target size are temporary and do not count as renewed.
     """
     while (step := course.step(size, renewed)) is not None:

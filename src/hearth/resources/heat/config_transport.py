@@ -1,7 +1,7 @@
 """How the agent in a server gets its metadata: credentials and the section os-collect-config.
 
-The agent polls an API, an object or a queue. Hearth writes the document to the last two, the
-*channels*. Source: spec/software-config.md, 8.
+The agent polls an API, an object or a queue. For objects and queues, called *channels*, Hearth
+writes the metadata document to the channel. Source: spec/software-config.md, 8.
 """
 
 import json
@@ -27,22 +27,24 @@ COLLECTORS = {
     "ZAQAR_MESSAGE": "zaqar",
 }
 PROPERTIES = frozenset({"software_config_transport", "deployment_swift_data"})
-"""The properties of a server that a change of the transport follows."""
+"""The properties of a server whose change requires an update of the transport."""
 USER = "user:"  # before the id of an orphan user, which is no server
 CONTAINER, OBJECT, QUEUE = "metadata_container", "metadata_object", "metadata_queue"
 FORMER = "former_channels"
-"""The keys of private data that hold the channel, and as JSON the channels that were left."""
+"""The keys of private data for the channel, and for the former channels as JSON."""
 _user = StackUser()
 
 
 @dataclass(frozen=True)
 class ConfigTransport:
-    """The transport of a type of servers. The agents read the default collectors first."""
+    """The metadata transport of a server type. The agents also read the default collectors,
+    first.
+    """
 
     default_collectors: tuple[str, ...] = ()
 
     def steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        """Make what the transport needs, then the metadata."""
+        """Return the steps that create what the transport needs, then write the metadata."""
         before: tuple[Step, ...] = ()
         match transport_of(ctx):
             case "POLL_SERVER_HEAT":
@@ -56,9 +58,10 @@ class ConfigTransport:
         return (*before, Step("collector", self.write))
 
     def change_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        """Follow an update of the properties or of the template's metadata.
+        """Return the steps for an update of the properties or of the template's metadata.
 
-        The guest learns of a new channel from the document in the one before, which stays.
+        The guest learns of a new channel from the document in the previous channel, which therefore
+        stays.
         """
         if ctx.changed & PROPERTIES:
             left = channel_in(ctx.data) not in ({}, channel_of(ctx))
@@ -66,7 +69,9 @@ class ConfigTransport:
         return (Step("collector", self.write),) if ctx.template_metadata is not None else ()
 
     async def write(self, ctx: ResourceContext) -> Made:
-        """The metadata document: that of the template, the section, and no deployment yet."""
+        """Write the metadata document: the template's metadata and the section, without
+        deployments.
+        """
         document = self.document(ctx, await _now(ctx))
         await push(ctx.cloud, ctx.users, ctx.data, document)
         for channel in former(ctx):
@@ -75,7 +80,7 @@ class ConfigTransport:
         return Made(metadata=document)
 
     def document(self, ctx: ResourceContext, before: Mapping[str, Any]) -> Body:
-        """Return what the guest reads; the keys of a former transport become null."""
+        """Return the document that the guest reads; the keys of a former transport become null."""
         after = ctx.template_metadata
         given = dict(before.get(SECTION) or {})
         if after is not None:
@@ -92,20 +97,22 @@ class ConfigTransport:
 
 
 async def _now(ctx: ResourceContext) -> Mapping[str, Any]:
-    """Return the metadata from its row: deployments change it at any time."""
+    """Return the current metadata from the database row, because deployments change it at any
+    time.
+    """
     if ctx.physical_id is None or ctx.read_metadata is None:
         return ctx.metadata
     return await ctx.read_metadata(ctx.physical_id) or ctx.metadata
 
 
 def drop_steps(ctx: ResourceContext) -> tuple[Step, ...]:
-    """Remove what the transport needed."""
+    """Return the steps that remove what the transport needed."""
     channels = (Step("drop-channels", drop_channels),) if _doomed(ctx) else ()
     return (*channels, *_user.drop_user_steps(ctx))
 
 
 async def stray_users(ctx: ResourceContext) -> list[str]:
-    """Users under the record's key that are not recorded, each with a prefix."""
+    """Return the users that have the record's key but are not recorded, each with a prefix."""
     return [f"{USER}{ident}" for ident in await _user.orphans(ctx)]
 
 
@@ -115,12 +122,12 @@ async def drop_user(ctx: ResourceContext, user_id: str) -> None:
 
 
 def shut_out(ctx: ResourceContext) -> tuple[Step, ...]:
-    """Disable the server's user."""
+    """Return the steps that disable the server's user."""
     return _user.suspend_steps(ctx)
 
 
 def let_in(ctx: ResourceContext) -> tuple[Step, ...]:
-    """Enable the server's user."""
+    """Return the steps that enable the server's user."""
     return _user.resume_steps(ctx)
 
 
@@ -130,7 +137,7 @@ def transport_of(ctx: ResourceContext) -> str:
 
 
 def access(ctx: ResourceContext, kind: str) -> Body:
-    """What the agent needs for one way of getting the metadata."""
+    """Return the values that the agent needs for one transport."""
     data, stack = ctx.data, ctx.stack
     user = {
         "user_id": data.get("user_id"),
@@ -160,9 +167,9 @@ def access(ctx: ResourceContext, kind: str) -> Body:
 
 
 async def push(cloud: Cloud, users: Users | None, data: Mapping[str, str], document: Any) -> None:
-    """Write the document to the channel in the private data of a server, if there is one.
+    """Write the document to the channel in the private data of a server, if it has a channel.
 
-    `cloud` is that of the stack, `users` are the stack's. Raises CloudFault.
+    `cloud` and `users` belong to the stack. Raises CloudFault.
     """
     if OBJECT in data:
         await put_document(cloud, data[CONTAINER], data[OBJECT], document)
@@ -172,12 +179,12 @@ async def push(cloud: Cloud, users: Users | None, data: Mapping[str, str], docum
 
 
 def channel_in(data: Mapping[str, str]) -> dict[str, str]:
-    """Return the channel in private data, empty if there is none."""
+    """Return the channel in private data; empty without one."""
     return {key: data[key] for key in (CONTAINER, OBJECT, QUEUE) if key in data}
 
 
 def channel_of(ctx: ResourceContext) -> dict[str, str]:
-    """Return the channel that the properties ask for, empty if there is none."""
+    """Return the channel for the transport that the properties choose; empty if it has none."""
     match transport_of(ctx):
         case "POLL_TEMP_URL":
             container, name = place(ctx)
@@ -189,26 +196,26 @@ def channel_of(ctx: ResourceContext) -> dict[str, str]:
 
 
 def former(ctx: ResourceContext) -> list[dict[str, str]]:
-    """Return the channels that were left."""
+    """Return the channels that were used before."""
     found: list[dict[str, str]] = json.loads(ctx.data.get(FORMER, "[]"))
     return found
 
 
 def place(ctx: ResourceContext) -> tuple[str, str]:
-    """Container and name of the object that the guest polls."""
+    """Return the container and the name of the object that the guest polls."""
     given: dict[str, Any] = ctx.given("deployment_swift_data") or {}
     return given.get("container") or ctx.physical_name, given.get("object") or ctx.record_id
 
 
 async def leave(ctx: ResourceContext) -> Made:
-    """Keep the channel as a former one, until the server is deleted."""
+    """Record the channel as a former one, which stays until the server is deleted."""
     channel = channel_in(ctx.data)
     kept = json.dumps([*former(ctx), channel]) if channel else None
     return Made(data={FORMER: kept or ctx.data.get(FORMER), **dict.fromkeys(channel)})
 
 
 async def make_object(ctx: ResourceContext) -> Made:
-    """Make the object that the guest polls, and the URL for that."""
+    """Create the object that the guest polls, and its temporary URL."""
     container, name = place(ctx)
     key = await temporary_url_key(ctx)
     await ctx.cloud.request(OBJECTS, "PUT", f"/{segment(container)}", idempotent=True)
@@ -219,13 +226,13 @@ async def make_object(ctx: ResourceContext) -> Made:
 
 
 async def make_own_queue(ctx: ResourceContext) -> Made:
-    """Make the queue that the guest reads."""
+    """Create the queue that the guest reads."""
     await make_queue(ctx, queue_name(ctx))
     return Made(data=_taken(ctx))
 
 
 async def drop_channels(ctx: ResourceContext) -> Made:
-    """Delete the channel, and those that were left; containers go with the last object."""
+    """Delete the channel and the former ones; a container is deleted with its last object."""
     for channel in _doomed(ctx):
         if OBJECT in channel:
             await drop_object(ctx, channel[CONTAINER], channel[OBJECT])
@@ -235,7 +242,7 @@ async def drop_channels(ctx: ResourceContext) -> Made:
 
 
 def _doomed(ctx: ResourceContext) -> list[dict[str, str]]:
-    """The channels to delete: also a queue that was made without an answer."""
+    """Return the channels to delete, including a queue whose creation was not answered."""
     found = [channel_in(ctx.data), *former(ctx)]
     if QUEUE in (wanted := channel_of(ctx)) and ctx.data.get("user_id"):
         found.append(wanted)
@@ -243,7 +250,7 @@ def _doomed(ctx: ResourceContext) -> list[dict[str, str]]:
 
 
 def _taken(ctx: ResourceContext) -> dict[str, str | None]:
-    """The private data with the channel of the properties, which is no former one any more."""
+    """Return private data with the channel of the properties, removed from the former ones."""
     channel = channel_of(ctx)
     others = [one for one in former(ctx) if one != channel]
     return {**channel, FORMER: json.dumps(others) if others else None}

@@ -33,21 +33,21 @@ class Delay(ResourceType):
         ),
         "jitter_multiplier": Prop(
             NUMBER,
-            "Factor of the random part.",
+            "Factor for the random waiting time.",
             default=1.0,
             update_allowed=True,
             constraints=(Range(min=0),),
         ),
         "max_jitter": Prop(
             NUMBER,
-            "Seconds of the random part at most, before the factor.",
+            "Maximum of the random waiting time before the factor, in seconds.",
             default=0,
             update_allowed=True,
             constraints=(Range(min=0),),
         ),
         "min_wait": Prop(
             NUMBER,
-            "Seconds to wait at least.",
+            "Minimum waiting time, in seconds.",
             default=0,
             update_allowed=True,
             constraints=(Range(min=0),),
@@ -82,13 +82,13 @@ class Delay(ResourceType):
 
 
 def wait_s(properties: Mapping[str, Any], luck: float) -> float:
-    """Return the waiting time in seconds; `luck` is in [0, 1)."""
+    """Return the waiting time in seconds; `luck` is a random number in [0, 1)."""
     jitter = float(properties.get("max_jitter") or 0) * luck
     factor = float(properties.get("jitter_multiplier", 1.0))
     return float(properties.get("min_wait") or 0) + jitter * factor
 
 
 def luck_of(ctx: ResourceContext) -> float:
-    """Return a number in [0, 1) that is always the same for one action of one record."""
+    """Return a pseudo-random number in [0, 1), which is constant for one action of one record."""
     digest = hashlib.sha256(f"{ctx.key}:{ctx.action}".encode()).digest()
     return int.from_bytes(digest[:6], "big") / 2**48

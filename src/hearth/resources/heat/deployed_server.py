@@ -1,4 +1,4 @@
-"""OS::Heat::DeployedServer: a server that is there already. Source: software-config.md, 8."""
+"""OS::Heat::DeployedServer: a server that already exists. Source: software-config.md, 8."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ TRANSPORT = ConfigTransport()
 
 
 class DeployedServer(StackUser):
-    """A machine that is there already and takes software deployments."""
+    """An existing machine that accepts software deployments."""
 
     type_name = "OS::Heat::DeployedServer"
     properties = {
@@ -88,7 +88,7 @@ class DeployedServer(StackUser):
         return self.delete_steps(ctx)
 
     async def begin(self, ctx: ResourceContext) -> Made:
-        """Nothing to make beyond what is made already."""
+        """Complete the create: the earlier steps have created everything."""
         return Made(physical_id=ctx.record_id)
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:

@@ -19,14 +19,14 @@ TOO_DEEP = "(nested too deep)"
 
 @dataclass(frozen=True)
 class Results:
-    """Status and reason of a deployment, and the output values that are stored."""
+    """Status and reason of a deployment, and the output values to store."""
 
     status: Status
     reason: str
     output_values: Mapping[str, Any] = field(default_factory=dict)
 
     def told(self, deployment_id: str) -> str:
-        """Return the text of the event that this signal causes."""
+        """Return the text of the event for this signal."""
         if self.status is Status.COMPLETE:
             return f"deployment {deployment_id} succeeded"
         code = self.output_values.get(STATUS_CODE)
@@ -37,8 +37,8 @@ class Results:
 def results_of(sent: Mapping[str, Any] | None, outputs: Iterable[Mapping[str, Any]]) -> Results:
     """Return the results in a signal, for a configuration with these outputs.
 
-    The results contain the standard values, null if missing, and the declared outputs that were
-    sent. An exit code other than 0 is a failure, and so is any value of an error output.
+    The results contain the standard outputs, null if missing, and the declared outputs in the
+    signal. An exit code other than 0 is a failure, and so is any value of an error output.
     """
     told = {name: _clean(value) for name, value in (sent or {}).items()}
     values = {name: told.get(name) for name in ALWAYS}
@@ -57,12 +57,12 @@ def results_of(sent: Mapping[str, Any] | None, outputs: Iterable[Mapping[str, An
 
 
 def _exited(code: Any) -> str:
-    """Return the reason of a failure by the exit code alone."""
+    """Return the reason of a failure that only the exit code shows."""
     return f"{STATUS_CODE} : Deployment exited with non-zero status code: {code}"
 
 
 def _failed(code: Any) -> bool:
-    """Return whether an exit code, a number or text, is given and is not 0."""
+    """Return whether an exit code, given as a number or text, exists and is not 0."""
     if code is None or code == "":
         return False
     try:
@@ -78,7 +78,8 @@ def _text(value: Any) -> str:
 def _clean(value: Any) -> Any:
     """Return the value with invalid characters replaced by `?`.
 
-    Servers send whatever their commands print. A value that is nested too deep becomes a message.
+    Servers send whatever their commands print. A value that is nested too deep is replaced by a
+    message.
     """
     return TOO_DEEP if too_deep(value) else _whole(value)
 

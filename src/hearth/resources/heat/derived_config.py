@@ -38,7 +38,7 @@ def input_values(ctx: ResourceContext, source: Mapping[str, Any] | None) -> dict
 
 
 def replacing_inputs(source: Mapping[str, Any] | None) -> list[str]:
-    """Return the names of the inputs for which another value needs another deployment."""
+    """Return the names of the inputs whose change requires another deployment."""
     declared = (source or {}).get("inputs") or ()
     return [one["name"] for one in declared if one.get("replace_on_change")]
 
@@ -46,7 +46,7 @@ def replacing_inputs(source: Mapping[str, Any] | None) -> list[str]:
 def filled(config: Any, key: str, values: Mapping[str, Any], *, strict: bool) -> Any:
     """Return a configuration with each `{key: NAME}` replaced by the value of that input.
 
-    Raises CloudFault if `strict` and there is no such input; otherwise its value is None.
+    For an unknown input the value is None, or with `strict` CloudFault is raised.
     """
     match config:
         case {**only} if len(only) == 1 and isinstance(name := only.get(key), str):
@@ -74,7 +74,7 @@ def _given(ctx: ResourceContext, source: Mapping[str, Any]) -> Iterable[dict[str
 
 
 def _own(ctx: ResourceContext) -> Iterable[dict[str, Any]]:
-    """Yield the inputs that say what the run is and how the server reports."""
+    """Yield the inputs that describe the run and how the server reports."""
     stack, transport = ctx.stack, ctx.given("signal_transport")
     yield _text("deploy_server_id", "ID of the server being deployed to", ctx.given("server"))
     yield _text("deploy_action", "Name of the current action being deployed", ctx.action.value)
@@ -106,7 +106,7 @@ def _own(ctx: ResourceContext) -> Iterable[dict[str, Any]]:
 
 
 def _credentials(ctx: ResourceContext) -> Iterable[dict[str, Any]]:
-    """Yield the inputs with which the server logs in as the deployment's own user."""
+    """Yield the inputs with the credentials of the deployment's own user."""
     stack, words = ctx.stack, "for API authentication"
     yield _text("deploy_auth_url", f"URL {words}", stack.identity_url)
     yield _text("deploy_username", f"Username {words}", ctx.physical_name)

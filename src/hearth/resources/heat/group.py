@@ -1,4 +1,4 @@
-"""What all groups have in common: members in a nested stack, and attributes over the members.
+"""Common parts of all groups: members in a nested stack, and attributes over the members.
 
 Source: spec/groups-and-nesting.md, sections 3 to 6.
 """
@@ -27,7 +27,7 @@ MAX_BATCH_SIZE = Prop(
 )
 MIN_IN_SERVICE = Prop(
     INTEGER,
-    "Number of members that are not changed at the same time.",
+    "Minimum number of members that stay in service while others change.",
     default=0,
     constraints=(Range(min=0),),
 )
@@ -45,18 +45,18 @@ class Pace:
     pause_s: float = 0.0
 
     def course(self, target: int) -> Course:
-        """Return the course to a size at this pace."""
+        """Return the course of a change to the size `target` at this pace."""
         return Course(target, self.batch, self.in_service)
 
 
 class Group(NestedType):
-    """A resource whose nested stack consists of members; it can change a few of them at a time."""
+    """A resource whose nested stack consists of members; it can change a few members at a time."""
 
     regroups = True
     member_attributes = frozenset({"*"})  # the members as such are told in any case
 
     def ordered(self, members: Members) -> list[str]:
-        """Return the names of the members that attributes show, in order."""
+        """Return the names of the members that attributes contain, in order."""
         raise NotImplementedError
 
     def reference(self, ctx: ResourceContext) -> str:
@@ -71,11 +71,13 @@ class Group(NestedType):
         return [ctx.members[one]["attributes"].get(name) for one in self.ordered(ctx.members)]
 
     def numbered(self, members: Members) -> Members:
-        """Return the members by the names that templates use for them."""
+        """Return the members under the names that templates use for them."""
         return members
 
     def within(self, attribute: str, value: Any, path: Sequence[Any]) -> Any:
-        """Return the value at a path; for an attribute of members, that of each member."""
+        """Return the part of an attribute's value at a path; for an attribute of members, the part
+        in each member.
+        """
         if attribute in ("attributes", "outputs", "outputs_list"):
             value, path = walk(value, path[:1]), path[1:]
         elif attribute in self.attributes or attribute.startswith("resource."):
@@ -104,7 +106,7 @@ def by_member(members: Members, names: Iterable[str]) -> dict[str, dict[str, Any
 
 
 def known_size(size: Any, otherwise: int = 1) -> int:
-    """Return a size as a number, or `otherwise` if it is not given or not known yet."""
+    """Return a size as a number, or `otherwise` if it is missing or not known yet."""
     return otherwise if size is None or isinstance(size, Unknown) else int(size)
 
 
@@ -154,6 +156,6 @@ def stage(
     more: bool = False,
     pause_s: float = 0.0,
 ) -> Child:
-    """Return the desired nested stack with these members."""
+    """Return the next desired nested stack, which has these members."""
     touched = changed_by(ctx.definitions, after)
     return Child(template_of(after), data=data, more=more, pause_s=pause_s, touched=touched)

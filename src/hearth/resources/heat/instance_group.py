@@ -1,4 +1,4 @@
-"""OS::Heat::InstanceGroup: equal servers, made from a launch configuration.
+"""OS::Heat::InstanceGroup: equal servers, created from a launch configuration.
 
 Source: spec/groups-and-nesting.md, section 5.
 """
@@ -21,7 +21,7 @@ _PAUSE = re.compile(r"PT(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?")
 ROLLING = {
     "MaxBatchSize": Prop(INTEGER, "Maximum number of members of a batch.", default=1),
     "MinInstancesInService": Prop(
-        INTEGER, "Number of members that are not changed at the same time.", default=0
+        INTEGER, "Minimum number of members that stay in service while others change.", default=0
     ),
     "PauseTime": Prop(STRING, "Time between batches, as in PT5M30S.", default="PT0S"),
 }
@@ -130,5 +130,5 @@ def seconds(text: str) -> float:
     hours, minutes, rest = (float(part or 0) for part in found.groups())
     total = 3600 * hours + 60 * minutes + rest
     if total > PAUSE_MAX_S:
-        raise ValueError("PauseTime: the pause may be an hour at most.")
+        raise ValueError("PauseTime: the maximum is one hour.")
     return total

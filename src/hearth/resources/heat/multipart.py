@@ -1,4 +1,4 @@
-"""MIME multiparts, as cloud-init reads them. The same parts give the same text."""
+"""MIME multipart documents for cloud-init. Equal parts give equal text."""
 
 from collections.abc import Sequence
 from email import message_from_string
@@ -9,7 +9,7 @@ BOUNDARY = "===============hearth-part=="
 
 
 def multipart(parts: Sequence[str]) -> str:
-    """Return a multipart of parts that are complete with their headers."""
+    """Return a multipart document; each part is complete with its headers."""
     boundary = BOUNDARY
     while any(boundary in part for part in parts):
         boundary = f"={boundary}"
@@ -27,7 +27,7 @@ def text_part(text: str, subtype: str, name: str | None = None) -> str:
 
 
 def parts_of(text: str) -> list[Message] | None:
-    """Return the parts of a text that is a multipart itself, else None."""
+    """Return the parts of a text if it is a multipart document, else None."""
     message = message_from_string(text)
     payload = message.get_payload()
     if not isinstance(payload, list):

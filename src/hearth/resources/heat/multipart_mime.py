@@ -1,4 +1,4 @@
-"""OS::Heat::MultipartMime: several texts for cloud-init as one.
+"""OS::Heat::MultipartMime: several texts for cloud-init in one document.
 
 Source: spec/software-config.md, section 1.
 """
@@ -16,14 +16,14 @@ from hearth.schema import LIST, MAP, STRING, AllowedValues, Prop, Support
 
 
 class MultipartMime(ConfigResource):
-    """Texts and configurations for cloud-init, stored as one MIME multipart."""
+    """Texts and configurations for cloud-init, stored as a MIME multipart document."""
 
     type_name = "OS::Heat::MultipartMime"
     support = Support(version="2014.1")
     properties = {
         "group": Prop(
             STRING,
-            "The tool, as its hook on the server is called.",
+            "Name of the hook on the server that applies the configuration.",
             default=UNGROUPED,
             support=Support(version="14.0.0"),
         ),
@@ -37,13 +37,13 @@ class MultipartMime(ConfigResource):
                     "config": Prop(
                         STRING, "The text, or the id of a software configuration.", required=True
                     ),
-                    "filename": Prop(STRING, "Name of the file to attach it as."),
+                    "filename": Prop(STRING, "File name of the attachment."),
                     "subtype": Prop(
                         STRING, "Its MIME subtype; the file name without its ending if not given."
                     ),
                     "type": Prop(
                         STRING,
-                        "multipart: the parts of this multipart are taken over one by one.",
+                        "multipart: the parts of the multipart document are added one by one.",
                         default="text",
                         constraints=(AllowedValues(["text", "multipart"]),),
                     ),
@@ -69,8 +69,9 @@ def _part(one: Body, text: str) -> str:
 
 
 def _taken_over(part: Message) -> str:
-    """Return a part of another multipart. As in Heat, the text of an encoded one stays encoded and
-    loses the header that says so."""
+    """Return a part of another multipart document. As in Heat, an encoded text stays encoded but
+    loses the header that states the encoding.
+    """
     payload = part.get_payload()
     if not isinstance(payload, str):
         return part.as_string()

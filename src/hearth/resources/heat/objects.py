@@ -30,7 +30,7 @@ async def temporary_url_key(ctx: ResourceContext) -> str:
 
 
 async def make_signal_object(ctx: ResourceContext) -> dict[str, str | None]:
-    """Create the object into which a server puts its signal; return the private data for it."""
+    """Create the object that receives a server's signal; return the private data for it."""
     container, name = ctx.stack.id, ctx.physical_name
     key = await temporary_url_key(ctx)
     path = f"/{segment(container)}"
@@ -42,7 +42,7 @@ async def make_signal_object(ctx: ResourceContext) -> dict[str, str | None]:
 
 
 async def signal_in(ctx: ResourceContext, container: str, name: str, *, after: float) -> Any:
-    """Return the signal in an object that was written after a time; None if there is none.
+    """Return the signal in an object if it was written after a time, else None.
 
     A signal that is not JSON is an empty map.
     """
@@ -78,7 +78,7 @@ async def put_document(cloud: Cloud, container: str, name: str, document: Any) -
 
 
 async def drop_object(ctx: ResourceContext, container: str, name: str) -> None:
-    """Delete an object, and its container if that is empty then.
+    """Delete an object, and its container if that is empty afterwards.
 
     In a container with versions, a delete restores the previous version; repeat until none is left.
     """

@@ -1,4 +1,4 @@
-"""Queues between guests and the engine, in the project of the stack's users.
+"""Queues between guests and the engine, in the domain project of the stack's users.
 
 They are used with the credentials of the resource's own user. Source: spec/software-config.md, 7.
 """
@@ -22,7 +22,7 @@ GONE = (401, 404)  # the answers of Keystone and Zaqar when the user or the queu
 
 
 def queue_name(ctx: ResourceContext) -> str:
-    """Return the name of the resource's queue: its physical name if a queue can have it."""
+    """Return the name of the resource's queue: its physical name if that is a valid queue name."""
     return ctx.physical_name if NAME.fullmatch(ctx.physical_name) else ctx.record_id
 
 
@@ -32,12 +32,12 @@ async def own_cloud(ctx: ResourceContext) -> Cloud:
 
 
 async def make_queue(ctx: ResourceContext, name: str) -> None:
-    """Make a queue, unless it exists."""
+    """Create a queue, unless it exists."""
     await _call(await own_cloud(ctx), "PUT", name)
 
 
 async def drop_queue(ctx: ResourceContext, name: str) -> None:
-    """Delete a queue with its messages, also while the user is disabled."""
+    """Delete a queue with its messages, even if the user is disabled."""
     try:
         await users_of(ctx).enable(ctx.data["user_id"], key=ctx.key, enabled=True)
         await _call(await own_cloud(ctx), "DELETE", name)
@@ -47,13 +47,13 @@ async def drop_queue(ctx: ResourceContext, name: str) -> None:
 
 
 async def post(cloud: Cloud, name: str, document: Any) -> None:
-    """Put a document into a queue. After a lost answer it may be there twice."""
+    """Post a document to a queue. After a lost answer the queue may contain it twice."""
     messages = {"messages": [{"body": document, "ttl": TTL_S}]}
     await _call(cloud, "POST", name, "/messages", json=messages)
 
 
 async def messages_in(ctx: ResourceContext, name: str) -> dict[str, Any]:
-    """Return the bodies of the oldest messages by their ids; they stay in the queue."""
+    """Return the bodies of the oldest messages by message id; the messages stay in the queue."""
     path = f"/messages?echo=true&limit={LISTED_MAX}"
     answer = await _call(await own_cloud(ctx), "GET", name, path)
     listed = (answer.body or {}).get("messages", ())

@@ -68,7 +68,7 @@ class RandomString(ResourceType):
                     ),
                     "min": Prop(
                         INTEGER,
-                        "How many at least.",
+                        "Minimum number of characters of the class.",
                         default=1,
                         constraints=(Range(min=1, max=512),),
                     ),
@@ -83,7 +83,7 @@ class RandomString(ResourceType):
                 schema={
                     "min": Prop(
                         INTEGER,
-                        "How many at least.",
+                        "Minimum number of characters from the set.",
                         default=1,
                         constraints=(Range(min=1, max=512),),
                     ),
@@ -92,9 +92,9 @@ class RandomString(ResourceType):
             ),
         ),
         "length": Prop(
-            INTEGER, "How many characters.", default=32, constraints=(Range(min=1, max=512),)
+            INTEGER, "Length of the string.", default=32, constraints=(Range(min=1, max=512),)
         ),
-        "salt": Prop(STRING, "Any text; changing it makes a new string."),
+        "salt": Prop(STRING, "Any text; a change of it generates a new string."),
         "sequence": Prop(
             STRING,
             "Use character_classes instead.",
@@ -165,7 +165,7 @@ def sets_of(properties: Mapping[str, Any]) -> list[tuple[str, int]]:
 
 
 class Luck:
-    """A sequence of pseudo-random numbers from a seed."""
+    """A sequence of pseudo-random numbers derived from a seed."""
 
     def __init__(self, seed: str) -> None:
         self._seed = seed.encode()

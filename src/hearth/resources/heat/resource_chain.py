@@ -1,4 +1,4 @@
-"""OS::Heat::ResourceChain: resources of several types, created one after the other.
+"""OS::Heat::ResourceChain: resources of several types, created one after another.
 
 Source: spec/groups-and-nesting.md, section 4.
 """

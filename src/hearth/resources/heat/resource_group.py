@@ -55,7 +55,7 @@ class ResourceGroup(Group):
         ),
         "index_var": Prop(
             STRING,
-            "Text that stands for the index of a member.",
+            "Text that is replaced by the index of each member.",
             default="%index%",
             constraints=(Length(min=3),),
             since="2014.2",
@@ -75,7 +75,8 @@ class ResourceGroup(Group):
         ),
         "removal_policies_mode": Prop(
             STRING,
-            "append: removed names stay removed; update: each update decides alone.",
+            "append: names that were removed once are never used again; update: only the current "
+            "removal policies count.",
             default="append",
             update_allowed=True,
             constraints=(AllowedValues(["append", "update"]),),
@@ -83,7 +84,7 @@ class ResourceGroup(Group):
         ),
         "resource_def": Prop(
             MAP,
-            "What each member is.",
+            "Definition of a member.",
             required=True,
             update_allowed=True,
             schema={
@@ -97,7 +98,9 @@ class ResourceGroup(Group):
         "attributes": Attr(MAP, "An attribute of every member, by name.", since="2014.2"),
         "refs": Attr(LIST, "References of the members."),
         "refs_map": Attr(MAP, "References of the members, by name.", since="7.0.0"),
-        "removed_rsrc_list": Attr(LIST, "Names no longer used.", since="7.0.0"),
+        "removed_rsrc_list": Attr(
+            LIST, "Names of removed members, which are not used again.", since="7.0.0"
+        ),
     }
     update_policy = {
         "batch_create": Prop(
@@ -119,7 +122,9 @@ class ResourceGroup(Group):
     }
 
     def nested_definition(self, properties: Mapping[str, Any]) -> Any:
-        """Return a template with one member, which represents all; None if the count is zero."""
+        """Return a template with one member that stands for all members; None if the count is
+        zero.
+        """
         wanted = checkable(properties.get("resource_def"))
         if not wanted or not self.nested_copies(properties):
             return None
@@ -213,7 +218,7 @@ def removed_names(ctx: ResourceContext) -> list[str]:
 
 
 def names_now(ctx: ResourceContext, removed: Sequence[str]) -> dict[str, str]:
-    """Return the names of the current members, by name and by reference id."""
+    """Return the names of the current members, under their names and their reference ids."""
     found: dict[str, str] = {}
     for name, one in ctx.members.items():
         if one.get("reference"):

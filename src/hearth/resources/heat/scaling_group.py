@@ -1,4 +1,4 @@
-"""Groups whose size changes: members have random names and are ordered by age.
+"""Groups whose size can change: members have random names and are ordered by age.
 
 Source: spec/groups-and-nesting.md, sections 5 and 6.
 """
@@ -33,7 +33,7 @@ COOLDOWN = "cooldown_end"  # in the metadata: {time: what it was for}
 
 
 class ScalingGroup(Group):
-    """A group of equal members that itself chooses which members to remove."""
+    """A group of equal members that chooses itself which members to remove."""
 
     def member(self, ctx: ResourceContext) -> Mapping[str, Any]:
         """Return the desired definition of a member. Raises ValueError."""
@@ -117,7 +117,9 @@ def pending(data: Mapping[str, str]) -> Scaled | None:
 
 
 class Scalable(ScalingGroup):
-    """A group that policies scale between two sizes; subclasses name its properties."""
+    """A group that policies scale between two sizes; subclasses define the names of its
+    properties.
+    """
 
     scalable = True
     least: ClassVar[str]
@@ -145,7 +147,7 @@ class Scalable(ScalingGroup):
             yield f"{self.desired} must be between {self.least} and {self.most}"
 
     def after_scaling(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
-        """Return the metadata after a scaling, from the note in `ctx.data`; None if the size is
+        """Return the metadata after a scaling that `ctx.data` describes; None if the size is
         unchanged.
         """
         note = pending(ctx.data)
@@ -190,7 +192,7 @@ def cooldown_end(metadata: Mapping[str, Any]) -> float:
 def resized(
     ctx: ResourceContext, size: int, member: Mapping[str, Any]
 ) -> dict[str, Mapping[str, Any]]:
-    """Return the current members with new ones added or surplus ones removed.
+    """Return the current members, with new ones added or surplus ones removed.
 
     It removes failed members first, then those without the desired definition, then the oldest.
     """
@@ -209,7 +211,7 @@ def resized(
 
 
 def new_name(ctx: ResourceContext, taken: Collection[str]) -> str:
-    """Return a name that no member has."""
+    """Return a random name that is not in `taken`."""
     while True:
         digest = hashlib.sha256(ctx.new_id().encode()).digest()
         name = base64.b32encode(digest).decode().lower()[:NAME_CHARACTERS]

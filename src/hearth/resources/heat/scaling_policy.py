@@ -14,7 +14,9 @@ from hearth.schema import INTEGER, NUMBER, STRING, AllowedValues, Attr, Prop, Ra
 
 
 class Policy(SignedSignal):
-    """Changes the size of a group when it receives a signal, whatever the signal contains."""
+    """Changes the size of a group when it receives a signal; the content of the signal is
+    ignored.
+    """
 
     group: ClassVar[str]
     amount: ClassVar[str]
@@ -66,7 +68,7 @@ class ScalingPolicy(Policy):
     properties = {
         "adjustment_type": Prop(
             STRING,
-            "What the adjustment means.",
+            "How scaling_adjustment changes the size of the group.",
             required=True,
             update_allowed=True,
             constraints=(AllowedValues([str(kind) for kind in AdjustmentType]),),
@@ -82,7 +84,10 @@ class ScalingPolicy(Policy):
             constraints=(Range(min=0),),
         ),
         "scaling_adjustment": Prop(
-            NUMBER, "The size, or the change of it.", required=True, update_allowed=True
+            NUMBER,
+            "The new size of the group, or the change of its size.",
+            required=True,
+            update_allowed=True,
         ),
     }
     attributes = {

@@ -1,4 +1,4 @@
-"""Types that receive signals at a signed URL, with a user of their own."""
+"""Types that receive signals at a signed URL and have their own user."""
 
 from typing import ClassVar
 

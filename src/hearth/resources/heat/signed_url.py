@@ -1,4 +1,6 @@
-"""URLs that need no token: signed URLs of the cfn API and temporary URLs of Swift."""
+"""URLs that need no token: signed URLs of the CloudFormation-style API and temporary URLs of
+Swift.
+"""
 
 import base64
 import hashlib
@@ -11,7 +13,8 @@ NEVER = 4_102_444_800  # 2100-01-01, the end of temporary URLs
 
 
 def signed_url(ctx: ResourceContext, access: str, secret: str, kind: str) -> str:
-    """Return a signed URL of the cfn API for this resource. `kind` is signal or waitcondition.
+    """Return a signed URL of the CloudFormation-style API for this resource. `kind` is signal or
+    waitcondition.
 
     The signature has no expiry time, because a server may take hours to boot before it signals.
     Source: spec/software-config.md, section 7.
@@ -53,10 +56,9 @@ def resource_name(ctx: ResourceContext) -> str:
 
 
 def native_url(ctx: ResourceContext, *, own: bool = False) -> str:
-    """Return the URL at which the native API accepts signals for this resource.
+    """Return the URL at which the Orchestration API accepts signals for this resource.
 
-    The URL is for users of the stack's own project; with `own` for users of the stack's owner
-    project.
+    By default its project is the stack's domain project; with `own` it is the owner's project.
     """
     stack = ctx.stack
     base = stack.heat_url.rstrip("/")
@@ -69,7 +71,9 @@ def native_url(ctx: ResourceContext, *, own: bool = False) -> str:
 def temporary_url(
     account_url: str, key: str, container: str, name: str, *, ends: int, verb: str = "PUT"
 ) -> str:
-    """Return a URL to PUT (or GET) an object without a token; `ends` is in seconds since 1970."""
+    """Return a temporary URL to PUT (or GET) an object; `ends` is its expiry in seconds since
+    1970.
+    """
     parts = urlsplit(account_url)
     path = f"{parts.path}/{quote(container)}/{quote(name)}"
     text = f"{verb}\n{ends}\n{unquote(path)}"

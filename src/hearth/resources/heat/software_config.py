@@ -1,7 +1,7 @@
-"""Software configurations: what a deployment does on a server, stored by the service itself.
+"""Software configurations: what a deployment does on a server, stored by the Orchestration API.
 
-Hearth creates them through its own API, as any user would, and finds them there by name.
-Source: spec/software-config.md, section 1.
+Hearth creates them through its own API, as any user would, and finds them there by name. Source:
+spec/software-config.md, section 1.
 """
 
 import json
@@ -56,11 +56,11 @@ class ConfigResource(CollectionResource):
         return Made(physical_id=str(made["id"]), body=made)
 
     def group(self, ctx: ResourceContext) -> str:
-        """Return the tool, as its hook on the server is called."""
+        """Return the group, which is the name of the hook on the server."""
         return str(ctx.given("group") or UNGROUPED)
 
     async def content(self, ctx: ResourceContext) -> Any:
-        """Return what is stored as the configuration."""
+        """Return the content of the configuration to store."""
         return ctx.given("config")
 
 
@@ -71,7 +71,11 @@ class SoftwareConfig(ConfigResource):
     support = Support(version="2014.1")
     properties = {
         "config": Prop(STRING, "Text for the tool."),
-        "group": Prop(STRING, "The tool, as its hook on the server is called.", default=UNGROUPED),
+        "group": Prop(
+            STRING,
+            "Name of the hook on the server that applies the configuration.",
+            default=UNGROUPED,
+        ),
         **TOLD,
     }
 
@@ -84,7 +88,7 @@ class StructuredConfig(SoftwareConfig):
 
 
 async def config_or_text(ctx: ResourceContext, text: str) -> str:
-    """Return the text of the configuration with this id, or the value itself without one."""
+    """Return the text of the configuration with this id; if there is none, the value itself."""
     if not ID.fullmatch(text):
         return text
     try:
@@ -98,7 +102,7 @@ async def config_or_text(ctx: ResourceContext, text: str) -> str:
 
 
 def _input(given: Body) -> Body:
-    """Return an input as it is stored; the service refuses a default of another type."""
+    """Return an input in its stored form; the service refuses a default of another type."""
     default = "" if given.get("default") is None else given["default"]
     kind = TYPES[given["type"]]
     if default != "" and kind not in AS_GIVEN:
@@ -109,7 +113,7 @@ def _input(given: Body) -> Body:
 
 
 def _output(given: Body) -> Body:
-    """Return an output as it is stored."""
+    """Return an output in its stored form."""
     return {**_described(given), "error_output": bool(given.get("error_output"))}
 
 

@@ -110,7 +110,7 @@ class SoftwareDeployment(ReportsResults, StackUser):
     async def prepare(self, ctx: ResourceContext) -> Made:
         """Choose the id of the next run, and create what its signal needs.
 
-        Without an id the action does not run the configuration.
+        If no id is chosen, the action does not run the configuration.
         """
         source = await self._source(ctx)
         if not runs(ctx, source):
@@ -156,7 +156,7 @@ class SoftwareDeployment(ReportsResults, StackUser):
         return Made(physical_id=ctx.record_id, data={"config_id": config_id})
 
     async def wait(self, ctx: ResourceContext) -> Progress:
-        """Return whether the server has reported that the run has ended."""
+        """Return whether the server has reported the end of the run."""
         if ctx.data.get("next_config") is None:
             return Ready()
         found = await deployments_of(ctx).find(ctx.record_id)
@@ -209,7 +209,7 @@ class SoftwareDeployment(ReportsResults, StackUser):
         return super().must_replace(change)
 
     def config(self, ctx: ResourceContext, source: Mapping[str, Any] | None) -> Any:
-        """Return the text or map that the server applies."""
+        """Return the text or map that the server must apply."""
         return (source or {}).get("config") or ""
 
     # -- attributes ------------------------------------------------------------------------
@@ -227,7 +227,7 @@ class SoftwareDeployment(ReportsResults, StackUser):
         return outputs[name]
 
     def _outputs(self, ctx: ResourceContext, values: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the values that are attributes: none without a configuration."""
+        """Return the values of the attributes; empty without a configuration."""
         return values if ctx.given("config") else {}
 
     # -- helpers ---------------------------------------------------------------------------
@@ -247,14 +247,14 @@ class SoftwareDeployment(ReportsResults, StackUser):
         return found
 
     async def _fetched(self, ctx: ResourceContext, after: float) -> Any:
-        """Return the results that lie in an object or a queue, or None."""
+        """Return the results in the object or the queue that receives signals, or None."""
         if ctx.given("signal_transport") == "ZAQAR_SIGNAL":
             messages = await queues.messages_in(ctx, ctx.data["queue"])
             return next(iter(messages.values()), None)
         return await signal_in(ctx, ctx.data["container"], ctx.data["object_name"], after=after)
 
     async def _server_is_gone(self, ctx: ResourceContext) -> bool:
-        """Return whether nobody can report any more, because there is no such server."""
+        """Return whether the server does not exist, so that no results can arrive."""
         server = str(ctx.given("server"))
         if await deployments_of(ctx).stands_for(server) == DEPLOYED_SERVER:
             return False
@@ -268,7 +268,7 @@ class SoftwareDeployment(ReportsResults, StackUser):
 
 
 class StructuredDeployment(SoftwareDeployment):
-    """Runs a configuration that is a map, in which it replaces the names of inputs by values."""
+    """Runs a configuration that is a map; the names of inputs in it are replaced by values."""
 
     type_name = "OS::Heat::StructuredDeployment"
     properties = {

@@ -31,7 +31,7 @@ _BATCHES = {"max_batch_size": MAX_BATCH_SIZE, "pause_time": PAUSE_TIME}
 
 
 def _shared(member: type[SoftwareDeployment]) -> dict[str, Prop]:
-    """Return the properties that the group hands to each member."""
+    """Return the properties that the group passes to each member."""
     return {name: prop for name, prop in member.properties.items() if name != "server"}
 
 
@@ -101,7 +101,7 @@ class SoftwareDeploymentGroup(Group):
         }
 
     def _stage(self, ctx: ResourceContext, *, again: bool = False) -> Child:
-        """Return the next members on the way to the desired ones. Raises ValueError."""
+        """Return the next step towards the desired members. Raises ValueError."""
         wanted: dict[str, Any] = as_stored(self._definitions(ctx.properties))
         creates = ctx.action is Action.CREATE
         policy = ctx.update_policy.get("batch_create" if creates else "rolling_update")
@@ -121,7 +121,7 @@ class SoftwareDeploymentGroup(Group):
 
 
 def _demand_time(ctx: ResourceContext, changed: Sequence[str], size: int, pause_s: float) -> None:
-    """Raise ValueError if the pauses alone take all the time that the stack has."""
+    """Raise ValueError if the pauses alone exceed the timeout of the stack."""
     pauses = -(-len(changed) // size) - 1
     if pause_s and pauses * pause_s >= 60.0 * (ctx.stack.timeout_mins or TIMEOUT_MINS):
         raise ValueError(NO_TIME)

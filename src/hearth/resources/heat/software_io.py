@@ -13,7 +13,7 @@ from hearth.schema.check import PREFIX
 from hearth.template.parameters import CFN_NAMES, parse_value
 
 UNGROUPED = "Heat::Ungrouped"
-"""The tool of a configuration that names none."""
+"""The group of a configuration that names none."""
 TYPES = {name: kind for kind, name in CFN_NAMES.items()}
 _TYPE = Prop(
     STRING,
@@ -25,7 +25,7 @@ INPUT = {
     "name": Prop(STRING, "Name of the input.", required=True),
     "type": _TYPE,
     "description": Prop(STRING, "Description."),
-    "default": Prop(ANY, "Value when none is given."),
+    "default": Prop(ANY, "Default value."),
     "replace_on_change": Prop(BOOLEAN, "true: a new value replaces the deployment."),
     "value": Prop(ANY, "Its value, in the configuration of a deployment."),
 }

@@ -36,7 +36,7 @@ WHY = {
     "NoAnswer": "its auth_url does not answer",
     "SSLError": "the certificate at its auth_url is not believed",
 }
-"""What is wrong with a credential, by the fault; its address belongs to the secret."""
+"""The text about a credential, by type of the fault; its auth_url is part of the secret."""
 
 
 class Stack(ResourceType):
@@ -140,7 +140,7 @@ class Stack(ResourceType):
         return "the region changed" if moved else None
 
     async def replace_failed(self, ctx: ResourceContext) -> bool:
-        """Return whether there is no stack: an existing failed stack is updated."""
+        """Return whether the stack does not exist; an existing failed stack is updated."""
         return ctx.physical_id is None
 
     async def create(self, ctx: ResourceContext) -> Made:
@@ -274,7 +274,7 @@ async def reached(cloud: Cloud, context: Mapping[str, Any] | None) -> Cloud:
 
 
 def _unconnected(region: str | None, why: str) -> str:
-    """Return the error message; clients parse it."""
+    """Return the error message for a region that cannot be reached; clients parse it."""
     return f'Cannot establish connection to Heat endpoint at region "{region}" due to "{why}"'
 
 

@@ -20,7 +20,8 @@ class StackUser(ResourceType):
     needs_users = True
     identified_by = IntentKey.NATURAL_KEY
     known_by = (
-        "the name and description of its user in the stack's own project; the user has one key pair"
+        "the name and description of its user in the stack's domain project; "
+        "the user has one key pair"
     )
 
     def user_steps(self, ctx: ResourceContext, *, keys: bool = False) -> tuple[Step, ...]:
@@ -39,7 +40,7 @@ class StackUser(ResourceType):
         return (Step("let-in", self.let_in),) if ctx.data.get("user_id") else ()
 
     def password(self, ctx: ResourceContext) -> str:
-        """Return the user's password, the same at every attempt."""
+        """Return the user's password, which is the same at every attempt."""
         return password_of(ctx)
 
     async def make_user(self, ctx: ResourceContext) -> Made:
@@ -49,7 +50,7 @@ class StackUser(ResourceType):
         return Made(data={"user_id": user_id, "password": password})
 
     async def find_user(self, ctx: ResourceContext) -> Made | None:
-        """Return the user of an earlier attempt after completing it, or None."""
+        """Return the user that an earlier attempt created, after completing it, or None."""
         found = await users_of(ctx).find(ctx.physical_name, key=ctx.key)
         return None if found is None else await self.make_user(ctx)
 

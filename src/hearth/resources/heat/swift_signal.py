@@ -41,7 +41,11 @@ class SwiftSignalHandle(ResourceType):
     type_name = "OS::Heat::SwiftSignalHandle"
     support = Support(version="2014.2")
     attributes = {
-        "curl_cli": Attr(STRING, "A curl command that sends a signal; add the data.", cached=False),
+        "curl_cli": Attr(
+            STRING,
+            "A curl command that sends a signal; add the data as --data-binary JSON.",
+            cached=False,
+        ),
         "endpoint": Attr(STRING, "URL that takes signals.", cached=False),
         "token": Attr(STRING, "Nothing: the URL needs no token.", cached=False),
     }
@@ -120,7 +124,7 @@ class SwiftSignal(ResourceType):
     properties = {
         "count": Prop(
             INTEGER,
-            "Number of successes to wait for.",
+            "Number of success signals to wait for.",
             default=1,
             constraints=(Range(min=1, max=1000),),
         ),
@@ -180,7 +184,7 @@ class SwiftSignal(ResourceType):
 
 
 async def read(ctx: ResourceContext, container: str, name: str) -> dict[str, str]:
-    """Return all versions of the object as {object: text}, the oldest first, the current one last.
+    """Return all versions of the object as {object: text}, oldest first, the current one last.
 
     An older version never changes, so its text is read once and then kept in the body.
     """

@@ -1,4 +1,4 @@
-"""OS::Heat::TestResource: waits, fails or asks for replacement, as its properties say."""
+"""OS::Heat::TestResource: waits, fails or requests replacement, as its properties specify."""
 
 from typing import Any
 
@@ -41,7 +41,9 @@ class TestResource(ResourceType):
             update_allowed=True,
             since="6.0.0",
         ),
-        "client_name": Prop(STRING, "Service to ask.", default="", update_allowed=True),
+        "client_name": Prop(
+            STRING, "Service that validates the value.", default="", update_allowed=True
+        ),
         "constraint_prop_secs": Prop(
             NUMBER,
             "Seconds that checking this value takes.",
@@ -50,21 +52,28 @@ class TestResource(ResourceType):
             constraint="test_constr",
             since="6.0.0",
         ),
-        "entity_name": Prop(STRING, "Collection to ask.", default="", update_allowed=True),
-        "fail": Prop(BOOLEAN, "Whether every action fails.", default=False, update_allowed=True),
+        "entity_name": Prop(
+            STRING,
+            "Collection of the service that validates the value.",
+            default="",
+            update_allowed=True,
+        ),
+        "fail": Prop(BOOLEAN, "true: every action fails.", default=False, update_allowed=True),
         "update_replace": Prop(
-            BOOLEAN, "Whether an update asks for a replacement.", default=False, update_allowed=True
+            BOOLEAN, "true: an update requests a replacement.", default=False, update_allowed=True
         ),
         "update_replace_value": Prop(
-            STRING, "A value whose change asks for a replacement.", since="7.0.0"
+            STRING, "A value whose change requests a replacement.", since="7.0.0"
         ),
-        "value": Prop(STRING, "A text to give back.", default="test_string", update_allowed=True),
+        "value": Prop(
+            STRING, "Text for the attribute output.", default="test_string", update_allowed=True
+        ),
         "wait_secs": Prop(
             NUMBER, "Seconds that every action takes.", default=0, update_allowed=True
         ),
     }
     attributes = {
-        "output": Attr(None, "The text given.", cached=False),
+        "output": Attr(None, "The value of the property value.", cached=False),
     }
     __test__ = False  # no test of ours
     identified_by = IntentKey.OWN_ID
@@ -91,7 +100,7 @@ class TestResource(ResourceType):
         return None
 
     async def wait(self, ctx: ResourceContext) -> Progress:
-        """Wait for the given time, then fail if the properties say so."""
+        """Wait for the given time, then fail if the properties request it."""
         per_action = (ctx.given("action_wait_secs") or {}).get(ctx.action.value.lower())
         wanted_s = float(ctx.given("wait_secs") or 0 if per_action is None else per_action)
         left_s = ctx.started_at + wanted_s - ctx.now

@@ -23,7 +23,8 @@ SILENT = "silent"  # key of private data: the handle takes no signals
 
 
 class CountsSignals(ResourceType):
-    """Waits until the metadata of a handle has enough signals; subclasses name the properties.
+    """Waits until the metadata of a handle has enough signals; subclasses define the property
+    names.
 
     The keys of a signal are compared in lower case.
     """
@@ -43,7 +44,7 @@ class CountsSignals(ResourceType):
         return self.create_steps(ctx) if self.count in ctx.changed else ()
 
     async def begin(self, ctx: ResourceContext) -> Made:
-        """Return the physical id; note whether the handle takes no signals."""
+        """Return the physical id; record whether the handle accepts no signals."""
         reference = str(ctx.properties[self.handle])
         handle = None if ctx.read_properties is None else ctx.properties_of(reference)
         silent = (handle or {}).get("signal_transport") == "NO_SIGNAL"
@@ -67,7 +68,7 @@ class CountsSignals(ResourceType):
         return Later(min(LOOK_AGAIN_S, left_s + 0.01))
 
     async def signals(self, ctx: ResourceContext) -> Mapping[str, Mapping[str, Any]]:
-        """Return the signals of the handle, by id; if it takes none, as many as are needed."""
+        """Return the signals of the handle, by id; if it accepts none, as many as are needed."""
         if SILENT in ctx.data:
             count = int(ctx.given(self.count) or 1)
             return {str(number): {"data": None} for number in range(1, count + 1)}
@@ -92,7 +93,7 @@ class WaitCondition(CountsSignals):
     properties = {
         "count": Prop(
             INTEGER,
-            "Number of successes to wait for.",
+            "Number of success signals to wait for.",
             default=1,
             update_allowed=True,
             constraints=(Range(min=1),),

@@ -49,10 +49,14 @@ class WaitConditionHandle(CollectsSignals, StackUser):
         ),
     }
     attributes = {
-        "curl_cli": Attr(STRING, "A curl command that sends a signal; add the data.", cached=False),
+        "curl_cli": Attr(
+            STRING,
+            "A curl command that sends a signal; add the data as --data-binary JSON.",
+            cached=False,
+        ),
         "endpoint": Attr(STRING, "URL that takes signals.", cached=False),
         "signal": Attr(STRING, "What a client needs to send a signal, as JSON text.", cached=False),
-        "token": Attr(STRING, "Token to send along.", cached=False),
+        "token": Attr(STRING, "Token that a signal must contain.", cached=False),
     }
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
@@ -94,7 +98,7 @@ class WaitConditionHandle(CollectsSignals, StackUser):
         return Made(physical_id=ctx.physical_name, data={"ec2_signed_url": url})
 
     async def make_object(self, ctx: ResourceContext) -> Made:
-        """Create the object into which servers put signals, and the URL for that."""
+        """Create the object that receives signals from servers, and its temporary URL."""
         return Made(physical_id=ctx.physical_name, data=await make_signal_object(ctx))
 
     async def make_queue(self, ctx: ResourceContext) -> Made:
@@ -131,7 +135,9 @@ class WaitConditionHandle(CollectsSignals, StackUser):
         return SignalResult(signalled.metadata, {"collected": stamp}, signalled.reason)
 
     async def collect_messages(self, ctx: ResourceContext, queue: str) -> SignalResult | None:
-        """The new messages as signals. They are deleted at the next look, when they are stored."""
+        """Return the new messages as signals. They are deleted at the next collection, after they
+        were stored.
+        """
         found = await queues.messages_in(ctx, queue)
         stored = json.loads(ctx.data.get("collected", "[]"))
         await queues.drop_messages(ctx, queue, [one for one in found if one in stored])
@@ -199,7 +205,7 @@ def _too_much(what: str, most: int) -> Rejected:
 
 
 def signal_of(ctx: ResourceContext) -> dict[str, Any] | None:
-    """Return what a client of the chosen transport needs; None if a token is all."""
+    """Return what a client of the chosen transport needs; None if a token suffices."""
     data = ctx.data
     match ctx.given("signal_transport"):
         case "CFN_SIGNAL":

@@ -19,7 +19,7 @@ KEY_CHARACTERS = 32
 
 
 class User(StackUser):
-    """A user that may read all resources of this stack, or those that its policies name."""
+    """A user that may read all resources of this stack, or only those that its policies name."""
 
     type_name = "AWS::IAM::User"
     properties = {
@@ -34,7 +34,7 @@ class User(StackUser):
             LIST, "Access policies of this stack, by name; values that are not text are ignored."
         ),
     }
-    known_by = "the name and description of its user in the stack's own project"
+    known_by = "the name and description of its user in the stack's domain project"
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (*self.user_steps(ctx), Step("name", self.settle))
@@ -51,7 +51,9 @@ class User(StackUser):
         return Made(physical_id=ctx.physical_name)
 
     def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
-        """Return the policies that are given by name. Raises Rejected if one does not exist."""
+        """Return the policies that are named in the properties. Raises Rejected if one does not
+        exist.
+        """
         named = [end.value for end in at(POLICIES)(definition.properties) if isinstance(end, Const)]
         wanted = [one for one in named if isinstance(one, str)]
         missing = [one for one in wanted if one not in program.resources]
@@ -106,7 +108,7 @@ class AccessKey(ResourceType):
         return Made(physical_id=access, data={"secret_key": secret}) if access in there else None
 
     async def drop(self, ctx: ResourceContext) -> Made | None:
-        """Delete the pair; "not found" is success, because the user may be deleted already."""
+        """Delete the pair; "not found" is success, because the user may already be deleted."""
         user = await owner(ctx)
         if user is not None:
             await users_of(ctx).drop_key_pair(user, ctx.physical)
@@ -141,5 +143,5 @@ def pair_of(ctx: ResourceContext) -> tuple[str, str]:
 
 
 async def owner(ctx: ResourceContext) -> str | None:
-    """Return the id of the user that the key is for, or None."""
+    """Return the id of the user to whom the key belongs, or None."""
     return await users_of(ctx).named(str(ctx.properties["UserName"]))

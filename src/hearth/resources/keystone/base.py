@@ -1,4 +1,4 @@
-"""What types of the identity service have in common."""
+"""Common parts of the types of the identity service."""
 
 from typing import Any
 

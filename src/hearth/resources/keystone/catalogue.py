@@ -15,7 +15,7 @@ class Service(KeystoneResource):
         "description": OPTIONAL_DESCRIPTION,
         "enabled": Prop(
             BOOLEAN,
-            "true: the catalogue shows it.",
+            "true: it is enabled and listed in the catalogue.",
             default=True,
             update_allowed=True,
             since="6.0.0",
@@ -39,7 +39,7 @@ class Endpoint(KeystoneResource):
     properties = {
         "enabled": Prop(
             BOOLEAN,
-            "true: the catalogue shows it.",
+            "true: it is enabled and listed in the catalogue.",
             default=True,
             update_allowed=True,
             since="6.0.0",

@@ -30,7 +30,11 @@ class Project(KeystoneResource):
             since="6.0.0",
         ),
         "tags": Prop(
-            LIST, "Tags, free words to find it by.", default=[], update_allowed=True, since="10.0.0"
+            LIST,
+            "Tags: arbitrary words for filtering.",
+            default=[],
+            update_allowed=True,
+            since="10.0.0",
         ),
     }
     attributes = {

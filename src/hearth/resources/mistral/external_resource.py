@@ -113,7 +113,7 @@ class ExternalResource(ResourceType):
         )
 
     async def nothing(self, ctx: ResourceContext) -> Made:
-        """Return the physical id; there is no workflow for the create."""
+        """Return the physical id if there is no workflow for the create."""
         return Made(physical_id=ctx.physical_name)
 
     async def start(self, ctx: ResourceContext, action: str, wanted: Mapping[str, Any]) -> Made:

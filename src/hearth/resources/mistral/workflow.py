@@ -336,7 +336,9 @@ def started(ctx: ResourceContext) -> list[str]:
 
 
 def wanted_by(properties: Mapping[str, Any], details: Any) -> Body:
-    """Return input and parameters of the execution that a signal requests. Raises Rejected."""
+    """Return the input and the parameters of the execution that a signal requests. Raises
+    Rejected.
+    """
     if not isinstance(details, Mapping):
         raise Rejected([StackValidationFailed(None, "Signal data must be a map")])
     known = dict(properties.get("input") or {})

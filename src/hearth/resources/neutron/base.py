@@ -1,4 +1,4 @@
-"""What types of the network service have in common: tags, failed objects, users of an object."""
+"""Common parts of the types of the network service: tags, failed objects, users of an object."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -59,7 +59,7 @@ class NeutronResource(CollectionResource):
         return None
 
     async def likes(self, ctx: ResourceContext) -> list[Body]:
-        """Return the objects that equal this one in all fields of `alike`."""
+        """Return the objects that have the same values as this one in all fields of `alike`."""
         wanted, found = shape(self.fields(ctx), self.alike), await self.members(ctx)
         return [one for one in found if shape(one, self.alike) == wanted]
 
@@ -89,7 +89,9 @@ class NeutronResource(CollectionResource):
 
 
 class FixedAtCreate(NeutronResource):
-    """An object whose key field cannot be changed after the create, and which may have no key."""
+    """An object whose key field cannot be changed after the create, and which may have no intent
+    key.
+    """
 
     key_stays = True
     known_by = "the description; with a user-supplied one the generated name"
@@ -105,7 +107,9 @@ class FixedAtCreate(NeutronResource):
 
 
 class Natural(NeutronResource):
-    """An object that is unique by the fields of `alike`."""
+    """An object that no other object equals in all fields named in `alike`, so these fields serve
+    as its key.
+    """
 
     identified_by = IntentKey.NATURAL_KEY
 

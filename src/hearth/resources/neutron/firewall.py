@@ -22,7 +22,7 @@ from hearth.schema import (
 
 
 class Guard(NeutronResource):
-    """A part of a firewall; the service refuses changes while an agent applies another one."""
+    """A part of a firewall; the service refuses changes while an agent applies an earlier one."""
 
     extension = "fwaas"
 
@@ -37,7 +37,7 @@ class FirewallRule(Guard):
     properties = {
         "action": Prop(
             STRING,
-            "What happens to matching traffic.",
+            "Action for matching traffic.",
             default="deny",
             update_allowed=True,
             constraints=(AllowedValues(["allow", "deny"]),),
@@ -76,7 +76,7 @@ class FirewallRule(Guard):
         "source_port": Prop(STRING, "Source port, or a range A:B.", update_allowed=True),
     }
     attributes = {
-        "action": Attr(STRING, "What happens to matching traffic."),
+        "action": Attr(STRING, "Action for matching traffic."),
         "description": Attr(STRING, "Description."),
         "destination_ip_address": Attr(STRING, "Destination address or network."),
         "destination_port": Attr(STRING, "Destination port, or a range A:B."),

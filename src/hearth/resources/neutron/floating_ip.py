@@ -72,7 +72,7 @@ class FloatingIP(NeutronResource):
         ),
         "floating_subnet": Prop(
             STRING,
-            "Subnet to take the address from, by name or id.",
+            "Subnet from which the address is allocated, by name or id.",
             constraint="neutron.subnet",
             since="9.0.0",
         ),

@@ -27,7 +27,7 @@ from hearth.schema import (
 
 
 class L2Gateway(NeutronResource):
-    """Interfaces of switches that connect networks of the cloud with physical ones."""
+    """Interfaces of switches that connect networks of the cloud with physical networks."""
 
     type_name = "OS::Neutron::L2Gateway"
     support = Support(version="12.0.0")

@@ -1,4 +1,6 @@
-"""Requirements that no property shows: subnets of a network, and routes to an external network."""
+"""Requirements that no property expresses: subnets of a network, and routes to an external
+network.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +28,7 @@ _known: WeakKeyDictionary[Any, "Links"] = WeakKeyDictionary()
 
 
 def at(*path: str) -> Find:
-    """Return a function that finds the expressions at a path, in every item of a list."""
+    """Return a function that finds the expressions at a path, in each item of a list."""
 
     def find(expr: Expr) -> Iterator[Expr]:
         found = [expr]
@@ -39,7 +41,7 @@ def at(*path: str) -> Find:
 
 @dataclass(frozen=True)
 class Links:
-    """The subnets of each network in a program, and its routers and router interfaces."""
+    """The subnets of each network in a program, its routers and its router interfaces."""
 
     subnets: Mapping[str, Sequence[str]]
     routers: Sequence[str]
@@ -47,7 +49,7 @@ class Links:
 
 @dataclass(frozen=True)
 class Subnets:
-    """Subnets of the template on the networks at these paths (a.b) of the properties."""
+    """Subnets of the template on the networks at these property paths ("a.b")."""
 
     paths: Sequence[str]
 
@@ -65,7 +67,7 @@ class Subnets:
 
 @dataclass(frozen=True)
 class Routes:
-    """Routers and router interfaces, which a floating IP needs before its association."""
+    """Routers and router interfaces that a floating IP needs before its association."""
 
     def names(self, definition: Any, program: Any) -> Iterable[str]:
         for other in links(program).routers:
@@ -75,7 +77,7 @@ class Routes:
 
 @dataclass(frozen=True)
 class Legs:
-    """The router interfaces of the template whose routers these properties name."""
+    """The router interfaces of the template on the routers at these property paths."""
 
     routers: Sequence[str]
 

@@ -1,4 +1,4 @@
-"""Types that connect an existing object to another one through a field."""
+"""Types that set a field of an existing object to refer to another object."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -35,7 +35,7 @@ class Pointer(ResourceType):
         return (Step("leave", self.leave),) if ctx.physical_id else ()
 
     async def held(self, ctx: ResourceContext) -> str:
-        """Return the id of the object."""
+        """Return the id of the object whose field is set."""
         return str(ctx.properties[self.holder])
 
     async def aim(self, ctx: ResourceContext) -> str:
@@ -43,7 +43,7 @@ class Pointer(ResourceType):
         return str(ctx.properties[self.target])
 
     async def point(self, ctx: ResourceContext) -> Made:
-        """Make the field refer to the target. Can be repeated."""
+        """Set the field of the object to the id of the target. Can be repeated."""
         ident, aim = await self.held(ctx), await self.aim(ctx)
         fields = {self.field: {self.inner: aim} if self.inner else aim}
         fields |= {name: ctx.given(name) for name in self.along if ctx.given(name)}
@@ -67,12 +67,12 @@ class Pointer(ResourceType):
         return None
 
     def pointed(self, body: Mapping[str, Any]) -> Any:
-        """Return the id that the object in an answer points to, or None."""
+        """Return the id in the field of the object in an answer, or None."""
         value = body.get(self.field)
         return (value or {}).get(self.inner) if self.inner else value
 
     async def put(self, ctx: ResourceContext, ident: str, fields: Body) -> Body:
-        """Send the update call of the object."""
+        """Send the update call of the object with these fields."""
         path = f"{self.objects}/{segment(ident)}"
         answer = await ctx.cloud.request(
             "network", "PUT", path, json={self.body: fields}, idempotent=True

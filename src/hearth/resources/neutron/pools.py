@@ -93,7 +93,7 @@ class AddressScope(NeutronResource):
         "shared": SHARED,
         "tenant_id": Prop(
             STRING,
-            "The project it belongs to; only administrators may choose another than their own.",
+            "The project it belongs to; only administrators may choose another project.",
             constraint="keystone.project",
         ),
     }

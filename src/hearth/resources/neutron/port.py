@@ -29,13 +29,13 @@ EXTRA_PROPERTIES: dict[str, Prop] = {
     "admin_state_up": ADMIN_STATE_UP,
     "allowed_address_pairs": Prop(
         LIST,
-        "Additional addresses that may pass the port.",
+        "Additional address pairs that are allowed on the port.",
         update_allowed=True,
         schema=Prop(
             MAP,
             schema={
                 "ip_address": Prop(STRING, "IP address.", required=True, constraint="ip_or_cidr"),
-                "mac_address": Prop(STRING, "Hardware address.", constraint="mac_addr"),
+                "mac_address": Prop(STRING, "MAC address.", constraint="mac_addr"),
             },
         ),
     ),
@@ -59,17 +59,17 @@ EXTRA_PROPERTIES: dict[str, Prop] = {
         ),
         since="2015.1",
     ),
-    "mac_address": Prop(STRING, "Hardware address.", constraint="mac_addr"),
+    "mac_address": Prop(STRING, "MAC address.", constraint="mac_addr"),
     "no_fixed_ips": Prop(
         BOOLEAN,
-        "true: it has no address.",
+        "true: the port has no fixed IP.",
         default=False,
         update_allowed=True,
         since="16.0.0",
     ),
     "port_security_enabled": Prop(
         BOOLEAN,
-        "true: addresses are protected against forgery.",
+        "true: port security is enabled; it blocks traffic with forged addresses.",
         update_allowed=True,
         since="5.0.0",
     ),
@@ -81,14 +81,14 @@ EXTRA_PROPERTIES: dict[str, Prop] = {
     ),
     "qos_policy": Prop(
         STRING,
-        "Policy on the quality of service, by name or id.",
+        "QoS policy, by name or id.",
         update_allowed=True,
         constraint="neutron.qos_policy",
         since="6.0.0",
     ),
     "value_specs": VALUE_SPECS,
 }
-"""Properties that a server may give the ports it makes itself."""
+"""Properties for the ports that a server creates."""
 
 
 class Port(NeutronResource):
@@ -99,7 +99,7 @@ class Port(NeutronResource):
         "admin_state_up": ADMIN_STATE_UP,
         "allowed_address_pairs": Prop(
             LIST,
-            "Additional addresses that may pass the port.",
+            "Additional address pairs that are allowed on the port.",
             update_allowed=True,
             schema=Prop(
                 MAP,
@@ -107,7 +107,7 @@ class Port(NeutronResource):
                     "ip_address": Prop(
                         STRING, "IP address or network.", required=True, constraint="ip_or_cidr"
                     ),
-                    "mac_address": Prop(STRING, "Hardware address.", constraint="mac_addr"),
+                    "mac_address": Prop(STRING, "MAC address.", constraint="mac_addr"),
                 },
             ),
         ),
@@ -138,7 +138,7 @@ class Port(NeutronResource):
             update_allowed=True,
         ),
         "device_owner": Prop(
-            STRING, "Type of the attached device.", default="", update_allowed=True
+            STRING, "Owner of the port, such as compute:nova.", default="", update_allowed=True
         ),
         "dns_name": Prop(
             STRING,
@@ -149,7 +149,7 @@ class Port(NeutronResource):
         ),
         "fixed_ips": Prop(
             LIST,
-            "Addresses, or subnets to take them from.",
+            "Fixed IPs, or subnets from which they are allocated.",
             update_allowed=True,
             schema=Prop(
                 MAP,
@@ -175,7 +175,7 @@ class Port(NeutronResource):
             ),
             empty_is_none=True,
         ),
-        "mac_address": Prop(STRING, "Hardware address.", constraint="mac_addr"),
+        "mac_address": Prop(STRING, "MAC address.", constraint="mac_addr"),
         "name": NAME,
         "network": Prop(
             STRING,
@@ -194,14 +194,14 @@ class Port(NeutronResource):
         ),
         "no_fixed_ips": Prop(
             BOOLEAN,
-            "true: it has no address.",
+            "true: the port has no fixed IP.",
             default=False,
             update_allowed=True,
             since="16.0.0",
         ),
         "port_security_enabled": Prop(
             BOOLEAN,
-            "true: addresses are protected against forgery.",
+            "true: port security is enabled; it blocks traffic with forged addresses.",
             update_allowed=True,
             since="5.0.0",
         ),
@@ -213,7 +213,7 @@ class Port(NeutronResource):
         ),
         "qos_policy": Prop(
             STRING,
-            "Policy on the quality of service, by name or id.",
+            "QoS policy, by name or id.",
             update_allowed=True,
             constraint="neutron.qos_policy",
             since="6.0.0",
@@ -240,24 +240,28 @@ class Port(NeutronResource):
     }
     attributes = {
         "admin_state_up": Attr(STRING, "true: it is enabled."),
-        "allowed_address_pairs": Attr(LIST, "Additional addresses that may pass the port."),
+        "allowed_address_pairs": Attr(
+            LIST, "Additional address pairs that are allowed on the port."
+        ),
         "device_id": Attr(STRING, "Id of the attached device; usually set by the compute service."),
-        "device_owner": Attr(STRING, "Type of the attached device."),
+        "device_owner": Attr(STRING, "Owner of the port, such as compute:nova."),
         "dns_assignment": Attr(MAP, "Its DNS records.", since="7.0.0"),
-        "fixed_ips": Attr(LIST, "Addresses, or subnets to take them from."),
-        "mac_address": Attr(STRING, "Hardware address."),
+        "fixed_ips": Attr(LIST, "Fixed IPs, or subnets from which they are allocated."),
+        "mac_address": Attr(STRING, "MAC address."),
         "name": Attr(STRING, "Its name."),
         "network": Attr(MAP, "Its network, with all fields.", since="11.0.0"),
         "network_id": Attr(STRING, "Id of its network."),
         "port_security_enabled": Attr(
-            BOOLEAN, "true: addresses are protected against forgery.", since="5.0.0"
+            BOOLEAN,
+            "true: port security is enabled; it blocks traffic with forged addresses.",
+            since="5.0.0",
         ),
         "propagate_uplink_status": Attr(
             BOOLEAN,
             "true: the status of the physical link is propagated to the port.",
             since="15.0.0",
         ),
-        "qos_policy_id": Attr(STRING, "Id of its policy on the quality of service.", since="6.0.0"),
+        "qos_policy_id": Attr(STRING, "Id of its QoS policy.", since="6.0.0"),
         "security_groups": Attr(LIST, "Security groups, by name or id."),
         "status": Attr(STRING, "Its status."),
         "subnets": Attr(LIST, "Its subnets, with all fields."),
@@ -334,7 +338,7 @@ class Port(NeutronResource):
         return (Step("take-addresses", self.take_addresses),) if "port_fip" in ctx.data else ()
 
     async def note_addresses(self, ctx: ResourceContext) -> Made | None:
-        """Store the addresses before they are released, unless that is done."""
+        """Store the addresses before they are released, unless they are stored."""
         if "port_fip" in ctx.data:
             return None
         try:

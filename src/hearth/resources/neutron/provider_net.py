@@ -34,7 +34,7 @@ class ProviderNet(Net):
         "name": NAME,
         "network_type": Prop(
             STRING,
-            "Type of the physical network.",
+            "Type of the provider network, such as vlan or vxlan.",
             required=True,
             update_allowed=True,
             constraints=(AllowedValues(["local", "vlan", "vxlan", "gre", "geneve", "flat"]),),
@@ -46,7 +46,7 @@ class ProviderNet(Net):
         ),
         "port_security_enabled": Prop(
             BOOLEAN,
-            "true: addresses are protected against forgery.",
+            "true: port security is enabled; it blocks traffic with forged addresses.",
             update_allowed=True,
             since="8.0.0",
         ),
@@ -63,14 +63,14 @@ class ProviderNet(Net):
         ),
         "tags": Prop(
             LIST,
-            "Tags, free words to find it by.",
+            "Tags: arbitrary words for filtering.",
             update_allowed=True,
             since="12.0.0",
             schema=Prop(STRING),
         ),
         "tenant_id": Prop(
             STRING,
-            "The project it belongs to; only administrators may choose another than their own.",
+            "The project it belongs to; only administrators may choose another project.",
             since="24.0.0",
         ),
     }

@@ -22,7 +22,7 @@ class RBACPolicy(Natural):
     properties = {
         "action": Prop(
             STRING,
-            "What the other project may do with the object.",
+            "Action that the other project may carry out with the object.",
             required=True,
             constraints=(AllowedValues(["access_as_shared", "access_as_external"]),),
         ),

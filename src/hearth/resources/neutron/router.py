@@ -96,7 +96,7 @@ class Router(NeutronResource):
         "tags": TAGS,
         "tenant_id": Prop(
             STRING,
-            "The project it belongs to; only administrators may choose another than their own.",
+            "The project it belongs to; only administrators may choose another project.",
             since="24.0.0",
         ),
         "value_specs": VALUE_SPECS,

@@ -160,13 +160,13 @@ def leg(properties: Mapping[str, Any]) -> Body:
 
 
 def joined(router: str, wanted: Body) -> str:
-    """Return the physical id of an interface."""
+    """Return the physical id of a router interface."""
     ((name, ident),) = wanted.items()
     return f"{router}:{name}={ident}"
 
 
 def parted(physical_id: str) -> tuple[str, Body]:
-    """Return the router of a physical id, and the port or the subnet."""
+    """Return the router in a physical id, and the port or the subnet."""
     router, _, rest = physical_id.partition(":")
     name, _, ident = rest.partition("=")
     return router, ({name: ident} if ident else {"subnet_id": name})

@@ -89,7 +89,8 @@ class SecurityGroup(NeutronResource):
                     ),
                     "remote_group_id": Prop(
                         STRING,
-                        "Remote group, in mode remote_group_id; the group itself when not given.",
+                        "Remote security group, by name or id, for remote_mode remote_group_id; "
+                        "this group when not given.",
                         constraint="neutron.security_group",
                     ),
                     "remote_ip_prefix": Prop(STRING, "Remote network.", constraint="net_cidr"),

@@ -33,16 +33,14 @@ class Segment(NeutronResource):
         ),
         "network_type": Prop(
             STRING,
-            "How its packets are told from those of other networks.",
+            "Network type of the segment.",
             required=True,
             constraints=(AllowedValues(["local", "vlan", "vxlan", "gre", "geneve", "flat"]),),
         ),
         "physical_network": Prop(
             STRING, "Name of the physical network that carries it; for flat and vlan."
         ),
-        "segmentation_id": Prop(
-            INTEGER, "Number of the VLAN or of the tunnel.", constraints=(Range(min=1),)
-        ),
+        "segmentation_id": Prop(INTEGER, "VLAN id or tunnel id.", constraints=(Range(min=1),)),
     }
     translation = (Resolve(("network",), "neutron.network"),)
     extension = "segment"

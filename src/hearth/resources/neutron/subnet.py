@@ -79,7 +79,7 @@ class Subnet(NeutronResource):
         ),
         "ipv6_address_mode": Prop(
             STRING,
-            "How hosts get an IPv6 address.",
+            "Mode in which hosts get an IPv6 address.",
             constraints=(AllowedValues(["dhcpv6-stateful", "dhcpv6-stateless", "slaac"]),),
             since="2015.1",
         ),
@@ -107,7 +107,7 @@ class Subnet(NeutronResource):
         ),
         "prefixlen": Prop(
             INTEGER,
-            "Length of the prefix to take from the subnet pool.",
+            "Prefix length of the subnet, if it is allocated from a subnet pool.",
             constraints=(Range(min=0),),
             since="6.0.0",
         ),
@@ -124,7 +124,7 @@ class Subnet(NeutronResource):
         ),
         "subnetpool": Prop(
             STRING,
-            "Pool to take the addresses from, by name or id.",
+            "Subnet pool from which the addresses are allocated, by name or id.",
             constraint="neutron.subnetpool",
             since="6.0.0",
         ),

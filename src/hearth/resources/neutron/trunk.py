@@ -62,7 +62,7 @@ class Trunk(NeutronResource):
         ),
     }
     attributes = {
-        "port_id": Attr(STRING, "The port it points to."),
+        "port_id": Attr(STRING, "Id of the parent port."),
     }
     translation = (
         Resolve(("port",), "neutron.port"),

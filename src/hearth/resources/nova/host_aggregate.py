@@ -19,7 +19,7 @@ class HostAggregate(CollectionResource):
             update_allowed=True,
             schema=Prop(STRING, constraint="nova.host"),
         ),
-        "metadata": Prop(MAP, "Free keys and values.", default={}, update_allowed=True),
+        "metadata": Prop(MAP, "Arbitrary keys and values.", default={}, update_allowed=True),
         "name": Prop(STRING, "Its name, unique in the cloud.", required=True, update_allowed=True),
     }
     service = "compute"

@@ -25,7 +25,7 @@ FIELDS_OF_OURS = ("no_fixed_ips", "value_specs")
 
 
 def needs_port(one: Mapping[str, Any]) -> bool:
-    """Return whether Hearth must create a port for a network entry."""
+    """Return whether Hearth must create a port for an entry of `networks`."""
     if one.get("port") or one.get("allocate_network"):
         return False
     return bool(one.get("subnet") or one.get("port_extra_properties") or one.get("floating_ip"))
@@ -91,7 +91,7 @@ def networks_field(ctx: ResourceContext) -> Any:
 
 
 async def make_ports(ctx: ResourceContext) -> Made:
-    """Create the missing ports; find those of earlier attempts by their description."""
+    """Create the missing ports; the ports of earlier attempts are found by their description."""
     kept = kept_ports(ctx)
     wanted = [(key, one) for key, one in keyed(ctx.given("networks") or []) if needs_port(one)]
     there = await marked_ports(ctx, kept.values())
@@ -201,7 +201,7 @@ async def attached(ctx: ResourceContext) -> list[Body]:
 async def reuse(ctx: ResourceContext) -> Made:
     """Keep attached interfaces that also match changed entries.
 
-    Hearth manages the port of such an interface from then on, even if the compute service created
+    From then on Hearth manages the port of such an interface, even if the compute service created
     it.
     """
     kept = kept_ports(ctx)
@@ -224,7 +224,7 @@ async def reuse(ctx: ResourceContext) -> Made:
 
 
 NOTHING_MORE = '"port_extra_properties": null'
-"""In the key of an entry whose port is like any other."""
+"""The part of an entry's key that shows that its port has no extra properties."""
 
 
 def serves(interface: Mapping[str, Any], one: Mapping[str, Any]) -> bool:

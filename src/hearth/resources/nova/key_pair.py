@@ -23,10 +23,10 @@ VERSION_USER = "2.10"
 
 
 class KeyPair(ResourceType):
-    """A public key, installed in new servers.
+    """A public key that is installed in new servers.
 
-    If none is given, Hearth generates a key pair and sends only the public key; that key shows
-    whether an existing pair of this name belongs to the record.
+    Without a given key, Hearth generates a key pair and sends only the public key. The public key
+    shows whether an existing pair of this name belongs to the record.
     """
 
     type_name = "OS::Nova::KeyPair"
@@ -40,7 +40,7 @@ class KeyPair(ResourceType):
         ),
         "public_key": Prop(STRING, "The public key; a key pair is generated when not given."),
         "save_private_key": Prop(
-            BOOLEAN, "true: the attribute shows the private key.", default=False
+            BOOLEAN, "true: the attribute private_key shows a generated private key.", default=False
         ),
         "type": Prop(
             STRING, "Type of the key.", constraints=(AllowedValues(["ssh", "x509"]),), since="8.0.0"

@@ -410,19 +410,19 @@ class Server(CollectionResource):
 
 
 def takes_deployments(ctx: ResourceContext) -> bool:
-    """Return whether the server takes software deployments."""
+    """Return whether the server accepts software deployments."""
     return bool(ctx.given("user_data_format") == "SOFTWARE_CONFIG")
 
 
 def metadata_steps(ctx: ResourceContext) -> tuple[Step, ...]:
-    """Return the steps by which the resource's metadata follows an update."""
+    """Return the steps that update the resource's metadata."""
     if takes_deployments(ctx):
         return TRANSPORT.change_steps(ctx)
     return (Step("metadata", take_metadata),) if ctx.template_metadata is not None else ()
 
 
 async def take_metadata(ctx: ResourceContext) -> Made:
-    """Replace the metadata by that of the template."""
+    """Replace the metadata by the template's."""
     return Made(metadata=ctx.template_metadata)
 
 

@@ -22,7 +22,7 @@ VERSION_RULES = "2.64"
 class ServerGroup(CollectionResource):
     """A group of servers that must, or must not, share a host.
 
-    The service stores no intent key: a group with a user-chosen name may belong to anyone.
+    The service stores no intent key: a group with a user-chosen name may belong to someone else.
     """
 
     type_name = "OS::Nova::ServerGroup"

@@ -20,7 +20,7 @@ PROPERTIES: dict[str, Prop] = {
     "admin_pass": Prop(STRING, "Password of the administrator of the server.", update_allowed=True),
     "admin_user": Prop(
         STRING,
-        "Not used any more.",
+        "No longer used.",
         support=Support(
             SupportStatus.HIDDEN,
             "5.0.0",
@@ -138,7 +138,7 @@ PROPERTIES: dict[str, Prop] = {
     ),
     "flavor_update_policy": Prop(
         STRING,
-        "Effect of a new flavor.",
+        "How a change of the flavor is applied.",
         default="RESIZE",
         update_allowed=True,
         constraints=(AllowedValues(["RESIZE", "REPLACE"]),),
@@ -148,7 +148,7 @@ PROPERTIES: dict[str, Prop] = {
     ),
     "image_update_policy": Prop(
         STRING,
-        "Effect of a new image.",
+        "How a change of the image is applied.",
         default="REBUILD",
         update_allowed=True,
         constraints=(AllowedValues(["REBUILD", "REPLACE", "REBUILD_PRESERVE_EPHEMERAL"]),),
@@ -209,7 +209,7 @@ PROPERTIES: dict[str, Prop] = {
     ),
     "personality": Prop(
         MAP,
-        "Files to put into the server.",
+        "Files to inject into the server.",
         default={},
         support=Support(SupportStatus.DEPRECATED, "12.0.0"),
     ),
@@ -229,7 +229,7 @@ PROPERTIES: dict[str, Prop] = {
     ),
     "tags": Prop(
         LIST,
-        "Tags, free words to find it by.",
+        "Tags: arbitrary words for filtering.",
         update_allowed=True,
         schema=Prop(STRING),
         since="8.0.0",
@@ -243,7 +243,7 @@ PROPERTIES: dict[str, Prop] = {
     ),
     "user_data_update_policy": Prop(
         STRING,
-        "Effect of new user data.",
+        "How a change of the user data is applied.",
         default="REPLACE",
         update_allowed=True,
         constraints=(AllowedValues(["REPLACE", "IGNORE", "REBUILD"]),),

@@ -27,7 +27,7 @@ def networks_of(body: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 async def ports_by_mac(ctx: ResourceContext) -> dict[str, Body]:
-    """Return the server's ports by hardware address."""
+    """Return the server's ports by MAC address."""
     path = f"/v2.0/ports?device_id={segment(ctx.physical)}"
     return {port["mac_address"]: port for port in await ctx.cloud.listing("network", path)}
 

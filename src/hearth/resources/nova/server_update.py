@@ -43,7 +43,7 @@ def update_steps(server: CollectionResource, ctx: ResourceContext) -> tuple[Step
 
 
 class _Change:
-    """The calls of the steps."""
+    """The calls of an update's steps."""
 
     def __init__(self, server: CollectionResource) -> None:
         self._server = server
@@ -76,7 +76,7 @@ class _Change:
         return None
 
     async def resize_begun(self, ctx: ResourceContext) -> Made | None:
-        """Return a result if the resize is in progress or done, else None."""
+        """Return a result if the resize has begun or is complete, else None."""
         body = await self._server.show(ctx) or {}
         begun = body.get("status") in {"RESIZE", "VERIFY_RESIZE"}
         return Made(body=body) if begun or _flavor(body) == ctx.properties["flavor"] else None

@@ -49,7 +49,7 @@ async def drop(ctx: ResourceContext) -> None:
 
 
 def mark(ctx: ResourceContext) -> str:
-    """Return the key of one snapshot of a record; actions of a record begin at different times."""
+    """Return the key of a snapshot of a record; it differs for each action."""
     return f"{ctx.key}:{ctx.started_at:.3f}"
 
 

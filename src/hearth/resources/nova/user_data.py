@@ -71,8 +71,8 @@ OURS = frozenset({"", CLOUD_CONFIG, BOOTHOOK, PART_HANDLER, RUNNER})
 async def user_data(ctx: ResourceContext) -> str | None:
     """Return the user data to send, encoded for the service; None for none.
 
-    Text that is the id of a software configuration stands for the text of that, but not in the
-    format HEAT_CFNTOOLS.
+    If the text is the id of a software configuration, the text of that configuration is used,
+    except in the format HEAT_CFNTOOLS.
     """
     text = str(ctx.given("user_data") or "")
     match ctx.given("user_data_format"):
@@ -121,7 +121,9 @@ def _software_config(text: str, ctx: ResourceContext) -> str:
 
 
 def _parts(parts: list[tuple[str, str, str]]) -> list[str]:
-    """Return parts (text, subtype, file name) as they stand in a multipart."""
+    """Return parts (text, subtype, file name) in the form in which a multipart document contains
+    them.
+    """
     return [_known(*one) if one[0] in OURS else text_part(*one) for one in parts]
 
 
@@ -133,7 +135,7 @@ def _metadata(ctx: ResourceContext) -> str:
 
 
 def _boto(url: str) -> str:
-    """Settings that let the older tools find the service."""
+    """Return settings with which older tools find the CloudFormation-style API."""
     host = url.partition("//")[2].partition("/")[0]
     secure = 1 if url.startswith("https") else 0
     name, _, port = host.partition(":")
@@ -173,7 +175,7 @@ def _with_files(ignition: dict[str, Any], metadata: str) -> str:
 
 
 def as_metadata(metadata: Mapping[str, Any] | None) -> dict[str, str]:
-    """Server metadata: texts as they are, all else as JSON."""
+    """Return metadata for Nova: text values unchanged, other values as JSON."""
     return {
         str(key): value if isinstance(value, str) else json.dumps(value)
         for key, value in (metadata or {}).items()

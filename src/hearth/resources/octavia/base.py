@@ -1,4 +1,4 @@
-"""What types of the load-balancer service have in common: one call at a time.
+"""Common parts of the types of the load-balancer service: one call at a time.
 
 While a load balancer is pending, the service refuses calls to it and its parts; the engine repeats
 them later.

@@ -15,7 +15,7 @@ PROVIDER = "amphora"
 
 
 class Profile(CollectionResource):
-    """A profile; it always names its provider."""
+    """A profile; it always includes the name of its provider."""
 
     service = SERVICE
     identified_by = IntentKey.RENAME

@@ -29,7 +29,7 @@ class L7Policy(OctaviaResource):
     properties = {
         "action": Prop(
             STRING,
-            "What happens to matching requests.",
+            "Action for matching requests.",
             required=True,
             update_allowed=True,
             constraints=(AllowedValues(["REJECT", "REDIRECT_TO_POOL", "REDIRECT_TO_URL"]),),

@@ -40,7 +40,7 @@ class LoadBalancer(OctaviaResource):
         "provider": Prop(STRING, "Provider of the load balancer."),
         "tenant_id": Prop(
             STRING,
-            "The project it belongs to; only administrators may choose another than their own.",
+            "The project it belongs to; only administrators may choose another project.",
             constraint="keystone.project",
         ),
         "vip_address": Prop(

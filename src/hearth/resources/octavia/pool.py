@@ -63,7 +63,7 @@ class Pool(OctaviaResource):
                 "cookie_name": Prop(STRING, "Name of the cookie, for APP_COOKIE."),
                 "type": Prop(
                     STRING,
-                    "How a client is recognized.",
+                    "How requests of the same client are recognised.",
                     required=True,
                     constraints=(AllowedValues(["SOURCE_IP", "HTTP_COOKIE", "APP_COOKIE"]),),
                 ),
@@ -124,7 +124,9 @@ class PoolMember(OctaviaResource):
             constraints=(Range(min=1, max=65535),),
         ),
         "subnet": Prop(STRING, "Subnet of the member, by name or id.", constraint="neutron.subnet"),
-        "tags": Prop(LIST, "Tags, free words to find it by.", update_allowed=True, since="13.0.0"),
+        "tags": Prop(
+            LIST, "Tags: arbitrary words for filtering.", update_allowed=True, since="13.0.0"
+        ),
         "weight": Prop(
             INTEGER,
             "Weight: its share of the requests, relative to other members.",

@@ -26,7 +26,9 @@ KEY_HEADER = "x-container-meta-hearth-key"
 
 
 class Container(ResourceType):
-    """A container. An existing container of the same name that is not ours stays unchanged."""
+    """A container. An existing container of the same name without the record's mark stays
+    unchanged.
+    """
 
     type_name = "OS::Swift::Container"
     properties = {

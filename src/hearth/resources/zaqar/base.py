@@ -1,4 +1,4 @@
-"""What all types of the messaging service have in common."""
+"""Common parts of all types of the messaging service."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ class ZaqarResource(ResourceType):
     async def call(
         self, ctx: ResourceContext, method: str, queue: str, path: str = "", **more: Any
     ) -> Response:
-        """Send a call about a queue; all methods but POST can be repeated."""
+        """Send a call about a queue; all methods except POST can be repeated."""
         headers = {**CLIENT, **more.pop("headers", {})}
         more.setdefault("idempotent", method != "POST")
         place = f"/v2/queues/{segment(queue)}{path}"

@@ -37,7 +37,9 @@ PATCH = "application/openstack-messaging-v2.0-json-patch"
 
 
 class Queue(ZaqarResource):
-    """A queue of messages. An existing queue of the same name that is not ours stays unchanged."""
+    """A queue of messages. An existing queue of the same name without the record's mark stays
+    unchanged.
+    """
 
     type_name = "OS::Zaqar::Queue"
     support = Support(version="2014.2")
@@ -91,13 +93,13 @@ class Queue(ZaqarResource):
         return Made(physical_id=ctx.wanted_name, body={"metadata": answer.body})
 
     async def created(self, ctx: ResourceContext) -> Progress:
-        """Return ready if the queue is ours, else a failure."""
+        """Return ready if the queue has the record's mark, else a failure."""
         if ctx.physical_id is not None:
             return Ready(ctx.body)
         return Failed(f'There is a queue "{ctx.wanted_name}" already', "Conflict")
 
     async def update(self, ctx: ResourceContext) -> Made | None:
-        """Set the metadata of the properties; metadata of the service stays unchanged."""
+        """Set the metadata in the properties; metadata that the service adds stays unchanged."""
         there = (await self.call(ctx, "GET", ctx.physical)).body
         wanted = ctx.given("metadata") or {}
         former = (ctx.before.get("metadata") or {}).keys() - wanted.keys()

@@ -35,13 +35,13 @@ class Subscription(ZaqarResource):
     properties = {
         "options": Prop(
             MAP,
-            "How to send: post_headers and post_data for a URL, from and subject for mail.",
+            "Options: post_headers and post_data for a URL, from and subject for e-mail.",
             update_allowed=True,
         ),
         "queue_name": QUEUE_NAME,
         "subscriber": Prop(
             STRING,
-            f"Where to: a URI that begins with {', '.join(SCHEMES[:-1])} or {SCHEMES[-1]}.",
+            f"The receiver: a URI that begins with {', '.join(SCHEMES[:-1])} or {SCHEMES[-1]}.",
             required=True,
             update_allowed=True,
         ),

@@ -1,4 +1,4 @@
-"""Runs Hearth's migrations for Alembic, on the connection that it receives."""
+"""Runs Hearth's migrations for Alembic, on the connection passed to it."""
 
 from alembic import context
 

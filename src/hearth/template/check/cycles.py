@@ -1,4 +1,4 @@
-"""Cycles of resources that depend on each other."""
+"""Dependency cycles between resources."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ STARTS_MAX = 200
 
 
 def cycles(resources: Mapping[str, ResourceSource]) -> Iterator[tuple[Span, tuple[str, ...]]]:
-    """Yield the shortest cycles, without common resources, each with the place where it closes."""
+    """Yield the shortest dependency cycles that share no resource.
+
+    Each is (place of the reference that closes the cycle, names of its resources in order).
+    """
     edges: dict[str, Mapping[str, Span]] = {
         name: _edges(source, resources) for name, source in resources.items()
     }
@@ -44,7 +47,7 @@ def cycles(resources: Mapping[str, ResourceSource]) -> Iterator[tuple[Span, tupl
 def _within(
     edges: Mapping[str, Mapping[str, Span]], names: Set[str]
 ) -> dict[str, Mapping[str, Span]]:
-    """Return the edges between some names, without names that no other name needs."""
+    """Return the edges between these names, without names on which no other name depends."""
     kept: dict[str, Mapping[str, Span]] = {
         name: {need: at for need, at in edges[name].items() if need in names}
         for name in edges
@@ -64,7 +67,7 @@ def _within(
 
 
 def _edges(source: ResourceSource, known: Mapping[str, ResourceSource]) -> dict[str, Span]:
-    """Return the dependencies of a resource with their places."""
+    """Return the resources on which a resource depends, each with the place of the reference."""
     found: dict[str, Span] = {}
     if source.external_id is None:
         for expr in (source.properties, source.metadata):
@@ -83,7 +86,7 @@ def _edges(source: ResourceSource, known: Mapping[str, ResourceSource]) -> dict[
 
 
 def _shortest(start: str, edges: Mapping[str, Mapping[str, Span]]) -> tuple[str, ...] | None:
-    """Return the shortest path from a resource back to itself."""
+    """Return the shortest cycle from a resource back to itself, as names, or None."""
     before: dict[str, str] = {}
     waiting = deque([start])
     while waiting:

@@ -34,7 +34,7 @@ from hearth.template.types import TypeInfo
 def examine(module: Module, *, alone: bool = False) -> list[Problem]:
     """Return the errors and warnings of a template and its nested templates.
 
-    Each problem has its own file. Notices are warnings. With `alone` no environment is known:
+    Each problem names its own file. Notices are warnings. With `alone` no environment is known, and
     values that an environment could give to a nested template are not reported.
     """
     report = Report()
@@ -48,7 +48,7 @@ def examine(module: Module, *, alone: bool = False) -> list[Problem]:
 
 
 class _Template:
-    """The examination of one template of the tree."""
+    """The examination of one template in the tree."""
 
     def __init__(self, module: Module, report: Report, *, alone: bool) -> None:
         self.module = module
@@ -104,7 +104,7 @@ class _Template:
                     self.report.notice(default.span(self.file, at.path), "surprising-scalar", words)
 
     def default(self, schema: ParameterSchema, node: Node, at: Span) -> None:
-        """Report a default of the wrong type: an error where it is used, elsewhere a warning."""
+        """Report a default of the wrong type: an error if it is used, else a warning."""
         if not schema.judged_late or not schema.has_default:
             return
         try:
@@ -118,7 +118,7 @@ class _Template:
             tell(node.span(self.file, at.path), WRONG_DEFAULT, words)
 
     def constraints(self) -> None:
-        """Report several constraints in one entry: only one counts.
+        """Report an entry with several constraints, of which only one is used.
 
         Source: spec/hot.md, section 4.3.
         """
@@ -302,7 +302,7 @@ class _Template:
     def together(
         self, source: ResourceSource, given: Mapping[str, Expr], type_info: TypeInfo, at: Span
     ) -> None:
-        """Check properties that exclude or need each other, as far as they are known."""
+        """Check relations between properties, as far as their values are known."""
         known: dict[str, Any] = {}
         unsure: set[str] = set()
         for name, expr in given.items():
@@ -345,14 +345,14 @@ class _Template:
 def _together(sources: Sequence[ResourceSource]) -> bool:
     """Return whether resources certainly exist at the same time.
 
-    If their conditions differ, they may exclude each other.
+    Resources with different conditions may exclude each other.
     """
     conditions = [json.dumps(frozen(one.condition)) for one in sources if one.condition is not None]
     return len(set(conditions)) < 2
 
 
 def _under(expr: Expr, *names: str) -> Expr | None:
-    """Return the node at a path of literal keys."""
+    """Return the subexpression at a path of literal keys, or None."""
     found: Expr | None = expr
     for name in names:
         found = dict(parts(found)).get(name) if found is not None else None

@@ -24,7 +24,7 @@ PARAMETER_CALLS = ("get_param", "Ref.parameter")
 
 
 class Names:
-    """Checks what one template refers to."""
+    """Checks the names to which a template refers."""
 
     def __init__(self, module: Module, scope: StaticScope, report: Report) -> None:
         self.module = module
@@ -135,7 +135,9 @@ class Names:
             self.report.add(no_attribute(one, type_info, self.resources))
 
     def kind_of_attribute(self, call: Call) -> ValueKind | None:
-        """Return the type's declaration of the attribute that a call reads completely."""
+        """Return the type of an attribute that a call reads without a path, as its resource type
+        declares it.
+        """
         for one in references_in(call):
             if one.call is call and one.read and len(one.read) == 1:
                 binding = self.module.bindings.get(one.resource)
@@ -147,7 +149,7 @@ class Names:
     # -- conditions -------------------------------------------------------------------------
 
     def condition(self, expr: Expr, node: Node, at: Span) -> None:
-        """Check the use of a condition: a name, a boolean or a call."""
+        """Check a condition of a resource, output or `if`: a name, a boolean or a function call."""
         if isinstance(expr, Const):
             self.condition_name(expr.value, node.span(at.file, at.path))
         else:

@@ -17,7 +17,7 @@ class Report:
     _places: set[Any] = field(default_factory=set)
 
     def add(self, problem: Problem) -> None:
-        """Keep a problem, unless its place has one already."""
+        """Add a problem, unless one was reported at the same place."""
         at = problem.at
         place: Any = problem
         if at is not None and at.line:
@@ -27,9 +27,9 @@ class Report:
             self.problems.append(problem)
 
     def wrong(self, at: Span, code: str, words: str, suggestion: str | None = None) -> None:
-        """Add errors: findings that are refused or that make an operation fail."""
+        """Add errors: findings that are refused or make an operation fail."""
         self.add(StackValidationFailed(at, words, code=code, suggestion=suggestion))
 
     def notice(self, at: Span, code: str, words: str, suggestion: str | None = None) -> None:
-        """Add warnings: findings that are allowed but probably a mistake."""
+        """Add warnings: findings that are accepted but are probably mistakes."""
         self.add(Notice(at, words, code=code, suggestion=suggestion))

@@ -1,6 +1,6 @@
-"""A scope without values: only the kinds of parameters, resources and files are known.
+"""A scope without values: only the types of parameters, resources and files are known.
 
-Source: design rule R2; the kinds of parameters from spec/hot.md, section 4.2.
+Source: design rule R2; the types of parameters from spec/hot.md, section 4.2.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ PARAMETER_KINDS: dict[ParameterType, frozenset[ValueKind]] = {
     ParameterType.BOOLEAN: frozenset({ValueKind.BOOLEAN}),
 }
 OUTPUTS_DEEP_MAX = 20
-"""The maximum number of nested templates through which the kind of an output is followed."""
+"""The maximum number of nested templates through which the type of an output is followed."""
 
 
 class StaticWorld:
-    """Resources as their types declare them."""
+    """A World in which only the declarations of resource types are known."""
 
     facade: Facade | None = None
 
@@ -42,7 +42,9 @@ class StaticWorld:
         return Unknown(frozenset({name}), frozenset({ValueKind.STRING}))
 
     def attribute(self, name: str, attribute: str, path: tuple[Any, ...]) -> Any:
-        """Return the kind of a nested template's output from its value; types guarantee none."""
+        """Return an attribute as an Unknown of its type; for an output of a nested template, the
+        type comes from its expression.
+        """
         until = frozenset({name})
         binding = self.module.bindings.get(name)
         child = binding.child if binding is not None else None
@@ -64,7 +66,7 @@ class StaticWorld:
 
 
 class StaticScope(Scope):
-    """The scope of one template without values."""
+    """The scope of one template, without values."""
 
     def __init__(self, module: Module) -> None:
         syntax = module.syntax
@@ -87,10 +89,12 @@ class StaticScope(Scope):
         self.assumed: tuple[Any, bool] | None = None  # a condition and its possible values
 
     def within(self, resource: str) -> None:
-        """Return Unknown for a path, because values of attributes are unknown."""
+        """Return None: no path is followed, because the values of attributes are unknown."""
 
     def undecided(self, choice: Choice) -> Any:
-        """Return the possible values of both branches; with an `assumed` condition, of one."""
+        """Return the possible values of both branches; if the condition is in `assumed`, of one
+        branch.
+        """
         if self.assumed is not None and self.assumed[0] == frozen(choice.condition):
             return (choice.then if self.assumed[1] else choice.otherwise).evaluate(self)
         values = [choice.then.evaluate(self), choice.otherwise.evaluate(self)]
@@ -98,7 +102,9 @@ class StaticScope(Scope):
         return Unknown(kinds=frozenset().union(*kinds) if all(kinds) else frozenset())
 
     def typed(self, function: Signature, args: Any, value: Unknown) -> Unknown:
-        """Return the kind of a result. Raises EvaluationError if an argument must be wrong."""
+        """Return an Unknown with the type of a result. Raises EvaluationError if an argument is
+        certainly wrong.
+        """
         wrong = misfit(function.takes, args) if function.takes is not None else None
         if wrong is not None:
             raise EvaluationError(wrong[1], steps=wrong[0])
@@ -115,7 +121,7 @@ def declared(module: Module) -> set[str]:
 
 
 def kinds_of(value: Any) -> frozenset[ValueKind]:
-    """Return the possible kinds of a value; empty: unknown."""
+    """Return the possible types of a value; empty if unknown."""
     match value:
         case Unknown():
             return value.kinds

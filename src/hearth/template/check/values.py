@@ -1,7 +1,7 @@
-"""Checks of expressions with the schema of their place, and of the names in them.
+"""Checks of expressions against the schema of their place, and of the names in them.
 
-An expression and its node are walked together: the expression shows what is computed, the node
-where it is written.
+An expression and its node are walked together: the expression defines the value, the node its
+position in the text.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ FITS: Mapping[ValueKind, frozenset[ValueKind]] = {
     ValueKind.MAP: frozenset({ValueKind.MAP}),
     ValueKind.ANY: frozenset(ValueKind),
 }
-"""The kinds that a property may accept. Source: spec/hot.md, section 6.1."""
+"""The types that a property of each type accepts. Source: spec/hot.md, section 6.1."""
 
 
 class Values:
@@ -62,7 +62,9 @@ class Values:
         self.marks: tuple[str, ...] = ()  # texts that are replaced later, such as `%index%`
 
     def check(self, expr: Expr, node: Node, prop: Prop | None, at: Span) -> None:
-        """Check an expression. `at` has the file and the path; the place comes from the node."""
+        """Check an expression. `at` has the file and the path; the line and column come from the
+        node.
+        """
         match expr:
             case Broken():
                 for problem in expr.problems:
@@ -140,7 +142,9 @@ class Values:
             self.constraints(prop, expr.value, place)
 
     def entries(self, schema: Mapping[str, Prop], expr: Expr, node: Node, at: Span) -> None:
-        """Check the entries of a map against its schema; report names that are not in it."""
+        """Check the entries of a map against its schema; report names that the schema does not
+        have.
+        """
         for key, one in parts(expr):
             below: Node = node.value[key]
             prop = schema.get(key)
@@ -196,7 +200,9 @@ class Values:
             self.constraints(prop, expr.value, node.span(at.file, at.path))
 
     def looks_like_function(self, node: Node, at: Span, *, notice: bool = False) -> bool:
-        """Report a map of one key that is probably a function call; return whether it did."""
+        """Report a map with a single key that is probably a function call; return whether it was
+        reported.
+        """
         if len(node.value) != 1:
             return False
         ((name, inner),) = node.value.items()
@@ -263,7 +269,8 @@ class Values:
             self.report.wrong(place, "wrong-value", problem.text)
 
     def alternatives(self, expr: Call) -> None:
-        """Try a call with each branch of the choices in its arguments, one condition at a time.
+        """Evaluate a call with each branch of the choices in its arguments, one condition at a
+        time.
 
         Raises EvaluationError.
         """
@@ -278,7 +285,7 @@ class Values:
             self.scope.assumed = None
 
     def attribute(self, expr: Call, at: Span, prop: Prop) -> None:
-        """Check an attribute; the declaration of a type is a hint, not a guarantee."""
+        """Check an attribute. The type that is declared for it is a hint, not a guarantee."""
         kind = self.names.kind_of_attribute(expr)
         if kind is not None and not _takes(prop, kind):
             words = f"the attribute is {spoken(frozenset({kind}))}, the property a {prop.kind}"
@@ -329,7 +336,7 @@ def _takes(prop: Prop, kind: ValueKind) -> bool:
 
 
 def _since(name: str, grammar: Grammar) -> str | None:
-    """Return another version in which a name is a function."""
+    """Return a version in which a name is a function, or None."""
     for other in reversed(GRAMMARS) if not grammar.hot else GRAMMARS:
         if other.functions.get(name):
             if other.hot and grammar.hot:

@@ -1,8 +1,8 @@
 """YAQL with limits: on steps, on the numbers and lists that one step creates, on matching.
 
 The library itself limits sequences and memory, but checks a value only after its creation: `pow`
-may take minutes and all memory before that. Such functions are replaced by ones that check first.
-The run time of an expression is counted in calls, which is the same on every machine.
+may take minutes and all memory before the check. Such functions are replaced by versions that check
+first. The run time of an expression is counted in calls, which is the same on every machine.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class TooExpensive(Exception):
 
 
 class _Stop(BaseException):
-    """Stops an evaluation: the library does not catch it."""
+    """Stops an evaluation; as a BaseException, it is not caught by the library."""
 
 
 def bounded(work: Callable[[], T]) -> T:
-    """Return the result of the work. Raises TooExpensive after too many steps in total."""
+    """Return the result of `work`. Raises TooExpensive after too many steps in total."""
     budget = current()
     most = left = STEPS_MAX if budget is None else min(STEPS_MAX, budget.steps)
 
@@ -163,11 +163,11 @@ OURS: dict[str, Callable[..., Any]] = {
     "not_matches_operator_string": _not_matches_operator,
     "is_regex": _is_regex,
 }
-"""Functions of the library that match by themselves, with their replacements."""
+"""Functions of the library that match regular expressions themselves, with their replacements."""
 
 
 class _Exchange:
-    """Receives the library's functions, and replaces some of them."""
+    """A registry that receives the library's functions and replaces some of them."""
 
     def __init__(self, context: Any) -> None:
         self.context = context

@@ -33,7 +33,7 @@ REPEAT_VALUES_MAX = 500_000
 
 
 def map_merge(args: Any) -> Any:
-    """Return one map that merges several; later entries win."""
+    """Return a map that merges several maps; later entries take precedence."""
     if isinstance(args, Unknown):
         return args
     if not isinstance(args, list):
@@ -79,7 +79,7 @@ def map_replace(args: Any) -> dict[str, Any]:
 
 
 def list_concat(args: Any) -> Any:
-    """Return one list that joins several."""
+    """Return a list that joins several lists."""
     if isinstance(args, Unknown):
         return args
     if not isinstance(args, list):
@@ -91,13 +91,13 @@ def list_concat(args: Any) -> Any:
         if item is None:
             continue
         if not isinstance(item, list):
-            raise EvaluationError(f"only lists can be put together, not {item!r}")
+            raise EvaluationError(f"only lists can be concatenated, not {item!r}")
         result.extend(item)
     return result
 
 
 def list_concat_unique(args: Any) -> Any:
-    """Return one list that joins several, without duplicates."""
+    """Return a list that joins several lists, without duplicates."""
     result: list[Any] = []
     seen: set[Any] = set()
     for item in list_concat(args):
@@ -177,11 +177,11 @@ def _items(items: Any, maps: bool) -> list[Any]:
         return items
     if isinstance(items, Mapping) and maps:
         return list(items)
-    raise EvaluationError(f"for_each needs lists to go over, not {items!r}")
+    raise EvaluationError(f"for_each needs lists to iterate over, not {items!r}")
 
 
 class _Marker:
-    """Replaces marks by items, and limits the total length of all texts."""
+    """Replaces marks in texts by items, and limits the total length of all texts."""
 
     def __init__(self, names: list[str]) -> None:
         self.names = names
@@ -258,7 +258,7 @@ def select(args: Any) -> Any:
 
 
 def member_list_to_map(args: Any) -> dict[str, str]:
-    """Return a map of the texts `.member.N.KEY=k` and `.member.N.VALUE=v`."""
+    """Return a map from the texts `.member.N.KEY=k` and `.member.N.VALUE=v`."""
     key_name, value_name, items = args
     if not isinstance(key_name, str) or not isinstance(value_name, str):
         raise EvaluationError(f"expected two names, got {key_name!r} and {value_name!r}")

@@ -56,24 +56,26 @@ def _check_one(args: Any) -> str | None:
 
 
 def conjunction(args: Any, scope: Scope) -> bool | Unknown:
-    """Return whether all conditions are true; an Unknown if that is open."""
+    """Return whether all conditions are true; Unknown if that is undecided."""
     return _decided(False, [scope.truth(one) for one in _operands(args)])
 
 
 def disjunction(args: Any, scope: Scope) -> bool | Unknown:
-    """Return whether any condition is true; an Unknown if that is open."""
+    """Return whether any condition is true; Unknown if that is undecided."""
     return _decided(True, [scope.truth(one) for one in _operands(args)])
 
 
 def _decided(by: bool, truths: list[bool | Unknown]) -> bool | Unknown:
-    """Return `by` if one operand has this value, else its opposite, unless one is unknown."""
+    """Return `by` if an operand has this value; else Unknown if an operand is unknown, else the
+    opposite.
+    """
     if by in truths:
         return by
     return next((one for one in truths if isinstance(one, Unknown)), not by)
 
 
 def _operands(args: Any) -> list[Any]:
-    """Return all operands as booleans: each must be a condition, whatever the others are."""
+    """Return all operands as booleans. Raises EvaluationError if one of them is not a condition."""
     if None in args:
         raise EvaluationError("null is not a condition")
     return list(args)

@@ -48,7 +48,7 @@ def _bounded(work: Callable[[], Any]) -> Any:
 
 
 def yaql(args: Any, scope: Scope) -> Any:
-    """Return the value of an expression in which `$.data` is the data."""
+    """Return the value of an expression, in which `$.data` is the data."""
     wrong = _check(args)
     if wrong:
         raise EvaluationError(wrong)
@@ -60,14 +60,14 @@ def yaql(args: Any, scope: Scope) -> Any:
         context = _library().create_child_context()
         return _bounded(lambda: expression.evaluate({"data": args.get("data")}, context))
     except RecursionError:
-        raise EvaluationError("the expression is too deep") from None
+        raise EvaluationError("the expression is nested too deep") from None
     except Exception as error:  # any exception of the library in a user's expression
         text = str(error).splitlines()[0] if str(error) else ""
         raise EvaluationError(f"yaql: {type(error).__name__}: {text}") from None
 
 
 def _demand_short(expression: str) -> None:
-    """Raise Overrun on the event loop, if parsing or loading the library would take long."""
+    """On the event loop, raise Overrun if parsing or loading the library would take long."""
     if inline() and (len(expression) > INLINE_EXPRESSION_MAX or LIBRARY not in sys.modules):
         raise Overrun
 

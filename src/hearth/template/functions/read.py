@@ -16,7 +16,7 @@ from hearth.template.walk import walk
 
 
 def get_param(args: Any, scope: Scope) -> Any:
-    """Return a parameter, or a part of it; empty text if the path does not exist."""
+    """Return a parameter or a part of it; empty text if the path does not exist."""
     if isinstance(args, list):
         if not args:
             raise EvaluationError("expected the name of a parameter")
@@ -76,7 +76,9 @@ def _attribute_args(args: Any, scope: Scope) -> tuple[str, list[Any]]:
 
 
 def get_attr(args: Any, scope: Scope) -> Any:
-    """Return an attribute of a resource, or a part of it; without a name all as a map."""
+    """Return an attribute of a resource, or a part of it; without an attribute name, a map of all
+    attributes.
+    """
     if isinstance(args, list):
         for part in args:
             if isinstance(part, Unknown):
@@ -91,7 +93,7 @@ def get_attr(args: Any, scope: Scope) -> Any:
 
 
 def attribute_name(name: Any) -> str:
-    """Return the attribute's name; members of a group may be numbers."""
+    """Return the attribute's name as text; members of a group may be given as numbers."""
     if isinstance(name, int):
         return str(name)
     if not isinstance(name, str):
@@ -161,7 +163,7 @@ def _facade_kinds(args: Any) -> frozenset[ValueKind]:
 
 
 def ref(args: Any, scope: Scope) -> Any:
-    """Return a resource if one has that name, else a parameter."""
+    """Return the reference id of the resource with that name, or else the parameter's value."""
     if isinstance(args, str) and args in scope.resources:
         return scope.reference(args)
     return scope.parameter(args)
@@ -178,7 +180,7 @@ def _ref_as(args: Evaluable, scope: Scope) -> Function | None:
 
 
 def param_ref(args: Any, scope: Scope) -> Any:
-    """Return a parameter: `Ref` inside a condition reads only parameters."""
+    """Return a parameter: inside a condition, `Ref` only reads parameters."""
     if isinstance(args, str) and args not in scope.parameters and args not in scope.missing:
         problem = partial(InvalidTemplateReference, name=str(args))
         raise EvaluationError(f'there is no parameter "{args}"', problem=problem)
@@ -200,7 +202,7 @@ def _check_three(args: Any) -> str | None:
 
 
 def availability_zones(args: Any, scope: Scope) -> Any:
-    """Return the names of all availability zones, as far as the world knows them."""
+    """Return the names of all availability zones that the world knows."""
     zones = getattr(scope.world, "availability_zones", None)
     return zones() if zones is not None else UNKNOWN
 

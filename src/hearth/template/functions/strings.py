@@ -39,7 +39,7 @@ def _joined(delimiter: Any, items: list[Any], structured: bool) -> str:
 
 
 def list_join(args: Any) -> str:
-    """Return any number of lists of texts as one text."""
+    """Return the texts of one or more lists, joined."""
     items: list[Any] = []
     for part in args[1:]:
         if not part:
@@ -51,7 +51,7 @@ def list_join(args: Any) -> str:
 
 
 def join_one(args: Any) -> str:
-    """Return one list of texts as one text."""
+    """Return the texts of a list, joined."""
     if len(args) != 2:
         raise EvaluationError("expected a delimiter and a list")
     items = args[1] or []
@@ -165,7 +165,9 @@ def _check_replace(args: Any) -> str | None:
 
 
 def fn_replace(args: Any) -> str:
-    """Return the text with replacements; takes a list of the map and the text (`Fn::Replace`)."""
+    """Return the text with replacements; the argument is a list of the map and the text
+    (`Fn::Replace`).
+    """
     return replaced(args[1], args[0], structured=False)[0]
 
 
@@ -178,7 +180,7 @@ def _check_fn_replace(args: Any) -> str | None:
 
 
 def str_split(args: Any) -> Any:
-    """Return the pieces of a text, or one of them."""
+    """Return the parts of a text, or one of them."""
     if not isinstance(args, list) or len(args) < 2:
         raise EvaluationError("expected a delimiter and a text")
     delimiter, text = args[0], args[1]
@@ -206,7 +208,7 @@ def _check_list(args: Any) -> str | None:
 
 
 def fn_split(args: Any) -> list[str]:
-    """Return the pieces of a text, always as a list (`Fn::Split`)."""
+    """Return the parts of a text, always as a list (`Fn::Split`)."""
     if not isinstance(args, list) or len(args) != 2:
         raise EvaluationError("expected a delimiter and a text")
     delimiter, text = args
@@ -281,7 +283,7 @@ def _port_wrong(value: Any) -> str | None:
 
 
 def make_url(args: Any) -> str:
-    """Return a URL made of its parts."""
+    """Return a URL built from its parts."""
     wrong = _url_wrong(args, computed=True)
     if wrong:
         raise EvaluationError(wrong)
@@ -320,7 +322,7 @@ def _host(host: str) -> str:
 
 
 def base64(args: Any) -> str:
-    """Return the text unchanged: it is encoded where that is necessary."""
+    """Return the text unchanged: Hearth encodes it where the cloud requires that."""
     if not isinstance(args, str):
         raise EvaluationError(f"only text can be encoded, not {args!r}")
     return args

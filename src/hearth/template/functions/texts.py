@@ -1,4 +1,4 @@
-"""One line about each function of the language, by its word in templates: the only such texts.
+"""The one-line descriptions of the functions of the language, by name in templates.
 
 `hearth.template.versions.function_text` reads them for `template-function-list`, the reference of
 the language and the language server. A function of a package has its own text, its `description`.

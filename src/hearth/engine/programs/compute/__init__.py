@@ -1,5 +1,5 @@
-"""Compute user-supplied code without blocking the event loop.
+"""Run user-supplied code without blocking the event loop.
 
-A small computation runs on the event loop, for a few milliseconds. A larger one runs in a process
-of its own, which has limits on time and memory and can be killed.
+A small computation runs on the event loop, for a few milliseconds. A larger one runs in a separate
+process, which has limits on time and memory and can be killed.
 """

@@ -1,4 +1,4 @@
-"""Choose where to compute: on the event loop for a few milliseconds, else in a process."""
+"""Choose where to compute: a few milliseconds on the event loop, anything longer in a process."""
 
 import asyncio
 from collections.abc import Callable
@@ -15,23 +15,25 @@ from hearth.template.deferred import Answer, Answers, Deferred, Question, deferr
 T = TypeVar("T")
 
 INLINE_MAX = 6 * 1024
-"""Characters of text that are worth a try on the loop: some milliseconds."""
+"""The maximum characters of text for which a computation is tried on the event loop: some
+milliseconds.
+"""
 
 ROUNDS_MAX = 256
-"""How often evaluations may be begun again for one more that takes long."""
+"""The maximum number of times that evaluations are restarted because one more takes long."""
 
 departed: ContextVar["asyncio.Future[None] | None"] = ContextVar("departed", default=None)
-"""Done when whoever waits for this request has gone."""
+"""A future that is done when the client of the current request has disconnected."""
 
 
 class Gone(BaseException):
-    """The client of a request has disconnected. Nobody reads an answer, so no error handler needs
-    it.
+    """The client of a request has disconnected. It is a BaseException so that no error handler
+    prepares an answer.
     """
 
 
 class Compute:
-    """Computes user-supplied code. Without a pool it does so at once, for the simulator."""
+    """Runs user-supplied code. Without a pool it runs on the event loop (in the simulator)."""
 
     def __init__(self, pool: Pool | None = None) -> None:
         self.pool = pool
@@ -42,9 +44,9 @@ class Compute:
     ) -> T:
         """Return the result of a function. It must have no side effects and be importable by name.
 
-        Arguments and result must be picklable, because they may pass to another process;
-        `characters` is how much user-supplied text they contain. Raises what the function raises,
-        and Rejected if it exceeds a limit.
+        Arguments and result must be picklable, because they may be sent to another process;
+        `characters` is the length of the user-supplied text in them. Raises what the function
+        raises, and Rejected if it exceeds a limit.
         """
         if self.pool is None:
             with spending():
@@ -61,7 +63,7 @@ class Compute:
     async def evaluated(self, work: Callable[[], T], project: str = "") -> T:
         """Return the result of `work`, which evaluates values and may run several times.
 
-        An evaluation that takes long runs in a process; then `work` starts again with its answer.
+        A long evaluation runs in a process; then `work` starts again and uses its result.
         """
         for _ in range(ROUNDS_MAX):
             try:
@@ -82,7 +84,7 @@ class Compute:
             return work()
 
     async def settle(self, deferred: Deferred, project: str = "") -> None:
-        """Run a deferred evaluation in a process and keep its answer."""
+        """Run a deferred evaluation in a process and keep its result."""
         replies: list[tuple[Question, Any]] = []
 
         def answer(question: Question) -> Any:
@@ -118,11 +120,11 @@ class Compute:
             running.cancel()
 
     def close(self) -> None:
-        """End what is at work."""
+        """Stop all running computations."""
         if self.pool is not None:
             self.pool.close()
 
 
 def evaluate(world: Any, target: Any, method: str, options: dict[str, Any]) -> Any:
-    """Evaluate a value; runs in a process that does nothing else."""
+    """Evaluate a value; called in a computing process."""
     return getattr(target, method)(world, **options)

@@ -1,4 +1,4 @@
-"""One piece of computing, as it is carried out in a process of its own."""
+"""A computation that is carried out in a separate process."""
 
 import gc
 import os
@@ -15,12 +15,14 @@ from hearth.template.deferred import Question
 
 NICENESS = 5
 QUESTIONS_MAX = 20_000
-"""How often one evaluation may ask its world."""
+"""The maximum number of questions of one evaluation to its World."""
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a process may use: seconds of CPU, bytes of memory beside what it has."""
+    """Limits of a process: seconds of CPU time, and bytes of memory in addition to its current
+    memory.
+    """
 
     cpu_s: int
     memory_bytes: int
@@ -30,7 +32,7 @@ class Bounds:
 class Job:
     """A function with its arguments.
 
-    With `asks` the first argument is a world, which stays in the parent process.
+    With `asks` the first argument is a World, which stays in the parent process.
     """
 
     function: Callable[..., Any]
@@ -40,21 +42,21 @@ class Job:
 
 @dataclass(frozen=True)
 class Ask:
-    """A question about the world."""
+    """A question of a job about the World in the parent process."""
 
     question: Question
 
 
 @dataclass(frozen=True)
 class Done:
-    """The end of a job: a value or an error."""
+    """The end of a job: its value or its exception."""
 
     value: Any = None
     error: BaseException | None = None
 
 
 class DistantWorld:
-    """A world in the parent process; each question is sent once."""
+    """A World whose values are in the parent process; each question is sent once."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
@@ -95,7 +97,7 @@ def too_much(what: str) -> RequestLimitExceeded:
 
 
 def carry_out(sock: socket.socket) -> None:
-    """Run the job that arrives over a socket, and send its result back."""
+    """Run the job received over a socket, and send its result back."""
     bounds: Bounds
     job: Job
     bounds, job = wire.unpack(wire.receive(sock))

@@ -1,7 +1,7 @@
-"""Processes that compute: one per job, forked from a process with all code loaded.
+"""Computing processes: one per job, forked from a process with all code loaded.
 
 The queue is fair between projects: each project may have a few running jobs, and projects take
-turns. A job is killed if it takes too long or if nobody waits for it any more.
+turns. A job is killed if it takes too long or if nobody waits for its result any more.
 """
 
 import asyncio
@@ -26,18 +26,18 @@ log = logging.getLogger(__name__)
 
 SLOTS = 4
 PROJECT_SLOTS = 2
-"""Jobs at work at once; those of one project."""
+"""The maximum number of running jobs in total (SLOTS), and of one project."""
 
 CPU_S = 10
 CHARACTERS_A_SECOND = 50_000
-"""Seconds of CPU that a job may take, and how much text is worth one more."""
+"""The CPU seconds of a job, and the number of characters for which it gets one more."""
 
 WAIT_FACTOR = 3
-"""How many times as long it may take on a busy machine."""
+"""The factor between CPU seconds and elapsed seconds of a job on a busy machine."""
 
 MEMORY_BYTES = 1 << 30
 CHARACTER_BYTES = 2048
-"""Memory that a job may take, and how much more for each character of text."""
+"""The memory of a job, and the additional memory for each character of text."""
 
 COMMAND = (sys.executable, "-P", "-m", "hearth.cli.compute")
 START_S = 30.0
@@ -46,14 +46,14 @@ POLL_S = 0.5
 
 
 class Stopped(asyncio.CancelledError):
-    """The pool is closed, because the process ends; everything that waits for it ends, too."""
+    """The pool is closed because the process ends; everything that waits for it is cancelled."""
 
 
 Asked = Callable[[Question], Any]
 
 
 class Pool:
-    """Runs jobs in processes; all but `close` is for the event loop."""
+    """Runs jobs in processes. All methods except `close` must be called on the event loop."""
 
     def __init__(self, command: tuple[str, ...] = COMMAND) -> None:
         self._command = command
@@ -71,8 +71,8 @@ class Pool:
     ) -> Any:
         """Return the result of a job. `answer` answers its questions, on the event loop.
 
-        `characters` is how much text the job works on. Raises what the job raises, and Rejected if
-        it exceeds a limit.
+        `characters` is the length of the text that the job works on. Raises what the job raises,
+        and Rejected if it exceeds a limit.
         """
         await self._turn(project)
         try:
@@ -127,8 +127,8 @@ class Pool:
                 turn.set_result(None)
 
     def _whose(self) -> str | None:
-        """Return the project of the next job: the one with the fewest running jobs that may start
-        more.
+        """Return the project of the next job: of the projects below their limit, the one with the
+        fewest running jobs.
         """
         may = [one for one in self._waiting if self._at_work.get(one, 0) < PROJECT_SLOTS]
         return min(may, key=lambda one: self._at_work.get(one, 0), default=None)
@@ -136,7 +136,7 @@ class Pool:
     # -- processes, from the threads ---------------------------------------------------------
 
     def hand(self, sock: socket.socket) -> None:
-        """Start a process with this end of a socket. Raises OSError, Stopped."""
+        """Start a process and pass it this end of a socket. Raises OSError, Stopped."""
         with self._lock:
             if self._closed:
                 raise Stopped
@@ -205,7 +205,7 @@ class _Running:
         self.killed = False
 
     def run(self) -> Any:
-        """Carry the job out, in a thread."""
+        """Carry out the job, in a thread."""
         data = wire.pack((self.bounds, self.job))
         try:
             with self._process() as sock:
@@ -236,7 +236,9 @@ class _Running:
                 ours.close()
                 if attempt == 2 or self.killed:
                     raise wire.Closed from None
-                log.warning("the computing process ended and is started again: %r", problem)
+                log.warning(
+                    "a computing process ended during its start and is started again: %r", problem
+                )
                 continue
             break
         with ours:
@@ -254,7 +256,7 @@ class _Running:
             wire.send(sock, wire.pack(self._reply(told.question, deadline)))
 
     def _reply(self, question: Question, deadline: float) -> Any:
-        """Return the world's answer, computed on the event loop. Raises Closed if nobody waits any
+        """Return the World's answer, computed on the event loop. Raises Closed if nobody waits any
         more.
         """
         reply: Future[Any] = Future()

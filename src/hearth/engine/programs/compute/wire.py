@@ -1,6 +1,6 @@
-"""Messages between this process and those that compute for it: a length, then a pickle.
+"""Messages between this process and its computing processes: a length, then a pickle.
 
-Both ends are Hearth; user-supplied code is only text inside a message.
+Both ends are Hearth's processes; user-supplied code is only text inside a message.
 """
 
 import pickle
@@ -18,12 +18,12 @@ class Closed(Exception):
 
 
 def pack(value: Any) -> bytes:
-    """Return a value as bytes."""
+    """Return a value as the bytes of a message."""
     return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
 
 
 def unpack(data: bytes | bytearray) -> Any:
-    """Return the value of bytes."""
+    """Return the value in the bytes of a message."""
     return pickle.loads(data)  # noqa: S301 - it comes from a process of our own
 
 

@@ -1,4 +1,4 @@
-"""What the owner knows of a stack: its rows, the aim of its operation, and its cloud.
+"""What the owner of a stack knows: its rows, the aim of its operation, and its cloud.
 
-Nothing here starts anything. Imports run down: context, access, aim, world, memory.
+This package starts nothing. Imports run down: context, access, aim, world, memory.
 """

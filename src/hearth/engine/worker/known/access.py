@@ -1,4 +1,4 @@
-"""The access of an owned stack to its cloud: credential, trust, users, and ids of names."""
+"""The access of an owned stack to its cloud: credential, trust, users, and ids found by name."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -44,7 +44,9 @@ class Access:
         return known[2]
 
     def users(self) -> Users | None:
-        """Return the users of the stack's own project, or None without a stack domain."""
+        """Return the access to the users in the stack's domain project, or None without a stack
+        domain.
+        """
         return self._tools.clouds.users(self._memory.stack, self._memory.note_user_project)
 
     def facts(self) -> StackFacts:
@@ -67,15 +69,16 @@ class Access:
         return await translated(properties, rtype.translation, self._names)
 
     def forget_names(self) -> None:
-        """Empty the cache of ids by name: new nodes must see the results of ended ones."""
+        """Empty the cache of ids by name, so that new nodes see the results of completed ones."""
         self._names = None
 
     # -- the trust -------------------------------------------------------------------------
 
     async def entrust(self) -> None:
-        """Create a trust of the last requester, which outlives the token; only for a root stack.
+        """Create a trust of the last requester, which remains valid after the token expires; only
+        for a root stack.
 
-        A trust that replaces another has a key of its own, stored before the call; the old trust is
+        A trust that replaces another has its own key, stored before the call; the old trust is
         deleted when no node runs any more. Raises CloudFault.
         """
         stack = self._memory.stack
@@ -101,7 +104,9 @@ class Access:
         })  # fmt: skip
 
     def has_former(self) -> bool:
-        """Return whether replaced trusts must be deleted now: by a root stack, while idle."""
+        """Return whether replaced trusts must be deleted now; only for a root stack that is
+        idle.
+        """
         stack = self._memory.stack
         ended = stack.status is not Status.IN_PROGRESS and stack.deleted_at is None
         ended = ended and stack.parent_id is None

@@ -1,4 +1,4 @@
-"""The aim of an operation: all that work for the stack read it.
+"""The aim of an operation, which all parts of the stack's worker read.
 
 Only `replaced`, `compiled` and the planning of the operation change it; the operation's ending sets
 `over`.
@@ -57,12 +57,14 @@ class Aim:
         return self.program
 
     def reads(self, name: str, rtype: ResourceType) -> set[str]:
-        """Return the attributes of a resource that others, outputs or a parent stack read."""
+        """Return the attributes of a resource that other resources, outputs or a parent stack
+        read.
+        """
         return read_of(self.known_program, self.revision, name, rtype)
 
     @property
     def compute(self) -> Compute:
-        """Where templates are evaluated."""
+        """The service that evaluates templates."""
         return self._programs.compute
 
     async def evaluated(self, work: Callable[[], T]) -> T:
@@ -77,7 +79,7 @@ class Aim:
         return self.world.in_charge
 
     def choose(self, in_charge: Mapping[str, str]) -> None:
-        """Put these records, by their ids, in charge of the names."""
+        """Put the given records in charge: {name: record id}."""
         self.world.in_charge = self._in_charge = dict(in_charge)
 
     def replaced(self, name: str, new: Record) -> None:
@@ -87,7 +89,7 @@ class Aim:
             self._by_name[name].append(new.id)
 
     def namesakes(self, record: Record) -> list[Record]:
-        """Return the other records of its name: replaced ones, and attempts that failed."""
+        """Return the other records with the same name: replaced ones, and failed attempts."""
         records = self._memory.records
         if self._by_name is None:
             self._by_name = defaultdict(list)
@@ -97,7 +99,8 @@ class Aim:
         return [one for one in found if one is not None]
 
     def done_with(self, record: Record) -> bool:
-        """Return whether this operation, after a takeover, has nothing more to do with a record.
+        """Return whether this operation, continued after a takeover, has completed its work on a
+        record.
 
         A resume or a late adoption alone does not count.
         """
@@ -116,8 +119,8 @@ class Aim:
     def retains(self, record: Record) -> bool:
         """Return whether the object stays in the cloud when its record is deleted.
 
-        An abandon completes deletes that an earlier operation began: the document of the stack no
-        longer has those resources, so nobody would know of their objects.
+        An abandon completes deletes that an earlier operation began, because the document of the
+        stack no longer contains those resources and nobody would know of their objects.
         """
         stack = self._memory.stack
         if record.held.deletion_policy == "Retain":
@@ -145,12 +148,14 @@ class Aim:
 
     @property
     def restored(self) -> Mapping[str, Any]:
-        """The snapshot's data for each resource, empty if the revision restores none."""
+        """The data of the snapshot for each resource; empty unless the revision restores a
+        snapshot.
+        """
         return self._brought(Action.RESTORE)
 
     @property
     def adopted(self) -> Mapping[str, Any]:
-        """The data of a document for each resource, empty if the revision adopts none."""
+        """The data of the document for each resource; empty unless the revision adopts a stack."""
         return self._brought(Action.ADOPT)
 
     def _brought(self, purpose: Action) -> Mapping[str, Any]:
@@ -160,7 +165,7 @@ class Aim:
     def adopts_late(self) -> bool:
         """Return whether a later operation, of this stack or its parent, continues an adoption.
 
-        Then objects may differ from the desired state.
+        Until then, objects may differ from the desired state.
         """
         document = self.revision.document
         late = document is not None and document.late
@@ -170,11 +175,13 @@ class Aim:
 
     @property
     def hidden(self) -> list[str]:
-        """The values of hidden parameters, also those from parent stacks, longest first."""
+        """The values of hidden parameters, including those of parent stacks, longest first."""
         own = self.known_program.scope.hidden if self.known_program else ()
         given = self.revision.facade.get("hidden", ())
         return sorted({*own, *given}, key=lambda text: (-len(text), text))
 
     def masked(self, reason: str) -> str:
-        """Return a reason without hidden values: services repeat what they were sent."""
+        """Return a reason with hidden values masked, because services repeat the values sent to
+        them.
+        """
         return masked(reason, self.hidden)

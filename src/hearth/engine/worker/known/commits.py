@@ -1,4 +1,4 @@
-"""Tickets for the next commit of a stack, and admission to it."""
+"""Tickets for the next commit of a stack, and admission of nodes to it."""
 
 import asyncio
 from collections import deque
@@ -22,7 +22,7 @@ class Commits:
         self._queue: deque[asyncio.Future[None]] = deque()  # of those that are not yet
 
     def written(self, *, start: bool = False) -> Ticket:
-        """Return a future of the commit of all changes so far.
+        """Return a future that resolves when all changes so far are committed.
 
         With `start` the change is in `if_current`, and the result may be "superseded".
         """
@@ -32,13 +32,15 @@ class Commits:
         return ticket
 
     def take(self) -> list[Ticket]:
-        """Return the tickets for the commit that begins now."""
+        """Return the tickets for the commit that begins now, and collect new ones for the next."""
         tickets = self._tickets + self._starts
         self._tickets, self._starts = [], []
         return tickets
 
     def supersede(self) -> None:
-        """Answer the tickets for changes in `if_current`, which will not be written."""
+        """Resolve as superseded the tickets for changes in `if_current`, which will not be
+        written.
+        """
         starts, self._starts = self._starts, []
         answer(starts, Fate.SUPERSEDED)
 
@@ -50,9 +52,10 @@ class Commits:
         return bool(self._queue)
 
     async def admission(self) -> None:
-        """Wait while enough nodes are on their way to the next commit.
+        """Wait while enough nodes prepare changes for the next commit.
 
-        So the first of many calls are sent while the intents of the others still wait.
+        So the first calls of a large operation are sent before the intents of all nodes are
+        committed.
         """
         if self._begun < BEGIN_TOGETHER:
             self._begun += 1
@@ -63,7 +66,7 @@ class Commits:
         await turn
 
     def admit(self) -> None:
-        """Admit the next nodes: their changes are for the next commit."""
+        """Admit the next nodes, whose changes belong to the next commit."""
         self._begun = 0
         while self._queue and self._begun < BEGIN_TOGETHER:
             turn = self._queue.popleft()
@@ -73,7 +76,7 @@ class Commits:
 
 
 def answer(tickets: list[Ticket], fate: Fate) -> None:
-    """Resolve tickets."""
+    """Resolve tickets with the result of their commit."""
     for ticket in tickets:
         if not ticket.done():
             ticket.set_result(fate)

@@ -1,4 +1,4 @@
-"""Contexts of an owned stack's resources, for their types."""
+"""Contexts for the types of an owned stack's resources."""
 
 import json
 import logging
@@ -78,7 +78,7 @@ async def attributes_of(
     ctx: ResourceContext,
     known: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the attributes in the last body, and those that the template reads beyond that.
+    """Return the attributes in the last body, and the further attributes that the template reads.
 
     `known` are attributes that are still valid.
     """
@@ -88,7 +88,7 @@ async def attributes_of(
             try:
                 attributes[name] = await rtype.shown_attribute(ctx, name)
             except (CloudFault, ResourceFailure, LookupError, TypeError) as problem:
-                log.info("attribute %s of %s: %s", name, record.name, problem)
+                log.info("attribute %s of %s cannot be read: %s", name, record.name, problem)
                 # what a nested stack or a deployment lacks is an error to read
                 if not (isinstance(rtype, NestedType) or rtype.accepts_any_attribute):
                     attributes[name] = None
@@ -103,13 +103,13 @@ def _deployments(owned: OwnedStack, record: Record, rtype: ResourceType) -> Depl
 
 
 async def _fetched(owned: OwnedStack, url: str) -> str:
-    """Return a file of the stack's revision, or the text at an address."""
+    """Return a file of the stack's revision, or the text at a URL."""
     files = owned.aim.revision.files
     return files[url] if url in files else await owned.tools.fetch(url)
 
 
 def _properties(owned: OwnedStack, reference: str) -> Mapping[str, Any] | None:
-    """Return the stored properties of the resource with that reference id."""
+    """Return the stored properties of the resource with that reference id, or None."""
     for record in owned.memory.records.values():
         if record.until is None and reference == record.held.reference:
             inherited = owned.memory.data.get(record.id, {}).get(INHERITED, "{}")

@@ -35,7 +35,7 @@ def desired_of(
     """Return the desired state.
 
     `resolved` are the properties with ids instead of names (default: as evaluated). Raises
-    `Rejected` or `ResourceFailure` for a value that is invalid or not known.
+    `Rejected` or `ResourceFailure` if a value is invalid or unknown.
     """
     if evaluated.problems:
         raise Rejected(evaluated.problems)

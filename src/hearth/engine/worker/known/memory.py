@@ -2,7 +2,8 @@
 
 Everything runs on one event loop, so a change needs no lock. There are two change sets: `always` is
 written in any case, `if_current` only while the row still has the traversal that the owner knows.
-Memory is ahead of the rows by one commit at most; if an `if_current` is refused, it is undone here.
+Memory is ahead of the rows by at most one commit; if an `if_current` is refused, it is undone in
+memory.
 """
 
 from collections.abc import Callable, Mapping
@@ -48,7 +49,7 @@ class Memory:
     # -- reading and committing ------------------------------------------------------------
 
     def load(self, loaded: Loaded) -> None:
-        """Load all rows."""
+        """Replace the memory by the rows that were loaded."""
         self.stack = loaded.stack
         self.traversal_in_row = loaded.stack.traversal
         self.records = {record.id: record for record in loaded.records}
@@ -56,7 +57,9 @@ class Memory:
         self.orphans = list(loaded.orphans)
 
     def reload(self, loaded: Loaded, *, owner: str, epoch: int) -> None:
-        """Load the rows of a newer operation. Records stay: memory is ahead of their rows."""
+        """Load the rows of a newer operation. Records stay, because memory is ahead of their
+        rows.
+        """
         self.undo()
         self.stack = loaded.stack.having(owner=owner, epoch=epoch)
         self.traversal_in_row = loaded.stack.traversal
@@ -64,7 +67,7 @@ class Memory:
         self.stay_ahead()
 
     def stay_ahead(self) -> None:
-        """Merge changes that are not committed yet into rows that were just read."""
+        """Merge uncommitted changes into rows that were just read."""
         for record_id, changed in self.always.data.items():
             self.data[record_id] = _without_none({**self.data.get(record_id, {}), **changed})
         self.metadata.update(self.always.metadata)
@@ -72,7 +75,7 @@ class Memory:
             self.stack = self.stack.having(user_project_id=self.always.user_project[1])
 
     def take(self) -> tuple[str, Changes, Changes]:
-        """Return the traversal that the row has, `always` and `if_current`, and start new sets."""
+        """Return the traversal in the row, `always` and `if_current`, and start new change sets."""
         traversal, always, if_current = self.traversal_in_row, self.always, self.if_current
         self.always, self.if_current = Changes(), Changes()
         self._before_commit, self._before = self._before, {}
@@ -81,7 +84,7 @@ class Memory:
         return traversal, always, if_current
 
     def refused(self) -> None:
-        """Undo the `if_current` of the running commit, and first that of the next one."""
+        """Undo the `if_current` of the running commit, after that of the next commit."""
         self.undo()
         self._restore(self._before_commit)
 
@@ -100,7 +103,7 @@ class Memory:
     # -- records ---------------------------------------------------------------------------
 
     def put(self, record: Record, *, full: bool = False, if_current: bool = False) -> None:
-        """Change a record; write all of it if `full`, else its state alone."""
+        """Change a record; write all of it with `full`, else only its state."""
         if record.reason != USUAL_REASON:
             record = record.having(reason=self.mask(record.reason))
         if if_current:
@@ -112,7 +115,7 @@ class Memory:
         self._set(if_current).put(record, full=full)
 
     def add(self, record: Record) -> None:
-        """Add a new record, if the traversal is still ours."""
+        """Add a new record, if the traversal is still current."""
         self._before.setdefault(record.id, None)
         self.records[record.id] = record
         self.if_current.insert[record.id] = record
@@ -130,7 +133,7 @@ class Memory:
             changes.delete.append(record.id)
 
     def _is_certain(self, record_id: str) -> None:
-        """Forget the former version of a record, so that `undo` does not restore it."""
+        """Forget the previous version of a record, so that `undo` does not restore it."""
         self._before.pop(record_id, None)
         self._before_commit.pop(record_id, None)
 
@@ -142,7 +145,7 @@ class Memory:
     def note_data(
         self, record_id: str, changed: Mapping[str, str | None], *, if_current: bool = False
     ) -> dict[str, str]:
-        """Change private data (None deletes an entry); return all data of the record."""
+        """Change private data (None deletes an entry); return all private data of the record."""
         self.data[record_id] = _without_none({**self.data.get(record_id, {}), **changed})
         noted = self._set(if_current).data
         noted[record_id] = {**noted.get(record_id, {}), **changed}
@@ -156,7 +159,7 @@ class Memory:
         self._set(if_current).metadata[record_id] = metadata
 
     def note_orphan(self, orphan: Orphan) -> None:
-        """Note an object that may exist without being recorded."""
+        """Record that an object may exist that belongs to no record."""
         self.orphans.append(orphan)
         self.always.orphans.append(orphan)
 
@@ -167,12 +170,12 @@ class Memory:
             self.always.orphans_gone.append(orphan.id)
 
     def note_user_project(self, project_id: str) -> None:
-        """Note the project for the users of the tree of stacks."""
+        """Record the id of the domain project that the tree of stacks uses."""
         self.always.user_project = (self.stack.root_id, project_id)
         self.stack = self.stack.having(user_project_id=project_id)
 
     def set_stack(self, row: StackRow) -> None:
-        """Change the stack's row, if the traversal is still ours."""
+        """Change the stack's row, if the traversal is still current."""
         self.if_current.stack = row
         self.stack = row
 
@@ -212,7 +215,7 @@ class Memory:
         )
 
     def stack_event(self, row: StackRow) -> None:
-        """Add an event of the stack, if the traversal is still ours."""
+        """Add an event of the stack, if the traversal is still current."""
         now = self._clock.now()
         event = events.of_stack(row, self._new_id(), now, row.action, row.status, row.reason)
         self.if_current.events.append(event)

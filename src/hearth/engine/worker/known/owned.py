@@ -1,4 +1,4 @@
-"""An owned stack: all that its operation and its nodes work with."""
+"""An owned stack: everything that its operation and its nodes use."""
 
 from collections.abc import Container
 from dataclasses import dataclass, field
@@ -14,8 +14,8 @@ from hearth.engine.worker.ports import Host, Tools
 class OwnedStack:
     """One owned stack.
 
-    `aim` is that of the current operation; a node of an older operation also sees it. `busy` has
-    the ids of the records that nodes work on.
+    `aim` belongs to the current operation; nodes of older operations see it, too. `busy` has the
+    ids of the records that nodes work on.
     """
 
     tools: Tools
@@ -27,7 +27,7 @@ class OwnedStack:
     aim: Aim = field(init=False)
 
     def aim_at(self, aim: Aim) -> None:
-        """Begin an operation: mask its hidden values from now on."""
+        """Begin an operation; from now on, mask its hidden values."""
         self.aim = aim
         self.memory.mask = aim.masked
         self.memory.all_hidden = bool(aim.revision.facade.get("secret", False))

@@ -1,4 +1,4 @@
-"""The recorded values of a stack's resources, for the evaluation of a template."""
+"""The recorded values of a stack's resources, for evaluating a template."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from hearth.template import Facade, asked
 
 
 class RecordedWorld:
-    """The `World` of the compiler over the records of an owned stack.
+    """The `World` of the compiler for the records of an owned stack.
 
     `in_charge` maps names to the ids of the records in charge.
     """
@@ -29,14 +29,16 @@ class RecordedWorld:
         return self._memory.records.get(self.in_charge.get(name, ""))
 
     def reference(self, name: str) -> Any:
-        """Return the value of get_resource; it is known after the create."""
+        """Return the value of get_resource, which is known after the create."""
         record = self._record(name)
         if record is None or record.new or record.held.reference is None:
             return Unknown(frozenset({name}))
         return record.held.reference
 
     def attribute(self, name: str, attribute: str, path: Sequence[Any] = ()) -> Any:
-        """Return a recorded attribute, or its part at `path`; null if there is no such part."""
+        """Return a recorded attribute or the part of it at `path`; null if there is no such
+        part.
+        """
         record = self._record(name)
         if record is None or record.new:
             return Unknown(frozenset({name}))
@@ -50,6 +52,6 @@ class RecordedWorld:
         return UNKNOWN if self.zones is None else list(self.zones)
 
     def secret(self, name: str, attribute: str) -> bool:
-        """Return whether a hidden value is in the resource: its attributes may reveal it."""
+        """Return whether a resource contains a hidden value, which its attributes may reveal."""
         record = self._record(name)
         return record is not None and bool(record.held.secret)

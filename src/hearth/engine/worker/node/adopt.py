@@ -31,8 +31,8 @@ FIRST_REVISION = 1  # an adopt makes a stack
 async def adopt(attempt: Attempt, rtype: ResourceType, desired: Desired) -> Outcome | None:
     """Adopt the object that the document names for the record; no write call is sent.
 
-    Return None if a later operation continues the adoption: the object is now recorded as the
-    adopted template describes it, and the operation still has to decide what to do with it.
+    Return None if a later operation continues the adoption. The record then describes the object as
+    in the adopted template, and that operation decides what to do with it.
     """
     later = attempt.owned.aim.adopts_late()
     if later:
@@ -59,9 +59,9 @@ async def adopt(attempt: Attempt, rtype: ResourceType, desired: Desired) -> Outc
 async def _as_adopted(
     attempt: Attempt, rtype: ResourceType, desired: Desired
 ) -> tuple[ResourceType, Desired]:
-    """Return the type and the desired state by the adopted template.
+    """Return the type and the desired state according to the adopted template.
 
-    If that is not known any more, return what the cloud shows.
+    If the template no longer has them, return the real state in the cloud.
     """
     owned, aim = attempt.owned, attempt.owned.aim
     stack = owned.memory.stack
@@ -79,7 +79,7 @@ async def _as_adopted(
             partial(desired_of, aim, definition, evaluated, rtype.name, resolved)
         )
     except (Rejected, ResourceFailure, LookupError) as problem:
-        log.info("%s is adopted as it is: %s", attempt.record.name, problem)
+        log.info("%s is adopted with its state in the cloud: %s", attempt.record.name, problem)
         known = desired.properties if rtype.name == desired.kind else {}
         first = replace(desired, kind=rtype.name, properties=known)
     known = first.properties  # what they refer to may have been replaced since
@@ -93,8 +93,8 @@ async def _shown(
 ) -> Mapping[str, Any] | None:
     """Return the real state, or None if the object is gone. Raises CloudFault.
 
-    A read that fails is repeated: without an answer the desired state would be taken for the real
-    one.
+    A failed read is repeated, because without an answer the desired state would be recorded as the
+    real one.
     """
     looks = 0
     while ctx.physical_id is not None:
@@ -123,14 +123,14 @@ async def observed(rtype: ResourceType, ctx: ResourceContext) -> Mapping[str, An
     except CloudFault as fault:
         if fault.not_found:
             return None
-        log.info("%s could not be observed: %s", ctx.name, fault)
+        log.info("%s: its real state cannot be read: %s", ctx.name, fault)
         return {}
 
 
 async def outsider(
     attempt: Attempt, rtype: ResourceType, desired: Desired, external_id: str
 ) -> Outcome:
-    """Adopt and check an object outside the stack, given by its external id.
+    """Refer to and check an object outside the stack, given by its external id.
 
     Raises ResourceFailure for a nested stack: only its parent stack can create one.
     """

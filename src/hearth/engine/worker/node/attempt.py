@@ -1,8 +1,8 @@
 """An attempt at one action on one resource: its intent, its steps, and its end.
 
-Intent, call, answer, end: a write call is sent only after its intent is committed, and its result
-is committed before the next call. The next owner of the stack reads the step from the row and first
-searches for the key.
+Order: intent, call, answer, end. A write call is sent only after its intent is committed, and its
+result is committed before the next call. The next owner of the stack reads the step from the row
+and first searches for the object by its key.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -29,14 +29,16 @@ class Child(Protocol):
     """The nested stack that an attempt waits for."""
 
     def heard(self, message_id: int, ended: ChildEnded) -> bool:
-        """Note the end of the nested stack's operation; return False if it is of another one."""
+        """Record the end of the nested stack's operation; return False if it is a different
+        operation.
+        """
 
     def cancel(self) -> None:
-        """Make the nested stack start nothing more."""
+        """Prevent the nested stack from starting further nodes."""
 
 
 class ChildLink:
-    """What an attempt knows of its nested stack.
+    """What an attempt knows about its nested stack.
 
     `asked_by` is the traversal that requested the operation of the nested stack; it never changes.
     """
@@ -80,7 +82,7 @@ class Attempt:
         self._rekey = rekey
 
     def resume(self, row: AttemptRow) -> None:
-        """Continue where an earlier owner stopped."""
+        """Continue from the row of an attempt that an earlier owner did not complete."""
         self.row = row
         self.began_at = row.started_at
         self._begun = self.committed = True
@@ -96,7 +98,7 @@ class Attempt:
         self._rekey(old, new.id)
 
     def is_over(self) -> bool:
-        """Return whether a newer operation has begun."""
+        """Return whether a newer operation has begun, so that this attempt must end."""
         return self.traversal != self.owned.memory.stack.traversal
 
     def not_stale(self) -> None:
@@ -109,14 +111,16 @@ class Attempt:
     def context(
         self, rtype: ResourceType, action: Action, properties: Mapping[str, Any], **more: Any
     ) -> ResourceContext:
-        """Return the context of the record during an action; `more` as in `context_of`."""
+        """Return the context of the record during an action; `more` are further arguments of
+        `context_of`.
+        """
         return context_of(
             self.owned, self.record, rtype, action,
             properties=properties, started_at=self.began_at, **more,
         )  # fmt: skip
 
     def context_for(self, record: Record, rtype: ResourceType) -> ResourceContext:
-        """Return the context of any record, for a delete."""
+        """Return the context of any record, for deleting its object."""
         return context_of(
             self.owned, record, rtype, Action.DELETE,
             properties=record.held.properties, started_at=self.began_at,
@@ -134,7 +138,7 @@ class Attempt:
         *,
         show: bool = True,
     ) -> None:
-        """Commit the intent, and the state IN_PROGRESS with it.
+        """Commit the intent together with the status IN_PROGRESS.
 
         `number` counts the attempts from 0; without `show` no event is added.
         """
@@ -179,7 +183,9 @@ class Attempt:
         await self.until_committed()
 
     async def until_committed(self) -> None:
-        """Wait for the commit of all changes so far. Raises Superseded if it was refused."""
+        """Wait until all changes so far are committed. Raises Superseded if the commit was
+        refused.
+        """
         starts = self._begun and not self.committed
         fate = await self.owned.commits.written(start=starts)
         if fate is Fate.DONE:
@@ -190,7 +196,7 @@ class Attempt:
     def row_of(
         self, action: Action, phase: str, step: str, number: int, desired: Desired
     ) -> AttemptRow:
-        """Return the row that shows the next owner the progress of this attempt."""
+        """Return the row from which the next owner continues this attempt."""
         return AttemptRow(
             self.record_id, self.traversal, self.kind.value, action.value, phase, step, number,
             self.began_at, desired,
@@ -209,8 +215,8 @@ class Attempt:
         """Run all steps of an action, from the first or from the step where an earlier owner
         stopped.
 
-        `first` runs before the call of the first step. A stop may end `first`, so the search for
-        the result of an earlier call comes before it.
+        `first` runs before the call of the first step. A stop may interrupt `first`, so the search
+        for the result of an earlier call comes before it.
         """
         steps = self.steps_of(rtype, ctx, action)
         row, self.row = self.row, None
@@ -250,8 +256,8 @@ class Attempt:
     def steps_of(
         self, rtype: ResourceType, ctx: ResourceContext, action: Action
     ) -> tuple[Step, ...]:
-        """Return the type's steps; with the deletion policy Snapshot those that snapshot and
-        delete.
+        """Return the type's steps; for a delete with the policy Snapshot, the steps that snapshot
+        and delete.
         """
         record = self.record
         snapshot = self.kind is NodeKind.CLEANUP and record.held.deletion_policy == "Snapshot"
@@ -291,7 +297,7 @@ class Attempt:
         return ended
 
     def fail(self, failure: ResourceFailure) -> str | None:
-        """Record a failure; return the stack's reason, or None if the record is gone."""
+        """Record a failure; return the reason for the stack, or None if the record is gone."""
         record = self.owned.memory.records.get(self.record_id)
         if record is None:
             return None
@@ -317,7 +323,7 @@ class Attempt:
         self.end_row()
 
     def end_row(self) -> None:
-        """Delete the row, and the messages for which this attempt waited."""
+        """Delete the row of the attempt, and the messages that it waited for."""
         memory = self.owned.memory
         if not self.committed:  # it ends before it could begin
             nodes = memory.if_current.nodes
@@ -328,12 +334,12 @@ class Attempt:
         memory.always.read += [message for message, _ in self.child.early]
 
     def start_over(self) -> None:
-        """Forget the action that has ended: another may begin with an intent of its own."""
+        """Forget the completed action, so that another can begin with its own intent."""
         self.row, self._begun, self.committed = None, False, False
 
 
 def held(desired: Desired, attributes: Mapping[str, Any], reference: str | None) -> Held:
-    """Return the held values of a record after a success."""
+    """Return the values that a record stores after a success."""
     return Held(
         definition=desired.definition,
         kind=desired.kind,

@@ -1,7 +1,7 @@
 """The calls for one resource: send, search after a lost answer, poll, and record the results.
 
-If an answer is lost, the engine searches for the result before it repeats the call, and notes an
-orphan.
+If an answer is lost, the engine records a possible orphan and searches for the result before it
+repeats the call.
 """
 
 import asyncio
@@ -55,7 +55,7 @@ class CloudCalls:
         self._look = asyncio.Event()
 
     def rest(self, until: float) -> None:
-        """Note that nothing runs before `until`, unless a message arrives."""
+        """Record that the node is idle before `until`, unless a message arrives."""
         self.rests_until = until
         if self._owned.host.handing_over:
             self._owned.host.wake()
@@ -66,7 +66,7 @@ class CloudCalls:
         self._look.set()
 
     def look(self) -> None:
-        """End a pause, because something may have changed."""
+        """End a pause early, because something may have changed."""
         self._look.set()
 
     def not_stopped(self) -> None:
@@ -81,7 +81,7 @@ class CloudCalls:
         retry.
 
         `lost`: an earlier attempt may have created something that only a repeated call can find, so
-        a stop does not prevent the call.
+        the call is sent even if the node was stopped.
         """
         passing, broken = 0, 0
         while True:
@@ -120,7 +120,9 @@ class CloudCalls:
             await (asyncio.sleep(pause_s) if lost else self.pause(pause_s))
 
     async def _sent(self, rtype: ResourceType, step: Step, ctx: ResourceContext) -> Made | None:
-        """Return the result of a call. An answer that lacks a required part counts as lost."""
+        """Send the call and return its result. An answer that lacks a required part counts as
+        lost.
+        """
         try:
             return await step.do(ctx)
         except UNREADABLE as problem:
@@ -133,8 +135,8 @@ class CloudCalls:
     ) -> Made | None:
         """Return the result of an attempt whose answer was lost, or None.
 
-        A step without `find` waits until the attempt must be visible, then repeats the call: such a
-        step finds the result itself, and a second delete does no harm.
+        For a step without `find`, wait until the object must be visible; then the call can be
+        repeated, because such a step finds the result itself, or a second delete does no harm.
         """
         if step.find is not None:
             return await self.find(rtype, step, ctx)
@@ -143,9 +145,9 @@ class CloudCalls:
         return None
 
     async def find(self, rtype: ResourceType, step: Step, ctx: ResourceContext) -> Made | None:
-        """Search for the result of an attempt, as long as it may exist and not be visible yet.
+        """Search for the result of an attempt, until it must be visible if it exists.
 
-        Only an answered search shows that there is nothing. If the search fails, note an orphan.
+        Only a successful search proves that nothing exists. If the search fails, record an orphan.
         """
         assert step.find is not None
         until = self._owned.tools.clock.monotonic() + rtype.visibility_delay_s
@@ -181,7 +183,7 @@ class CloudCalls:
             ctx.body = made.body
 
     async def poll(self, step: Step, ctx: ResourceContext) -> None:
-        """Wait until the step is done."""
+        """Poll until the step is complete."""
         if step.poll is None:
             return
         ticket = self._owned.commits.written()
@@ -207,7 +209,7 @@ class CloudCalls:
             await self.pause(after_s, wakes=True)
 
     async def pause(self, seconds: float, *, wakes: bool = False) -> None:
-        """Pause; a stop ends it, and with `wakes` also a message."""
+        """Pause; a stop ends the pause, and with `wakes` so does a message."""
         self.rest(self._owned.tools.clock.now() + seconds)
         try:
             with suppress(TimeoutError):
@@ -232,7 +234,7 @@ class CloudCalls:
     # -- orphans----------------------------------------------------------------------------
 
     def orphaned(self, rtype: ResourceType, ctx: ResourceContext, why: str) -> None:
-        """Note an orphan, if a create call ended without an answer."""
+        """Record an orphan, if a create call ended without an answer."""
         if ctx.action is not Action.CREATE:
             return
         if not rtype.has_key(ctx.properties):  # nothing could be looked for
@@ -244,7 +246,7 @@ class CloudCalls:
         self.watch_for(rtype.name, ctx.properties, why)
 
     def watch_for(self, kind_name: str, properties: Mapping[str, Any], why: str) -> None:
-        """Note that an object of this type may appear under the record's key."""
+        """Record that an object of this type may appear under the record's key."""
         owned, record = self._owned, self._record()
         facts = {"name": record.name, "properties": dict(properties), "why": why}
         clock = owned.tools.clock
@@ -255,7 +257,7 @@ class CloudCalls:
         )
 
     async def find_unrecorded(self, rtype: ResourceType, ctx: ResourceContext) -> None:
-        """Search for the object of a record without physical id, if it may have an orphan."""
+        """Search for the object of a record that has no physical id, if it may have an orphan."""
         if not orphans.of(self._owned, self._record().id):
             return
         for unanswered in range(PASSING_MAX + 1):
@@ -274,10 +276,10 @@ class CloudCalls:
     async def sweep(
         self, rtype: ResourceType, ctx: ResourceContext, *, for_good: bool = False
     ) -> None:
-        """Delete objects under the record's key beside the recorded one.
+        """Delete objects that have the record's key, except the recorded object.
 
         If a search or a delete fails now, the engine repeats it later. With `for_good` the record
-        is about to go: wait until no such object can appear any more, and delete all.
+        will be deleted: wait until no such object can appear any more, and delete all.
         """
         wait_s = self._owned.tools.orphan_watch_s if for_good else rtype.visibility_delay_s
         for orphan in orphans.of(self._owned, self._record().id):
@@ -292,7 +294,7 @@ class CloudCalls:
                     passing += 1
                     if for_good and (not fault.passing or passing > PASSING_MAX):
                         raise
-                    log.info("%s: orphans cannot be searched for now: %s", ctx.name, fault)
+                    log.info("%s: cannot search for orphans now: %s", ctx.name, fault)
                     turned_up = True
                 if not for_good or not turned_up:
                     break

@@ -1,7 +1,7 @@
 """A nested stack as a resource: the commit that starts the node also requests its operation.
 
-No polling: at the end of its operation the nested stack sends its parent a message, which is marked
-as read in the commit that ends the node.
+Nothing is polled: at the end of its operation the nested stack sends its parent a message, and the
+commit that ends the node marks the message as read.
 """
 
 import asyncio
@@ -50,10 +50,10 @@ class ChildStack:
     async def carry_out(
         self, rtype: NestedType, ctx: ResourceContext, action: Action, begin: Begin | None = None
     ) -> None:
-        """Request the operation and wait for its end. Raises ResourceFailure with its failure.
+        """Request the operation and wait for its end. Raises ResourceFailure if it fails.
 
         `begin` adds the intent, which is committed together with the request; without `begin` an
-        earlier owner did both. A group may need several requests, one after the other.
+        earlier owner did both. A group may need several requests in sequence.
         """
         if begin is not None:
             there = action is Action.CREATE or await self._look(rtype, ctx, action)
@@ -83,9 +83,9 @@ class ChildStack:
                 self._owned.memory.note_metadata(ctx.record_id, metadata)
 
     async def _leaves_objects(self) -> bool:
-        """Return whether a delete of the nested stack leaves its objects in the cloud.
+        """Return whether the delete of a nested stack leaves its objects in the cloud.
 
-        The record alone does not show whether a delete that has failed was an abandon.
+        The record alone does not show whether a failed delete was an abandon.
         """
         record, aim, child_id = self._attempt.record, self._owned.aim, self._child_id
         if not (record.leaving and self._owned.memory.stack.options.abandon) or child_id is None:
@@ -95,7 +95,7 @@ class ChildStack:
         )
 
     async def _look(self, rtype: NestedType, ctx: ResourceContext, action: Action) -> bool:
-        """Read what the request needs; return whether the nested stack exists."""
+        """Read what the request depends on; return whether the nested stack exists."""
         if self._child_id is None or not await is_there(self._attempt):
             return False
         if action is Action.UPDATE and rtype.regroups:
@@ -107,7 +107,7 @@ class ChildStack:
     async def _regroup(
         self, rtype: NestedType, ctx: ResourceContext, ended: ChildEnded
     ) -> ChildEnded:
-        """Request the next batches as long as there are any; return the last end."""
+        """Request the next batches as long as there are any; return the end of the last one."""
         while True:
             failed = ended.status is not Status.COMPLETE
             if failed or self._child is None or self._child.more or rtype.balancers(ctx):
@@ -134,7 +134,7 @@ class ChildStack:
     ) -> Exception | None:
         """Prepare the desired nested stack; return the exception if that fails.
 
-        Load balancers no longer use the members that will change.
+        The members that will change are removed from the load balancers.
         """
         if action not in (Action.CREATE, Action.UPDATE):
             return None
@@ -148,7 +148,7 @@ class ChildStack:
         return None
 
     async def _pause(self, seconds: float) -> None:
-        """Pause between two batches. Raises Stopped if no batch may follow."""
+        """Pause between two batches. Raises Stopped if no further batch may start."""
         if seconds:
             await self._attempt.calls.pause(seconds)
         self._attempt.calls.not_stopped()
@@ -160,7 +160,7 @@ class ChildStack:
     def _ask(
         self, rtype: NestedType, ctx: ResourceContext, action: Action, *, there: bool, first: bool
     ) -> bool:
-        """Add the request to the intent's commit; return False if none is needed."""
+        """Add the request to the commit of the intent; return False if no request is needed."""
         owned = self._owned
         match action:
             case Action.CREATE | Action.ADOPT:
@@ -242,7 +242,7 @@ class ChildStack:
         changes.operate.append((self._child_id, operation))
 
     def _stands(self, rtype: NestedType) -> bool:
-        """Return whether an unchanged nested stack needs no operation."""
+        """Return whether the nested stack is unchanged and needs no operation."""
         owned, record = self._owned, self._attempt.record
         module = owned.aim.program.resources[record.name].child
         if module is None or owned.tools.plugins:
@@ -251,7 +251,7 @@ class ChildStack:
         return known and owned.tools.programs.leaves_alone(module)
 
     def _keep(self, ctx: ResourceContext, child: Child, *, if_current: bool = True) -> None:
-        """Record private data that belongs to the new definition."""
+        """Record the private data of the new definition."""
         changed = dict(child.data)
         if DOCUMENT in ctx.data:
             changed[DOCUMENT] = None
@@ -293,7 +293,8 @@ class ChildStack:
         return self._heard.result()
 
     def heard(self, message_id: int, ended: ChildEnded) -> bool:
-        """Note the end of the nested stack's operation; return False if it is of another one.
+        """Record the end of the nested stack's operation; return False if it is a different
+        operation.
 
         The message is marked as read when the resource's end is committed.
         """
@@ -304,7 +305,7 @@ class ChildStack:
         return True
 
     def cancel(self) -> None:
-        """Make the nested stack start nothing more."""
+        """Prevent the nested stack from starting further nodes."""
         self._cancelled = True
         if self._child_id is not None and not self._heard.done():
             self._owned.memory.always.cancel.append((self._child_id, False))
@@ -319,7 +320,7 @@ def _definitions(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _failure(ended: ChildEnded) -> ResourceFailure:
-    """Return the nested stack's failure; the parent puts its own path before it.
+    """Return the nested stack's failure; the parent prepends its own path.
 
     Source: spec/engine.md, 31.
     """
@@ -335,7 +336,9 @@ def _failure(ended: ChildEnded) -> ResourceFailure:
 
 
 def _asked(ask: Callable[[ResourceContext], Found], ctx: ResourceContext) -> Found:
-    """Return a type's answer; an error of the type becomes a failure of the resource."""
+    """Return the result of a type's method; an exception of the type becomes a failure of the
+    resource.
+    """
     try:
         return ask(ctx)
     except ValueError as problem:
@@ -353,7 +356,7 @@ async def is_there(attempt: Attempt) -> bool:
 
 
 async def nested_failed(attempt: Attempt) -> bool:
-    """Return whether the nested stack's own check failed: then an update repairs it."""
+    """Return whether a check of the nested stack itself failed; then an update repairs it."""
     child_id = attempt.record.physical_id
     if child_id is None:
         return False

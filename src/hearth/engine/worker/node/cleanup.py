@@ -52,7 +52,7 @@ async def clean_up(attempt: Attempt) -> Outcome:
 
 
 async def _delete(attempt: Attempt, rtype: ResourceType, ctx: ResourceContext) -> None:
-    """Delete the object; repeat the call while a conflict may pass."""
+    """Delete the object; while a conflict may be temporary, repeat the call."""
     owned, record = attempt.owned, attempt.record
     desired = unchanged(record)
     number = attempt.row.attempt if attempt.row else 0
@@ -88,7 +88,7 @@ async def _delete(attempt: Attempt, rtype: ResourceType, ctx: ResourceContext) -
 
 
 async def _used_by(rtype: ResourceType, ctx: ResourceContext) -> str:
-    """Return words that name what still uses the object, empty if that is not known."""
+    """Return text that names what still uses the object; empty if that is unknown."""
     try:
         users = await rtype.used_by(ctx)
     except CloudFault:  # the conflict itself is what counts
@@ -98,7 +98,7 @@ async def _used_by(rtype: ResourceType, ctx: ResourceContext) -> str:
 
 
 def _removed(owned: OwnedStack, record: Record) -> Removed:
-    """Delete the record, because its object is gone or stays without it."""
+    """Delete the record, because its object is gone or stays in the cloud without it."""
     gone = record.having(status=Status.COMPLETE, reason=USUAL_REASON)
     owned.memory.event(gone, Status.COMPLETE)
     return Removed(gone)

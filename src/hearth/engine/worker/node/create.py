@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 async def create(
     attempt: Attempt, rtype: ResourceType, desired: Desired, number: int = 0
 ) -> Outcome:
-    """Create; after a failure delete the object and retry, as often as allowed."""
+    """Create the resource; after a failure delete the object and retry, as often as allowed."""
     while True:
         policy = desired.update_policy
         ctx = attempt.context(rtype, Action.CREATE, desired.properties, update_policy=policy)
@@ -70,7 +70,7 @@ async def removed(
 async def _again(
     attempt: Attempt, rtype: ResourceType, desired: Desired, number: int, failure: ResourceFailure
 ) -> None:
-    """Show the failure of an attempt, delete its object, and pause."""
+    """Report the failure of an attempt, delete its object, and pause."""
     owned = attempt.owned
     reason = failure.reason(attempt.record.name)
     failed = attempt.record.having(status=Status.FAILED, reason=reason)
@@ -93,9 +93,10 @@ async def _again(
 
 
 async def give_way(attempt: Attempt) -> None:
-    """Make the records that this one replaces free what it needs, even if they have done so before.
+    """Make the records that this one replaces release what it needs (`replaced_steps`), even if
+    they did so before.
 
-    The object of a failed create is deleted: nothing depends on it.
+    The object of a failed create is deleted, because nothing depends on it.
     """
     owned = attempt.owned
     for old in others_of(attempt):
@@ -111,7 +112,7 @@ async def give_way(attempt: Attempt) -> None:
 
 
 async def take_back(attempt: Attempt, rtype: ResourceType) -> bool:
-    """Undo what a replaced resource gave up for its replacement; return False if it is gone."""
+    """Undo `replaced_steps` of a replaced resource; return False if its object is gone."""
     ctx = attempt.context(rtype, Action.RESTORE, attempt.record.held.properties)
     steps = rtype.taken_back_steps(ctx)
     if not steps:
@@ -134,13 +135,13 @@ async def take_back(attempt: Attempt, rtype: ResourceType) -> bool:
 
 
 def others_of(attempt: Attempt) -> list[Record]:
-    """Return the other records of that name, without those that are being deleted."""
+    """Return the other records with the same name, except those that are being deleted."""
     found = attempt.owned.aim.namesakes(attempt.record)
     return [one for one in found if one.action is not Action.DELETE or one.failed]
 
 
 def _makes_way(attempt: Attempt, one: Record) -> bool:
-    """Return whether the attempt's record has replaced another one, directly or through others."""
+    """Return whether the attempt's record replaced another record, directly or through others."""
     seen: set[str] = set()
     after = one.replaced_by
     while after is not None and after not in seen:
@@ -153,7 +154,9 @@ def _makes_way(attempt: Attempt, one: Record) -> bool:
 
 
 async def _gone_before(attempt: Attempt, rtype: ResourceType, ctx: ResourceContext) -> None:
-    """Delete an object before its replacement is created; on failure, clean-up repeats it."""
+    """Delete an object before its replacement is created; if that fails, the clean-up node repeats
+    it.
+    """
     try:
         await aside(attempt, rtype, ctx, rtype.steps(Action.DELETE, ctx))
     except (CloudFault, ResourceFailure) as problem:
@@ -168,8 +171,8 @@ async def aside(
 ) -> None:
     """Run steps on a record outside of its action.
 
-    They have no intent, so an earlier owner may have done them: a conflict is a success if the
-    search of the step finds the result.
+    They have no intent, so an earlier owner may have carried them out: a conflict counts as success
+    if the search of the step finds the result.
 
     The private data from a step is committed before the next step.
     """

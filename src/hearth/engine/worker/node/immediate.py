@@ -1,6 +1,6 @@
 """Nodes that need no call: types without I/O, records without an object, retained objects.
 
-Their start and their end are one commit, so one commit may end a long chain of them.
+Their start and their end are in one commit, so one commit can carry out a long chain of them.
 """
 
 from typing import Any
@@ -38,7 +38,7 @@ def handles(owned: OwnedStack, node: Node, record: Record) -> bool:
 
 
 def left_alone(owned: OwnedStack, record: Record, rtype: ResourceType | None) -> bool:
-    """Return whether the record is deleted and its object stays.
+    """Return whether the record is deleted while its object stays in the cloud.
 
     A nested stack is always deleted; it retains its own objects.
     """
@@ -58,7 +58,7 @@ def _handed_on(owned: OwnedStack, record: Record) -> bool:
 
 
 def carry_out(owned: OwnedStack, node: Node, record: Record) -> Outcome:
-    """Carry out the whole node. May raise Deferred, before it changes anything."""
+    """Carry out the whole node. May raise Deferred before it changes anything."""
     if node.kind is NodeKind.CLEANUP:
         return _remove(owned, record)
     aim = owned.aim
@@ -178,7 +178,7 @@ def keep(
 ) -> None:
     """Leave the resource as it is; write a row only if the ids that it requires have changed.
 
-    `reference` is for a record whose create failed and which is in the desired state after all.
+    `reference` is for a record whose create failed although it is in the desired state.
     """
     memory = owned.memory
     if record.failed:
@@ -203,7 +203,7 @@ def keep(
 
 
 def replacement(owned: OwnedStack, old: Record, desired: Desired, *, late: bool) -> Record:
-    """Return a new record in place of `old`, whose clean-up node deletes the old object."""
+    """Return a new record that replaces `old`, whose clean-up node deletes the old object."""
     memory = owned.memory
     now = owned.tools.clock.now()
     revision = memory.stack.revision
@@ -230,7 +230,7 @@ def replacement(owned: OwnedStack, old: Record, desired: Desired, *, late: bool)
 
 
 def fail(owned: OwnedStack, record: Record, failure: ResourceFailure) -> Failed:
-    """Record that the node failed before it did anything."""
+    """Record that the node failed before it started its work."""
     memory = owned.memory
     action = Action.CREATE if record.new else Action.UPDATE
     reason = failure.reason(record.name)

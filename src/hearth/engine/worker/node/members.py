@@ -1,4 +1,4 @@
-"""The members of a group as its parent sees them, and what the parent does when they change."""
+"""The members of a group, as its parent stack sees them, and the parent's reactions to changes."""
 
 import asyncio
 import logging
@@ -36,7 +36,9 @@ async def read_members(owned: OwnedStack, ctx: ResourceContext) -> None:
 async def balance(
     owned: OwnedStack, rtype: NestedType, ctx: ResourceContext, *, without: Collection[str] = ()
 ) -> None:
-    """Make the healthy members of a group the members of its load balancers. Raises CloudFault."""
+    """Set the healthy members of a group as the members of its load balancers. Raises
+    CloudFault.
+    """
     balancers = rtype.balancers(ctx)
     well = [
         str(one["reference"])
@@ -70,7 +72,7 @@ async def _set_instances(
 async def record_end(owned: OwnedStack, message: int, ended: ChildEnded) -> bool:
     """Record the end of a nested stack's operation that no node waits for, such as a scaling.
 
-    Return whether the parent of this stack may read a new value.
+    Return whether a value may have changed that the parent of this stack reads.
     """
     changed = False
     try:
@@ -78,7 +80,12 @@ async def record_end(owned: OwnedStack, message: int, ended: ChildEnded) -> bool
         if record is not None and record.physical_id == ended.child:
             changed = await _take_in(owned, record, ended)
     except (CloudFault, Rejected) as problem:
-        log.warning("stack %s: the end of %s: %s", owned.memory.stack_id, ended.child, problem)
+        log.warning(
+            "stack %s: cannot record the end of nested stack %s: %s",
+            owned.memory.stack_id,
+            ended.child,
+            problem,
+        )
     owned.memory.always.read.append(message)
     owned.host.wake()
     return changed

@@ -1,7 +1,7 @@
-"""Orphans: objects that a call whose answer was lost may have created.
+"""Orphans: objects that may exist because the answer to a create call was lost.
 
-During an operation each node searches for its own orphans. Later the stack becomes due for a few
-more searches, as long as a call may still arrive.
+During an operation each node searches for its own orphans. Afterwards the stack becomes due for a
+few more searches, as long as such a call may still be carried out.
 """
 
 import asyncio
@@ -23,15 +23,15 @@ LOOKS = (0.25, 0.5, 1.0)  # when it is looked, as shares of the time an orphan i
 
 
 def of(owned: OwnedStack, record_id: str) -> list[Orphan]:
-    """Return the orphans under one record's key."""
+    """Return the orphans of a record."""
     return [orphan for orphan in owned.memory.orphans if orphan.resource_id == record_id]
 
 
 async def sweep(rtype: ResourceType, ctx: ResourceContext) -> bool:
-    """Delete the objects under a record's key beside the recorded one; return whether there were
-    any.
+    """Delete the objects that have a record's key, except the recorded one; return whether there
+    were any.
 
-    A delete may fail or take time: repeat until nothing is found.
+    A delete may fail or take time, so repeat this until it returns False.
     """
     turned_up = await rtype.orphans(ctx)
     for found in turned_up:
@@ -50,16 +50,14 @@ async def watch(owned: OwnedStack) -> None:
             if rtype is not None and await sweep(rtype, _context(owned, orphan, rtype)):
                 continue
         except CloudFault as fault:
-            log.warning(
-                "stack %s: an orphan could not be searched for: %s", owned.memory.stack_id, fault
-            )
+            log.warning("stack %s: cannot search for an orphan: %s", owned.memory.stack_id, fault)
             continue
         if rtype is not None and rest_s(owned, orphan, owned.tools.orphan_watch_s) <= 0:
             owned.memory.forget_orphan(orphan)
         elif rtype is None and rest_s(owned, orphan, TYPE_BACK_S) <= 0:
             what = f"{orphan.resource_type} {orphan.facts['name']}"
             log.warning(
-                "stack %s: a %s may remain: its type is no longer available",
+                "stack %s: a %s may remain in the cloud: its type is no longer available",
                 owned.memory.stack_id,
                 what,
             )

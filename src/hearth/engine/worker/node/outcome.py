@@ -1,4 +1,4 @@
-"""The outcome of a node: the result of its task, or a result that needed no task."""
+"""The outcome of a node: the result of its task, or a result for which no task was needed."""
 
 from dataclasses import dataclass
 
@@ -10,8 +10,8 @@ from hearth.model.state import Action
 class Done:
     """The node succeeded.
 
-    With a `record`, a hook after its `action` may still hold the node. `if_current`: the end is in
-    that change set.
+    With a `record`, a hook after its `action` may still hold the node. `if_current`: the node's end
+    is in that change set.
     """
 
     record: Record | None = None
@@ -31,8 +31,8 @@ class Removed:
 class Failed:
     """The node failed; `reason` is for the stack.
 
-    With `whole` it fails the current operation of the stack even if the node belongs to an older
-    one.
+    With `whole` the failure also fails the current operation of the stack if the node belongs to an
+    older operation.
     """
 
     reason: str

@@ -1,4 +1,4 @@
-"""Delete a snapshot: the objects that its resources left in the cloud, then its row."""
+"""Deletion of a snapshot: the objects that its resources created in the cloud, then its row."""
 
 import asyncio
 import logging
@@ -36,7 +36,9 @@ async def drop(owned: OwnedStack, snapshot: Snapshot) -> str | None:
 
 
 async def drop_all(owned: OwnedStack, resources: Mapping[str, Any]) -> str | None:
-    """Delete the snapshot data of a document's resources; return why that failed, or None."""
+    """Delete what the resources in a document created for a snapshot; return why that failed, or
+    None.
+    """
     calls = [_drop_one(owned, name, entry) for name, entry in _entries(resources)]
     failures = [why for why in await asyncio.gather(*calls) if why is not None]
     return failures[0] if failures else None
@@ -50,7 +52,7 @@ async def drop_taken(owned: OwnedStack, child_id: str) -> str | None:
 
 
 async def taken(owned: OwnedStack, record: Record, data: Mapping[str, str]) -> dict[str, Any]:
-    """Return what a resource created in the cloud for a snapshot, as a document has it."""
+    """Return what a resource created in the cloud for a snapshot, as an entry of a document."""
     entry: dict[str, Any] = {
         "type": record.type,
         "kind": record.held.kind,
@@ -64,7 +66,7 @@ async def taken(owned: OwnedStack, record: Record, data: Mapping[str, str]) -> d
 
 
 async def taken_by(owned: OwnedStack, child_id: str) -> dict[str, Any]:
-    """Return the resources of a nested stack with what they created for a snapshot."""
+    """Return the resources of a nested stack with the data of what they created for a snapshot."""
 
     def look(tx: Tx) -> dict[str, Any]:
         row = claim.row(tx, child_id)
@@ -95,7 +97,7 @@ async def _drop_one(owned: OwnedStack, name: str, entry: Mapping[str, Any]) -> s
 
 
 def _untouched(entry: Mapping[str, Any]) -> bool:
-    """Return whether a snapshot failed before it reached that resource."""
+    """Return whether the snapshot failed before it reached that resource."""
     return bool(entry.get("action", Action.SNAPSHOT) != Action.SNAPSHOT)
 
 

@@ -23,11 +23,11 @@ log = logging.getLogger(__name__)
 
 
 class NodeTask:
-    """One running node; `tasks` holds it under the id of its record.
+    """One running node; `tasks` contains it under the id of its record.
 
-    `key` is that of its node in the operation's graph; it is None if the task belongs to no node
-    and only delays those in `holds`. `report` is called with the task and its outcome at the moment
-    it ends.
+    `key` is the key of its node in the operation's graph; it is None if the task has no node and
+    only delays the nodes in `holds`. `report` is called with the task and its outcome when the task
+    ends.
     """
 
     def __init__(
@@ -61,13 +61,13 @@ class NodeTask:
 
     @property
     def rests_until(self) -> float | None:
-        """The time until which the task only waits, unless a message arrives; None if it is
+        """The time until which the task only waits, unless a message arrives; None while it is
         working.
         """
         return self.attempt.calls.rests_until
 
     def launch(self, row: AttemptRow | None = None) -> None:
-        """Start, or continue from the `row` of an earlier owner."""
+        """Start the task, or continue from the `row` of an earlier owner."""
         if row is not None:
             self.attempt.resume(row)
         self._tasks[self.record_id] = self
@@ -78,20 +78,22 @@ class NodeTask:
         self.attempt.calls.stop(why)
 
     def look(self) -> None:
-        """End a pause, because something may have changed."""
+        """End a pause early, because something may have changed."""
         self.attempt.calls.look()
 
     def kill(self) -> None:
-        """End at once, without recording anything."""
+        """End at once without recording anything."""
         if self._task is not None:
             self._task.cancel()
 
     def join(self, key: Key | None, traversal: str) -> None:
-        """Take the place of a node of a newer operation, and report to it."""
+        """Take over a node of a newer operation, and report to that operation."""
         self.key, self.attempt.traversal = key, traversal
 
     def child_ended(self, message_id: int, ended: ChildEnded) -> bool:
-        """Note the end of the nested stack's operation; return False if it is of another one."""
+        """Record the end of the nested stack's operation; return False if it is a different
+        operation.
+        """
         if self.attempt.child.waits is None:  # it may be about to wait
             self.attempt.child.early.append((message_id, ended))
             return True
@@ -133,7 +135,7 @@ class NodeTask:
             self._owned.host.break_off(problem)
 
     def _why(self, why: str) -> str:
-        """Return why the task was stopped, in the words of Heat for a deadline."""
+        """Return the reason for stopping the task; a deadline has the text of Heat."""
         if why != TIMED_OUT:
             return why
         record, stack = self.attempt.record, self._owned.memory.stack
@@ -141,7 +143,9 @@ class NodeTask:
         return f'Task {task} "{record.name}" Stack "{stack.name}" [{stack.id}] {why}'
 
     async def _driven(self) -> Outcome | None:
-        """Drive the node; if it is stopped, let its type note that nobody waits any more."""
+        """Run the driver of the node; if it is stopped, notify the type that nobody waits for
+        results any more.
+        """
         try:
             return await self._drive()
         except Stopped:

@@ -76,7 +76,7 @@ async def update(attempt: Attempt) -> Outcome:
 
 
 async def _decided(attempt: Attempt, rtype: ResourceType, desired: Desired) -> Decision:
-    """Return the decision; read what it needs from the cloud before. Raises `Superseded`."""
+    """Return the decision, after reading what it needs from the cloud. Raises `Superseded`."""
     owned, record = attempt.owned, attempt.record
     if owned.aim.adopts(record):
         return Decision(Verdict.CREATE)
@@ -163,7 +163,7 @@ async def _update(
 
 
 def _changed_metadata(record: Record, desired: Desired) -> Mapping[str, Any] | None:
-    """Return the template's metadata, or None if it is as at the last success."""
+    """Return the template's metadata, or None if it is unchanged since the last success."""
     unchanged = desired.parts.get("metadata") == record.held.parts.get("metadata")
     return None if unchanged else desired.metadata
 

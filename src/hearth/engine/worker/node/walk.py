@@ -1,4 +1,4 @@
-"""Check, suspend, resume and snapshot at one resource."""
+"""Check, suspend, resume and snapshot of one resource."""
 
 import logging
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ UNSUPPORTED = "CHECK not supported for "
 
 
 def at_once(owned: OwnedStack, record: Record) -> Outcome | None:
-    """Return the outcome of an action that needs no call, else None."""
+    """Return the outcome of an action that needs no call; None if it needs one."""
     action = owned.memory.stack.action
     rtype = owned.tools.programs.type_of(record)
     # an unknown type is not passed over: its task reports it
@@ -83,7 +83,9 @@ async def carry_out(attempt: Attempt) -> Outcome:
 
 
 async def wake(attempt: Attempt) -> None:
-    """Resume a resource during an update; if that fails, record the resource as failed."""
+    """Resume a suspended resource during an update; if that fails, record the resource as
+    failed.
+    """
     try:
         await _act(attempt, Action.RESUME)
     except (CloudFault, ResourceFailure) as problem:
@@ -134,7 +136,8 @@ async def _give_up(
     action: Action,
     before: Mapping[str, str],
 ) -> None:
-    """Delete what the resource created for a snapshot that has failed; `before` is older data.
+    """Delete what the resource created for a failed snapshot; `before` is the private data before
+    it.
 
     What cannot be deleted now becomes a failed snapshot, which is deleted before the stack.
     """
@@ -155,7 +158,9 @@ async def _give_up(
 
 
 def checked(owned: OwnedStack) -> tuple[str | None, str, str]:
-    """Return how a check ended: (reason or None, first failure, text to add to a success)."""
+    """Return the result of a check: (reason of failure or None, first failure, text to add to a
+    success).
+    """
     mine = [
         record
         for record in owned.memory.records.values()

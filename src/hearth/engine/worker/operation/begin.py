@@ -1,6 +1,7 @@
-"""How an operation begins: rows and running tasks become a plan and its graph.
+"""The beginning of an operation: from rows and running tasks to a plan and its graph.
 
-The beginning is a list of steps. Each may fail the operation; after a takeover all run again.
+The beginning is a list of steps. Each step may fail the operation; after a takeover all steps run
+again.
 """
 
 import json
@@ -47,7 +48,9 @@ async def begin(operation: Operation) -> None:
 
 
 class _Beginning:
-    """The steps that all operations have in common."""
+    """The steps that the beginnings of all operations share. A step returns the reason of a
+    failure, or None.
+    """
 
     def __init__(self, operation: Operation) -> None:
         self.operation = operation
@@ -61,7 +64,7 @@ class _Beginning:
         raise NotImplementedError
 
     async def allowed(self) -> Failure:
-        """Call the plug-ins; each may object."""
+        """Call the lifecycle plug-ins; each may raise an objection."""
         try:
             await self.operation.plugins.before()
         except PreFailed as problem:
@@ -69,7 +72,9 @@ class _Beginning:
         return None
 
     async def entrusted(self) -> Failure:
-        """Create a trust that outlives the token; if that fails, the token may suffice."""
+        """Create a trust that remains valid after the token expires; if that fails, continue with
+        the token.
+        """
         try:
             await self.owned.access.entrust()
         except CloudFault as fault:
@@ -87,7 +92,9 @@ class _Beginning:
 
 
 class _Walk(_Beginning):
-    """The beginning of check, suspend, resume and snapshot, which keep the desired state."""
+    """How check, suspend, resume and snapshot begin: without a plan, because the desired state
+    stays.
+    """
 
     def steps(self) -> Sequence[Step]:
         return self.allowed, self.entrusted, self.compiled, self.joined
@@ -102,7 +109,7 @@ class _Walk(_Beginning):
 
 
 class _Change(_Beginning):
-    """The beginning of operations with a plan: create, update, rollback, restore, adopt, delete."""
+    """How operations with a plan begin: create, update, rollback, restore, adopt, delete."""
 
     plan: Plan
 
@@ -126,13 +133,13 @@ class _Change(_Beginning):
         )  # fmt: skip
 
     async def stopped(self) -> Failure:
-        """Stop running tasks if everything is deleted."""
+        """Stop running tasks if the whole stack is deleted."""
         if self.stack.action is Action.DELETE:
             self.operation.stop_for_delete()
         return None
 
     async def compiled(self) -> Failure:
-        """Compile the revision. A delete of everything does not need the program."""
+        """Compile the revision. A delete of the whole stack does not need the program."""
         failure = await super().compiled()
         if failure is not None and self.adoption:
             self._record_document()
@@ -141,8 +148,8 @@ class _Change(_Beginning):
     async def types_allowed(self) -> Failure:
         """Check the types of a nested stack against the policy.
 
-        The request already checked the types that were known then. The types of existing resources
-        are always allowed, so that a rollback is possible.
+        The request already checked the types that were known at that time. The types of existing
+        resources are always allowed, so that a rollback is possible.
         """
         credential, tools = self.owned.access.credential, self.owned.tools
         if self.stack.parent_id is None or credential is None:
@@ -165,8 +172,8 @@ class _Change(_Beginning):
     async def limits(self) -> Failure:
         """Count the resources of the whole tree if a nested stack adds some.
 
-        The request already counted those that were known then; this counts the ones from values
-        that became known later.
+        The request already counted those that were known at that time; this includes those that
+        depend on values known only now.
         """
         stack, most = self.stack, self.owned.tools.programs.limits.resources_max
         there = {record.name for record in self.memory.records.values() if record.until is None}
@@ -228,7 +235,7 @@ class _Change(_Beginning):
     async def _taken(self) -> dict[str, Any]:
         """Return what an interrupted snapshot has created in the cloud.
 
-        Running tasks delete what they created themselves.
+        Running tasks delete their own objects themselves.
         """
         found: dict[str, Any] = {}
         for record in self.memory.records.values():
@@ -249,7 +256,7 @@ class _Change(_Beginning):
     def _examine(
         self, record: Record, definition: ResourceDefinition, in_charge: Mapping[str, str]
     ) -> bool:
-        """Return whether a record with an unchanged definition may have values other than the
+        """Return whether a record with an unchanged definition may have values that differ from the
         desired ones.
         """
         aim = self.aim

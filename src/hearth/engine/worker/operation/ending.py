@@ -1,6 +1,6 @@
-"""How an operation ends: complete, failed, rolled back or cancelled.
+"""The end of an operation: complete, failed, rolled back or cancelled.
 
-It changes memory only; the first decided end counts.
+It changes memory only; only the first decision about the end counts.
 """
 
 from hearth.engine.worker.known.owned import OwnedStack
@@ -43,7 +43,7 @@ class Ending:
     def fail(self, reason: str, *, first: str | None = None) -> None:
         """End the operation with a failure, unless its end is decided; running tasks continue.
 
-        `first` is the message for the parent if the reason lists several failures.
+        `first` is the message for the parent stack if the reason lists several failures.
         """
         if self._aim.over:
             return
@@ -104,7 +104,9 @@ class Ending:
         self._owned.host.replan()
 
     def call_plugins(self, *, failed: bool) -> None:
-        """Call the plug-ins after the end is committed, also of an operation that was replaced."""
+        """Call the plug-ins after the end is committed; also for an operation that a newer one
+        replaced.
+        """
         if self._plugins.open:
             self._owned.host.spawn(self._call_plugins(failed=failed))
 
@@ -114,7 +116,9 @@ class Ending:
 
 
 def _why_undone(stack: StackRow) -> str:
-    """Return what a rolled back stack adds to its reason; its events contain that already."""
+    """Return the reason of a rolled back stack for its parent: the reason in its events is
+    shorter.
+    """
     if stack.action is not Action.ROLLBACK or stack.first_failure is None:
         return ""
     return f". It was rolled back because of: {stack.first_failure}"

@@ -18,7 +18,7 @@ CALLS_AT_ONCE = 4
 
 @dataclass(frozen=True)
 class Context:
-    """The requester as a plug-in sees it. `tenant_id` is the older name."""
+    """The requester as a plug-in sees it. `tenant_id` is the older name of `project_id`."""
 
     project_id: str
     tenant_id: str
@@ -39,7 +39,7 @@ class Stack:
 
 
 class PluginOfHeat:
-    """A Heat plug-in with Hearth's interface."""
+    """Wraps a Heat plug-in in Hearth's interface."""
 
     def __init__(self, plugin: Any) -> None:
         self._plugin = plugin

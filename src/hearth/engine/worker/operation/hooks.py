@@ -1,7 +1,7 @@
-"""Hooks: a resource waits at a point of its life until a user clears the hook.
+"""Hooks: a resource waits at a point of its life cycle until a user clears the hook.
 
-A wait needs no memory except its entry here. The mark is in the resource's private data, so an
-engine that plans the same traversal again finds it there.
+A waiting resource needs no memory except an entry here. The wait is recorded in the private data of
+the resource, so an engine that plans the same traversal again finds it.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _AFTER = {Action.CREATE: Hook.POST_CREATE, Action.UPDATE: Hook.POST_UPDATE,
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """A node that waits at a hook; `after` says that its work is done."""
+    """A node that waits at a hook; `after` is true if its work is complete."""
 
     key: Key
     hook: Hook
@@ -29,7 +29,7 @@ class Pause:
 
 
 class Hooks:
-    """The waits of one operation."""
+    """The nodes of one operation that wait at hooks."""
 
     def __init__(self, memory: Memory, aim: Aim) -> None:
         self._memory = memory
@@ -45,11 +45,13 @@ class Hooks:
         return program.module.environment.hooks(name) if program is not None else frozenset()
 
     def keeps_open(self, record: Record) -> bool:
-        """Return whether a record that would have no node needs one, to wait at a hook."""
+        """Return whether a record needs a node only to wait at a hook."""
         return Hook.PRE_UPDATE in self.armed(record.name) or self._waits(record, _AFTER) is not None
 
     def before(self, node: Node, record: Record) -> bool:
-        """Return whether the node waits now, before its work or still after it."""
+        """Return whether the node must wait now: at a hook before its work, or again at one after
+        it.
+        """
         if (hook := self._waits(record, _AFTER)) is not None:
             self._pauses[record.id] = Pause(node.key, hook, after=True)
             return True
@@ -59,7 +61,7 @@ class Hooks:
         return self._pause(node.key, record, action, _BEFORE[action], after=False, if_current=True)
 
     def after(self, key: Key | None, record: Record, action: Action, *, if_current: bool) -> bool:
-        """Return whether a node whose work is done waits now.
+        """Return whether a node whose work is complete must wait at a hook.
 
         `if_current`: the node's end is in that change set.
         """
@@ -101,7 +103,7 @@ class Hooks:
         return True
 
     def cleared(self, record_id: str, name: str) -> Pause | None:
-        """Note that a user cleared a hook; return the wait that it ends, or None."""
+        """Record that a user cleared a hook; return the wait that ends, or None."""
         data, traversal = self._memory.data, self._memory.stack.traversal
         before = data.get(record_id, {})
         if before.get(name) == marks.mark(marks.SET, traversal):

@@ -1,4 +1,4 @@
-"""The last steps of an operation after all nodes: outputs, the outcome of a check, teardown."""
+"""The last steps of an operation after all nodes: outputs, the result of a check, teardown."""
 
 import asyncio
 import logging
@@ -69,7 +69,9 @@ class LastSteps:
                 await owned.tools.clouds.teardown(stack, owned.access.credential)
                 break
             except CloudFault as fault:
-                log.warning("stack %s: %s", stack.id, fault)
+                log.warning(
+                    "stack %s: its trust and project cannot be deleted: %s", stack.id, fault
+                )
                 if fault.not_found or fault.status == 401:
                     break
                 again = fault.passing or isinstance(fault, NoAnswer)

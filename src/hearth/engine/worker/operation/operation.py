@@ -1,4 +1,4 @@
-"""The current operation of a stack: its parts, and its interface for the loop around it."""
+"""The current operation of a stack: its parts, and its interface for the stack's worker."""
 
 from collections.abc import Callable
 
@@ -22,8 +22,8 @@ Report = Callable[[NodeTask, Outcome | None], None]
 class Operation:
     """One operation of an owned stack.
 
-    `tasks` are all running tasks of the stack, also of older operations; each calls `report` when
-    it ends.
+    `tasks` are all running tasks of the stack, including those of older operations; each calls
+    `report` when it ends.
     """
 
     def __init__(self, owned: OwnedStack, revision: Revision, tasks: Tasks, report: Report) -> None:
@@ -64,7 +64,7 @@ class Operation:
                 task.stop("user triggered cancel")
 
     def cancel(self, *, rollback: bool, traversal: str) -> None:
-        """Cancel the operation, if it is still the one that the user meant."""
+        """Cancel the operation if its traversal is still the one in the user's request."""
         if self.aim.over or traversal != self.owned.memory.stack.traversal:
             return
         self.ending.cancel(rollback=rollback)
@@ -78,6 +78,6 @@ class Operation:
             self.traversal.go_on(pause.key, after=pause.after)
 
     def child_ended(self, message_id: int, ended: ChildEnded) -> bool:
-        """Note the end of a nested stack's operation; return False if no task waits for it."""
+        """Record the end of a nested stack's operation; return False if no task waits for it."""
         task = self.tasks.get(ended.record or "")
         return task is not None and task.child_ended(message_id, ended)

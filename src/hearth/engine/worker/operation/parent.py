@@ -26,7 +26,7 @@ def notify_of_change(owned: OwnedStack) -> None:
 
 
 def outputs_deferred(owned: OwnedStack) -> Deferred | None:
-    """Return an evaluation of the outputs that must run in a process, or None."""
+    """Return a Deferred if the outputs must be evaluated in a process, else None."""
     try:
         owned.aim.compute.attempt(lambda: _outputs(owned))
     except Deferred as deferred:
@@ -69,7 +69,7 @@ def _outputs(owned: OwnedStack) -> dict[str, Any]:
 
 
 def _members(owned: OwnedStack) -> dict[str, Any]:
-    """Return the resources, for a parent that reads their attributes."""
+    """Return the members with their state, for a parent that reads their attributes."""
     if not owned.aim.revision.exports:
         return {}
     members = {}

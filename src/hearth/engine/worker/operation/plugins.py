@@ -20,17 +20,17 @@ CALL_S = 60.0  # that one call may take
 
 
 class PreFailed(Exception):
-    """A plug-in objects; the text becomes the stack's reason."""
+    """A plug-in objects; its text becomes the reason of the stack."""
 
 
 class BadPlugin(Exception):
-    """A plug-in of this installation cannot be loaded."""
+    """An installed plug-in cannot be loaded."""
 
 
 def installed() -> tuple[Plugin, ...]:
-    """Return the installed plug-ins, also those for Heat, in the order of their ordinals.
+    """Return the installed plug-ins, including those for Heat, in the order of their ordinals.
 
-    Raises BadPlugin, which names the plug-in to fix or remove.
+    Raises BadPlugin, which names the plug-in that must be fixed or removed.
     """
     found = [(entry.name, _loaded(entry)) for entry in entry_points(group=GROUP)]
     found += [
@@ -61,7 +61,9 @@ class PluginCalls:
         self.open: list[Plugin] = []  # those whose `pre` succeeded and that wait for the end
 
     async def before(self) -> None:
-        """Call all plug-ins. Raises PreFailed with the text of the first that objects."""
+        """Call `pre` of all plug-ins. Raises PreFailed with the text of the first plug-in that
+        objects.
+        """
         for plugin in self._plugins:
             try:
                 async with asyncio.timeout(CALL_S):

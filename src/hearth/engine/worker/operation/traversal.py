@@ -1,6 +1,7 @@
-"""The graph of an operation and its tasks: what may start, and what the end of a node releases.
+"""The graph of an operation and its tasks: which nodes may start, and which the end of a node
+releases.
 
-A task of an older traversal is a requirement of the new node of the same record.
+A node must wait for a task of an older traversal on the same record.
 """
 
 from collections import deque
@@ -31,8 +32,8 @@ Tasks = dict[str, NodeTask]  # by the ids of the records that they work on
 class Traversal:
     """The nodes of one operation.
 
-    `tasks` are all running tasks of the stack, also of older operations; `launch` starts a task for
-    a node.
+    `tasks` are all running tasks of the stack, including those of older operations; `launch` starts
+    a task for a node.
     """
 
     def __init__(
@@ -63,14 +64,16 @@ class Traversal:
     # -- beginning -------------------------------------------------------------------------
 
     def plan(self, graph: Graph) -> None:
-        """Add the nodes; running tasks take the place of their nodes, or delay them."""
+        """Add the nodes; running tasks take over their nodes, or delay them."""
         self._graph = graph
         self._join_tasks()
         self._open += sum(node.state is not State.DONE for node in graph.values())
         self._queue.extend(node.key for node in graphs.ready(graph))
 
     def plan_walk(self, graph: Graph, records: Sequence[Record]) -> None:
-        """Add the nodes of a lifecycle action; those done in this traversal stay done."""
+        """Add the nodes of a lifecycle action; nodes that this traversal completed earlier stay
+        completed.
+        """
         self._graph, self._open = graph, len(graph)
         stack = self._owned.memory.stack
         for record in records:
@@ -85,12 +88,14 @@ class Traversal:
         self._queue.extend(node.key for node in graphs.ready(graph))
 
     def finish_if_empty(self) -> None:
-        """Run the last steps if no node is left, because an earlier owner completed all."""
+        """Run the last steps if no node is left, because an earlier owner completed all of them."""
         if not self._open and not self._aim.over:
             self._last.take()
 
     def beside(self, work: Callable[[], Awaitable[str | None]]) -> None:
-        """Run `work` beside the nodes; the end waits for it. `work` returns why it failed."""
+        """Run `work` in parallel to the nodes; the operation ends after it. `work` returns why it
+        failed, or None.
+        """
         self._open += 1
         self._owned.host.spawn(self._beside(work))
 
@@ -106,7 +111,7 @@ class Traversal:
         self.finish_if_empty()
 
     def _join_tasks(self) -> None:
-        """Let each running task take the place of its node, or delay the node."""
+        """Let each running task take over its node, or delay the node."""
         traversal = self._owned.memory.stack.traversal
         for record_id, task in self._tasks.items():
             task.holds.clear()
@@ -129,8 +134,8 @@ class Traversal:
                 task.holds.append(held.key)
 
     def _taken_back_after(self, record_id: str) -> str | None:
-        """Return the replaced record that may take back what this one took, once its task has
-        ended.
+        """Return the replaced record that takes back what this record took from it, once the task
+        of this record has ended.
         """
         records = self._owned.memory.records
         found = records.get(records[record_id].replaces or "")
@@ -141,7 +146,7 @@ class Traversal:
     # -- going on --------------------------------------------------------------------------
 
     def advance(self) -> None:
-        """Start the nodes that are ready; carry out immediate types at once, in slices."""
+        """Start the nodes that are ready; carry out immediate types directly, in time slices."""
         left = NODES_A_SLICE
         while left and self.ready:
             left -= 1
@@ -209,7 +214,7 @@ class Traversal:
         self._done(node.key)
 
     def go_on(self, key: Key, *, after: bool) -> None:
-        """Continue a node that waited at a hook: `after` its work, or before it."""
+        """Continue a node that waited at a hook before its work, or `after` it."""
         node = self._graph.get(key)
         if node is None or self._aim.over:
             return
@@ -243,7 +248,7 @@ class Traversal:
         self._owned.host.wake()
 
     def _take_in(self, key: Key | None, outcome: Outcome, *, current: bool = True) -> None:
-        """Record the outcome of a node; `key` is None if this traversal does not have the node."""
+        """Record the outcome of a node; `key` is None if the node is not part of this traversal."""
         memory = self._owned.memory
         match outcome:
             case Failed(reason, whole):

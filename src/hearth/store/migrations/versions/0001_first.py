@@ -1,6 +1,6 @@
 """The first schema.
 
-Written out table by table, not taken from `tables.py`: a migration never changes.
+It is written out table by table instead of using `tables.py`, because a migration never changes.
 """
 
 from typing import Any

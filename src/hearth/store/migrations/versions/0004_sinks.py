@@ -1,4 +1,4 @@
-"""Whether a tree has event sinks, and the lanes of the outbox."""
+"""A flag for stack trees with event sinks, and the lanes of the outbox."""
 
 import sqlalchemy as sa
 from alembic import op
