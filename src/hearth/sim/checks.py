@@ -137,6 +137,8 @@ def ended(every: list[Any]) -> Iterator[str]:
     by_stack: dict[str, list[Any]] = {}
     by_tree: dict[str, list[Any]] = {}
     for row in every:
+        if row.action == "SIGNAL":  # an event of its own, with the status of the resource
+            continue
         by_stack.setdefault(row.stack_id, []).append(row)
         by_tree.setdefault(row.root_id, []).append(row)
     for events in by_tree.values():

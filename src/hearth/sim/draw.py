@@ -23,6 +23,11 @@ FIXED = ("external", "mailbox", "wait", "group")
 OUTSIDE = "outside#1"  # a thing that was there before
 SECRET = "do-not-tell"  # noqa: S105 - what the hidden parameter holds
 CHILD_OUTPUT = "out"
+JOB = {
+    "server": {"get_resource": "box"},
+    "signal_transport": "HEAT_SIGNAL",
+    "actions": ["CREATE", "UPDATE", "SUSPEND", "RESUME", "DELETE"],
+}
 
 
 class Draw:
@@ -211,6 +216,8 @@ def _resource(name: str, entry: Entry) -> dict[str, Any]:
         return {"type": "Test::Mailbox", "properties": {"how": entry["mailbox"]}}
     if "wait" in entry:
         return {"type": "Test::Wait", "properties": {"mailbox": {"get_resource": entry["wait"]}}}
+    if "colour" in entry:
+        return {"type": "Test::Job", "properties": {**JOB, "input_values": entry}}
     if "external" in entry:
         return {"type": "Test::Node", "external_id": entry["external"]}
     properties = {key: entry[key] for key in (*KEYS, "m") if key in entry}

@@ -20,6 +20,7 @@ from hearth.sim import checks
 from hearth.sim.claim import Claim
 from hearth.sim.cloud import Fault, TwinCloud
 from hearth.sim.draw import revision_of
+from hearth.sim.jobs import Box, Job
 from hearth.sim.loop import VirtualLoop, run
 from hearth.sim.mailbox import Quorum, Tally
 from hearth.sim.scenarios import ABANDON, Scenario
@@ -28,7 +29,7 @@ from hearth.sim.world import World
 from hearth.store import reads, tables
 from hearth.store.accept import OperationRequest
 
-TYPES = (Thing(), Claim(), Value(), Tally(), Quorum())
+TYPES = (Thing(), Claim(), Value(), Tally(), Quorum(), Box(), Job())
 PROGRAMS = Programs(Catalog({one.type_name: one for one in TYPES}), template_type=TemplateResource)
 MISHAPS: Mapping[str, tuple[str, ...]] = {
     "commit": (
@@ -160,6 +161,8 @@ async def _run(world: World, scenario: Scenario, outcome: Outcome, faults: _Plac
     if row.deleted_at is None:
         await _heal(world, stack_id, scenario, outcome)
     outcome.wrong += checks.ended(checks.events_of(world))
+    if scenario.ran and (ran := tuple(world.agent.ran)) != scenario.ran:
+        outcome.wrong.append(f"the server ran {ran}")
     if (left := sorted(one.id for one in world.mine())) != stays:
         outcome.wrong.append(f"left over: {', '.join(left)}; wanted: {', '.join(stays)}")
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from hearth.model.state import Action
 from hearth.sim.draw import Template, revision_of
+from hearth.sim.jobs import Agent
 from hearth.sim.world import World
 from hearth.store.accept import OperationRequest
 from hearth.store.rows import Options, Revision
@@ -22,6 +23,9 @@ NESTED: Template = {
     "r0": {"u": "1"},
     "n1": {"child": {"n1_0": {"u": {"get_param": "p"}}}, "p": {"get_resource": "r0"}},
 }
+BOX: Template = {"box": {"type": "Test::Box", "value": "", "k": ""}}
+JOB: Template = {**BOX, "job": {"colour": "red"}}
+REPAINTED: Template = {**BOX, "job": {"colour": "blue"}}
 HOLDS: Template = {"r0": {"u": "1", "type": "Test::Claim"}}
 HOLDS_ANEW: Template = {"r0": {"u": "1", "r": "2", "type": "Test::Claim"}}
 HOLDS_FOR_R1: Template = {**HOLDS, "r1": {"u": {"get_resource": "r0"}}}
@@ -57,6 +61,7 @@ class Scenario:
     told: tuple[str, ...] = ()
     within_s: float = 60.0  # without any fault
     abandons: bool = False
+    ran: tuple[str, ...] = ()
 
 
 def _there(template: Template) -> Callable[[World], Awaitable[str]]:
@@ -123,6 +128,23 @@ async def _delete_early(world: World, _: str) -> str:
 
 async def _delete(world: World, stack_id: str) -> str:
     await world.operate(stack_id, OperationRequest(Action.DELETE))
+    return stack_id
+
+
+async def _deploy(world: World, _: str) -> str:
+    stack_id = await _created(world, JOB)
+    world.agent = Agent(world, stack_id)
+    return stack_id
+
+
+async def _deployed(world: World) -> str:
+    stack_id = await _deploy(world, "")
+    await world.rest()
+    return stack_id
+
+
+async def _deploy_again(world: World, stack_id: str) -> str:
+    await _update(world, stack_id, REPAINTED)
     return stack_id
 
 
@@ -204,4 +226,15 @@ SCENARIOS = (
     Scenario("hand over", _hand_over, PAIR, _CREATED),
     Scenario("suspend and resume", _sleep, ONE, "RESUME_COMPLETE", 1, _there(ONE)),
     Scenario("snapshot", _snapshot, ONE, "SNAPSHOT_COMPLETE", 1, _there(ONE)),
+    Scenario(
+        "deployment", _deploy, {}, _CREATED, ran=("CREATE red", "DELETE red"), within_s=120.0
+    ),
+    Scenario(
+        "deployment changed", _deploy_again, {}, _UPDATED, 2, _deployed,
+        ran=("CREATE red", "UPDATE blue", "DELETE blue"),
+    ),
+    Scenario(
+        "deployment asleep", _sleep, {}, "RESUME_COMPLETE", 1, _deployed,
+        ran=("CREATE red", "SUSPEND red", "RESUME red", "DELETE red"),
+    ),
 )  # fmt: skip

@@ -19,6 +19,7 @@ from hearth.engine.worker.ports import HEARTBEAT_S, LOOK_S, Plugin, Tools
 from hearth.model.state import Action, Status
 from hearth.resources.base import Scaling
 from hearth.resources.heat.adjustment import Adjustment, AdjustmentType
+from hearth.service.caller import STACK_USER_ROLE, Caller
 from hearth.service.prediction import Aim, predict_stack
 from hearth.service.scale import scale
 from hearth.service.signal import signal
@@ -233,6 +234,7 @@ class World:
         self.store = self._database.store
         self.programs = programs
         self.retained: set[str] = set()  # names of things that may stay behind
+        self.agent: Any = None  # of the server, see jobs.py
         self.wrote = asyncio.Event()  # an engine has written something
         self.engines: list[Engine] = []
         self._stopping: set[asyncio.Task[None]] = set()
@@ -450,15 +452,15 @@ class World:
         await self.store.run_once(transaction)
         self._wake()
 
-    async def tell(self, stack_id: str, name: str, word: str) -> None:
+    async def tell(self, stack_id: str, name: str, word: Any) -> None:
         """Send a signal to a resource, as the API does."""
         services: Any = SimpleNamespace(
             store=self.store, programs=self.programs, clouds=Clouds(self.twin, self.trusts),
             clock=self.clock, new_id=self.new_id, endpoints=Endpoints(),
             bus=SimpleNamespace(tell=self._wake),
         )  # fmt: skip
-        nobody: Any = None
-        await signal(services, nobody, self.stack(stack_id), self.record(stack_id, name), word)
+        guest = Caller("user", "", "p", frozenset({STACK_USER_ROLE}))
+        await signal(services, guest, self.stack(stack_id), self.record(stack_id, name), word)
 
     async def snapshot(self, stack_id: str) -> str:
         snapshot_id, now = self.new_id(), self.clock.now()

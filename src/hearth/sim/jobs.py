@@ -1,0 +1,96 @@
+"""Software deployments of the simulator: a server, deployments on it, and the server's agent."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from hearth.model.problem import Rejected
+from hearth.resources.base import Made, ResourceContext
+from hearth.resources.heat.software_deployment import SoftwareDeployment
+from hearth.sim.types import Value
+from hearth.sim.world import World
+from hearth.store import reads
+from hearth.store.database import Unanswered
+
+POLL_S = 2.0
+PASSWORD = {"user_id": "user", "password": "secret"}
+
+
+class Box(Value):
+    """A server; its metadata contains the configurations that it must apply."""
+
+    type_name = "Test::Box"
+
+
+class Job(SoftwareDeployment):
+    """A software deployment whose user exists already: identity is not simulated."""
+
+    type_name = "Test::Job"
+
+    async def make_user(self, ctx: ResourceContext) -> Made:
+        return Made(data=dict(PASSWORD))
+
+    async def drop_user(self, ctx: ResourceContext) -> Made:
+        return Made(data=dict.fromkeys(PASSWORD))
+
+    async def shut_out(self, ctx: ResourceContext) -> None:
+        return None
+
+    async def let_in(self, ctx: ResourceContext) -> None:
+        return None
+
+    async def orphans(self, ctx: ResourceContext) -> tuple[str, ...]:
+        return ()
+
+    async def _server_is_gone(self, ctx: ResourceContext) -> bool:
+        return False
+
+
+class Agent:
+    """The agent of the server `box`: it applies each configuration once and reports a success.
+
+    `ran` lists the actions that it ran, with the value of the input `colour`.
+    """
+
+    def __init__(self, world: World, stack_id: str) -> None:
+        self.ran: list[str] = []
+        self._world = world
+        self._stack_id = stack_id
+        self._applied: set[str] = set()
+        self._task = asyncio.get_running_loop().create_task(self._run())
+
+    def end(self) -> None:
+        """Stop polling."""
+        self._task.cancel()
+
+    async def _run(self) -> None:
+        while True:
+            await asyncio.sleep(POLL_S)
+            for one in self._listed():
+                if one["id"] not in self._applied:
+                    self._applied.add(one["id"])
+                    await self._apply({each["name"]: each["value"] for each in one["inputs"]})
+
+    def _listed(self) -> list[Mapping[str, Any]]:
+        """Return the configurations in the metadata of the server."""
+        there = reads.in_charge(self._world.records(self._stack_id)).get("box")
+        if there is None:
+            return []
+        _, _, metadata = self._world.store.transact(
+            lambda tx: reads.data_of(tx, there.id), write=False
+        )
+        return list((metadata or {}).get("deployments") or ())
+
+    async def _apply(self, inputs: Mapping[str, Any]) -> None:
+        """Run a configuration, and report it until the report is accepted."""
+        self.ran.append(f"{inputs['deploy_action']} {inputs['colour']}")
+        while True:
+            await asyncio.sleep(POLL_S)
+            try:
+                name = str(inputs["deploy_resource_name"])
+                await self._world.tell(self._stack_id, name, {"deploy_status_code": 0})
+            except Unanswered:
+                continue
+            except (KeyError, Rejected):  # a deployment that has ended needs no report
+                return
+            return
