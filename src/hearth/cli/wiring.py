@@ -89,9 +89,7 @@ def open_store(settings: Settings) -> Store:
 
 @contextlib.asynccontextmanager
 async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator[Running]:
-    """Build a process that serves or works; at the end close everything, including the lock
-    `held`.
-    """
+    """Build a process that serves or works; at the end close all of it and the lock `held`."""
     if held is None and settings.lock is not None:
         held = lock(settings.lock)
     use_installed()

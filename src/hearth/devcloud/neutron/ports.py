@@ -108,8 +108,7 @@ def new_port(
     implicit: bool = False,
     seed: str | None = None,
 ) -> Thing:
-    """Return a port with its addresses. Raises a Refusal for values that the network does not
-    allow.
+    """Return a port with its addresses. Raises Refusal if the network does not allow a value.
 
     `seed` is the id of an initial port.
     """
