@@ -250,7 +250,7 @@ class CollectionResource(ResourceType):
             raise
 
     async def describe(self, ctx: ResourceContext) -> Made | None:
-        """Replace the key in its field by the text that the user wants."""
+        """Set the field that contained the intent key since the create to the user's value."""
         field = self.collection.key_field
         assert field is not None
         return await self.change(ctx, {field: self.wanted_key_field(ctx)})

@@ -440,7 +440,7 @@ class Program:
     lookups: tuple[Lookup, ...] = ()  # questions about parameter values, for the cloud
 
     def of_stack(self, stack: Stack) -> Program:
-        """Return the same program for another stack, if the module is impersonal."""
+        """Return the same program for another stack; the module must not depend on stack names."""
         own = pseudo_parameters(self.module.syntax, stack)
         return replace(self, stack=stack, parameters={**self.parameters, **own})
 

@@ -35,7 +35,7 @@ class View(Protocol):
 
 
 class Plain:
-    """Lines, one per event."""
+    """Prints one line for each event, where the output is not a terminal."""
 
     _began = 0.0
 

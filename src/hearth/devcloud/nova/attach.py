@@ -132,7 +132,7 @@ def volume(call: Call) -> Reply:
 
 
 def attach(call: Call) -> Reply:
-    """Handle POST of an available volume, which attaches it."""
+    """Handle POST /servers/{id}/os-volume_attachments: attach an available volume."""
     server, given = find(call), call.object("volumeAttachment")
     if set(given) - {"volumeId", "device", "tag", "delete_on_termination"}:
         raise bad("Additional properties are not allowed")

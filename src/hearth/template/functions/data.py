@@ -203,7 +203,7 @@ class _Marker:
     def text(self, text: str, row: tuple[Any, ...]) -> str:
         for name, item in zip(self.names, row, strict=True):
             if not isinstance(item, str):
-                raise EvaluationError(f"only text can be put into text, not {item!r}")
+                raise EvaluationError(f"only text can replace a name in text, not {item!r}")
             found = text.count(name)
             if found:
                 bounded(self.characters + len(text) + found * len(item))
