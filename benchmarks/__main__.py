@@ -11,6 +11,7 @@ from benchmarks.boxed import boxed
 from benchmarks.cloudy import makespan, servers
 from benchmarks.compiling import compiling
 from benchmarks.databases import databases
+from benchmarks.deploying import deploying
 from benchmarks.editing import editing
 from benchmarks.engine import engine
 from benchmarks.figure import Case, Figure, table
@@ -36,6 +37,7 @@ CASES: dict[str, Case] = {
     "rest": trivial,
     "read": reading,
     "poll": polling,
+    "deploy": deploying,
     "servers": servers,
     "makespan": makespan,
     "edit": editing,

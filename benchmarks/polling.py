@@ -124,7 +124,7 @@ def _by_signature(both: Served, guest: Guest) -> None:
 def _by_token(both: Served, guest: Guest) -> None:
     section = guest.section
     if not guest.token:
-        guest.token = _token(section)
+        guest.token = token_of(section)
     url = urlsplit(both.client.url)
     base = f"{url.scheme}://{url.netloc}/v1/{section['project_id']}"
     path = f"/stacks/{quote(section['stack_id'])}/resources/{section['resource_name']}/metadata"
@@ -134,7 +134,8 @@ def _by_token(both: Served, guest: Guest) -> None:
     assert answer["metadata"]["deployments"]
 
 
-def _token(section: dict[str, Any]) -> str:
+def token_of(section: dict[str, Any]) -> str:
+    """Return a token of the user in a section."""
     who = {"id": section["user_id"], "password": section["password"]}
     auth = {
         "identity": {"methods": ["password"], "password": {"user": who}},

@@ -212,9 +212,12 @@ def test_certificates_that_are_not_there_are_told(tmp_path: Path, place: str):
     ("sections", "words"),
     [
         ({"trustee": {"username": "x"}}, "[trustee] password: not set"),
-        ({"keystone_authtoken": {"auth_type": "v3token"}}, "auth_type: password, not v3token"),
+        (
+            {"keystone_authtoken": {"auth_type": "v3token"}},
+            "expected password, got v3token",
+        ),
         ({"healthcheck": {"backends": "nonsense"}}, "[healthcheck] backends"),
-        ({"healthcheck": {"disable_by_file_paths": "/x"}}, "PORT:FILE, not /x"),
+        ({"healthcheck": {"disable_by_file_paths": "/x"}}, "expected PORT:FILE, got /x"),
         ({"healthcheck": {"allowed_source_ranges": "ten"}}, "allowed_source_ranges: 'ten'"),
     ],
 )

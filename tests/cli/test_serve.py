@@ -264,7 +264,7 @@ def test_servers_are_told_the_endpoint_of_keystone_that_is_set(cloud: Served):
         ({"driver": "syslog"}, "driver: messagingv2, messaging, log or noop; not ['syslog']"),
         ({"driver": "messagingv2"}, "transport_url: not set"),
         ({"driver": "messagingv2", "transport": "kafka://h/"}, "rabbit://, not kafka"),
-        ({"driver": "messaging", "transport": "rabbit://h", "level": "loud"}, "not LOUD"),
+        ({"driver": "messaging", "transport": "rabbit://h", "level": "loud"}, "got LOUD"),
     ],
 )
 def test_a_wrong_setting_is_told_in_one_line(site: Site, changed: dict[str, str], told: str):
