@@ -3,7 +3,7 @@
 import contextlib
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -60,7 +60,7 @@ def _template(colour: str) -> str:
     return TEMPLATE + "".join(parts)
 
 
-def _figures(both: Served, verb: str, work: Any) -> Iterator[Figure]:
+def _figures(both: Served, verb: str, work: Callable[[], float]) -> Iterator[Figure]:
     both.mark()
     before = cpu_s(both.hearth.pid)
     took = work()
@@ -83,12 +83,14 @@ class _Guests:
         self._pool = ThreadPoolExecutor(GUESTS)
 
     def __enter__(self) -> None:
-        for first in range(GUESTS):
-            self._pool.submit(self._all, range(first, SERVERS, GUESTS))
+        shares = (range(first, SERVERS, GUESTS) for first in range(GUESTS))
+        self._running = [self._pool.submit(self._all, share) for share in shares]
 
     def __exit__(self, *_: object) -> None:
         self._over.set()
         self._pool.shutdown()
+        for one in self._running:
+            one.result()  # raises what has ended a guest
 
     def _all(self, servers: range) -> None:
         sections: dict[int, Any] = {}
@@ -96,14 +98,13 @@ class _Guests:
         seen: set[str] = set()
         while not self._over.wait(LOOK_S):
             for n in servers:
-                if n not in sections:
-                    sections[n] = self._section(n)
-                if sections[n] is not None:
+                if n not in sections and (section := self._section(n)):
+                    sections[n] = section
+                if n in sections:
                     self._poll(sections[n], tokens, seen)
-                else:
-                    del sections[n]
 
     def _section(self, n: int) -> Any:
+        """Return what the agent of a server needs; None until the server is complete."""
         if not self._stack.path:
             return None
         client = Client(self._both.client.url, self._both.client.token)

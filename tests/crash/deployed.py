@@ -10,8 +10,6 @@ SIGNALS = {
     "by_object": "TEMP_URL_SIGNAL",
     "by_message": "ZAQAR_SIGNAL",
 }
-RUNS = "RUNS"
-"""The variable of the agent that names the folder in which each deployment notes its runs."""
 
 DEPLOYMENT = """
   {name}:
@@ -70,7 +68,7 @@ CREATE: tuple[Wave, ...] = (
         f"{TYPE} queue": Call("messaging", "PUT", QUEUE),
     },
 )
-UPDATE: tuple[Wave, ...] = ({f"{TYPE} anew": MESSAGES},)
+UPDATE: tuple[Wave, ...] = ({f"{TYPE} once more": MESSAGES},)
 SUSPEND: tuple[Wave, ...] = (
     {f"{TYPE} before the suspend": MESSAGES},
     {f"{TYPE} suspended": patch("identity", "users")},

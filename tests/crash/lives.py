@@ -170,7 +170,7 @@ class _Living:
         self.luck = random.Random(life.seed)
         self.ident = ""
         self.guest: Guest | None = None
-        self.noted: list[str] = []  # by each deployment, in what was done so far
+        self.noted: list[str] = []  # what each deployment must have noted so far
         self.runs = lane.folder / f"runs-{life.name}"
         self.runs.mkdir(parents=True)
 
@@ -303,7 +303,7 @@ class _Living:
 
 
 class Guest:
-    """What runs in the server, when it may: it tells the wait condition once, or it is an agent."""
+    """The software in the server: it signals the wait condition once, or it is an agent."""
 
     def __init__(self, client: Client, name: str, ident: str, story: Story, runs: Path) -> None:
         self.may_signal = threading.Event()

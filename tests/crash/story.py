@@ -34,7 +34,7 @@ class Act:
     """One operation on a stack: what is asked for, what there is in the cloud once it is complete,
     and its calls in waves: those of a wave need nothing of each other.
 
-    `rollback` asks for an update that fails. `servers` is the status they shall all have. `ran` is
+    `rollback` asks for an update that fails. `servers` is the status of all of them. `ran` is
     how the line begins that each deployment notes in it, once.
     """
 

@@ -149,8 +149,7 @@ def _recorded(services: Services, record: Record) -> Mapping[str, Any]:
 
 async def find_resource(services: Services, row: StackRow, name: str) -> Record:
     """Return the record in charge of a name. Raises Rejected with ResourceNotFound."""
-    records = await services.store.read(lambda tx: reads.records_named(tx, row.id, name))
-    found = reads.in_charge(records).get(name)
+    found = await services.store.read(lambda tx: reads.record_in_charge(tx, row.id, name))
     if found is None:
         if row.deleted_at is None and row.action is not Action.DELETE:
             _, program = await services.program(row)
@@ -220,7 +219,7 @@ async def metadata(services: Services, caller: Caller, row: StackRow, name: str)
     """Return a resource's metadata with only one read, because servers poll it."""
 
     def look(tx: Tx) -> tuple[Record | None, dict[str, str], Any]:
-        record = reads.in_charge(reads.records_named(tx, row.id, name)).get(name)
+        record = reads.record_in_charge(tx, row.id, name)
         return (record, {}, {}) if record is None else (record, *reads.data_of(tx, record.id)[1:])
 
     record, data, found = await services.store.read(look)

@@ -60,7 +60,7 @@ def _resize(
 ) -> bool:
     now = services.clock.now()
     parent = accept.lock(tx, row.id)
-    group = reads.in_charge(reads.records_named(tx, row.id, ctx.name)).get(ctx.name)
+    group = reads.record_in_charge(tx, row.id, ctx.name)
     if group is None or group.physical_id is None or not _at_rest(parent, group):
         return True
     child = accept.lock(tx, group.physical_id)

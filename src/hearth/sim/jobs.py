@@ -59,10 +59,6 @@ class Agent:
         self._applied: set[str] = set()
         self._task = asyncio.get_running_loop().create_task(self._run())
 
-    def end(self) -> None:
-        """Stop polling."""
-        self._task.cancel()
-
     async def _run(self) -> None:
         while True:
             await asyncio.sleep(POLL_S)
@@ -84,10 +80,10 @@ class Agent:
     async def _apply(self, inputs: Mapping[str, Any]) -> None:
         """Run a configuration, and report it until the report is accepted."""
         self.ran.append(f"{inputs['deploy_action']} {inputs['colour']}")
+        name = str(inputs["deploy_resource_name"])
         while True:
             await asyncio.sleep(POLL_S)
             try:
-                name = str(inputs["deploy_resource_name"])
                 await self._world.tell(self._stack_id, name, {"deploy_status_code": 0})
             except Unanswered:
                 continue

@@ -386,14 +386,6 @@ def state(tx: Tx, stack_id: str) -> tuple[str, str] | None:
     return (row.action, row.status) if row is not None else None
 
 
-def deletes_objects(tx: Tx, stack_id: str) -> bool:
-    """Return whether the last operation of a stack is a delete that deletes objects, not an
-    abandon.
-    """
-    row = tx.first(sa.select(stack).where(stack.c.id == stack_id))
-    return row is not None and stack_row(tx, row).deletes_objects
-
-
 def members(tx: Tx, stack_id: str) -> dict[str, Any]:
     """Return the resources of a nested stack by name, in the form that the parent's type uses."""
     found = reads.records(tx, stack_id)

@@ -320,6 +320,11 @@ def in_charge(found: Sequence[Record]) -> dict[str, Record]:
     return chosen
 
 
+def record_in_charge(tx: Tx, stack_id: str, name: str) -> Record | None:
+    """Return the record in charge of a name in a stack, or None."""
+    return in_charge(records_named(tx, stack_id, name)).get(name)
+
+
 _DATA = Prepared(
     sa.select(resource_data).where(
         resource_data.c.resource_id == sa.bindparam("resource_id", type_=sa.String())

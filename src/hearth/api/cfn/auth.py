@@ -11,7 +11,6 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import unquote
 
@@ -19,7 +18,7 @@ from starlette.requests import Request
 
 from hearth.api.auth import Tokens, caller_from
 from hearth.api.cfn.faults import CfnError
-from hearth.api.cfn.polls import Polls
+from hearth.api.cfn.polls import Polls, moment_of
 from hearth.api.cfn.query import Asked
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
@@ -95,12 +94,12 @@ class Gate:
         credentials = credentials_of(request, asked, found)
         if self._polls is not None and (known := self._polls.caller(credentials)) is not None:
             return known
-        caller = await self._by_signature(credentials)
+        caller = await self._by_keystone(credentials)
         if self._polls is not None:
             await self._polls.accepted(caller, credentials)
         return caller
 
-    async def _by_signature(self, credentials: Mapping[str, Any]) -> Caller:
+    async def _by_keystone(self, credentials: Mapping[str, Any]) -> Caller:
         last = CfnError("AccessDenied")
         for identity in self._identities:
             try:
@@ -136,11 +135,7 @@ def signed(params: Mapping[str, str], authorization: str) -> Signed | None:
 def _signed_at(params: Mapping[str, str], request: Request) -> float | None:
     """Return the signing time in a request, in seconds since 1970; Keystone checks the rest."""
     said = params.get("Timestamp") or params.get("X-Amz-Date")
-    try:
-        moment = datetime.fromisoformat(said or request.headers.get("x-amz-date", ""))
-    except ValueError:
-        return None
-    return moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
+    return moment_of(said or request.headers.get("x-amz-date", ""))
 
 
 def _access(params: Mapping[str, str], authorization: str) -> str | None:

@@ -89,8 +89,14 @@ def _recent(said: str | None, now: float) -> bool:
     """Return whether a time is less than 15 minutes ago; a signature without a time is valid."""
     if said is None:
         return True
+    moment = moment_of(said)
+    return moment is not None and now <= moment + LIFE_S
+
+
+def moment_of(said: str) -> float | None:
+    """Return a time in a request in seconds since 1970, UTC without a zone; None if invalid."""
     try:
         moment = datetime.fromisoformat(said)
     except ValueError:
-        return False
-    return now <= moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() + LIFE_S
+        return None
+    return moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()

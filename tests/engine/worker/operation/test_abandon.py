@@ -38,7 +38,7 @@ class Objector:
 
 
 def told(story: Callable[[World, Objector, str], Awaitable[None]]) -> None:
-    """Tell a story of the stack NESTED."""
+    """Run a story on the stack NESTED."""
     loop = VirtualLoop()
 
     async def main() -> None:

@@ -90,9 +90,8 @@ class ChildStack:
         record, aim, child_id = self._attempt.record, self._owned.aim, self._child_id
         if not (record.leaving and self._owned.memory.stack.options.abandon) or child_id is None:
             return aim.retains(record)
-        return not await self._owned.tools.store.read(
-            lambda tx: claim.deletes_objects(tx, child_id)
-        )
+        child = await self._owned.tools.store.read(lambda tx: claim.row(tx, child_id))
+        return child is None or not child.deletes_objects
 
     async def _look(self, rtype: NestedType, ctx: ResourceContext, action: Action) -> bool:
         """Read what the request depends on; return whether the nested stack exists."""
