@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from ipaddress import ip_network
 from pathlib import Path
@@ -59,6 +60,21 @@ def run(port: int, data: Path | None, *, ephemeral: bool, servers: str = "preten
     finally:
         if ephemeral:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def build_image(name: str, data: Path | None, mirrors: Sequence[str]) -> int:
+    """Build an image for servers that run, in a process of the cloud; return the exit status."""
+    folder = data or _default_folder()
+    command = [sys.executable, "-m", "hearth.devcloud.images", "build", name]
+    command += ["--data", str(folder), *(f"--mirror={line}" for line in mirrors)]
+    try:
+        _prepare(folder)
+        return subprocess.run(command, check=False).returncode
+    except WrongSetting as problem:
+        print(f"hearth: {problem}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
 
 
 def _default_folder() -> Path:

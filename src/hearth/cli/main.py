@@ -18,7 +18,7 @@ def cli() -> None:
     """Orchestration for OpenStack."""
 
 
-@cli.command()
+@cli.group(invoke_without_command=True)
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
@@ -39,11 +39,44 @@ def cli() -> None:
     show_default=True,
     help="sandbox: servers boot and run, in namespaces of this machine (Linux).",
 )
-def dev(port: int, data: Path | None, *, ephemeral: bool, servers: str) -> None:
+@click.pass_context
+def dev(ctx: click.Context, port: int, data: Path | None, *, ephemeral: bool, servers: str) -> None:
     """Run Hearth with an embedded OpenStack on this machine; nothing needs to be installed."""
-    from hearth.cli.dev import run
+    ctx.obj = data
+    if ctx.invoked_subcommand is None:
+        from hearth.cli.dev import run
 
-    sys.exit(run(port, data, ephemeral=ephemeral, servers=servers))
+        sys.exit(run(port, data, ephemeral=ephemeral, servers=servers))
+
+
+@dev.group()
+def image() -> None:
+    """Images for servers that run."""
+
+
+@image.command()
+@click.argument("name", type=click.Choice(["debian"]))
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Directory of hearth dev  [default: ~/.local/share/hearth].",
+)
+@click.option(
+    "--mirror",
+    "mirrors",
+    multiple=True,
+    metavar="LINE",
+    help="Where packages come from, as in sources.list; may be repeated  [default: as apt here].",
+)
+@click.pass_context
+def build(ctx: click.Context, name: str, data: Path | None, mirrors: tuple[str, ...]) -> None:
+    """Build an image with mmdebstrap: takes a minute or two, and 250 MB on the disk.
+
+    hearth dev --servers sandbox then offers it. See docs/devcloud.md.
+    """
+    from hearth.cli.dev import build_image
+
+    sys.exit(build_image(name, data or ctx.obj, mirrors))
 
 
 @cli.command()

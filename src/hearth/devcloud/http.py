@@ -58,6 +58,9 @@ class Machines(Protocol):
     def remove(self, server: Thing) -> None:
         """Remove a server; it disappears once everything of it is removed."""
 
+    def offer(self) -> None:
+        """Have Glance show the images that servers can boot now."""
+
     def look(self) -> None:
         """Schedule an update of the sandbox networks, because the cloud may have changed."""
 

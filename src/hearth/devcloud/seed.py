@@ -201,10 +201,15 @@ def _images(cloud: Cloud) -> None:
         _image(cloud, name, disk_format, size)
 
 
-def plant_host_image(cloud: Cloud) -> None:
-    """Add the image of the machine itself, for servers that run in the sandbox."""
-    if cloud.store.get("image.images", fixed("image", HOST_IMAGE)) is None:
-        _image(cloud, HOST_IMAGE, "raw", 4096)
+def plant_image(cloud: Cloud, name: str) -> None:
+    """Create an image for servers that run, unless it is there."""
+    if image_named(cloud, name) is None:
+        _image(cloud, name, "raw", 4096)
+
+
+def image_named(cloud: Cloud, name: str) -> Thing | None:
+    """Return an initial image by its name."""
+    return cloud.store.get("image.images", fixed("image", name))
 
 
 def _image(cloud: Cloud, name: str, disk_format: str, size: int) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from hearth.devcloud import admin, seed, snapshot
+from hearth.devcloud import admin, snapshot
 from hearth.devcloud.cloud import SERVICES, DevCloud
 from hearth.devcloud.http import Call, Refusal, Reply
 from hearth.devcloud.jobs import Runner
@@ -98,9 +98,8 @@ async def serve(
         snapshot.load(cloud, data)
     sandbox = None
     if cloud.settings.sandbox:
-        sandbox = Sandbox(cloud, data.with_name("volumes") if data is not None else None)
+        sandbox = Sandbox(cloud, data.parent if data is not None else None)
         await sandbox.open()
-        seed.plant_host_image(cloud)
         cloud.machines = sandbox
     post = Post(cloud)
     server = web.Server(
@@ -142,6 +141,8 @@ class _Front:
             if cloud.machines is not None:
                 cloud.machines.look()
             return _response(done, request.method)
+        if cloud.machines is not None:
+            cloud.machines.offer()
         call = cloud.call(request.method, target, request.headers, raw)
         if call is None:
             return _response(_elsewhere(cloud, target), request.method)

@@ -47,17 +47,17 @@ script = (
 )
 part = {"type": "text/x-shellscript", "name": "script", "note": "",
         "data": base64.b64encode(script.encode()).decode()}
-plan = {"instance_id": "i", "hostname": "mine", "notes": [], "user_data": "", "parts": [part],
-        "bootcmd": "", "runcmd": "", "write_files": [], "authorized_keys": [], "etc": {},
-        "drive": {}}
+plan = {"cloud_init": False, "instance_id": "i", "hostname": "mine", "notes": [],
+        "user_data": "", "parts": [part], "bootcmd": "", "runcmd": "", "write_files": [],
+        "authorized_keys": [], "etc": {}, "drive": {}}
 console, file = os.memfd_create("console"), os.memfd_create("plan")
 os.write(file, json.dumps(plan).encode())
 os.lseek(file, 0, os.SEEK_SET)
 network = os.memfd_create("document")
 port = {"name": "eth0", "network": "net", "mac": "fa:16:3e:00:00:01", "mtu": 1450,
         "addresses": ["10.9.0.7/24"]}
-os.write(network, json.dumps({"networks": ["net"], "volumes": ["v"], "places": {
-    "s": {"router": False, "ports": {"p": port}, "routes": [], "rules": "",
+os.write(network, json.dumps({"networks": ["net"], "volumes": ["v"], "balancers": {}, "places": {
+    "s": {"ports": {"p": port}, "routes": [], "rules": "",
           "volumes": {"vdb": "v"}}}}).encode())
 os.lseek(network, 0, os.SEEK_SET)
 
@@ -69,7 +69,7 @@ def ask(files=(), **message):
     return opened
 
 
-ask([console, file], do="start", id="s", fresh=True, disk_mb=64, hostname="mine",
+ask([console, file], do="start", id="s", image=None, fresh=True, disk_mb=64, hostname="mine",
     listen=[["169.254.169.254", 80]])
 ask([network], do="fabric")
 ask(do="go", id="s")
@@ -94,7 +94,8 @@ def place() -> Iterator[Path]:
     (folder / "hearth" / "devcloud").mkdir(parents=True)
     shutil.copy(source / "__init__.py", folder / "hearth")
     shutil.copy(source / "devcloud" / "__init__.py", folder / "hearth" / "devcloud")
-    shutil.copytree(source / "devcloud" / "sandbox", folder / "hearth" / "devcloud" / "sandbox")
+    for name in ("images", "sandbox"):
+        shutil.copytree(source / "devcloud" / name, folder / "hearth" / "devcloud" / name)
     (folder / "volumes" / "v").mkdir(parents=True)
     (folder / "volumes" / "v" / "note").write_text("NOTE\n")
     if os.geteuid() == 0:

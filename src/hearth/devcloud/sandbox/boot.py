@@ -74,6 +74,16 @@ def say(text: str) -> None:
     sys.stdout.flush()
 
 
+def place(etc: dict[str, str], drive: dict[str, str], folder: Path) -> None:
+    """Write what is not there yet of `etc`, and the files of a config drive below a folder."""
+    for path, text in etc.items():
+        if not Path(path).exists():
+            Path(path).write_text(text)
+    for name, data in drive.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(base64.b64decode(data))
+
+
 def _place(plan: Plan) -> Path:
     """Create the files that programs expect on a machine that cloud-init has set up; return their
     folder.
@@ -87,12 +97,7 @@ def _place(plan: Plan) -> Path:
     (instance / "user-data.txt").write_bytes(base64.b64decode(plan["user_data"]))
     (instance / "user-data.txt").chmod(0o600)
     (LIB / "data" / "instance-id").write_text(plan["instance_id"] + "\n")
-    for path, text in plan["etc"].items():
-        if not Path(path).exists():
-            Path(path).write_text(text)
-    for name, data in plan["drive"].items():
-        (DRIVE / name).parent.mkdir(parents=True, exist_ok=True)
-        (DRIVE / name).write_bytes(base64.b64decode(data))
+    place(plan["etc"], plan["drive"], DRIVE)
     return instance
 
 

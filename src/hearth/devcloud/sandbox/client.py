@@ -15,6 +15,7 @@ from hearth.devcloud.sandbox.wire import Message
 START_S = 20.0
 END_S = 5.0
 _LOOK_S = 0.01
+_KEPT = ("PATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL")
 
 
 class KeeperFailed(Exception):
@@ -120,12 +121,28 @@ async def start_keeper(ended: Callable[[str], None], *arguments: str) -> Client:
     return client
 
 
+def _environment() -> dict[str, str]:
+    """Return the keeper's environment, which the first process of each server has too.
+
+    So there are no secrets in it. cloud-init finds the kind of its cloud there.
+    """
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name in _KEPT or name.startswith("PYTHON")
+    }
+    return {**kept, "product_name": "OpenStack Nova"}
+
+
 def _spawn(*arguments: str) -> tuple[subprocess.Popen[bytes], socket.socket]:
     here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     command = [sys.executable, "-m", "hearth.devcloud.sandbox.keeper", str(there.fileno())]
     command.append(f"--of={os.getpid()}")  # for people who look at a list of processes
     with there:
         process = subprocess.Popen(
-            [*command, *arguments], pass_fds=[there.fileno()], stdin=subprocess.DEVNULL
+            [*command, *arguments],
+            pass_fds=[there.fileno()],
+            stdin=subprocess.DEVNULL,
+            env=_environment(),
         )
     return process, here

@@ -10,35 +10,48 @@ import asyncio
 import contextlib
 import json
 import os
+import socket
+import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
+from typing import Any
 
 from hearth.devcloud.guest import drive
 from hearth.devcloud.guest import server as facts
 from hearth.devcloud.http import Cloud
+from hearth.devcloud.images import shelf
 from hearth.devcloud.nova import life
+from hearth.devcloud.octavia import tree
+from hearth.devcloud.sandbox import fabric, haproxy, health
 from hearth.devcloud.sandbox.client import Client, KeeperFailed, start_keeper
 from hearth.devcloud.sandbox.doors import Doors, addresses
 from hearth.devcloud.sandbox.forwards import Forwards, ways
 from hearth.devcloud.sandbox.networks import document
-from hearth.devcloud.sandbox.plan import boot_plan
-from hearth.devcloud.seed import HOST_IMAGE
+from hearth.devcloud.sandbox.plan import boot_plan, cloud_init_plan
+from hearth.devcloud.seed import HOST_IMAGE, image_named, plant_image
 from hearth.devcloud.store import Thing
 
 STOP_S = 5.0  # from the polite request to the end by force
 CONSOLE_MAX = 102400  # bytes of the console that Nova shows
+_VOLUMES, _IMAGES = "volumes", "images"
 _LOOK_S = 0.02  # from a change of the cloud to that of the networks
+_HEALTH_S = 1.0  # from one look at the statistics of load balancers to the next
+_ANSWER_S = 2.0  # of a load balancer
 _AGAIN = {"rebooting", "rebooting_hard"}
 _ANEW = {"rebuilding"}
 _MB_PER_GB = 1024
 
 
 class Sandbox:
-    """The machines of a cloud's servers; `await close()` ends all of them."""
+    """The machines of a cloud's servers; `await close()` ends all of them.
 
-    def __init__(self, cloud: Cloud, volumes: Path | None = None) -> None:
+    The folder `data` has those of the volumes and the images; without it there are none to keep.
+    """
+
+    def __init__(self, cloud: Cloud, data: Path | None = None) -> None:
         self._cloud = cloud
-        self._volumes = volumes
+        self._data = data
+        self._offered: dict[str, bool] = {}
         self._forwards = Forwards(self._inside)
         self._client: Client | None = None
         self._consoles: dict[str, int] = {}
@@ -47,14 +60,23 @@ class Sandbox:
         self._tasks: set[asyncio.Task[None]] = set()
         self._doors: dict[str, Doors] = {}
         self._weaving = asyncio.Lock()
-        self._woven: dict[str, object] = {}
+        self._woven: dict[str, Any] = {}
         self._timer: asyncio.TimerHandle | None = None
+        self._balances = haproxy.program() is not None and fabric.programs()[0] is not None
 
     async def open(self) -> None:
         """Start the keeper. Raises `KeeperFailed`."""
-        more = [f"--volumes={self._volumes}"] if self._volumes is not None else []
+        more = []
+        if self._data is not None:
+            shelf.prune(self._data / _IMAGES)
+            more = [f"--{name}={self._data / name}" for name in (_VOLUMES, _IMAGES)]
         self._client = await start_keeper(self._ended, *more)
         after_restart(self._cloud)
+        plant_image(self._cloud, HOST_IMAGE)
+        self.offer()
+        if self._balances:
+            self._begin(self._watch_health())
+        self.look()  # load balancers of a saved state
 
     @property
     def notes(self) -> list[str]:
@@ -75,6 +97,17 @@ class Sandbox:
         for console in self._consoles.values():
             os.close(console)
         self._consoles.clear()
+
+    def offer(self) -> None:
+        """Have Glance show the images that have been built, and no others."""
+        for name in shelf.NAMES:
+            there = self._data is not None and shelf.has(self._data / _IMAGES, name)
+            if there != self._offered.get(name):
+                self._offered[name] = there
+                if there:
+                    plant_image(self._cloud, name)
+                elif (image := image_named(self._cloud, name)) is not None:
+                    self._cloud.store.remove(image)
 
     def boot(self, server: Thing) -> None:
         """Start a new server; it becomes active when its first process runs."""
@@ -162,6 +195,7 @@ class Sandbox:
                 files=(console, plan),
                 id=server.id,
                 fresh=fresh,
+                image=self._image(server),
                 hostname=wanted["hostname"],
                 disk_mb=max(1, server.hidden["flavor"]["disk"]) * _MB_PER_GB,
                 listen=targets,
@@ -178,22 +212,34 @@ class Sandbox:
 
     def _plan(self, server: Thing) -> dict[str, object]:
         store = self._cloud.store
-        key = facts.key_pair(store, server)
         name = server.hidden["hostname"]
+        files = drive.files(store, server) if server.hidden["config_drive"] else {}
+        etc = {
+            "/etc/hostname": f"{name}\n",
+            "/etc/hosts": f"127.0.0.1 localhost\n127.0.1.1 {name}.{facts.DOMAIN} {name}\n",
+            "/etc/machine-id": f"{server.id.replace('-', '')}\n",
+            "/etc/resolv.conf": "",
+        }
+        if self._image(server) is not None:
+            return cloud_init_plan(instance_id=server.id, hostname=name, etc=etc, drive=files)
+        key = facts.key_pair(store, server)
         return boot_plan(
             instance_id=server.id,
             hostname=name,
             user_data=facts.user_data(server) or b"",
             keys=[key["public_key"]] if key is not None else [],
-            drive=drive.files(store, server) if server.hidden["config_drive"] else {},
+            drive=files,
             notes=self._notes(server),
-            etc={
-                "/etc/hostname": f"{name}\n",
-                "/etc/hosts": f"127.0.0.1 localhost\n127.0.1.1 {name}.{facts.DOMAIN} {name}\n",
-                "/etc/machine-id": f"{server.id.replace('-', '')}\n",
-                "/etc/resolv.conf": "",
-            },
+            etc=etc,
         )
+
+    def _image(self, server: Thing) -> str | None:
+        """Return the name of the image whose tree the server has; None: that of the machine."""
+        for name in shelf.NAMES:
+            image = image_named(self._cloud, name)
+            if image is not None and image.id == server.hidden["image_id"]:
+                return name
+        return None
 
     def _notes(self, server: Thing) -> list[str]:
         image = self._cloud.store.get("image.images", server.hidden["image_id"])
@@ -239,18 +285,45 @@ class Sandbox:
             for lost in [one for one in self._running if one not in table]:
                 await self._drop(lost)
             servers = [table[one] for one in self._running if one in table]
-            wanted = document(self._cloud.store, servers)
+            wanted = document(self._cloud.store, servers, balancers=self._balances)
             if wanted == self._woven and not force:
                 return
             file = os.memfd_create("fabric")
             try:
                 os.write(file, json.dumps(wanted).encode())
                 os.lseek(file, 0, os.SEEK_SET)
-                await self._ask("fabric", files=(file,))
+                assert self._client is not None
+                message, _ = await self._client.ask("fabric", (file,))
                 self._woven = wanted
+                for problem in message["problems"]:
+                    print(f"hearth.devcloud: {problem}", file=sys.stderr)
             finally:
                 os.close(file)
             await self._forwards.settle(ways(self._cloud.store))
+
+    async def _watch_health(self) -> None:
+        """Look at the statistics of all load balancers from time to time."""
+        while True:
+            await asyncio.sleep(_HEALTH_S)
+            for balancer in list(self._cloud.store.all(tree.BALANCERS.table)):
+                if fabric.BALANCER + balancer.id in self._woven.get("balancers", {}):
+                    try:
+                        health.note(self._cloud.store, balancer, await self._statistics(balancer))
+                    except (KeeperFailed, OSError, TimeoutError):  # it may have ended
+                        with contextlib.suppress(KeeperFailed):
+                            await self._weave(force=True)
+
+    async def _statistics(self, balancer: Thing) -> str:
+        (file,) = await self._ask("statistics", id=fabric.BALANCER + balancer.id)
+        sock = socket.socket(fileno=file)
+        sock.setblocking(False)
+        async with asyncio.timeout(_ANSWER_S):
+            reader, writer = await asyncio.open_unix_connection(sock=sock)
+            try:
+                writer.write(health.COMMAND)
+                return (await reader.read(-1)).decode(errors="replace")
+            finally:
+                writer.close()
 
     async def _inside(self, place: str) -> int:
         """Return a socket that connects from inside a network namespace of the fabric."""

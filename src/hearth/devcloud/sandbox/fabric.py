@@ -1,4 +1,4 @@
-"""The networks of all servers: a bridge for each network, a namespace for each router.
+"""The networks of all servers: a bridge for each network, a namespace for each router and balancer.
 
 A document describes the desired fabric; `apply` carries out the differences and removes what the
 document does not contain. Bridges have no addresses, so only routers connect networks. It uses `ip`
@@ -13,6 +13,7 @@ import shutil
 import socket
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from typing import Any
 from hearth.devcloud.sandbox import kernel, loopback
 
 ROUTER = "router-"
+BALANCER = "balancer-"
+_MADE_HERE = (ROUTER, BALANCER)  # namespaces of the fabric; the others are those of servers
 METADATA = "169.254.169.254"
 _SYSCTL = Path("/proc/sys/net")
 
@@ -110,11 +113,11 @@ class Fabric:
         )
         self._bridges |= networks
         places: Mapping[str, Document] = document["places"]
-        for name, wanted in places.items():
-            if wanted["router"] and name not in self._places:
-                self._places[name] = _Place(self._new_router())
+        for name in places:
+            if name.startswith(_MADE_HERE) and name not in self._places:
+                self._places[name] = _Place(self._new(forwards=name.startswith(ROUTER)))
         for name in [name for name in self._places if name not in places]:
-            if name.startswith(ROUTER):
+            if name.startswith(_MADE_HERE):
                 netns = self._places[name].netns
                 self.leave(name)
                 os.close(netns)
@@ -125,13 +128,18 @@ class Fabric:
         self._run([f"link del {_bridge(network)}" for network in sorted(gone)], force=True)
         self._bridges -= gone
 
-    def _new_router(self) -> int:
-        """Return a namespace that forwards packets."""
+    def inside(self, name: str) -> AbstractContextManager[None]:
+        """Enter the namespace of a place for a while."""
+        return self._inside(self._places[name].netns)
+
+    def _new(self, *, forwards: bool) -> int:
+        """Return a new namespace. `forwards`: it forwards packets."""
         kernel.unshare(kernel.NEWNET)
         netns = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-        (_SYSCTL / "ipv4/ip_forward").write_text("1")
-        with contextlib.suppress(OSError):
-            (_SYSCTL / "ipv6/conf/all/forwarding").write_text("1")
+        if forwards:
+            (_SYSCTL / "ipv4/ip_forward").write_text("1")
+            with contextlib.suppress(OSError):
+                (_SYSCTL / "ipv6/conf/all/forwarding").write_text("1")
         loopback.bring_up()
         kernel.setns(self._home, kernel.NEWNET)
         return netns

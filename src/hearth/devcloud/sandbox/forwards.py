@@ -65,11 +65,12 @@ class Forwards:
         for way in [way for way in self._open if way not in wanted]:
             self._close(self._open.pop(way))
         for way in sorted(wanted - set(self._open), key=lambda way: way.floating):
-            opened = self._open[way] = _Open()
+            opened = _Open()
             for port in PORTS:
                 server = await asyncio.start_server(forward(self._to(way, port)), LOCAL, 0)
                 opened.servers.append(server)
                 opened.ports[port] = server.sockets[0].getsockname()[1]
+            self._open[way] = opened
             said = ", ".join(f"{LOCAL}:{local} to {port}" for port, local in opened.ports.items())
             print(f"hearth.devcloud: floating IP {way.floating}: {said}", file=sys.stderr)
 

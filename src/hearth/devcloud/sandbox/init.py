@@ -12,7 +12,7 @@ import signal
 import time
 from typing import Any
 
-from hearth.devcloud.sandbox import boot
+from hearth.devcloud.sandbox import boot, cloud_init
 
 CONSOLE_MAX = 1024 * 1024  # bytes; older output goes
 GRACE_S = 1.0  # between SIGTERM and SIGKILL when the server is stopped
@@ -31,7 +31,7 @@ def run(plan: dict[str, Any], console: int) -> None:
     if os.fork() == 0:
         _boot(plan, writes)
     os.close(writes)
-    _serve(_Console(console), [reads, device], woken, stopping)
+    _serve(_Console(console, log=not plan["cloud_init"]), [reads, device], woken, stopping)
     os._exit(0)
 
 
@@ -47,7 +47,7 @@ def _boot(plan: dict[str, Any], output: int) -> None:
         os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
         os.dup2(output, 1)
         os.dup2(output, 2)
-        boot.run(plan)
+        (cloud_init if plan["cloud_init"] else boot).run(plan)
         status = 0
     finally:
         os._exit(status)
@@ -88,13 +88,13 @@ def _reap() -> bool:
 
 
 class _Console:
-    """The console log of the server, and the log of its boot."""
+    """The console log of the server, and the log of its boot unless cloud-init writes that."""
 
-    def __init__(self, file: int) -> None:
+    def __init__(self, file: int, *, log: bool) -> None:
         self._file = file
         flags = fcntl.fcntl(file, fcntl.F_GETFL)
         fcntl.fcntl(file, fcntl.F_SETFL, flags | os.O_APPEND)
-        path = "/var/log/cloud-init-output.log"
+        path = "/var/log/cloud-init-output.log" if log else "/dev/null"
         self._log = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o640)
 
     def copy(self, source: int) -> bool:

@@ -1,7 +1,7 @@
-"""The keeper of all servers: `python -m hearth.devcloud.sandbox.keeper SOCKET [--volumes=FOLDER]`.
+"""The keeper of all servers: `python -m hearth.devcloud.sandbox.keeper SOCKET [OPTION...]`.
 
-It serves requests one after another and reports servers that have ended. When it ends, or the
-process that started it, the kernel ends all servers.
+Options: `--volumes=FOLDER`, `--images=FOLDER`. It serves requests one after another and reports
+servers that have ended. When it ends, or the process that started it, the kernel ends all servers.
 """
 
 from __future__ import annotations
@@ -18,12 +18,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from hearth.devcloud.sandbox import fabric, identity, image, kernel, machine, root, wire
+from hearth.devcloud.images import shelf
+from hearth.devcloud.sandbox import (
+    fabric,
+    haproxy,
+    identity,
+    image,
+    kernel,
+    machine,
+    root,
+    wire,
+)
 from hearth.devcloud.sandbox.volumes import Volumes
 from hearth.devcloud.sandbox.wire import Message
 
 _PLACES = ("/mnt", "/tmp")  # noqa: S108 - covered by a file system of our own
-_VOLUMES = "volumes"  # the name of their folder among those that were opened
+_VOLUMES = "volumes"  # the names of their folders among those that were opened
+_IMAGES = "images"
 
 Answer = tuple[Message, list[int]]
 
@@ -31,13 +42,17 @@ Answer = tuple[Message, list[int]]
 @dataclass
 class _Server:
     disk: Path
+    image: Path | None  # None: the machine's own tree
     machine: machine.Machine | None = None
 
 
 class Keeper:
     """The running servers, by id, and the requests about them."""
 
-    def __init__(self, ids: int, place: Path, binds: dict[str, Path], volumes: Path | None) -> None:
+    def __init__(self, ids: int, place: Path, shown: dict[str, Path]) -> None:
+        binds = dict(shown)
+        volumes = binds.pop(_VOLUMES, None)
+        self._images = binds.pop(_IMAGES, None)
         self._ids = ids
         self._place = place
         self._binds = binds
@@ -46,8 +61,9 @@ class Keeper:
         (place / "volumes").mkdir()
         self._volumes = Volumes(volumes or place / "volumes")
         self._skeleton = place / "skeleton"
-        for folder in (self._skeleton, place / "servers"):
+        for folder in (self._skeleton, place / "servers", place / "balancers"):
             folder.mkdir()
+        self._balancers = haproxy.Balancers(place / "balancers")
         self._merged = tuple(image.build(self._skeleton))
         self._requests: dict[str, Callable[[Message, list[int]], Answer]] = {
             "start": self.start,
@@ -56,6 +72,7 @@ class Keeper:
             "go": self.go,
             "fabric": self.apply,
             "socket": self.socket,
+            "statistics": self.statistics,
         }
 
     def answer(self, request: Message, files: list[int]) -> Answer:
@@ -72,10 +89,10 @@ class Keeper:
     @property
     def notes(self) -> list[str]:
         """Return texts that describe what is missing on this machine."""
-        return self._fabric.notes
+        return self._fabric.notes + self._balancers.notes
 
     def start(self, request: Message, files: list[int]) -> Answer:
-        """Create a server whose boot waits for `go`; `fresh` gives it a new disk.
+        """Create a server whose boot waits for `go`; `fresh` gives it a new disk of its image.
 
         `files` are its console and its plan. The answer has the sockets that listen inside the
         server.
@@ -83,13 +100,14 @@ class Keeper:
         server_id = request["id"]
         if request["fresh"]:
             self._drop(server_id)
-        server = self._servers.get(server_id) or self._new(server_id, request["disk_mb"])
+        server = self._servers.get(server_id) or self._new(request)
         tree = root.Tree(
             disk=server.disk,
             skeleton=self._skeleton,
             merged=self._merged,
             binds=self._binds,
             read_only=frozenset(self._binds),
+            image=server.image,
         )
         console, plan = files
         server.machine = machine.start(tree, request["hostname"], console, plan, self._ids)
@@ -110,26 +128,40 @@ class Keeper:
         return {}, []
 
     def apply(self, request: Message, files: list[int]) -> Answer:
-        """Create the networks and volumes that a document in a file describes."""
+        """Create the networks, volumes and load balancers that a document in a file describes."""
         with os.fdopen(os.dup(files[0])) as file:
             document = json.load(file)
+        self._balancers.keep(document["balancers"])
         self._fabric.apply(document)
+        problems = self._balancers.settle(document["balancers"], self._fabric.inside)
         self._volumes.keep(document["volumes"])
         for server_id, wanted in document["places"].items():
             server = self._servers.get(server_id)
             if server is not None and server.machine is not None:
                 self._volumes.settle(server_id, server.machine.pid, wanted["volumes"])
-        return {}, []
+        return {"problems": problems}, []
 
     def socket(self, request: Message, files: list[int]) -> Answer:
         """Return a socket that connects from inside a network namespace of the fabric."""
         return {}, [self._fabric.socket(request["id"])]
 
-    def _new(self, server_id: str, disk_mb: int) -> _Server:
+    def statistics(self, request: Message, files: list[int]) -> Answer:
+        """Return a connection that asks a load balancer for its statistics."""
+        return {}, [self._balancers.statistics(request["id"])]
+
+    def _new(self, request: Message) -> _Server:
+        server_id, name, image = request["id"], request["image"], None
+        if name is not None:
+            if self._images is None:
+                raise FileNotFoundError(f"there is no folder for the image {name}")
+            image = shelf.root_of(self._images, name)
+            if image.stat().st_uid != 0:  # as seen in here
+                raise PermissionError(f"the image {name} was built by another account")
         disk = self._place / "servers" / server_id
         disk.mkdir()
-        kernel.mount("disk", str(disk), "tmpfs", kernel.MS_NODEV, f"size={disk_mb}m,mode=755")
-        self._servers[server_id] = _Server(disk)
+        options = f"size={request['disk_mb']}m,mode=755"
+        kernel.mount("disk", str(disk), "tmpfs", kernel.MS_NODEV, options)
+        self._servers[server_id] = _Server(disk, image)
         return self._servers[server_id]
 
     def stop(self, request: Message, files: list[int]) -> Answer:
@@ -169,6 +201,7 @@ class Keeper:
         ended = []
         with contextlib.suppress(ChildProcessError):
             while pid := os.waitpid(-1, os.WNOHANG)[0]:
+                self._balancers.ended(pid)
                 for server_id, server in self._servers.items():
                     if server.machine is not None and server.machine.pid == pid:
                         self._forget(server_id, server.machine)
@@ -206,16 +239,16 @@ def _hidden_folders() -> dict[str, str]:
     return {} if seen else {prefix: prefix}
 
 
-def _volumes(options: list[str]) -> dict[str, str]:
-    """Return the folder of volumes, which belongs to root inside the namespace; empty without the
-    option.
-    """
-    given = [option.removeprefix("--volumes=") for option in options if "--volumes=" in option]
-    for folder in given:
+def _given_folders(options: list[str]) -> dict[str, str]:
+    """Return the folder of volumes, which belongs to root inside the namespace, and of images."""
+    given = dict(option.removeprefix("--").split("=", 1) for option in options)
+    if folder := given.get(_VOLUMES):
         os.makedirs(folder, mode=0o700, exist_ok=True)
         if identity.has_range():
             os.chown(folder, identity.FIRST_ID, identity.FIRST_ID)
-    return {_VOLUMES: given[-1]} if given else {}
+    if folder := given.get(_IMAGES):
+        os.makedirs(folder, mode=0o755, exist_ok=True)
+    return {name: given[name] for name in (_VOLUMES, _IMAGES) if name in given}
 
 
 def _prepare(folders: dict[str, int]) -> tuple[Path, dict[str, Path]]:
@@ -239,7 +272,7 @@ def main() -> int:
     control = socket.socket(fileno=int(sys.argv[1]))
     kernel.die_with_parent(signal.SIGKILL)
     os.umask(0o022)
-    folders = _hidden_folders() | _volumes(sys.argv[2:])
+    folders = _hidden_folders() | _given_folders(sys.argv[2:])
     try:
         ids, opened = identity.enter(list(folders.values()))
     except OSError as problem:
@@ -254,8 +287,7 @@ def main() -> int:
     kernel.die_with_parent(signal.SIGKILL)
     try:
         place, shown = _prepare(dict(zip(folders, opened, strict=True)))
-        volumes = shown.pop(_VOLUMES, None)
-        keeper = Keeper(ids, place, shown, volumes)
+        keeper = Keeper(ids, place, shown)
     except OSError as problem:
         wire.send(control, {"error": f"no place for servers: {problem}"})
         return 1

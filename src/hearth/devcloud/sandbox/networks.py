@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hearth.devcloud.guest import server as facts
-from hearth.devcloud.sandbox.fabric import ROUTER
+from hearth.devcloud.sandbox.balancers import configuration, served
+from hearth.devcloud.sandbox.fabric import BALANCER, ROUTER
 from hearth.devcloud.sandbox.firewall import router_rules, server_rules
 from hearth.devcloud.store import Body, Store, Thing
 
@@ -15,16 +16,25 @@ Document = Body
 _OWNERS = ("network:router_interface", "network:router_gateway")
 
 
-def document(store: Store, servers: Iterable[Thing]) -> Document:
-    """Return the networks and the namespaces: routers, and the servers that run."""
+def document(store: Store, servers: Iterable[Thing], *, balancers: bool) -> Document:
+    """Return the networks and the namespaces: routers, the servers that run, load balancers."""
     places: dict[str, Body] = {}
+    configurations = {}
     for router in store.all("network.routers"):
         places[ROUTER + router.id] = _router(store, router)
     for server in servers:
         places[server.id] = _server(store, server)
+    for balancer in served(store) if balancers else ():
+        places[BALANCER + balancer.id] = _balancer(store, balancer)
+        configurations[BALANCER + balancer.id] = configuration(store, balancer)
     used = {port["network"] for place in places.values() for port in place["ports"].values()}
     volumes = sorted(store.table("volume.volumes"))
-    return {"networks": sorted(used), "places": places, "volumes": volumes}
+    return {
+        "networks": sorted(used),
+        "places": places,
+        "volumes": volumes,
+        "balancers": configurations,
+    }
 
 
 def _server(store: Store, server: Thing) -> Body:
@@ -34,7 +44,6 @@ def _server(store: Store, server: Thing) -> Body:
         if port.body["admin_state_up"]
     }
     return {
-        "router": False,
         "ports": {port.id: _port(store, port, name) for name, port in ports.items()},
         "routes": _routes(store, list(ports.values())),
         "rules": server_rules(store, ports),
@@ -44,6 +53,13 @@ def _server(store: Store, server: Thing) -> Body:
             if not item["boot"]
         },
     }
+
+
+def _balancer(store: Store, balancer: Thing) -> Body:
+    """Return the place of a load balancer, which has the port of its address."""
+    port = store.table("network.ports")[balancer.body["vip_port_id"]]
+    ports = {port.id: _port(store, port, "eth0")} if port.body["admin_state_up"] else {}
+    return {"ports": ports, "routes": _routes(store, [port]), "rules": "", "volumes": {}}
 
 
 def _port(store: Store, port: Thing, name: str, more: Iterable[str] = ()) -> Body:
@@ -88,7 +104,6 @@ def _router(store: Store, router: Thing) -> Body:
         if port.body["device_owner"] in _OWNERS and router.body["admin_state_up"]
     ]
     place: Body = {
-        "router": True,
         "ports": {port.id: _port(store, port, _name(port)) for port in ports},
         "routes": [[one["destination"], one["nexthop"]] for one in router.body["routes"]],
         "rules": "",

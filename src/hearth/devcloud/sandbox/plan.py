@@ -51,6 +51,7 @@ def boot_plan(
     notes += [f"cloud-config: {key} is ignored in a sandbox server" for key in ignored]
     keys = [*(keys or []), *_texts(config, "ssh_authorized_keys", notes)]
     return {
+        "cloud_init": False,
         "instance_id": instance_id,
         "hostname": _hostname(config, hostname),
         "notes": notes,
@@ -61,8 +62,26 @@ def boot_plan(
         "write_files": _files(config, notes),
         "authorized_keys": keys,
         "etc": etc or {},
-        "drive": {path: _text(data) for path, data in (drive or {}).items()},
+        "drive": _texts_of(drive or {}),
     }
+
+
+def cloud_init_plan(
+    *, instance_id: str, hostname: str, etc: dict[str, str], drive: dict[str, bytes]
+) -> Plan:
+    """Return the plan of a server that has cloud-init, which reads its user data itself."""
+    return {
+        "cloud_init": True,
+        "instance_id": instance_id,
+        "hostname": hostname,
+        "notes": [],
+        "etc": etc,
+        "drive": _texts_of(drive),
+    }
+
+
+def _texts_of(drive: dict[str, bytes]) -> dict[str, str]:
+    return {path: _text(data) for path, data in drive.items()}
 
 
 def _text(data: bytes) -> str:

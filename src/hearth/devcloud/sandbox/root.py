@@ -29,6 +29,7 @@ class Tree:
     disk: Path  # what the server writes
     skeleton: Path
     merged: tuple[str, ...]  # folders of the machine
+    image: Path | None = None  # the whole tree; without it the skeleton and the folders
     binds: Mapping[str, Path] = field(default_factory=dict)  # by the place in the server
     read_only: frozenset[str] = frozenset()
 
@@ -38,10 +39,27 @@ def enter(tree: Tree) -> list[str]:
 
     Raises an OSError whose text gives the reason.
     """
-    notes = []
     kernel.mount("", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
     root = tree.disk / "root"
     root.mkdir(exist_ok=True)
+    if tree.image is not None:
+        _mount(tree, [str(tree.image)], root, "image")
+        notes = []
+    else:
+        notes = _of_machine(tree, root)
+    _systems(root)
+    os.chdir(root)
+    (root / ".old").mkdir(exist_ok=True)
+    kernel.pivot_root(".", ".old")
+    os.chdir("/")
+    kernel.unmount("/.old")
+    os.rmdir("/.old")
+    return notes
+
+
+def _of_machine(tree: Tree, root: Path) -> list[str]:
+    """Put the tree together from the folders of the machine; return what is not as it should be."""
+    notes = []
     kernel.mount(str(root), str(root), flags=kernel.MS_BIND | kernel.MS_REC)
     for name, mode in FOLDERS.items():
         (root / name).mkdir(exist_ok=True)
@@ -59,13 +77,6 @@ def enter(tree: Tree) -> list[str]:
             notes.append(f"/{name} is read-only: the machine has mounts below it")
     for place, source in tree.binds.items():
         _bind(source, root / place.lstrip("/"), read_only=place in tree.read_only)
-    _systems(root)
-    os.chdir(root)
-    (root / ".old").mkdir(exist_ok=True)
-    kernel.pivot_root(".", ".old")
-    os.chdir("/")
-    kernel.unmount("/.old")
-    os.rmdir("/.old")
     return notes
 
 
@@ -73,14 +84,19 @@ def _overlay(tree: Tree, root: Path, name: str) -> None:
     lower = [str(tree.skeleton / name)]
     if name in tree.merged:
         lower.append(f"/{name}")
+    (root / name).mkdir(exist_ok=True)
+    _mount(tree, lower, root / name, name)
+
+
+def _mount(tree: Tree, lower: list[str], target: Path, name: str) -> None:
+    """Mount layers with one on top, of that name on the disk, for what the server writes."""
     for part in ("upper", "work"):
         (tree.disk / part / name).mkdir(parents=True, exist_ok=True)
-    (root / name).mkdir(exist_ok=True)
     options = (
         f"lowerdir={':'.join(lower)},upperdir={tree.disk}/upper/{name},"
         f"workdir={tree.disk}/work/{name},userxattr"
     )
-    kernel.mount("overlay", str(root / name), "overlay", options=options)
+    kernel.mount("overlay", str(target), "overlay", options=options)
 
 
 def _bind(source: Path, target: Path, *, read_only: bool) -> None:

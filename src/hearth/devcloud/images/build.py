@@ -1,0 +1,145 @@
+"""Build an image with mmdebstrap, whose archive is unpacked for the accounts of the servers."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+from hearth.devcloud.images import debian, shelf
+from hearth.devcloud.sandbox.identity import FIRST_ID, has_range
+
+PROGRAM = "mmdebstrap"
+LINES_MAX = 15  # of the program's last words in an error
+_ORIGIN = "Debian"
+_FORMAT = "$(ORIGIN) $(CODENAME) $(RELEASE) $(COMPONENT) $(REPO_URI)"
+
+
+class CannotBuild(Exception):
+    """Why there is no new image, in words for people."""
+
+
+def build(folder: Path, name: str, mirrors: list[str] | None = None) -> Path:
+    """Build an image and make it the one of its name; return its tree. Raises `CannotBuild`.
+
+    `mirrors` are lines or addresses for apt; without any they come from the machine's own apt.
+    """
+    program = shutil.which(PROGRAM)
+    if program is None:
+        raise CannotBuild(
+            f"{PROGRAM} is not installed: on Debian and Ubuntu, apt install {PROGRAM}"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o755)
+    command = [program, *debian.options(), *_proxies(), "--format=tar", debian.SUITE, "-"]
+    command += mirrors or mirrors_of_machine(debian.SUITE)
+    try:
+        with shelf.building(folder):
+            tree = shelf.new_tree(folder, name)
+            try:
+                _into(shelf.root_in(tree), command)
+            except BaseException:
+                shutil.rmtree(tree, ignore_errors=True)
+                raise
+            shelf.publish(tree)
+    except (shelf.Busy, OSError) as problem:
+        raise CannotBuild(str(problem)) from None
+    return tree
+
+
+def mirrors_of_machine(suite: str) -> list[str]:
+    """Return the lines of a suite in the apt configuration; none: mmdebstrap has its own."""
+    names = {suite, f"{suite}-updates", f"{suite}-security"}
+    try:
+        done = subprocess.run(
+            ["apt-get", "indextargets", "--format", _FORMAT, "Created-By: Packages"],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+    except (OSError, subprocess.CalledProcessError):
+        return []
+    found: dict[tuple[str, str], list[str]] = {}
+    for line in done.stdout.splitlines():
+        origin, codename, release, component, address = line.split(" ", 4)
+        if origin == _ORIGIN and codename in names:
+            found.setdefault((address, release), []).append(component)
+    if suite not in {release for _, release in found}:
+        return []
+    return [
+        f"deb {address} {release} {' '.join(dict.fromkeys(components))}"
+        for (address, release), components in found.items()
+    ]
+
+
+def _proxies() -> list[str]:
+    """Return how mmdebstrap's apt reaches the mirrors: as the machine's own apt does."""
+    options = []
+    for scheme in ("http", "https"):
+        name = f"Acquire::{scheme}::Proxy"
+        with contextlib.suppress(OSError, subprocess.CalledProcessError):
+            done = subprocess.run(
+                ["apt-config", "shell", "P", name], capture_output=True, text=True, check=True
+            )
+            if value := done.stdout.strip().removeprefix("P=").strip("'"):
+                options.append(f'--aptopt={name} "{value}"')
+    return options
+
+
+def _into(root: Path, command: list[str]) -> None:
+    """Run mmdebstrap and unpack its archive. Raises `CannotBuild` with its last lines."""
+    own, accounts = _owner()
+    with tempfile.TemporaryFile("w+") as log:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log)
+        assert process.stdout is not None
+        broken = ""
+        try:
+            _unpack(process.stdout, root, accounts=accounts)
+        except tarfile.TarError as problem:  # also when nothing came
+            broken = str(problem)
+        except BaseException:
+            process.terminate()
+            raise
+        finally:
+            process.stdout.close()
+            status = process.wait()
+        if status or broken:
+            log.seek(0)
+            lines = [line.rstrip() for line in log if line.strip()][-LINES_MAX:]
+            what = f"ended with status {status}" if status else f"gave a broken archive: {broken}"
+            raise CannotBuild("\n  ".join([f"{PROGRAM} {what}:", *lines]))
+    debian.finish(root, own, accounts=accounts)
+
+
+def _owner() -> tuple[Callable[[Path], None], bool]:
+    """Return what gives a file to the root of servers, and whether they have other accounts."""
+    if has_range():
+        return lambda path: os.lchown(path, FIRST_ID, FIRST_ID), True
+    return lambda path: None, False
+
+
+def _unpack(archive: IO[bytes], root: Path, *, accounts: bool) -> None:
+    """Unpack a tree: for the accounts of servers, or all of it for this account alone."""
+    with tarfile.open(fileobj=archive, mode="r|") as opened:
+        opened.extraction_filter = lambda member, _: member  # all of it: an image is trusted
+        folders = []
+        for member in opened:
+            if member.ischr() or member.isblk():
+                continue
+            if accounts:
+                member.uid, member.gid = FIRST_ID + member.uid, FIRST_ID + member.gid
+            else:
+                member.uid, member.gid = os.getuid(), os.getgid()
+                member.mode |= 0o700 if member.isdir() else 0o400
+            opened.extract(member, root, numeric_owner=True, set_attrs=not member.isdir())
+            if member.isdir():
+                folders.append(member)
+        for member in reversed(folders):  # last: one that cannot be written to has files too
+            path = root / member.name
+            opened.chown(member, path, numeric_owner=True)
+            opened.chmod(member, path)
+            opened.utime(member, path)

@@ -1,0 +1,70 @@
+"""The image `debian`: a small Debian 12 with the cloud-init of Debian."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+SUITE = "bookworm"
+PACKAGES = (
+    "ca-certificates",
+    "cloud-init",
+    "curl",
+    "iproute2",
+    "iputils-ping",
+    "less",
+    "procps",
+    "vim-tiny",
+)
+UNPACKED_NOT = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/info/*", "/usr/share/locale/*")
+UNPACKED_YET = ("/usr/share/doc/*/copyright",)
+CONFIG = """\
+# Servers of an embedded cloud: the network is there before the boot, and so is every disk.
+datasource_list: [ConfigDrive, OpenStack]
+datasource:
+  OpenStack: {max_wait: 10, timeout: 5, retries: 1, apply_network_config: false}
+network: {config: disabled}
+disable_root: false
+ssh_keys: {}
+locale: C.UTF-8
+grub_dpkg: {enabled: false}
+growpart: {mode: "off"}
+resize_rootfs: false
+apt: {preserve_sources_list: true}
+"""
+ROOT_ALONE = "users: []\n"
+"""Added where root is the only account that the kernel lets a server have."""
+
+_CONFIG_PATH = "etc/cloud/cloud.cfg.d/95_hearth.cfg"
+_REMOVED = (
+    "etc/hostname",
+    "etc/hosts",
+    "etc/resolv.conf",
+    "etc/machine-id",
+    "etc/apt/apt.conf.d/99mmdebstrap",
+    "etc/dpkg/dpkg.cfg.d/99mmdebstrap",
+    "usr/sbin/dhclient",  # nobody would answer it, and cloud-init would wait for that
+)
+
+
+def options() -> list[str]:
+    """Return the options of mmdebstrap that are particular to the image."""
+    return [
+        "--variant=minbase",
+        f"--include={','.join(PACKAGES)}",
+        '--aptopt=APT::Install-Recommends "false"',
+        *(f"--dpkgopt=path-exclude={pattern}" for pattern in UNPACKED_NOT),
+        *(f"--dpkgopt=path-include={pattern}" for pattern in UNPACKED_YET),
+    ]
+
+
+def finish(root: Path, own: Callable[[Path], None], *, accounts: bool) -> None:
+    """Change the files of a new tree for servers; `own` gives a file to their root.
+
+    `accounts`: servers can have other accounts than root.
+    """
+    for name in _REMOVED:
+        (root / name).unlink(missing_ok=True)
+    path = root / _CONFIG_PATH
+    path.write_text(CONFIG if accounts else CONFIG + ROOT_ALONE)
+    own(path)

@@ -1,0 +1,84 @@
+"""The folder of the images: a link for each image, to the tree that was built last.
+
+It is read by the keeper of the servers too, so it needs the standard library alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+DEBIAN = "debian"
+NAMES = (DEBIAN,)
+_LOCK = ".lock"
+_ROOT = "root"
+
+
+class Busy(Exception):
+    """Another process is building an image in this folder."""
+
+
+def has(folder: Path, name: str) -> bool:
+    """Return whether an image is there."""
+    return (folder / name).is_symlink() and (folder / name / _ROOT).is_dir()
+
+
+def root_of(folder: Path, name: str) -> Path:
+    """Return the tree of an image, which a later build does not change. Raises an OSError."""
+    root = folder / os.readlink(folder / name) / _ROOT
+    if not root.is_dir():
+        raise FileNotFoundError(f"the image {name} has lost its files: build it again")
+    return root
+
+
+@contextlib.contextmanager
+def building(folder: Path) -> Iterator[None]:
+    """Keep other builds and `prune` away. Raises `Busy`."""
+    with (folder / _LOCK).open("w") as held:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise Busy(f"another build is running in {folder}") from None
+        yield
+
+
+def new_tree(folder: Path, name: str) -> Path:
+    """Return the folder of a new tree, which is no image yet."""
+    number = 1 + max((_number(one) for one in folder.iterdir()), default=0)
+    tree = folder / f"{name}.{number}"
+    (tree / _ROOT).mkdir(parents=True)
+    return tree
+
+
+def root_in(tree: Path) -> Path:
+    """Return where the files of a tree are."""
+    return tree / _ROOT
+
+
+def publish(tree: Path) -> None:
+    """Make a tree the image of its name."""
+    link = tree.with_name(tree.name.partition(".")[0])
+    aside = link.with_name(f".{link.name}")
+    aside.unlink(missing_ok=True)
+    aside.symlink_to(tree.name)
+    aside.rename(link)
+
+
+def prune(folder: Path) -> None:
+    """Remove the trees that are no image; call it when no server runs. A build goes before."""
+    if not folder.is_dir():
+        return
+    with contextlib.suppress(Busy), building(folder):
+        kept = {os.readlink(one) for one in folder.iterdir() if one.is_symlink()}
+        for one in folder.iterdir():
+            if _number(one) and one.name not in kept:
+                shutil.rmtree(one, ignore_errors=True)
+
+
+def _number(tree: Path) -> int:
+    number = tree.name.rpartition(".")[2]
+    return int(number) if number.isdigit() and not tree.is_symlink() else 0

@@ -1,0 +1,124 @@
+"""Load balancers in the keeper: an HAProxy for each, in a network namespace of the fabric.
+
+A change starts a new process, which takes the connections over from the former one. All of them
+end with the keeper, the first process of their pid namespace.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+CONNECTIONS_MAX = 2000
+FORMER_S = 30  # for the connections of a process that another one has followed
+_GLOBAL = """\
+global
+  maxconn {connections}
+  hard-stop-after {former}s
+  nbthread 1
+  stats socket {socket} mode 600 level admin
+"""
+
+
+def program() -> str | None:
+    """Return the path of `haproxy`; ordinary users may not have it in their PATH."""
+    return shutil.which("haproxy", path=os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin")
+
+
+@dataclass
+class _Running:
+    text: str  # also if it was refused; empty: the process has ended
+    process: subprocess.Popen[bytes] | None = None
+    former: list[subprocess.Popen[bytes]] = field(default_factory=list)  # that still have clients
+
+
+class Balancers:
+    """The running HAProxys, by the place of the fabric that each is in."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._program = program()
+        self._running: dict[str, _Running] = {}
+
+    @property
+    def notes(self) -> list[str]:
+        """What is missing on this machine, in words for people."""
+        return [] if self._program else ["haproxy is not installed: load balancers carry nothing"]
+
+    def keep(self, wanted: Mapping[str, str]) -> None:
+        """End the processes of all other places, before their namespaces go."""
+        for place in [place for place in self._running if place not in wanted]:
+            ended = self._running.pop(place)
+            for process in (ended.process, *ended.former):
+                if process is not None:
+                    process.kill()
+            for path in (self._config(place), self._socket(place)):
+                path.unlink(missing_ok=True)
+
+    def settle(
+        self, wanted: Mapping[str, str], inside: Callable[[str], AbstractContextManager[None]]
+    ) -> list[str]:
+        """Have a process for each configuration; return what HAProxy refuses, and why."""
+        problems = []
+        for place, text in wanted.items():
+            running = self._running.get(place)
+            if running is None or running.text != text:
+                problem = self._start(place, text, inside)
+                problems += [f"{place}: {problem}"] if problem else []
+        return problems
+
+    def statistics(self, place: str) -> int:
+        """Return a connection to the socket of a process. Raises an OSError."""
+        with socket.socket(socket.AF_UNIX) as sock:
+            sock.connect(str(self._socket(place)))
+            return sock.detach()
+
+    def ended(self, pid: int) -> None:
+        """A process has ended; one that nothing has followed is started with the next `settle`."""
+        for running in self._running.values():
+            running.former = [one for one in running.former if one.pid != pid]
+            if running.process is not None and running.process.pid == pid:
+                running.text, running.process = "", None
+
+    def _start(
+        self, place: str, text: str, inside: Callable[[str], AbstractContextManager[None]]
+    ) -> str:
+        """Start a process in the stead of the former one; return what is wrong, or nothing."""
+        assert self._program is not None
+        config = self._config(place)
+        begin = _GLOBAL.format(
+            connections=CONNECTIONS_MAX, former=FORMER_S, socket=self._socket(place)
+        )
+        config.write_text(begin + text)
+        running = self._running.setdefault(place, _Running(""))
+        running.text = text
+        done = subprocess.run(
+            [self._program, "-c", "-q", "-f", str(config)],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        if done.returncode:
+            return " ".join(done.stderr.split())
+        command = [self._program, "-db", "-q", "-f", str(config)]
+        if running.process is not None:
+            command += ["-sf", str(running.process.pid)]
+            running.former.append(running.process)
+        with inside(place):
+            running.process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+        return ""
+
+    def _config(self, place: str) -> Path:
+        return self._folder / f"{place}.cfg"
+
+    def _socket(self, place: str) -> Path:
+        return self._folder / f"{place}.sock"
