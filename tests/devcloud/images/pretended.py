@@ -16,8 +16,7 @@ sys.stderr.write("I: " + " ".join(sys.argv[1:]) + "\\n")
 def add(name, text="", **more):
     member = tarfile.TarInfo(name)
     member.mode = 0o755
-    vars_of = dict(more)
-    for key, value in vars_of.items():
+    for key, value in more.items():
         setattr(member, key, value)
     data = text.encode()
     if member.isreg():
@@ -27,7 +26,7 @@ archive = tarfile.open(fileobj=sys.stdout.buffer, mode="w|")
 folder = lambda name, **more: add(name, type=tarfile.DIRTYPE, **more)
 folder(".")
 for name in ("usr", "usr/bin", "usr/sbin", "etc", "etc/cloud", "etc/cloud/cloud.cfg.d", "var",
-             "var/lib", "var/lib/cloud", "var/log", "tmp", "dev", "home"):
+             "var/lib", "var/lib/cloud", "var/log", "tmp", "dev", "home", "proc", "run", "sys"):
     folder(name)
 folder("home/mia", uid=1000, gid=1000, mode=0o700)
 folder("sealed", mode=0o555)

@@ -35,7 +35,8 @@ def test_cloud_init_runs_its_stages_at_each_boot(tmp_path: Path, images: Path):
         ]
         assert lines == [
             "stage init --local", "version 1", "on box", "stage init", "on box",
-            "stage modules --mode=config", "on box", "stage modules --mode=final", "FIRST", "on box",
+            "stage modules --mode=config", "on box", "stage modules --mode=final", "FIRST",
+            "on box",
         ]  # fmt: skip
         machines.act(server, "reboot", {"type": "HARD"})
         assert machines.said(server, times=2).count("FIRST") == 1
