@@ -25,7 +25,7 @@ HEAT_AGENTS := .guests/heat_agents-13.0.0.tar.gz
 # the tests start many processes: compiled once, each loads itself in half the time
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: install locks demo dev test check check-static facts types guests real-cloud sim explore mutations crash crash-types faults fuzz bombs hostile walk compare functional tempest keystone dashboard peers bench docs changelog clean
+.PHONY: install locks demo dev test check check-static facts types guests image real-cloud sim explore mutations crash crash-types faults fuzz bombs hostile walk compare functional tempest keystone dashboard peers bench docs changelog clean
 
 # each of the three installs is a part of the next: what Hearth needs, the clients, all for development
 install: $(STAMP)
@@ -95,6 +95,10 @@ types: install
 guests: install
 	@$(MAKE) --silent --no-print-directory $(HEAT_AGENTS) || echo "heat-agents cannot be fetched: its combinations are left out"
 	@$(BIN)/python -m tests.guests.run $(if $(AGENT),--agent $(AGENT),--json tests/guests/result.json)
+
+# the image with cloud-init, for the tests of its servers; takes minutes, mmdebstrap and 250 MB
+image: install
+	@$(BIN)/hearth dev image build debian --data .guests
 
 $(HEAT_AGENTS): tests/guests/requirements.txt | $(STAMP)
 	@$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-binary :all: \

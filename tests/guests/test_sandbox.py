@@ -14,11 +14,12 @@ TEMPLATE = """
 heat_template_version: 2021-04-16
 parameters:
   colour: {type: string, default: red}
+  image: {type: string, default: host}
 resources:
   server:
     type: OS::Nova::Server
     properties:
-      image: host
+      image: {get_param: image}
       flavor: m1.tiny
       networks: [{network: private}]
       user_data_format: SOFTWARE_CONFIG
@@ -57,16 +58,23 @@ def dev(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dev]:
 
 @pytest.mark.parametrize("transport", ["POLL_SERVER_CFN", "POLL_SERVER_HEAT"])
 def test_a_script_runs_on_a_server_that_boots(dev: Dev, transport: str):
+    check_deployment(dev, transport)
+
+
+def check_deployment(dev: Dev, transport: str, **given: str) -> None:
+    """Run the agent on a server that boots, and a script by it when the stack changes."""
     with dev.heat() as heat:
         stack = {
             "template": yaml.safe_load(TEMPLATE % transport),
             "files": {"agent.sh": agent_text(user_data=True)},
+            "parameters": given,
         }
         name = transport.lower().replace("_", "-")
         stack_id = heat.stacks.create(stack_name=name, **stack)["stack"]["id"]
         for action, colour in (("CREATE", "red"), ("UPDATE", "blue")):
             if action == "UPDATE":
-                heat.stacks.update(stack_id, **stack, parameters={"colour": colour})
+                stack["parameters"] = {**given, "colour": colour}
+                heat.stacks.update(stack_id, **stack)
             state = settled(heat, stack_id, action)
             assert state.stack_status == f"{action}_COMPLETE", state.stack_status_reason
             shown = heat.stacks.get(stack_id).outputs

@@ -238,7 +238,7 @@ def test_its_process_goes_with_it_and_comes_again_when_it_is_killed(machines: Ma
     until(lambda: (haproxies() - before) - {process})
     until(lambda: mine.names() == set(MEMBERS))
     mine.change("DELETE", f"loadbalancers/{mine.balancer['id']}?cascade=true")
-    until(lambda: haproxies() == before)
+    until(lambda: haproxies() <= before)
     for server in mine.servers.values():
         machines.delete(server)
 
@@ -251,15 +251,15 @@ def test_it_carries_again_after_a_restart_of_the_cloud(tmp_path: Path):
         first = Balanced(cloud, "10.22.0.0/24")
         first.pool()
         until(lambda: first.names() == set(MEMBERS))
-    assert haproxies() == before
+    assert haproxies() <= before
     with Machines(data=state, quotas=False) as cloud:
         first.machines = cloud
-        until(lambda: haproxies() > before)
+        until(lambda: haproxies() - before)
         for server in first.servers.values():
             cloud.act(server, "os-start")
             cloud.reaches(server, "ACTIVE")
         until(lambda: first.names() == set(MEMBERS))
-    assert haproxies() == before
+    assert haproxies() <= before
 
 
 def test_without_haproxy_a_load_balancer_only_has_a_state(monkeypatch: pytest.MonkeyPatch):
