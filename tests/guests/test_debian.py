@@ -86,7 +86,8 @@ def test_a_server_is_what_its_metadata_say(machines: Machines, drive: bool):
     found = dict(line.split(" ", 1) for line in spoken(text))
     (addresses,) = machines.show(server)["addresses"].values()
     assert found["HOST"] == "box.novalocal"
-    assert found["SOURCE"].startswith("openstack /usr/bin/cloud-init 22.4")
+    source = "configdrive" if drive else "openstack"
+    assert found["SOURCE"].startswith(f"{source} /usr/bin/cloud-init 22.4")
     assert found["KEYS"] == "default"
     assert found["ADDRESS"].split("/")[0] == addresses[0]["addr"]
     assert found["MAC"] == addresses[0]["OS-EXT-IPS-MAC:mac_addr"]
