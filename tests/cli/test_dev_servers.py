@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from hearth.devcloud.sandbox import fabric, haproxy
 from tests.clients.dev import Dev, hearth_dev
-from tests.devcloud.sandbox.machines import keepers, need_namespaces, until
+from tests.devcloud.sandbox.machines import haproxies, keepers, need_namespaces, until
 
 pytestmark = pytest.mark.slow
 
@@ -79,6 +80,22 @@ def test_no_process_and_no_mount_is_left_after_a_kill(tmp_path: Path):
     assert Path("/proc/self/mounts").read_text() == mounts
     assert sleeping() == []
     assert list((tmp_path / "volumes").iterdir()) == []
+
+
+def test_no_load_balancer_is_left_after_a_kill(tmp_path: Path):
+    if haproxy.program() is None or fabric.programs()[0] is None:
+        pytest.skip("needs haproxy and ip")
+    with hearth_dev(tmp_path, "--servers", "sandbox") as dev, dev.sdk() as cloud:
+        subnet = cloud.network.find_subnet("private-subnet")
+        balancer = cloud.load_balancer.create_load_balancer(vip_subnet_id=subnet.id)
+        cloud.load_balancer.wait_for_load_balancer(balancer.id, interval=0.05)
+        cloud.load_balancer.create_listener(
+            load_balancer_id=balancer.id, protocol="TCP", protocol_port=80
+        )
+        process = cloud_of(dev)
+        (running,) = until(lambda: haproxies(process))
+        dev.process.send_signal(signal.SIGKILL)
+        until(lambda: not Path(f"/proc/{running}").exists())
 
 
 def test_servers_that_ran_are_off_after_a_restart_and_boot_again(tmp_path: Path):

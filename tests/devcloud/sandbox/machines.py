@@ -61,6 +61,20 @@ def keepers(cloud: int | None = None) -> set[int]:
     return found
 
 
+def haproxies(cloud: int | None = None) -> set[int]:
+    """The processes of HAProxy that the keeper of a cloud has started."""
+    found, ours = set(), keepers(cloud)
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().split(b"\0")
+            parent = int((path.parent / "stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+        if words[0].endswith(b"haproxy") and parent in ours:
+            found.add(int(path.parent.name))
+    return found
+
+
 class Machines(Served):
     """A cloud whose servers run."""
 

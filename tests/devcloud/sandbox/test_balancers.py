@@ -13,7 +13,7 @@ import pytest
 
 from hearth.devcloud.sandbox import fabric, haproxy
 from tests.conftest import lacking
-from tests.devcloud.sandbox.machines import Machines, keepers, until
+from tests.devcloud.sandbox.machines import Machines, haproxies, until
 from tests.devcloud.sandbox.test_networks import ip, network, on, open_group, port
 
 pytestmark = pytest.mark.slow
@@ -156,20 +156,6 @@ class Balanced:
 @pytest.fixture(scope="module")
 def balanced(machines: Machines) -> Balanced:
     return Balanced(machines, "10.20.0.0/24")
-
-
-def haproxies() -> set[int]:
-    """The processes of HAProxy that a keeper of ours has started."""
-    found = set()
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = path.read_bytes().split(b"\0")
-            parent = int((path.parent / "stat").read_text().rpartition(")")[2].split()[1])
-        except OSError:
-            continue
-        if words[0].endswith(b"haproxy") and parent in keepers():
-            found.add(int(path.parent.name))
-    return found
 
 
 def test_members_answer_in_turn_until_one_is_stopped(balanced: Balanced):
