@@ -44,6 +44,7 @@ ALLOWED = {
     "suppress_deprecation_warnings": "oslo.policy reads it",
     "trust_env": "requests reads it",
     "verbose_update_params": "a parameter of heat-manage",
+    "extraction_filter": "tarfile reads it",
     "frame": "signal gives it",
     "trace": "OpenTelemetry is optional",
     "arg": "the profiler gives it",

@@ -1,6 +1,8 @@
-"""A stack with a load balancer that carries: two servers answer a third one."""
+"""A stack with a load balancer that carries: two servers answer a third one, and the page's."""
 
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +10,7 @@ import yaml
 
 from hearth.devcloud.sandbox import fabric, haproxy
 from tests.clients.dev import Dev, hearth_dev, settled, wait_for
+from tests.clients.pages import DOCS, blocks, differing
 from tests.conftest import lacking
 from tests.devcloud.sandbox.machines import need_namespaces
 
@@ -91,7 +94,7 @@ outputs:
 """
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def dev(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dev]:
     need_namespaces()
     if fabric.programs()[0] is None:
@@ -128,3 +131,13 @@ def test_members_answer_until_one_is_stopped(dev: Dev):
         wait_for(lambda: set(answers(20)) == only or None, "answers of the first alone")
         heat.stacks.delete(stack_id)
         assert settled(heat, stack_id, "DELETE").stack_status == "DELETE_COMPLETE"
+
+
+def test_the_commands_of_the_page_print_what_it_shows(
+    dev: Dev, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    if shutil.which("curl") is None:
+        lacking("curl")
+    page = DOCS / "devcloud.md"
+    assert len([shown for _, shown in blocks(page) if shown]) == 2
+    assert differing(page, dev, tmp_path, monkeypatch) == []

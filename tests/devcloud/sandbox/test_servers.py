@@ -113,6 +113,14 @@ def test_secrets_and_homes_of_the_machine_are_hidden(machines: Machines, readabl
     assert "sudoers" not in text
 
 
+def test_the_environment_of_the_cloud_is_hidden(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("OS_PASSWORD", "not for servers")
+    with Machines() as cloud:
+        text = output(cloud, "tr '\\0' '\\n' < /proc/1/environ; env\n")
+    assert "product_name=OpenStack Nova" in text
+    assert "OS_PASSWORD" not in text
+
+
 def test_output_of_each_kind_is_on_the_console_and_in_the_log(machines: Machines):
     text = output(
         machines,

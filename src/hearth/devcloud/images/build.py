@@ -125,7 +125,7 @@ def _owner() -> tuple[Callable[[Path], None], bool]:
 def _unpack(archive: IO[bytes], root: Path, *, accounts: bool) -> None:
     """Unpack a tree: for the accounts of servers, or all of it for this account alone."""
     with tarfile.open(fileobj=archive, mode="r|") as opened:
-        opened.extraction_filter = lambda member, _: member  # all of it: an image is trusted
+        opened.extraction_filter = lambda member, _: member  # an image is trusted
         folders = []
         for member in opened:
             if member.ischr() or member.isblk():

@@ -68,3 +68,7 @@ def finish(root: Path, own: Callable[[Path], None], *, accounts: bool) -> None:
     path = root / _CONFIG_PATH
     path.write_text(CONFIG if accounts else CONFIG + ROOT_ALONE)
     own(path)
+    groups = root / "etc/group"
+    if not accounts and groups.exists():  # cloud-init gives its log to adm, if there is one
+        lines = groups.read_text().splitlines(keepends=True)
+        groups.write_text("".join(line for line in lines if not line.startswith("adm:")))
