@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-import tarfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,9 +14,10 @@ from typing import Any
 
 from hearth.agent import agent as ours
 from tests.conftest import lacking
+from tests.guests import collector
 
 ROOT = Path(__file__).parents[2]
-HEAT_AGENTS = ROOT / ".guests" / "heat_agents-13.0.0.tar.gz"
+HEAT_AGENTS = ROOT / ".guests" / f"{collector.VERSION}.tar.gz"
 """The source distribution of heat-agents, which `make guests` fetches; the wheel has no hooks."""
 
 COLLECTOR = Path(sys.executable).with_name("os-collect-config")
@@ -29,46 +29,25 @@ IMPOSSIBLE = {
 }
 """What an unmodified agent cannot do by itself: by agent and signal transport."""
 
-PAUSE_S = "0.5"  # the longest between two polls
-HOOKED = """#!{python}
-import json, os, runpy, sys
-found = {{}}
-for name in os.environ["OS_CONFIG_FILES"].split(":"):
-    with open(name) as file:
-        found.update(json.load(file))
-with open({configs!r}, "w") as file:
-    json.dump(found.get("deployments") or [], file)
-sys.argv = [{runner!r}]
-runpy.run_path({runner!r}, run_name="__main__")
-"""
-
 
 def hearth_agent(folder: Path, section: Mapping[str, Any]) -> list[str]:
     """Return the command of our agent for a server with that section."""
     document = folder / ours.BOOT_DOCUMENT.lstrip("/")
     document.parent.mkdir(parents=True)
     document.write_text(json.dumps({"os-collect-config": section}))
-    return [sys.executable, ours.__file__, "--root", str(folder), "--longest-pause", PAUSE_S]
+    return [
+        sys.executable,
+        ours.__file__,
+        "--root",
+        str(folder),
+        "--longest-pause",
+        collector.PAUSE_S,
+    ]
 
 
 def os_collect_config(folder: Path, section: Mapping[str, Any]) -> list[str]:
     """Return the command of os-collect-config, which runs the hooks of heat-agents."""
-    hooks = _unpacked(folder)
-    configs = folder / "heat-config"
-    command = folder / "refresh"
-    runner = hooks / "heat-config/os-refresh-config/configure.d/55-heat-config"
-    command.write_text(
-        HOOKED.format(python=sys.executable, configs=str(configs), runner=str(runner))
-    )
-    command.chmod(0o755)
-    kind = next(name for name in section["collectors"] if name in ours.POLLS)
-    lines = [f"{name} = {value}" for name, value in section[kind].items()]
-    (folder / "agent.conf").write_text("\n".join([f"[{kind}]", *lines, ""]))
-    return [
-        str(COLLECTOR), "--config-file", str(folder / "agent.conf"), "--cachedir",
-        str(folder / "cache"), "--backup-cachedir", str(folder / "backup"), "--command",
-        str(command), "--min-polling-interval", PAUSE_S, "--polling-interval", PAUSE_S, kind,
-    ]  # fmt: skip
+    return collector.command(folder, section, HEAT_AGENTS, [str(COLLECTOR)])
 
 
 AGENTS = {"hearth": hearth_agent, "os-collect-config": os_collect_config}
@@ -101,40 +80,15 @@ def running(
     folder.mkdir(parents=True)
     command = AGENTS[agent](folder, section)
     with (folder / "agent.log").open("w") as said:
-        environment = {**os.environ, **_places(folder), **variables, "PYTHONWARNINGS": "ignore"}
+        environment = {
+            **os.environ,
+            **collector.places(folder),
+            **variables,
+            "PYTHONWARNINGS": "ignore",
+        }
         process = subprocess.Popen(command, env=environment, stdout=said, stderr=said)
         try:
             yield
         finally:
             process.terminate()
             process.wait(20)
-
-
-def _places(folder: Path) -> dict[str, str]:
-    """Return the environment by which the hooks of heat-agents keep to a folder."""
-    agents = folder / "heat_agents-13.0.0"
-    return {
-        "HEAT_CONFIG_HOOKS": str(folder / "hooks"),
-        "HEAT_SHELL_CONFIG": str(folder / "heat-config"),
-        "HEAT_CONFIG_DEPLOYED": str(folder / "deployed"),
-        "HEAT_CONFIG_DEPLOYED_OLD": str(folder / "deployed"),
-        "HEAT_CONFIG_NOTIFY": str(agents / "notify"),
-        "HEAT_SCRIPT_WORKING": str(folder / "working"),
-        "HEAT_SCRIPT_OUTPUTS": str(folder / "outputs"),
-    }
-
-
-def _unpacked(folder: Path) -> Path:
-    """Unpack heat-agents with its script hook, all run by the Python of the tests."""
-    with tarfile.open(HEAT_AGENTS) as archive:
-        archive.extractall(folder, filter="data")
-    agents = folder / "heat_agents-13.0.0"
-    (folder / "hooks").mkdir()
-    _launcher(folder / "hooks" / "script", agents / "heat-config-script/install.d/hook-script.py")
-    _launcher(agents / "notify", agents / "heat-config/bin/heat-config-notify")
-    return agents
-
-
-def _launcher(path: Path, program: Path) -> None:
-    path.write_text(f'#!/bin/sh\nexec {sys.executable} {program} "$@"\n')
-    path.chmod(0o755)

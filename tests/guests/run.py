@@ -1,12 +1,15 @@
 """`make guests`: every agent with every transport and every signal, as a table.
 
-    python -m tests.guests.run [--json FILE] [--agent NAME] [--at-once N]
+    python -m tests.guests.run [--json FILE] [--agent NAME] [--at-once N] [--processes]
 
-An agent that this machine lacks is named. The exit status is 1 if a combination went wrong.
+The agents run in servers of the embedded cloud that boot; with `--processes`, or where the machine
+permits no namespaces, they are processes of the machine. An agent that this machine lacks is named.
+The exit status is 1 if a combination went wrong.
 """
 
 import argparse
 import json
+import os
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -16,21 +19,21 @@ from pathlib import Path
 from typing import Any
 
 from tests.clients.dev import hearth_dev
+from tests.devcloud.sandbox.machines import namespaces
+from tests.guests.booted import missing_in_servers
 from tests.guests.guests import AGENTS, missing
 from tests.guests.story import SIGNALS, TRANSPORTS, Story, tell
 
 AT_ONCE = 5
 
 
-def stories(agents: Sequence[str], folder: Path, at_once: int) -> list[Story]:
+def stories(agents: Sequence[str], folder: Path, at_once: int, *, boots: bool) -> list[Story]:
     """Return what happened with each combination, several at once."""
     cases = list(product(agents, TRANSPORTS, SIGNALS))
-    with hearth_dev(folder / "hearth") as dev, ThreadPoolExecutor(at_once) as pool:
+    options = ["--servers", "sandbox"] if boots else []
+    with hearth_dev(folder / "hearth", *options) as dev, ThreadPoolExecutor(at_once) as pool:
         return list(
-            pool.map(
-                lambda case: tell(dev, *case, folder / "-".join(case)),
-                cases,
-            )
+            pool.map(lambda case: tell(dev, *case, folder / "-".join(case), boots=boots), cases)
         )
 
 
@@ -55,9 +58,11 @@ def _cell(story: Story) -> str:
     return "WRONG" if story.wrong else f"ok {story.seconds:.1f} s"
 
 
-def as_json(found: Sequence[Story], lacking: dict[str, str]) -> dict[str, Any]:
+def as_json(found: Sequence[Story], lacking: dict[str, str], *, boots: bool) -> dict[str, Any]:
     """Return the result: each combination with its actions and its seconds."""
     return {
+        "servers": "boot" if boots else "are processes",
+        "user": "root" if os.getuid() == 0 else "an ordinary user",
         "combinations": len(found),
         "wrong": len([one for one in found if one.wrong]),
         "impossible": len([one for one in found if one.impossible]),
@@ -72,17 +77,20 @@ def main() -> int:
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--agent", action="append", choices=sorted(AGENTS))
     parser.add_argument("--at-once", type=int, default=AT_ONCE)
+    parser.add_argument("--processes", action="store_true")
     options = parser.parse_args()
+    boots = namespaces() and not options.processes
+    lacks = missing_in_servers if boots else missing
     chosen = options.agent or sorted(AGENTS)
-    lacking = {one: missing(one) for one in chosen if missing(one)}
+    lacking = {one: lacks(one) for one in chosen if lacks(one)}
     for agent, what in lacking.items():
         print(f"{agent}: left out, needs {what}")
     with tempfile.TemporaryDirectory() as folder:
         there = [one for one in chosen if one not in lacking]
-        found = stories(there, Path(folder), options.at_once)
+        found = stories(there, Path(folder), options.at_once, boots=boots)
     print(table(found))
     if options.json is not None:
-        options.json.write_text(json.dumps(as_json(found, lacking), indent=1) + "\n")
+        options.json.write_text(json.dumps(as_json(found, lacking, boots=boots), indent=1) + "\n")
     return 1 if any(one.wrong for one in found) else 0
 
 

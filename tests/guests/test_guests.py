@@ -83,4 +83,4 @@ def test_the_table_names_what_went_wrong():
         "hearth POLL_SERVER_CFN TEMP_URL_SIGNAL: no answer",
         "hearth HEAT_SIGNAL: too old",
     ]
-    assert as_json(found, {})["wrong"] == 1
+    assert as_json(found, {}, boots=True)["wrong"] == 1

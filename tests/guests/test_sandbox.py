@@ -1,13 +1,17 @@
 """Our agent in a server that runs: user data bring it along, and a script runs there."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import yaml
 
 from hearth.cli.agent import agent_text
 from tests.clients.dev import Dev, hearth_dev, settled
+from tests.conftest import lacking
 from tests.devcloud.sandbox.machines import need_namespaces
+from tests.guests.booted import missing_in_servers
+from tests.guests.story import tell
 
 pytestmark = pytest.mark.slow
 TEMPLATE = """
@@ -59,6 +63,15 @@ def dev(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dev]:
 @pytest.mark.parametrize("transport", ["POLL_SERVER_CFN", "POLL_SERVER_HEAT"])
 def test_a_script_runs_on_a_server_that_boots(dev: Dev, transport: str):
     check_deployment(dev, transport)
+
+
+def test_the_agent_of_others_works_on_a_server_that_boots(dev: Dev, tmp_path: Path):
+    if lacks := missing_in_servers("os-collect-config"):
+        lacking(lacks)
+    combination = ("os-collect-config", "POLL_SERVER_CFN", "HEAT_SIGNAL")
+    story = tell(dev, *combination, tmp_path, boots=True)
+    assert story.wrong == ""
+    assert story.actions == ["CREATE", "UPDATE", "SUSPEND", "RESUME", "DELETE"]
 
 
 def check_deployment(dev: Dev, transport: str, **given: str) -> None:

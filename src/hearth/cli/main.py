@@ -107,7 +107,10 @@ cli.add_command(manage)
 @cli.command()
 @click.option("--transcript", is_flag=True, help="Print the equivalent openstack commands.")
 def demo(*, transcript: bool) -> None:
-    """Create, change and delete a three-tier stack on the embedded cloud."""
+    """Create, change and delete a three-tier stack on the embedded cloud.
+
+    Its servers boot and run scripts if this machine can run servers; if not, a line says why.
+    """
     from hearth.cli.demo import run
 
     sys.exit(run(transcript=transcript))

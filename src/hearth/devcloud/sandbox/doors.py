@@ -88,28 +88,42 @@ def _metadata(
 def forward(
     connect: Connect,
 ) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]:
-    """Return a connection handler that copies data to and from a second connection."""
+    """Return a connection handler that copies data to and from a second connection.
+
+    An error of one connection closes the other.
+    """
+    serving: set[asyncio.Task[None] | None] = set()  # streams refer to their tasks weakly
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        serving.add(task)
+        try:
+            await _both(reader, writer)
+        finally:
+            writer.close()
+            serving.discard(task)
+
+    async def _both(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             far_reader, far_writer = await connect()
         except OSError:
-            writer.close()
             return
         try:
-            await asyncio.gather(_copy(reader, far_writer), _copy(far_reader, writer))
+            async with asyncio.TaskGroup() as copies:
+                copies.create_task(_copy(reader, far_writer))
+                copies.create_task(_copy(far_reader, writer))
+        except* OSError:
+            pass
         finally:
             far_writer.close()
-            writer.close()
 
     return serve
 
 
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Copy one direction until its end; the other direction may continue."""
-    with contextlib.suppress(OSError):
-        while data := await reader.read(_CHUNK):
-            writer.write(data)
-            await writer.drain()
-        if writer.can_write_eof():
-            writer.write_eof()
+    """Copy one direction until its end; the other direction may continue. Raises an OSError."""
+    while data := await reader.read(_CHUNK):
+        writer.write(data)
+        await writer.drain()
+    if writer.can_write_eof():
+        writer.write_eof()
