@@ -33,7 +33,7 @@ LINE = re.compile(r"\b(CREATE|UPDATE|SUSPEND|RESUME|DELETE) ([a-z]+)\s*$", re.MU
 COLLECT = """#!/bin/sh
 set -e
 mkdir -p /var/lib/guest
-curl --silent --show-error --fail '{url}' | tar -xz -C /var/lib/guest
+curl --silent --show-error --fail '{url}' | tar -xz --no-same-owner -C /var/lib/guest
 setsid python3 /var/lib/guest/collector.py /var/lib/guest \
   < /dev/null >> /var/log/collector.log 2>&1 &
 """
