@@ -21,6 +21,7 @@ from urllib.parse import SplitResult, urlsplit
 import requests
 
 TIMEOUT_S = 60
+IP_BIND_ADDRESS_NO_PORT = 24  # of Linux; the socket module has no name for it
 PATTERN = "{type: string, default: '%s!', constraints: [{allowed_pattern: '(a|aa)+$'}]}" % (
     "a" * 40
 )
@@ -152,7 +153,16 @@ def deserter(api: Api) -> Callable[[], str]:
 def dialled(place: SplitResult) -> socket.socket:
     """A connection from an address of its own: bounds of one address are not everybody's."""
     at = place.hostname or "", place.port or 80
-    return socket.create_connection(at, timeout=10, source_address=("127.0.0.2", 0))
+    sock = socket.socket()
+    sock.settimeout(10)
+    sock.setsockopt(socket.IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1)  # else it takes others' ports
+    try:
+        sock.bind(("127.0.0.2", 0))
+        sock.connect(at)
+    except OSError:
+        sock.close()
+        raise
+    return sock
 
 
 def dawdler(url: str, many: int = 300) -> Callable[[], str]:
