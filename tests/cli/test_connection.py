@@ -1,9 +1,11 @@
 """Connections of clients that dawdle, repeat themselves, or never end."""
 
 import asyncio
+import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +39,7 @@ Dial = Callable[[], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]
 
 
 @asynccontextmanager
-async def serving() -> AsyncIterator[Dial]:
+async def serving(app: Any = app) -> AsyncIterator[Dial]:
     import socket
 
     bound = socket.socket()
@@ -154,24 +156,154 @@ def test_a_body_that_nobody_reads_is_not_read_to_its_end() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sent", "answers"),
+    "sent",
     [
-        (POST + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + GET, 1),
-        (b"GET / HTTP/1.1\nHost: x\n\n", 0),
-        (b"GET / HTTP/1.1\r\nHost: x\nX-a: b\r\n\r\n", 0),
-        (b"GET / HTTP/1.1\r\nHost: x\r\n\n", 0),
+        POST + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + GET,
+        POST + b"Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n0\r\n\r\n" + GET,
+        POST + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\nabc" + GET,
+        POST + b"Transfer-Encoding: chunked, x\r\n\r\n0\r\n\r\n" + GET,
+        POST + b"Transfer-Encoding: chunked\r\n\r\n1\nx\r\n0\r\n\r\n" + GET,
+        POST + b"Content-Length: +2\r\n\r\nab" + GET,
+        b"GET / HTTP/1.1\nHost: x\n\n",
+        b"GET / HTTP/1.1\r\nHost: x\nX-a: b\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\n\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\n X-a: b\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost : x\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\nX-a: b\x00c\r\n\r\n",
     ],
 )
-def test_what_may_be_read_in_two_ways_is_the_last_on_its_connection(
-    sent: bytes, answers: int
-) -> None:
+def test_what_may_be_read_in_two_ways_is_refused(sent: bytes) -> None:
     async def story() -> None:
         async with serving() as dial:
             reader, writer = await dial()
             writer.write(sent)
             took, got = await ended(reader)
             assert took < 1
-            assert got.count(b"200 OK") == answers
+            assert got.count(b"200 OK") == 0
+
+    asyncio.run(story())
+
+
+SEVERAL = [
+    (GET, b"200 OK"),
+    (POST + b"Content-Length: 5\r\n\r\nhello", b"200 OK"),
+    (POST + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nX-t: 1\r\n\r\n", b"200 OK"),
+    (b"GET /broken HTTP/1.1\r\nHost: x\r\n\r\n", b"500 "),
+    (HEAD + b"Expect: 100-continue\r\nContent-Length: 2\r\n\r\nab", b"200 OK"),
+]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_requests_are_answered_in_order_however_they_are_cut(seed: int) -> None:
+    chance = random.Random(seed)
+    chosen = chance.choices(SEVERAL, k=chance.randint(1, 12))
+    stream = b"".join(sent for sent, _ in chosen)
+    cuts = sorted({0, len(stream), *(chance.randrange(len(stream)) for _ in range(seed * 4))})
+
+    async def story() -> None:
+        async with serving() as dial:
+            reader, writer = await dial()
+            for begin, end in pairwise(cuts):
+                writer.write(stream[begin:end])
+                await asyncio.sleep(0.002)
+            for _, expected in chosen:
+                answer = await asyncio.wait_for(reader.readuntil(b"ok"), 2)
+                assert expected in answer.partition(b"\r\n")[0]
+
+    asyncio.run(story())
+
+
+LONG = b"x" * 20_000
+PIECES = 10_000
+
+
+@pytest.mark.parametrize(
+    ("first", "piece"),
+    [
+        (HEAD + b"X-a: ", LONG),
+        (HEAD, b"X-a: " + LONG[:1000] + b"\r\n"),
+        (b"GET /", LONG),
+        (b"", LONG.replace(b"x", b"\r\n")),
+        (POST + b"Transfer-Encoding: chunked\r\n\r\n0\r\nX-a: ", LONG),
+        (POST + b"Transfer-Encoding: chunked\r\n\r\n0\r\n", b"X-a: " + LONG[:1000] + b"\r\n"),
+        (POST + b"Transfer-Encoding: chunked\r\n\r\n1;", LONG),
+    ],
+    ids=["header", "headers", "address", "empty lines", "trailer", "trailers", "extension"],
+)
+def test_what_never_becomes_a_request_is_bounded(first: bytes, piece: bytes) -> None:
+    async def story() -> None:
+        async with serving() as dial:
+            reader, writer = await dial()
+            writer.write(first)
+            sent = 0
+            try:
+                async with asyncio.timeout(5):
+                    for _ in range(PIECES):
+                        writer.write(piece)
+                        await writer.drain()
+                        sent += len(piece)
+                        await asyncio.sleep(0)
+            except ConnectionError:
+                pass
+            assert sent < 8 * 1024 * 1024
+            assert (await ended(reader))[0] < 1.5
+
+    asyncio.run(story())
+
+
+def test_headers_after_a_body_are_no_headers_of_the_request() -> None:
+    seen = []
+
+    async def nosy(scope: Any, receive: Any, send: Any) -> None:
+        while (await receive()).get("more_body"):
+            pass
+        seen.extend(name for name, _ in scope["headers"])
+        await app(scope, receive, send)
+
+    async def story() -> None:
+        async with serving(nosy) as dial:
+            reader, writer = await dial()
+            writer.write(HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\r\n")
+            await asyncio.sleep(0.05)
+            writer.write(b"X-Forwarded-For: 10.0.0.1\r\n\r\n")
+            assert b"200 OK" in await reader.readuntil(b"ok")
+
+    asyncio.run(story())
+    assert seen == [b"host", b"transfer-encoding"]
+
+
+def test_a_protocol_that_is_not_known_is_not_spoken() -> None:
+    async def story() -> None:
+        async with serving() as dial:
+            reader, writer = await dial()
+            writer.write(HEAD + b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\r\n")
+            answer = await reader.readuntil(b"ok")
+            assert answer.startswith(b"HTTP/1.1 200 OK")
+            writer.write(GET)  # the connection may have ended, but the answer is never another
+            _, more = await ended(reader)
+            assert more == b"" or more.startswith(b"HTTP/1.1 200 OK")
+
+    asyncio.run(story())
+
+
+def test_who_waits_for_an_answer_may_have_begun_the_next_request() -> None:
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        await asyncio.sleep(0.2)
+        await app(scope, receive, send)
+
+    async def story() -> None:
+        async with serving(slow) as dial:
+            reader, writer = await dial()
+            writer.write(GET + GET[:20])
+            assert b"200 OK" in await reader.readuntil(b"ok")
+            writer.write(GET[20:])
+            assert b"200 OK" in await reader.readuntil(b"ok")
+            writer.write(b"\r\n")  # as some clients do after a body
+            await asyncio.sleep(0.05)
+            writer.write(GET)
+            assert b"200 OK" in await reader.readuntil(b"ok")
+            writer.write(b"\r\n")
+            assert (await ended(reader))[0] < 1.5
 
     asyncio.run(story())
 

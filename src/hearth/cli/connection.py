@@ -1,20 +1,22 @@
-"""One HTTP connection: h11 in uvicorn, with deadlines and limits.
+"""One HTTP connection: httptools in uvicorn, with deadlines and limits.
 
 A client that sends its head or its body slowly, or never, loses its connection. The connections per
-address are limited. An ambiguous request is refused, or is the last one on its connection.
+address are limited. An ambiguous request is refused.
 """
 
 import asyncio
 import logging
-import re
 import time
 from collections import Counter
+from enum import Enum
 from typing import Any
 
-import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 log = logging.getLogger(__name__)
+
+HEAD_BYTES = 64 * 1024
+"""The maximum bytes of a head, and of what follows a body in pieces."""
 
 HEAD_S = 10.0
 """The maximum time of a head from its first byte, and of a new connection until then."""
@@ -28,8 +30,6 @@ DRAINED_S = 5.0
 """The maximum bytes read from a body after its answer, so that the client can read the answer."""
 
 TELL_S = 60.0
-
-BARE_LF = re.compile(rb"(?<!\r)\n")
 
 
 class Doorman:
@@ -72,7 +72,15 @@ class Doorman:
             self._told_at, self._refused = time.monotonic(), 0
 
 
-class Connection(H11Protocol):
+class Reads(Enum):
+    """What a connection reads next."""
+
+    HEAD = "a head, or nothing between two requests"
+    BODY = "a body"
+    NOTHING = "nothing: a request awaits its answer"
+
+
+class Connection(HttpToolsProtocol):
     """An HTTP connection with deadlines."""
 
     def __init__(self, doorman: Doorman, **options: Any) -> None:
@@ -80,10 +88,14 @@ class Connection(H11Protocol):
         self._doorman = doorman
         self._inside = False
         self._deadline: asyncio.TimerHandle | None = None
-        self._waits_for: Any = None  # the state in which the deadline counts
+        self._waits_for: Reads | None = None  # what the deadline is about
+        self._reads = Reads.HEAD
+        self._begun = False  # a part of a head has arrived
+        self._head_bytes = 0
+        self._found = False  # a head or a part of a body, in what came last
+        self._unfruitful = 0  # bytes in which nothing was found
         self._body_ends = 0.0
         self._drained: int | None = None
-        self._last = b""
 
     # -- of the transport --------------------------------------------------------------------
 
@@ -94,7 +106,7 @@ class Connection(H11Protocol):
         if not self._inside:
             transport.abort()
             return
-        self._wait(h11.IDLE, HEAD_S)
+        self._wait(Reads.HEAD, HEAD_S)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Cancel the deadlines."""
@@ -113,32 +125,71 @@ class Connection(H11Protocol):
             if self._drained > DRAINED_BYTES:
                 self.transport.abort()
                 return
-        if self.conn.their_state is h11.IDLE:
-            if self._waits_for is not h11.IDLE:
-                self._wait(h11.IDLE, HEAD_S)
-            if self._has_bare_lf(data):
-                self.send_400_response("Lines must end with CR LF.")
-                return
+        if self._reads is Reads.HEAD and self._waits_for is not Reads.HEAD:
+            self._wait(Reads.HEAD, HEAD_S)
         super().data_received(data)
+        if self.transport.is_closing():
+            return
+        self._unfruitful = 0 if self._found else self._unfruitful + len(data)
+        self._found = False
+        if self._unfruitful > HEAD_BYTES:  # the parser keeps what is incomplete
+            self.send_400_response("The request has too long a head.")
+            return
         self._look()
 
-    # -- of uvicorn --------------------------------------------------------------------------
+    # -- of the parser -----------------------------------------------------------------------
 
-    def handle_events(self) -> None:
-        """Close the connection after a request that states its length in two ways."""
-        super().handle_events()
-        if (
-            self.cycle is not None
-            and not self.cycle.response_complete
-            and _said_twice(self.headers)
-        ):
+    def on_message_begin(self) -> None:
+        """Begin to read a head."""
+        super().on_message_begin()
+        self._reads, self._begun, self._found = Reads.HEAD, True, True
+        self._head_bytes = 0
+
+    def on_url(self, url: bytes) -> None:
+        """Take a part of the address."""
+        self._count(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header; those after a body are ignored."""
+        self._count(len(name) + len(value))
+        if self._reads is Reads.HEAD:
+            super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """Start the request."""
+        self._begun, self._found = False, True
+        super().on_headers_complete()
+        self._reads = Reads.BODY
+        if self.parser.should_upgrade():  # to no protocol that is known here
             self.cycle.keep_alive = False
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of a body."""
+        self._found = True
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """The request has been read."""
+        super().on_message_complete()
+        self._reads = Reads.HEAD if self.cycle.response_complete else Reads.NOTHING
+
+    def _count(self, size: int) -> None:
+        self._head_bytes += size
+        if self._head_bytes > HEAD_BYTES:
+            raise ValueError("the head is too long")  # the parser makes a 400 of it
+
+    # -- of uvicorn --------------------------------------------------------------------------
 
     def on_response_complete(self) -> None:
         """Limit the reading of a body that the application did not read."""
         super().on_response_complete()
-        if not self.transport.is_closing():
-            self._look()
+        if self.transport.is_closing():
+            return
+        if self._reads is Reads.NOTHING and self.cycle.response_complete:
+            self._reads = Reads.HEAD
+            self._wait(None, 0)
+        self._look()
 
     # -- deadlines ---------------------------------------------------------------------------
 
@@ -148,25 +199,27 @@ class Connection(H11Protocol):
 
     def _look(self) -> None:
         """Set the deadline for the client's next step."""
-        state = self.conn.their_state
         answered = self.cycle is not None and self.cycle.response_complete
-        if state is not h11.SEND_BODY:
+        if self._reads is not Reads.BODY:
             self._drained = None
         elif answered and self._drained is None:
             self._drained = 0
             self._unset_keepalive_if_required()
-            self._wait(h11.SEND_BODY, DRAINED_S)
-        if state is h11.SEND_BODY and not answered:
-            now = self.loop.time()
-            if self._waits_for is not h11.SEND_BODY:
-                self._body_ends = now + BODY_TOTAL_S
-            self._wait(h11.SEND_BODY, min(BODY_PAUSE_S, self._body_ends - now))
-        elif state is h11.IDLE and answered and self.conn.trailing_data[0]:
-            self._wait(h11.IDLE, HEAD_S)  # a part of the next head has arrived
-        elif state is not self._waits_for:
-            self._wait(None, 0)
+            self._wait(Reads.BODY, DRAINED_S)
+        match self._reads:
+            case Reads.BODY if not answered:
+                now = self.loop.time()
+                if self._waits_for is not Reads.BODY:
+                    self._body_ends = now + BODY_TOTAL_S
+                self._wait(Reads.BODY, min(BODY_PAUSE_S, self._body_ends - now))
+            case Reads.HEAD if self._waits_for is Reads.BODY or (
+                self._begun and not self._waits_for
+            ):
+                self._wait(Reads.HEAD, HEAD_S)
+            case Reads.NOTHING:
+                self._wait(None, 0)
 
-    def _wait(self, state: Any, seconds: float) -> None:
+    def _wait(self, state: Reads | None, seconds: float) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
@@ -176,22 +229,13 @@ class Connection(H11Protocol):
 
     def _late(self) -> None:
         self._deadline = None
-        if self.conn.their_state is not self._waits_for or self.transport.is_closing():
+        if self._reads is not self._waits_for or self.transport.is_closing():
             return
-        paused = self._waits_for is h11.SEND_BODY and self.flow.read_paused
-        if paused and self._drained is None and self.loop.time() < self._body_ends:
-            self._wait(h11.SEND_BODY, BODY_PAUSE_S)  # the server itself has paused reading
-            return
+        if self.flow.read_paused:  # by the server itself
+            if self._reads is Reads.HEAD:  # after a request that awaits its answer
+                self._wait(Reads.HEAD, HEAD_S)
+                return
+            if self._drained is None and self.loop.time() < self._body_ends:
+                self._wait(Reads.BODY, BODY_PAUSE_S)
+                return
         self.transport.abort()
-
-    def _has_bare_lf(self, data: bytes) -> bool:
-        """Return whether a line of the request head ends without CR."""
-        seen = self._last + data
-        end = seen.find(b"\r\n\r\n")
-        self._last = b"" if end >= 0 else seen[-3:]
-        return BARE_LF.search(seen if end < 0 else seen[: end + 4]) is not None
-
-
-def _said_twice(headers: Any) -> bool:
-    names = {name for name, _ in headers or ()}
-    return b"content-length" in names and b"transfer-encoding" in names

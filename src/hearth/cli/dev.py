@@ -23,6 +23,7 @@ from hearth.cli.process import (
     lock,
     log_to_stderr,
     no_collections,
+    run_until_complete,
 )
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def run(port: int, data: Path | None, *, ephemeral: bool, servers: str = "preten
     folder = Path(tempfile.mkdtemp(prefix="hearth-")) if ephemeral else data or _default_folder()
     try:
         _prepare(folder)
-        return asyncio.run(_run(port, folder, ephemeral=ephemeral, servers=servers))
+        return run_until_complete(_run(port, folder, ephemeral=ephemeral, servers=servers))
     except WrongSetting as problem:
         print(f"hearth: {problem}", file=sys.stderr)
         return 1

@@ -2,6 +2,7 @@
 settings.
 """
 
+import asyncio
 import contextlib
 import fcntl
 import gc
@@ -9,8 +10,9 @@ import logging
 import os
 import resource
 import socket
+from collections.abc import Coroutine
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 """The format of a line of the log."""
@@ -26,6 +28,16 @@ def no_collections() -> None:
 
 
 DESCRIPTORS_MAX = 65536
+
+
+def run_until_complete(main: Coroutine[Any, Any, int]) -> int:
+    """Run a process in the event loop of uvloop where there is one; return the exit status."""
+    try:
+        from uvloop import new_event_loop
+    except ImportError:  # on Windows
+        return asyncio.run(main)
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        return runner.run(main)
 
 
 def allow_descriptors() -> None:

@@ -1,6 +1,5 @@
 """`hearth serve`: Hearth for an existing Keystone and database, configured by a heat.conf."""
 
-import asyncio
 import logging
 import os
 import signal
@@ -18,6 +17,7 @@ from hearth.cli.process import (
     listening,
     log_to_stderr,
     no_collections,
+    run_until_complete,
 )
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def run(configs: Sequence[Path], port: int | None, role: str) -> int:
 
         open_log(told.conf)
         told.tell()
-        return asyncio.run(_run(told, configs, port, role))
+        return run_until_complete(_run(told, configs, port, role))
     except WrongSetting as problem:
         print(f"hearth: {problem}", file=sys.stderr)
         return 1
