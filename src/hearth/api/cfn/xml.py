@@ -5,7 +5,7 @@ Source: spec/cfn-api.md, section 1.
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 JSON_TAGS = frozenset({"Metadata", "TemplateBody"})
@@ -17,13 +17,14 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9._-]*")
 _NOT_XML = re.compile(
     "[^\\t\\n\\r\\u0020-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]"
 )  # characters that XML 1.0 cannot contain
-_SIGNS = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\r": "&#13;"}
-_SIGN = re.compile('[&<>"\r]')
+_SIGNS = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("\r", "&#13;"))
 
 
 def document(root: str, tree: Any) -> bytes:
     """Return the document with one element `root`, in UTF-8."""
-    return "".join(_element(root, tree, 0)).encode()
+    parts: list[str] = []
+    _add(parts, root, tree, 0)
+    return "".join(parts).encode()
 
 
 def json_text(value: Any) -> str:
@@ -38,23 +39,28 @@ def text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     said = _NOT_XML.sub("\ufffd", str(value))
-    return _SIGN.sub(lambda sign: _SIGNS[sign[0]], said)
+    for sign, written in _SIGNS:
+        said = said.replace(sign, written)
+    return said
 
 
-def _element(name: str, value: Any, depth: int) -> Iterator[str]:
-    yield f"<{name}>"
-    if name in JSON_TAGS or not _fits(value, depth):
-        yield text(json_text(value))
+def _add(parts: list[str], name: str, value: Any, depth: int) -> None:
+    """Append an element, as pieces of text."""
+    parts.append(f"<{name}>")
+    if isinstance(value, str) and name not in JSON_TAGS:
+        parts.append(text(value))
+    elif name in JSON_TAGS or not _fits(value, depth):
+        parts.append(text(json_text(value)))
     elif isinstance(value, Mapping):
         for key, inner in value.items():
             if inner is not None:  # AWS leaves out missing values
-                yield from _element(str(key), inner, depth + 1)
+                _add(parts, str(key), inner, depth + 1)
     elif isinstance(value, list | tuple):
         for inner in value:
-            yield from _element("member", inner, depth + 1)
+            _add(parts, "member", inner, depth + 1)
     elif value is not None:
-        yield text(value)
-    yield f"</{name}>"
+        parts.append(text(value))
+    parts.append(f"</{name}>")
 
 
 def _fits(value: Any, depth: int) -> bool:
