@@ -345,6 +345,29 @@ def _opened(tx: Tx, row: Any) -> tuple[dict[str, str], Any]:
     return tx.unseal(row.data, DATA, key), tx.unseal(row.metadata, METADATA, key)
 
 
+def _labelled(table: sa.Table) -> list[sa.Label[Any]]:
+    return [column.label(f"{table.name}_{column.name}") for column in table.columns]
+
+
+_DESCRIBED = Prepared(
+    sa.select(*_labelled(stack), *_labelled(resource), *_labelled(resource_data))
+    .join(resource, resource.c.stack_id == stack.c.id)
+    .outerjoin(resource_data, resource_data.c.resource_id == resource.c.id)
+    .where(
+        stack.c.id == sa.bindparam("stack_id", type_=sa.String()),
+        resource.c.name == sa.bindparam("name", type_=sa.String()),
+    )
+    .order_by(resource.c.id)
+)
+
+
+def fingerprint(tx: Tx, stack_id: str, name: str) -> int:
+    """Return a number that changes with every change of a stack's row and the rows of one of its
+    resources; it is valid in this process.
+    """
+    return hash(tuple(tx.rows(_DESCRIBED, {"stack_id": stack_id, "name": name})))
+
+
 METADATA_BYTES_MAX = 1024 * 1024
 """The maximum size of a resource's metadata as JSON, in bytes: as much as a request can contain."""
 

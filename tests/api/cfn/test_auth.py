@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -197,8 +198,8 @@ class Polled:
         sent = {**POLL, **params}
         sent["Signature"] = signature("GET", f"http://{host}/v1/", sent, secret)
         asked = Asked(sent, sent, b"")
-        caller = asyncio.run(self.gate.caller(Request(scope), asked))
-        assert caller.user_id == "u"
+        self.caller = asyncio.run(self.gate.caller(Request(scope), asked))
+        assert self.caller.user_id == "u"
         return len(self.keystone.asked)
 
 
@@ -255,9 +256,24 @@ def test_a_changed_parameter_is_not_covered_by_the_signature() -> None:
         "access": "key", "verb": "GET", "host": "here:1", "path": "/v1/",
         "signature": sent["Signature"],
     }  # fmt: skip
-    polls = polled.gate._polls
+    polls = polled.gate.polls
     assert polls.caller({**credentials, "params": POLL}) is not None
     assert polls.caller({**credentials, "params": {**POLL, "LogicalResourceId": "x"}}) is None
+
+
+def test_answers_are_kept_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hearth.api.cfn.polls.KEPT_BYTES_MAX", 10)
+    polled = Polled()
+    polled.poll()
+    polled.poll()
+    polls, caller = polled.gate.polls, polled.caller
+    kept = polls.kept(caller, POLL)
+    assert kept is not None
+    for body, bytes_kept in ((b"x" * 11, b""), (b"x" * 10, b"x" * 10), (b"y" * 9, b"y" * 9)):
+        polls.keep(kept, "stack", 1, body)
+        assert (kept.body, kept.fingerprint) == (bytes_kept, 1 if bytes_kept else None)
+    assert polls.kept(caller, {**POLL, "LogicalResourceId": "x"}) is None
+    assert polls.kept(replace(caller), POLL) is None  # one whom Keystone has let in
 
 
 def at(minutes: float) -> str:

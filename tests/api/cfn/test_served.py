@@ -505,6 +505,70 @@ def test_a_signal_changes_the_metadata_that_the_guest_reads(stack: Stack):
     assert metadata["1"]["data"] == "d\x00"
 
 
+WATCHED = """
+heat_template_version: 2021-04-16
+parameters: {word: {type: string, default: a}}
+resources:
+  handle:
+    type: OS::Heat::WaitConditionHandle
+    description: %s
+    properties: {signal_transport: CFN_SIGNAL}
+    metadata: {word: {get_param: word}}
+  other: {type: OS::Heat::Value, properties: {value: {get_param: word}}}
+outputs:
+  url: {value: {get_attr: [handle, signal]}}
+"""
+
+
+def test_a_poll_is_answered_anew_after_each_change(api: Caller, demo: Signer):
+    def create() -> tuple[str, str]:
+        body = {"stack_name": "watched", "template": WATCHED % "One", "timeout_mins": 5}
+        made = api.call("POST", "/stacks", body).json()["stack"]
+        path = f"/stacks/watched/{made['id']}"
+        shown = api.until(path, "CREATE_COMPLETE")
+        return path, json.loads(shown["outputs"][0]["output_value"])["alarm_url"]
+
+    path, url = create()
+    access = re.search("AWSAccessKeyId=([^&]+)", url)[1]
+    guest = Signer(demo.url, access, secret_of(api, access))
+    asked = {"StackName": "watched", "LogicalResourceId": "handle"}
+
+    def update(**more: Any) -> None:
+        api.call("PUT", path, {"template": WATCHED % "Two", **more})
+        api.until(path, "UPDATE_COMPLETE")
+
+    def act(name: str) -> None:
+        api.call("POST", f"{path}/actions", {name: None})
+        api.until(path, f"{name.upper()}_COMPLETE")
+
+    def signal() -> None:
+        assert requests.put(url, json={"id": "1"}, timeout=20).status_code == 200
+
+    seen = []
+    for change in (
+        lambda: None,
+        signal,
+        lambda: update(),
+        lambda: update(parameters={"word": "b"}),
+        lambda: act("suspend"),
+        lambda: act("resume"),
+        lambda: act("check"),
+        lambda: api.call("PATCH", f"{path}/resources/handle", {"mark_unhealthy": True}),
+    ):
+        change()
+        fresh = demo.ask("DescribeStackResource", **asked).text  # a user's is never kept
+        for _ in range(3):
+            reply = guest.ask("DescribeStackResource", **asked)
+            assert (reply.status_code, reply.text) == (200, fresh)
+        seen.append(fresh)
+    assert len(set(seen)) == len(seen)
+    api.call("DELETE", path)
+    api.until(path, "DELETE_COMPLETE")
+    create()
+    assert guest.ask("DescribeStackResource", **asked).status_code in (400, 403)
+    api.call("DELETE", "/stacks/watched")
+
+
 def signalled(by: Signer, arn: str) -> requests.Response:
     """A signal, signed for this ARN by that key pair."""
     at = Signer(f"{by.url}signal/{quote(arn, safe='')}", by.access, by.secret)

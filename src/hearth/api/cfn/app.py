@@ -14,12 +14,14 @@ from hearth.api.auth import unauthorized
 from hearth.api.cfn import actions, faults, signal
 from hearth.api.cfn.auth import Gate, NoToken
 from hearth.api.cfn.faults import CfnError
+from hearth.api.cfn.polls import ACTION, Kept, Polls
 from hearth.api.cfn.query import read
 from hearth.api.front.rate import Rates
 from hearth.api.v1.context import services_of
 from hearth.cloud.fault import CloudFault
 from hearth.model.problem import Rejected
 from hearth.service.services import Services
+from hearth.store import reads
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -30,7 +32,8 @@ async def query(request: Request) -> Response:
     request.state.as_json = asked.as_json
     gate: Gate = request.app.state.gate
     request_id = getattr(request.state, "request_id", "")
-    caller = replace(await gate.caller(request, asked), request_id=request_id)
+    signer = await gate.caller(request, asked)
+    caller = replace(signer, request_id=request_id)
     request.state.caller = caller
     rates: Rates = request.app.state.rates
     if (wait_s := rates.wait_s(caller)) > 0:
@@ -42,8 +45,31 @@ async def query(request: Request) -> Response:
     services = services_of(request)
     if not services.policy.allows(action.rule, caller):
         raise CfnError("AccessDenied", action.rule)
-    found = await action.act(actions.Request(services, caller, asked.params))
+    asking = actions.Request(services, caller, asked.params)
+    kept = gate.polls.kept(signer, asked.params) if gate.polls is not None else None
+    if kept is not None and gate.polls is not None:
+        return await _poll(request, asking, gate.polls, kept)
+    return await _act(request, asking, action)
+
+
+async def _act(request: Request, asking: actions.Request, action: actions.Action) -> Response:
+    found = await action.act(asking)
     return faults.answer(request, {f"{action.name}Result": found}, f"{action.name}Response")
+
+
+async def _poll(request: Request, asking: actions.Request, polls: Polls, kept: Kept) -> Response:
+    """Return the kept answer; if a row has changed since, a new one."""
+    seen, name = None, asking.needed("LogicalResourceId")
+    if kept.stack_id:
+        store, stack_id = asking.services.store, kept.stack_id
+        seen = await store.read(lambda tx: reads.fingerprint(tx, stack_id, name))
+        if seen == kept.fingerprint:
+            return faults.rendered(request, kept.body)
+    response = await _act(request, asking, actions.ACTIONS[ACTION])
+    found = await asking.stack()
+    # seen before the answer was made: after a change in between it is made again
+    polls.keep(kept, found.id, seen if found.id == kept.stack_id else None, bytes(response.body))
+    return response
 
 
 async def versions(request: Request) -> Response:

@@ -71,7 +71,7 @@ class Gate:
         guest_role: str = STACK_USER_ROLE,
         polls: Polls | None = None,
     ) -> None:
-        self._polls = polls
+        self.polls = polls
         self._identities = tuple(identities)
         self._guest_role = guest_role
         self._tokens = tokens
@@ -92,11 +92,11 @@ class Gate:
         if (moment := _signed_at(asked.params, request)) and moment > time.time() + AHEAD_MAX_S:
             raise CfnError("RequestExpired", "the date of the request is in the future")
         credentials = credentials_of(request, asked, found)
-        if self._polls is not None and (known := self._polls.caller(credentials)) is not None:
+        if self.polls is not None and (known := self.polls.caller(credentials)) is not None:
             return known
         caller = await self._by_keystone(credentials)
-        if self._polls is not None:
-            await self._polls.accepted(caller, credentials)
+        if self.polls is not None:
+            await self.polls.accepted(caller, credentials)
         return caller
 
     async def _by_keystone(self, credentials: Mapping[str, Any]) -> Caller:

@@ -63,11 +63,21 @@ class CfnError(Exception):
 
 def answer(request: Request, tree: Any, root: str, status: int = 200) -> Response:
     """Return a response with a tree in its root element, as XML or, on request, as JSON."""
-    if getattr(request.state, "as_json", False):
-        body = json.dumps({root: tree}, default=str)
-        return Response(body, status_code=status, media_type="application/json")
-    body_xml = xml.document(root, tree)
-    return Response(body_xml, status_code=status, media_type="application/xml")
+    if _as_json(request):
+        body = json.dumps({root: tree}, default=str).encode()
+    else:
+        body = xml.document(root, tree)
+    return rendered(request, body, status)
+
+
+def rendered(request: Request, body: bytes, status: int = 200) -> Response:
+    """Return a response with a body in the form that the client requested."""
+    kind = "application/json" if _as_json(request) else "application/xml"
+    return Response(body, status_code=status, media_type=kind)
+
+
+def _as_json(request: Request) -> bool:
+    return bool(getattr(request.state, "as_json", False))
 
 
 def of_problems(problems: tuple[Problem, ...]) -> CfnError:

@@ -1,7 +1,8 @@
 """Polls of servers: a signature checked here, after Keystone has accepted one of the same key.
 
 A server asks for its metadata every few seconds, by the key of a user that Hearth created and whose
-secret it has. Keystone is asked once in a while.
+secret it has. Keystone is asked once in a while. The answer is kept, and given again while none of
+the rows that it was made of has changed.
 Source: spec/cfn-api.md, section 2.
 """
 
@@ -19,10 +20,21 @@ from hearth.service.caller import Caller
 
 ACTION = "DescribeStackResource"
 KEPT_MAX = 20_000
+KEPT_BYTES_MAX = 32 * 1024 * 1024  # of answers
 LIFE_S = 15 * 60.0  # of a signature with a time, as Keystone has it
 
 SecretOf = Callable[[Caller, Mapping[str, str], str], Awaitable[str | None]]
 """Returns the secret of an access key, if it is that of the resource of the request."""
+
+
+@dataclass(slots=True)
+class Kept:
+    """The last answer to the poll of a server, and the fingerprint of its rows before."""
+
+    asked: tuple[str | None, ...]  # which resource, and in which form
+    stack_id: str = ""
+    fingerprint: int | None = None
+    body: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +42,7 @@ class _Known:
     caller: Caller
     secret: str
     until: float
+    kept: Kept
 
 
 class Polls:
@@ -39,6 +52,7 @@ class Polls:
         self._secret_of = secret_of
         self._kept_s = kept_s
         self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._bytes = 0  # of the answers of all
 
     def caller(self, credentials: Mapping[str, Any]) -> Caller | None:
         """Return the signer of a poll with valid `credentials`; None if Keystone must decide.
@@ -49,7 +63,7 @@ class Polls:
         if known is None or credentials["params"].get("Action") != ACTION:
             return None
         if known.until < now:
-            del self._known[credentials["access"]]
+            self._forget(credentials["access"])
             return None
         return known.caller if _proves(known.secret, credentials, now) else None
 
@@ -61,10 +75,38 @@ class Polls:
         secret = await self._secret_of(caller, params, access)
         if secret is None:
             return
-        self._known[access] = _Known(caller, secret, time.time() + self._kept_s)
-        self._known.move_to_end(access)
+        self._forget(access)
+        until = time.time() + self._kept_s
+        self._known[access] = _Known(caller, secret, until, Kept(_asked(params)))
         if len(self._known) > KEPT_MAX:
-            self._known.popitem(last=False)
+            self._forget(next(iter(self._known)))
+
+    def kept(self, caller: Caller, params: Mapping[str, str]) -> Kept | None:
+        """Return what is kept for a poll whose signer `caller` returned; None for other requests.
+
+        The signer has been found to be the user of this resource, and stays it while its rows stay.
+        """
+        known = self._known.get(params.get("AWSAccessKeyId", ""))
+        own = known is not None and known.caller is caller and known.kept.asked == _asked(params)
+        return known.kept if known is not None and own else None
+
+    def keep(self, kept: Kept, stack_id: str, fingerprint: int | None, body: bytes) -> None:
+        """Keep an answer. Above KEPT_BYTES_MAX it is not kept."""
+        self._bytes -= len(kept.body)
+        if self._bytes + len(body) > KEPT_BYTES_MAX:
+            fingerprint, body = None, b""
+        self._bytes += len(body)
+        kept.stack_id, kept.fingerprint, kept.body = stack_id, fingerprint, body
+
+    def _forget(self, access: str) -> None:
+        known = self._known.pop(access, None)
+        if known is not None:
+            self._bytes -= len(known.kept.body)
+            known.kept.body = b""
+
+
+def _asked(params: Mapping[str, str]) -> tuple[str | None, ...]:
+    return tuple(map(params.get, ("Action", "StackName", "LogicalResourceId", "ContentType")))
 
 
 def _proves(secret: str, credentials: Mapping[str, Any], now: float) -> bool:
