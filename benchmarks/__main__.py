@@ -7,6 +7,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from benchmarks import machine
+from benchmarks.booting import booting
 from benchmarks.boxed import boxed
 from benchmarks.cloudy import makespan, servers
 from benchmarks.compiling import compiling
@@ -38,6 +39,7 @@ CASES: dict[str, Case] = {
     "read": reading,
     "poll": polling,
     "deploy": deploying,
+    "boot": booting,
     "servers": servers,
     "makespan": makespan,
     "edit": editing,
