@@ -35,6 +35,7 @@ class Thing(ResourceType):
         "m": Prop(STRING, "Never changes.", default="", immutable=True),
     }
     attributes = {name: Attr(STRING, f"The value of {name}.") for name in ("u", "r", "l", "rid")}
+    service = "test"
     identified_by = IntentKey.TAG
     visibility_delay_s = 4.0
     has_show = False

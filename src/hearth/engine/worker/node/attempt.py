@@ -119,10 +119,12 @@ class Attempt:
             properties=properties, started_at=self.began_at, **more,
         )  # fmt: skip
 
-    def context_for(self, record: Record, rtype: ResourceType) -> ResourceContext:
-        """Return the context of any record, for deleting its object."""
+    def context_for(
+        self, record: Record, rtype: ResourceType, action: Action = Action.DELETE
+    ) -> ResourceContext:
+        """Return the context of any record, for deleting or changing its object."""
         return context_of(
-            self.owned, record, rtype, Action.DELETE,
+            self.owned, record, rtype, action,
             properties=record.held.properties, started_at=self.began_at,
         )  # fmt: skip
 

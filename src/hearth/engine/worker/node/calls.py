@@ -140,7 +140,7 @@ class CloudCalls:
         """
         if step.find is not None:
             return await self.find(rtype, step, ctx)
-        if rtype.service is not None and ctx.action in (Action.CREATE, Action.UPDATE):
+        if rtype.service is not None and ctx.action is not Action.DELETE:
             await asyncio.sleep(rtype.visibility_delay_s)
         return None
 

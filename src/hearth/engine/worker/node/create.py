@@ -10,7 +10,7 @@ from hearth.engine.core.record import Record
 from hearth.engine.core.retry import retry_delay_s
 from hearth.engine.worker.failure import ResourceFailure, failure_of, next_attempt
 from hearth.engine.worker.known.memory import USUAL_REASON
-from hearth.engine.worker.node import immediate
+from hearth.engine.worker.node import immediate, orphans
 from hearth.engine.worker.node.attempt import Attempt
 from hearth.engine.worker.node.child_stack import ChildStack
 from hearth.engine.worker.node.outcome import Outcome
@@ -103,11 +103,11 @@ async def give_way(attempt: Attempt) -> None:
         rtype = owned.tools.programs.type_of(old)
         if rtype is None or old.physical_id is None or not _makes_way(attempt, old):
             continue
-        ctx = attempt.context_for(old, rtype)
         failed = old.state == "CREATE_FAILED" and not isinstance(rtype, NestedType)
         if failed and not immediate.left_alone(owned, old, rtype):
-            await _gone_before(attempt, rtype, ctx)
+            await _gone_before(attempt, rtype, attempt.context_for(old, rtype))
         else:
+            ctx = attempt.context_for(old, rtype, Action.UPDATE)
             await aside(attempt, rtype, ctx, rtype.replaced_steps(ctx))
 
 
@@ -125,13 +125,34 @@ async def take_back(attempt: Attempt, rtype: ResourceType) -> bool:
         await attempt.owned.commits.written()
         attempt.not_stale()
         await give_way(attempt)
-    try:
-        await aside(attempt, rtype, ctx, steps)
-    except CloudFault as fault:
-        if not fault.not_found:
-            raise
-        return False
-    return True
+    number, swept = 0, False
+    while True:
+        try:
+            await aside(attempt, rtype, ctx, steps)
+        except CloudFault as fault:
+            if fault.not_found:
+                return False
+            number += 1
+            if not fault.conflict or number > attempt.owned.tools.retries:
+                raise
+            swept |= await _swept(attempt)  # an object of a lost call may hold what is taken
+            if not swept:
+                raise
+            await attempt.calls.pause(retry_delay_s(number, attempt.owned.tools.jitter()))
+        else:
+            return True
+
+
+async def _swept(attempt: Attempt) -> bool:
+    """Delete the objects that lost create calls of this name have made; return whether there were
+    any.
+    """
+    owned, found = attempt.owned, False
+    for one in owned.aim.namesakes(attempt.record):
+        rtype = owned.tools.programs.type_of(one)
+        if rtype is not None and orphans.of(owned, one.id):
+            found |= await orphans.sweep(rtype, attempt.context_for(one, rtype))
+    return found
 
 
 def others_of(attempt: Attempt) -> list[Record]:
