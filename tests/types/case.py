@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from hearth.resources.base import ResourceType
+from hearth.resources.capabilities import NestedType
 from hearth.resources.described import example
 from hearth.resources.registry import builtin_types
 from tests.types.values import NeedsCase, unused, value
@@ -72,6 +73,8 @@ class Subject:
         template = deepcopy(self.template)
         template["resources"].update(deepcopy(self.told("needs")))
         template["resources"][self.resource]["properties"] = dict(properties)
+        if self.kind.accepts_any_attribute and not isinstance(self.kind, NestedType):
+            template.pop("outputs", None)  # the properties decide which attributes there are
         return template
 
     def starts(self) -> Iterator[Start]:

@@ -44,7 +44,7 @@ def _standard_input(file: Path) -> dict[Path, str]:
 
 
 def explain(code: str) -> str:
-    """Return the explanation of a rule. Raises LookupError with a suggestion."""
+    """Return the explanation of a rule. Raises LookupError for an unknown rule."""
     rule = RULES.get(code)
     if rule is None:
         raise LookupError(f"there is no rule {code}{hint(nearest(code, RULES))}")

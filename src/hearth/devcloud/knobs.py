@@ -215,7 +215,7 @@ def _apply(fate: Fate, effect: Mapping[str, Any]) -> None:
 def parse_rule(rule: Any) -> Rule:
     """Return a rule from `{"match": {...}, "effect": {...}}`. Raises `BadRule`."""
     if not isinstance(rule, dict) or not isinstance(rule.get("effect"), dict):
-        raise BadRule("a rule is an object with 'match' and 'effect'")
+        raise BadRule("a rule is an object with an object 'effect' and perhaps 'match'")
     match, effect = rule.get("match") or {}, rule["effect"]
     unknown = (set(match) - _MATCH) | (set(effect) - _EFFECT)
     if unknown:

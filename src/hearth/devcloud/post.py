@@ -1,4 +1,7 @@
-"""Delivery of alarm notices. While events are enabled, a timer also carries out due transitions."""
+"""Delivery of alarm notices.
+
+While events are enabled, a timer also carries out the delayed state changes of objects.
+"""
 
 from __future__ import annotations
 

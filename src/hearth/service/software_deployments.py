@@ -148,8 +148,8 @@ def _found(tx: Tx, project_id: str | None, deployment_id: str, *, lock: bool = F
 
 
 def _wake(tx: Tx, deployment_id: str, now: float) -> None:
-    """Send a message to the stack that runs a deployment, if there is one, so that its owner
-    examines it.
+    """If a stack runs the deployment, send it a message, so that the stack's owner looks at the
+    deployment.
     """
     stack_id = deployments.stack_of(tx, deployment_id)
     if stack_id is not None:

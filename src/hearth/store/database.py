@@ -310,7 +310,9 @@ class Store:
         return await asyncio.get_running_loop().run_in_executor(pool, transaction)
 
     def transact(self, fn: Callable[[Tx], T], *, write: bool = True, once: bool = False) -> T:
-        """Run a transaction on this thread; repeat it if the database requests that."""
+        """Run a transaction on this thread; repeat it after a deadlock, a conflict or a lost
+        connection.
+        """
         unknown: list[tuple[Unanswered, T]] = []  # the attempt whose COMMIT was not answered
         note = secrets.token_hex(16) if once and self.receipts else None
         for attempt in range(1, ATTEMPTS_MAX + 1):

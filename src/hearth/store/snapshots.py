@@ -119,7 +119,7 @@ def take_over(tx: Tx, root_id: str, since: float) -> None:
 
 
 def end_making(tx: Tx, stack_id: str, status: Status, reason: str, body: Any) -> None:
-    """Write the end of the snapshot in progress: complete or failed."""
+    """Record how the snapshot in progress ended: complete or failed."""
     making = sa.and_(
         snapshot.c.stack_id == stack_id,
         snapshot.c.action == Action.CREATE.value,

@@ -142,7 +142,7 @@ def module_key(
 
 @dataclass(frozen=True, eq=False)
 class _Compiled(Module):
-    """A module that can create programs and modules of nested stacks."""
+    """A module that can be specialised, and that can compile the modules of nested stacks."""
 
     def specialise(
         self,

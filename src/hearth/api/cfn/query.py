@@ -56,7 +56,8 @@ def members(params: Mapping[str, str], name: str) -> list[dict[str, str]]:
         if key.startswith(prefix):
             place = _MEMBER.fullmatch(key.removeprefix(prefix))
             if place is None:
-                raise CfnError("InvalidParameterValue", f"{key} is not a member of {name}")
+                words = f"{key} is malformed: expected {prefix}N.FIELD with a number N"
+                raise CfnError("InvalidParameterValue", words)
             found.setdefault(int(place["index"]), {})[place["field"]] = value
     return [found[index] for index in sorted(found)]
 

@@ -32,7 +32,7 @@ def admit(request: Request, endpoint: Endpoint) -> None:
     caller, policy = caller_of(request), services_of(request).policy
     tenant = request.path_params["tenant_id"]
     if not caller.project_id:
-        raise _forbidden("The token is not of a project.")
+        raise _forbidden("The token is not scoped to a project.")
     if tenant != caller.project_id and not (
         (endpoint.guest and caller.guest) or policy.is_admin(caller)
     ):

@@ -1,4 +1,4 @@
-"""The sections about functions."""
+"""The sections of the language reference that describe functions."""
 
 from __future__ import annotations
 

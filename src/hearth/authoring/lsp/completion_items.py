@@ -70,7 +70,7 @@ def types_of(catalog: AuthorCatalog) -> Mapping[str, Word]:
 
 
 def paths(files: Files, beside: Path, typed: str, *, templates: bool = False) -> Iterator[Word]:
-    """Yield the files that complete a partly typed path."""
+    """Yield the files and folders that complete a partly typed path."""
     folder_part = typed.rpartition("/")[0] + "/" if "/" in typed else ""
     folder = local(folder_part or ".", beside)
     if folder is None:

@@ -326,7 +326,8 @@ def _given(call: Call, key: str) -> Body:
     if not all(
         isinstance(v, str) and len(v) <= 255 and 0 < len(k) <= 255 for k, v in given.items()
     ):
-        raise bad(f"Invalid input for field/attribute {key}")
+        words = "keys need 1 to 255 characters; values are strings of at most 255 characters"
+        raise bad(f"Invalid input for field/attribute {key}: {words}")
     return given
 
 

@@ -253,7 +253,8 @@ def _check_records(kind: str, records: list[str]) -> None:
         except ValueError:
             fits = False
         if not fits:
-            raise Incomplete(["records", index], f"{record!r} is not a {kind}", "format", [kind])
+            words = f"{record!r} is not an IPv{4 if kind == 'A' else 6} address"
+            raise Incomplete(["records", index], words, "format", [kind])
 
 
 def create_record(call: Call) -> Reply:

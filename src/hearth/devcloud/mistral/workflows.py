@@ -109,7 +109,7 @@ def delete(call: Call) -> Reply:
     """Handle DELETE of a workflow without cron triggers: 204."""
     found = _find(call)
     if found.project_id != call.caller.project_id:
-        raise Refusal(403, "Forbidden", f"Workflow '{call.ids[0]}' is another project's")
+        raise Refusal(403, "Forbidden", f"Workflow '{call.ids[0]}' belongs to another project")
     if call.cloud.store.where(TRIGGERS, workflow_id=found.id):
         raise Refusal(403, "Forbidden", f"Workflow '{found.body['name']}' has cron triggers")
     call.cloud.store.remove(found)

@@ -155,9 +155,9 @@ class _FloatingIps(Rest):
             raise bad_request(f"Bad floatingip request: {text_}")
         choices = [item for item in inner if wanted in (None, item["ip_address"])]
         if not choices:
-            raise bad_request(
-                f"Bad floatingip request: Port {port.id} does not have the fixed IPv4 address"
-            )
+            lacks = f"does not have the fixed IPv4 address {wanted}"
+            text_ = lacks if wanted is not None else "has no fixed IPv4 address"
+            raise bad_request(f"Bad floatingip request: Port {port.id} {text_}.")
         for item in choices:
             router = router_between(store, item["subnet_id"], external_id)
             if router is None:

@@ -1,7 +1,8 @@
 """The boot of a server: it carries out a plan, in the order of cloud-init.
 
-Parts go to the handlers and boothooks run in the order of the message; then bootcmd, write_files,
-and, at the first boot, runcmd and the scripts in the order of their names.
+At each boot the boothooks run in the order of the message, then bootcmd. At the first boot the
+other parts go to their handlers, also in the order of the message; after bootcmd come write_files,
+the authorized keys, runcmd, and the scripts in the order of their names.
 """
 
 from __future__ import annotations

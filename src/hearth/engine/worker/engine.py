@@ -171,8 +171,9 @@ class Engine:
     async def _renew(self) -> None:
         """Send one heartbeat.
 
-        After a long pause, by this machine's clocks or the database's, other engines may own the
-        stacks. The engine then drops those stacks before it sends any write call.
+        If the last heartbeat is long ago, by the clocks of this machine or of the database, other
+        engines may have taken over some stacks. This engine then drops them before it sends any
+        write call.
         """
         async with self._heartbeat_under_way:
             sent = self._clocks()

@@ -140,7 +140,7 @@ class Stack(ResourceType):
         return "the region changed" if moved else None
 
     async def replace_failed(self, ctx: ResourceContext) -> bool:
-        """Return whether the stack does not exist; an existing failed stack is updated."""
+        """Return whether to replace a failed resource: only if its stack was never created."""
         return ctx.physical_id is None
 
     async def create(self, ctx: ResourceContext) -> Made:

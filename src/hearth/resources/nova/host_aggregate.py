@@ -7,7 +7,7 @@ from hearth.schema import LIST, MAP, STRING, Prop, Support
 
 
 class HostAggregate(CollectionResource):
-    """Hosts with common metadata, which flavors and availability zones can select."""
+    """Hosts with common metadata that flavors can require; they can be an availability zone."""
 
     type_name = "OS::Nova::HostAggregate"
     support = Support(version="6.0.0")

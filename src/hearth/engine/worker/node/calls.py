@@ -257,7 +257,9 @@ class CloudCalls:
         )
 
     async def find_unrecorded(self, rtype: ResourceType, ctx: ResourceContext) -> None:
-        """Search for the object of a record that has no physical id, if it may have an orphan."""
+        """If a lost create call may have made the object of a record without a physical id, search
+        for the object and record its id.
+        """
         if not orphans.of(self._owned, self._record().id):
             return
         for unanswered in range(PASSING_MAX + 1):
