@@ -87,7 +87,10 @@ class Http:
         return content, found
 
     def persist(self, send: Callable[[], Any]) -> None:
-        """Call `send` until it succeeds. Raises its last error."""
+        """Call `send` until it succeeds, at most ATTEMPTS times.
+
+        Raises its last error, and at once an HTTP error that a retry cannot mend.
+        """
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 send()

@@ -182,7 +182,7 @@ class Connection(HttpToolsProtocol):
     # -- of uvicorn --------------------------------------------------------------------------
 
     def on_response_complete(self) -> None:
-        """Limit the reading of a body that the application did not read."""
+        """After the response, limit how much of a body that nobody reads is received."""
         super().on_response_complete()
         if self.transport.is_closing():
             return

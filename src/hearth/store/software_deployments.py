@@ -108,7 +108,7 @@ def configs_of(
     sorted by name.
 
     Names are sorted by code points, as agents expect, independently of the database's collation.
-    With `users_only`, only deployments count whose stack has its domain users in the project.
+    With `users_only`, only deployments of stacks with domain users in the project are included.
     """
     table = software_deployment.c
     seen = _shared_with(project_id) if users_only else _seen_by(project_id)

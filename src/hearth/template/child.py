@@ -127,7 +127,7 @@ def misfits(child: ChildType, built_in: TypeInfo, at: Span) -> list[Problem]:
             wrong(f'property "{name}" must be a {prop.kind}, as in {built_in.name}')
     for name, mine in child.properties.items():
         if mine.required and name not in built_in.properties:
-            words = f'property "{name}" is required, but {built_in.name} has none'
+            words = f'property "{name}" is required here, but {built_in.name} has no such property'
             wrong(words, at.under("properties"))
     for name in built_in.attributes:
         if name != "show" and name not in child.attributes:

@@ -129,7 +129,7 @@ def module_key(
     environment: Environment,
     limits: Limits | None = None,
 ) -> str:
-    """Return a key that is equal for requests with equal modules."""
+    """Return a cache key: requests with equal keys have equal modules."""
     digest = hashlib.blake2b(digest_size=20)
     text = template if isinstance(template, str) else json.dumps(template, default=str)
     for part in (str(COMPILER_VERSION), repr(limits or Limits()), environment.key, text):

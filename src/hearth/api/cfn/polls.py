@@ -1,8 +1,8 @@
-"""Polls of servers: a signature checked here, after Keystone has accepted one of the same key.
+"""Polls by servers: their signatures are checked here once Keystone has accepted the same key.
 
-A server asks for its metadata every few seconds, by the key of a user that Hearth created and whose
-secret it has. Keystone is asked once in a while. The answer is kept, and given again while none of
-the rows that it was made of has changed.
+A server asks for its metadata every few seconds and signs with the key of a user that Hearth
+created, so Hearth has the secret. Keystone is asked again after some minutes. The answer is kept,
+and used until one of the rows that it was made from changes.
 Source: spec/cfn-api.md, section 2.
 """
 
@@ -82,9 +82,10 @@ class Polls:
             self._forget(next(iter(self._known)))
 
     def kept(self, caller: Caller, params: Mapping[str, str]) -> Kept | None:
-        """Return what is kept for a poll whose signer `caller` returned; None for other requests.
+        """Return what is kept for a poll if `caller` is what the method `caller` returned for it;
+        None for other requests.
 
-        The signer has been found to be the user of this resource, and stays it while its rows stay.
+        The signer is the user of this resource until one of its rows changes.
         """
         known = self._known.get(params.get("AWSAccessKeyId", ""))
         own = known is not None and known.caller is caller and known.kept.asked == _asked(params)

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 @dataclass(frozen=True)
 class Cors:
-    """The origins whose pages may call the API from a browser; `*` means every origin."""
+    """The origins whose pages may call the API from a browser (`*`: all), and what they may use."""
 
     origins: frozenset[str] = frozenset()
     credentials: bool = True

@@ -210,7 +210,7 @@ def _value(value: Any) -> str:
 
 
 def parameter_keys() -> str:
-    """Return the keys of a parameter declaration."""
+    """Return a table of the keys of a parameter declaration, with their versions."""
     hot = [
         [code(key), presence(lambda grammar, key=key: key in grammar.parameter_keys)]  # type: ignore[misc]
         for key in sorted({key for grammar in HOT for key in grammar.parameter_keys})

@@ -49,11 +49,12 @@ class Finding:
 
 
 def receive(cloud: Cloud, news: Mapping[str, Any]) -> list[Body]:
-    """Evaluate the alarms that news concern; return the result for each. Raises a Refusal.
+    """Evaluate the alarms that the news concerns; return the result for each. Raises a Refusal.
 
-    News have one of: `metric` with `values`, and `resource_id` if the values belong to one
-    resource; `event` with `event_type` and `traits`; `pool` with its `unhealthy` members; `state`.
-    `alarm` (a name or an id) and `project_id` select alarms; `alarm` with `values` needs no metric.
+    The news has one of these forms: `metric` and `values`, with `resource_id` if they belong to one
+    resource; `event` with `event_type` and `traits`; `pool` with its `unhealthy` members; `alarm`
+    and `state`. `alarm` (a name or an id) and `project_id` limit which alarms are evaluated; with
+    `alarm`, `values` need no `metric`.
     """
     done = []
     for alarm in _asked(cloud, news):

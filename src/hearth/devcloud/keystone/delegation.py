@@ -14,7 +14,7 @@ TABLE = "identity.trusts"
 def entrust(cloud: Cloud, caller: Caller, service: str) -> Thing:
     """Return a new trust from the caller to a service's user, with all roles in the project."""
     if caller.delegated or not caller.user_id:
-        words = "Who acts for somebody else cannot let a service act for it."
+        words = "A trust or an application credential cannot be used to delegate to a service."
         raise Refusal(403, "Forbidden", words)
     ident = cloud.store.new_hex()
     body: Body = {

@@ -56,7 +56,7 @@ def create(call: Call) -> Reply:
     if count is not None and (type(count) is not int or count < 1):
         raise bad("remaining_executions must be a number from 1 on")
     if not given.get("pattern") and (not first or count not in (None, 1)):
-        raise bad("Pattern or first_execution_time must be specified; only the first with a count.")
+        raise bad("pattern is required, unless first_execution_time is given for one execution")
     try:
         following = next_time(str(given.get("pattern") or "* * * * *"), store.time)
         due = _first(first) if first else following

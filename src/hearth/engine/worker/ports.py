@@ -104,7 +104,7 @@ class Tools:
 
 
 class Host(Protocol):
-    """What the nodes and the operation use of a stack's worker."""
+    """The part of a stack's worker that its nodes and its operation may use."""
 
     @property
     def handing_over(self) -> bool:

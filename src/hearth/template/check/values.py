@@ -269,10 +269,8 @@ class Values:
             self.report.wrong(place, "wrong-value", problem.text)
 
     def alternatives(self, expr: Call) -> None:
-        """Evaluate a call with each branch of the choices in its arguments, one condition at a
-        time.
-
-        Raises EvaluationError.
+        """Evaluate a call with both branches of each `if` in its arguments, one condition after
+        the other. Raises EvaluationError.
         """
         if not isinstance(expr.args, ListOf | MapOf | If):
             return

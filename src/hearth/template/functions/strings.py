@@ -199,7 +199,7 @@ def str_split(args: Any) -> Any:
         raise EvaluationError(f"the index must be a number, not {args[2]!r}") from None
     except IndexError:
         raise EvaluationError(
-            f"there is no piece {args[2]}: the text has {len(pieces)} pieces"
+            f"there is no piece {args[2]}: the text has {len(pieces)} pieces, counted from 0"
         ) from None
 
 
@@ -231,7 +231,7 @@ def digest(args: Any) -> str:
         raise EvaluationError("expected exactly an algorithm and a text")
     algorithm, text = args
     if not isinstance(algorithm, str) or not isinstance(text, str):
-        raise EvaluationError("the algorithm and the text must both be text")
+        raise EvaluationError("the algorithm and the value to hash must both be text")
     if algorithm.lower() not in hashlib.algorithms_available:
         raise EvaluationError(f'there is no algorithm "{algorithm}"')
     try:

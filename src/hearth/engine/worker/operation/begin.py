@@ -256,8 +256,8 @@ class _Change(_Beginning):
     def _examine(
         self, record: Record, definition: ResourceDefinition, in_charge: Mapping[str, str]
     ) -> bool:
-        """Return whether a record with an unchanged definition may have values that differ from the
-        desired ones.
+        """Return whether a node must examine a record with an unchanged definition: its values may
+        differ from the desired ones, or a hook is set.
         """
         aim = self.aim
         aim.world.in_charge = in_charge

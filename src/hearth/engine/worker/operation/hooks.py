@@ -61,9 +61,9 @@ class Hooks:
         return self._pause(node.key, record, action, _BEFORE[action], after=False, if_current=True)
 
     def after(self, key: Key | None, record: Record, action: Action, *, if_current: bool) -> bool:
-        """Return whether a node whose work is complete must wait at a hook.
+        """Return whether a node whose work is complete must wait at a hook; if so, record the wait.
 
-        `if_current`: the node's end is in that change set.
+        `if_current`: the node's end is in the change set of that name, otherwise in `always`.
         """
         stack = self._memory.stack
         if key is None or action not in _AFTER or _AFTER[action] not in self.armed(record.name):

@@ -14,7 +14,10 @@ from hearth.template.deferred import Deferred
 
 
 def notify_parent(owned: OwnedStack, row: StackRow) -> None:
-    """Send the parent the end of the operation and the values that it reads, in `if_current`."""
+    """Tell the parent that the operation has ended, with the values that the parent reads.
+
+    The message is in the change set `if_current`.
+    """
     _notify(owned, row, owned.memory.if_current)
 
 
