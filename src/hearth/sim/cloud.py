@@ -84,6 +84,7 @@ class TwinCloud:
         self.letters: dict[str, list[str]] = {}  # by the key of whoever fetches them
         self.vanished = 0
         self.things: dict[str, Thing] = {}
+        self.outsiders: set[str] = set()  # things that no stack has created
         self.calls: list[Call] = []
         self.attempts: Counter[tuple[str, str]] = Counter()
         self.made: Counter[str] = Counter()
@@ -358,6 +359,7 @@ class TwinCloud:
     def outside(self, thing_id: str) -> None:
         """Add a thing that existed before the history began."""
         values = {"u": "", "r": ""}
+        self.outsiders.add(thing_id)
         self.things[thing_id] = Thing(thing_id, thing_id.partition("#")[0], "", values, 0.0)
 
     def vanish(self, name: str) -> None:

@@ -114,7 +114,7 @@ def run_scenario(scenario: Scenario, placed: Placed = ()) -> Outcome:
         lambda loop: TwinCloud(
             loop.time,
             op_time_s=OP_TIME_S,
-            faults=[Fault(name, op, "reject") for name, op in scenario.refused],
+            faults=[Fault(*refusal) for refusal in scenario.refused],
             later=loop.call_later,
         ),
         look_s=LOOK_S,
@@ -163,6 +163,7 @@ async def _run(world: World, scenario: Scenario, outcome: Outcome, faults: _Plac
     outcome.wrong += checks.ended(checks.events_of(world))
     if scenario.ran and (ran := tuple(world.agent.ran)) != scenario.ran:
         outcome.wrong.append(f"the server ran {ran}")
+    outcome.wrong += [f"{one} is gone" for one in world.twin.outsiders - world.twin.things.keys()]
     if (left := sorted(one.id for one in world.mine())) != stays:
         outcome.wrong.append(f"left over: {', '.join(left)}; wanted: {', '.join(stays)}")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hearth.model.state import Action
-from hearth.sim.draw import Template, revision_of
+from hearth.sim.draw import OUTSIDE, Template, revision_of
 from hearth.sim.jobs import Agent
 from hearth.sim.world import World
 from hearth.store.accept import OperationRequest
@@ -46,8 +46,8 @@ class Scenario:
     """A scenario: `tell` runs it on the stack that `before` created, and returns the stack's id.
 
     `template` is the expected content of the stack at the end. `refused` are the cloud's refusals:
-    (name, operation). `told` are the signals that the tally must have received. With `abandons` the
-    stack is deleted and its objects stay in the cloud.
+    (name, operation, kind). `told` are the signals that the tally must have received. With
+    `abandons` the stack is deleted and its objects stay in the cloud.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Scenario:
     ends: str
     requests: int = 1  # that make a revision
     before: Callable[[World], Awaitable[str]] = _nothing
-    refused: tuple[tuple[str, str], ...] = ()
+    refused: tuple[tuple[str, str, str], ...] = ()
     api_ahead_s: float = 0.0  # by how much the clock of the API's machine is wrong
     told: tuple[str, ...] = ()
     within_s: float = 60.0  # without any fault
@@ -200,6 +200,11 @@ async def _sleep(world: World, stack_id: str) -> str:
     return stack_id
 
 
+async def _refer(world: World, _: str) -> str:
+    world.twin.outside(OUTSIDE)
+    return await _created(world, {"x0": {"external": OUTSIDE}})
+
+
 async def _snapshot(world: World, stack_id: str) -> str:
     await world.snapshot(stack_id)
     return stack_id
@@ -211,11 +216,12 @@ SCENARIOS = (
     Scenario("replace", _replace, REPLACED, _UPDATED, 2, _there(PAIR)),
     Scenario("replace what holds", _replace_holder, HOLDS_ANEW, _UPDATED, 2, _there(HOLDS)),
     Scenario(
-        "roll back", _roll_back, PAIR, "ROLLBACK_COMPLETE", 2, _there(PAIR), (("r2", "create"),)
+        "roll back", _roll_back, PAIR, "ROLLBACK_COMPLETE", 2, _there(PAIR),
+        (("r2", "create", "reject"),),
     ),
     Scenario(
         "roll back what holds", _roll_back_holder, HOLDS_FOR_R1, "ROLLBACK_COMPLETE", 2,
-        _there(HOLDS_FOR_R1), (("r2", "create"),),
+        _there(HOLDS_FOR_R1), (("r2", "create", "reject"),),
     ),
     Scenario("nested", _nested, NESTED, _CREATED),
     Scenario("overtaken", _overtaken, CHANGED, _UPDATED, 3, _there(PAIR)),
@@ -225,6 +231,9 @@ SCENARIOS = (
     Scenario("signals", _signal, {}, _CREATED, told=("one", "two"), within_s=120.0),
     Scenario("hand over", _hand_over, PAIR, _CREATED),
     Scenario("suspend and resume", _sleep, ONE, "RESUME_COMPLETE", 1, _there(ONE)),
+    Scenario(
+        "outsider refused", _refer, {}, "CREATE_FAILED", refused=(("outside", "check", "conflict"),)
+    ),
     Scenario("snapshot", _snapshot, ONE, "SNAPSHOT_COMPLETE", 1, _there(ONE)),
     Scenario(
         "deployment", _deploy, {}, _CREATED, ran=("CREATE red", "DELETE red"), within_s=120.0

@@ -139,8 +139,14 @@ async def outsider(
     attempt.owned.memory.put(attempt.record.having(physical_id=external_id), if_current=True)
     ctx = attempt.context(rtype, Action.CHECK, desired.properties)
     await attempt.begin(Action.ADOPT, rtype, desired, 0, ctx)
+    return await check_outsider(attempt, rtype, desired)
+
+
+async def check_outsider(attempt: Attempt, rtype: ResourceType, desired: Desired) -> Outcome:
+    """Check the object outside the stack that the record refers to."""
     attempt.owned.memory.event(attempt.record, Status.COMPLETE)
     attempt.owned.memory.put(attempt.record.having(status=Status.COMPLETE))
+    ctx = attempt.context(rtype, Action.CHECK, desired.properties)
     await attempt.begin(Action.CHECK, rtype, desired, 0, ctx)
     await attempt.run_steps(rtype, ctx, Action.CHECK, desired, 0)
     return await attempt.succeed(rtype, ctx, desired, Action.CHECK)

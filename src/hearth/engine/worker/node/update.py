@@ -181,6 +181,9 @@ async def go_on(attempt: Attempt, row: AttemptRow) -> Outcome | None:
     if action is Action.RESUME:
         await walk.wake(attempt)
         return None
+    if action is Action.ADOPT and EXTERNAL in desired.parts:
+        attempt.row = None
+        return await adopt.check_outsider(attempt, rtype, desired)
     attempt.doing = Action.CREATE if action is Action.DELETE else action
     if action is Action.UPDATE:
         held = attempt.record.held
