@@ -274,6 +274,12 @@ def test_answers_are_kept_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (kept.body, kept.fingerprint) == (bytes_kept, 1 if bytes_kept else None)
     assert polls.kept(caller, {**POLL, "LogicalResourceId": "x"}) is None
     assert polls.kept(replace(caller), POLL) is None  # one whom Keystone has let in
+    asyncio.run(polls.accepted(caller, {"access": "key", "params": POLL}))  # known anew meanwhile
+    polls.keep(kept, "stack", 1, b"late")
+    anew = polls.kept(caller, POLL)
+    assert anew is not None
+    polls.keep(anew, "stack", 1, b"z" * 10)  # there is room for all ten bytes again
+    assert anew.body == b"z" * 10
 
 
 def at(minutes: float) -> str:

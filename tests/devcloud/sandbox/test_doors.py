@@ -60,7 +60,7 @@ def test_a_reset_closes_the_far_connection():
 def test_an_answer_comes_after_the_end_of_the_request():
     async def far(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         asked = await reader.read()
-        gc.collect()  # asyncio's streams refer weakly to whoever waits for them
+        gc.collect()  # streams of asyncio hold only weak references to the tasks that wait for them
         await asyncio.sleep(0.05)
         gc.collect()
         writer.write(asked.upper())

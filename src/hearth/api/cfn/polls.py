@@ -92,7 +92,11 @@ class Polls:
         return known.kept if known is not None and own else None
 
     def keep(self, kept: Kept, stack_id: str, fingerprint: int | None, body: bytes) -> None:
-        """Keep an answer. Above KEPT_BYTES_MAX it is not kept."""
+        """Keep an answer. Above KEPT_BYTES_MAX it is not kept, nor if the poll's key has been
+        forgotten meanwhile.
+        """
+        if not kept.asked:
+            return
         self._bytes -= len(kept.body)
         if self._bytes + len(body) > KEPT_BYTES_MAX:
             fingerprint, body = None, b""
@@ -103,7 +107,7 @@ class Polls:
         known = self._known.pop(access, None)
         if known is not None:
             self._bytes -= len(known.kept.body)
-            known.kept.body = b""
+            known.kept.asked = ()  # a request that has it may still be in progress
 
 
 def _asked(params: Mapping[str, str]) -> tuple[str | None, ...]:
