@@ -1,0 +1,56 @@
+"""The options of the cluster service. Source: facts/magnum/config.json; spec/clusters.md, 13."""
+
+from dataclasses import dataclass, field
+
+NETWORK_DRIVERS = ("flannel", "calico")
+
+
+@dataclass(frozen=True)
+class X509:
+    """How certificates are made and which extensions of a signing request are copied."""
+
+    key_bits: int = 2048
+    valid_days: int = 1825
+    allowed_extensions: tuple[str, ...] = (
+        "keyUsage", "extendedKeyUsage", "subjectAltName", "basicConstraints",
+        "subjectKeyIdentifier",
+    )  # fmt: skip
+    allowed_key_usage: tuple[str, ...] = (
+        "Digital Signature", "Key Encipherment", "Content Commitment",
+    )  # fmt: skip
+    allow_ca: bool = False
+
+
+@dataclass(frozen=True)
+class ClusterConfig:
+    """Settings of the cluster service in one process."""
+
+    url: str = ""  # of this API for clients and nodes, with /v1
+    limit_max: int = 1000  # members of one page
+    version_max: str = "1.14"
+    stack_id_after_13: bool = True  # answers have `stack_id` beside `cluster_id` from 1.13 on
+    header_service: str = "container-infrastructure-management"
+    owner_only_certificates: bool = False  # as in Magnum; else each member of the project
+    forced_common_name: bool = False  # signed certificates get the caller's name as common name
+    late_refusal: bool = False  # refuse an operation in the wrong state after the 202, as Magnum
+    plain_group_limits: bool = False  # lists of node groups show default limits, as Magnum
+    identity: str = "application_credential"  # or "trust", or "none" for clouds without nodes
+    clusters_per_project: int = 20
+    down_after_s: float = 180.0
+    default_boot_volume_size: int = 0
+    default_boot_volume_type: str = ""
+    default_docker_volume_type: str = ""
+    default_etcd_volume_type: str = ""
+    create_timeout_min: int = 60
+    pre_delete_lb_timeout_s: float = 60.0
+    network_drivers: tuple[str, ...] = NETWORK_DRIVERS
+    network_driver: str = "flannel"
+    health_every_s: float = 60.0
+    sync_every_s: float = 1.0
+    disabled_drivers: tuple[str, ...] = ()
+    default_driver: str = ""
+    nodes_affinity_policy: str = "soft-anti-affinity"
+    cert_manager: str = "x509keypair"  # or "barbican"
+    trust_roles: tuple[str, ...] = ()
+    cluster_user_trust: bool = False
+    x509: X509 = field(default_factory=X509)

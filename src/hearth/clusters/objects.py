@@ -1,0 +1,160 @@
+"""Clusters, their templates and their node groups as values, with the names of their fields.
+
+The field names are those of the REST API and of the tables. `id` is the number of the row, which
+sorts lists; 0 means that the object is not stored yet. Times are seconds since 1970, UTC.
+Source: facts/magnum/objects.json.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+MASTER = "master"
+WORKER = "worker"
+DEFAULT_MASTER = "default-master"
+DEFAULT_WORKER = "default-worker"
+
+Labels = Mapping[str, str]
+_NOTHING: Mapping[str, Any] = {}
+
+
+class ClusterTemplate(msgspec.Struct, frozen=True, kw_only=True):
+    """What clusters are created from; frozen while a cluster uses it."""
+
+    uuid: str
+    name: str
+    project_id: str
+    user_id: str
+    coe: str
+    image_id: str
+    id: int = 0
+    flavor_id: str | None = None
+    master_flavor_id: str | None = None
+    dns_nameserver: str | None = None
+    keypair_id: str | None = None
+    external_network_id: str | None = None
+    fixed_network: str | None = None
+    fixed_subnet: str | None = None
+    network_driver: str | None = None
+    volume_driver: str | None = None
+    apiserver_port: int | None = None
+    docker_volume_size: int | None = None
+    docker_storage_driver: str | None = None
+    cluster_distro: str | None = None
+    http_proxy: str | None = None
+    https_proxy: str | None = None
+    no_proxy: str | None = None
+    registry_enabled: bool = False
+    labels: Labels = _NOTHING
+    tls_disabled: bool = False
+    public: bool = False
+    server_type: str = "vm"
+    insecure_registry: str | None = None
+    master_lb_enabled: bool = False
+    floating_ip_enabled: bool = True
+    hidden: bool = False
+    tags: str | None = None
+    driver: str | None = None
+    created_at: float = 0.0
+    updated_at: float | None = None
+
+
+class Cluster(msgspec.Struct, frozen=True, kw_only=True):
+    """A cluster. Node and master counts and the addresses of nodes are sums over its node groups.
+
+    `conditions` are the findings of reconciliation, newest first: {type, status, reason, since}.
+    `ca_cert_ref`, `etcd_ca_cert_ref`, `front_proxy_ca_cert_ref` and `magnum_cert_ref` name stored
+    key pairs. `identity_id` names the stored credential of its nodes.
+    """
+
+    uuid: str
+    name: str
+    project_id: str
+    user_id: str
+    cluster_template_id: str
+    id: int = 0
+    keypair: str | None = None
+    docker_volume_size: int | None = None
+    labels: Labels = _NOTHING
+    master_flavor_id: str | None = None
+    flavor_id: str | None = None
+    stack_id: str | None = None
+    stack_name: str | None = None  # recorded before the stack is created
+    api_address: str | None = None
+    status: str | None = None
+    status_reason: str | None = None
+    health_status: str | None = None
+    health_status_reason: Mapping[str, str] = _NOTHING
+    create_timeout: int | None = 60
+    discovery_url: str | None = None
+    coe_version: str | None = None
+    container_version: str | None = None
+    ca_cert_ref: str | None = None
+    magnum_cert_ref: str | None = None
+    etcd_ca_cert_ref: str | None = None
+    front_proxy_ca_cert_ref: str | None = None
+    identity_id: str | None = None
+    fixed_network: str | None = None
+    fixed_subnet: str | None = None
+    floating_ip_enabled: bool = True
+    master_lb_enabled: bool = False
+    conditions: Sequence[Mapping[str, Any]] = ()
+    created_at: float = 0.0
+    updated_at: float | None = None
+
+
+class NodeGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """A group of equal nodes. The two default groups share the stack of their cluster."""
+
+    uuid: str
+    name: str
+    cluster_id: str  # the uuid of the cluster
+    project_id: str
+    id: int = 0
+    docker_volume_size: int | None = None
+    labels: Labels = _NOTHING
+    flavor_id: str | None = None
+    image_id: str | None = None
+    node_addresses: Sequence[str] = ()
+    node_count: int = 1
+    role: str = WORKER
+    min_node_count: int = 0
+    max_node_count: int | None = None
+    is_default: bool = False
+    stack_id: str | None = None
+    stack_name: str | None = None  # recorded before the stack is created
+    status: str | None = None
+    status_reason: str | None = None
+    version: str | None = None
+    node_labels: Labels = _NOTHING
+    node_taints: Sequence[Mapping[str, str]] = ()
+    created_at: float = 0.0
+    updated_at: float | None = None
+
+
+class Quota(msgspec.Struct, frozen=True, kw_only=True):
+    """The limit of clusters of a project."""
+
+    project_id: str
+    resource: str = "Cluster"
+    hard_limit: int = 1
+    id: int = 0
+    created_at: float = 0.0
+    updated_at: float | None = None
+
+
+class Federation(msgspec.Struct, frozen=True, kw_only=True):
+    """A group of clusters; no driver implements it, so its state never becomes complete."""
+
+    uuid: str
+    name: str
+    project_id: str
+    hostcluster_id: str
+    id: int = 0
+    member_ids: Sequence[str] = ()
+    status: str | None = None
+    status_reason: str | None = None
+    properties: Mapping[str, str] = _NOTHING
+    created_at: float = 0.0
+    updated_at: float | None = None
