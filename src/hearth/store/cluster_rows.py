@@ -1,0 +1,93 @@
+"""Objects of the cluster service as rows: which of their fields are encrypted, and how.
+
+Every object has a numeric `id`, given by the database, and most have a `uuid`. Fields that hold
+user values are stored together in the encrypted column `body`.
+"""
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import msgspec
+import sqlalchemy as sa
+
+from hearth.clusters.objects import Cluster, ClusterTemplate, Federation, NodeGroup, Quota
+from hearth.store.cluster_tables import (
+    cluster,
+    cluster_quota,
+    cluster_template,
+    federation,
+    node_group,
+)
+from hearth.store.database import Tx
+
+Stored = Cluster | ClusterTemplate | Federation | NodeGroup | Quota
+T = TypeVar("T", bound=Stored)
+
+TABLES: Mapping[type[Stored], sa.Table] = {
+    Cluster: cluster,
+    ClusterTemplate: cluster_template,
+    Federation: federation,
+    NodeGroup: node_group,
+    Quota: cluster_quota,
+}
+_SEALED: Mapping[type[Stored], tuple[str, ...]] = {
+    kind: tuple(
+        field.name for field in msgspec.structs.fields(kind) if field.name not in table.columns
+    )
+    for kind, table in TABLES.items()
+}
+_JSON = {"member_ids"}  # lists in a column of their own
+
+
+def values_of(tx: Tx, one: Stored) -> dict[str, Any]:
+    """Return the values of an object's row, without its `id`."""
+    kind = type(one)
+    sealed = _SEALED[kind]
+    values = {
+        field.name: getattr(one, field.name)
+        for field in msgspec.structs.fields(kind)
+        if field.name not in sealed and field.name != "id"
+    }
+    for name in _JSON & values.keys():
+        values[name] = msgspec.json.encode(values[name]).decode()
+    if sealed:
+        body = {name: getattr(one, name) for name in sealed}
+        values["body"] = tx.seal(body, f"{TABLES[kind].name}.body", values["uuid"])
+    return values
+
+
+def object_of(tx: Tx, kind: type[T], row: Any) -> T:
+    """Return the object of a row."""
+    table, fields = TABLES[kind], row._mapping
+    values = {
+        field.name: fields[field.name]
+        for field in msgspec.structs.fields(kind)
+        if field.name in table.columns
+    }
+    for name in _JSON & values.keys():
+        values[name] = msgspec.json.decode(values[name])
+    if _SEALED[kind]:
+        values |= tx.unseal(fields["body"], f"{table.name}.body", values["uuid"])
+    return kind(**values)
+
+
+def insert(tx: Tx, one: T, **more: Any) -> T:
+    """Store a new object; return it with its `id`. `more` are values of further columns."""
+    table = TABLES[type(one)]
+    done = tx.execute(table.insert().values({**values_of(tx, one), **more}))
+    number = done.inserted_primary_key
+    assert number is not None
+    return msgspec.structs.replace(one, id=number[0])
+
+
+def update(tx: Tx, one: Stored, **more: Any) -> None:
+    """Write all fields of a stored object. The caller has locked its row."""
+    table = TABLES[type(one)]
+    values = {**values_of(tx, one), **more}
+    tx.execute(table.update().where(table.c.id == one.id).values(values))
+
+
+def delete(tx: Tx, one: Stored) -> None:
+    """Delete the row of an object."""
+    table = TABLES[type(one)]
+    tx.execute(table.delete().where(table.c.id == one.id))
