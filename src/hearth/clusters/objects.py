@@ -80,7 +80,6 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
     master_flavor_id: str | None = None
     flavor_id: str | None = None
     stack_id: str | None = None
-    stack_name: str | None = None  # recorded before the stack is created
     api_address: str | None = None
     status: str | None = None
     status_reason: str | None = None
@@ -123,7 +122,6 @@ class NodeGroup(msgspec.Struct, frozen=True, kw_only=True):
     max_node_count: int | None = None
     is_default: bool = False
     stack_id: str | None = None
-    stack_name: str | None = None  # recorded before the stack is created
     status: str | None = None
     status_reason: str | None = None
     version: str | None = None

@@ -9,7 +9,7 @@ from hearth.model.state import Action, Status
 from hearth.service.caller import Caller
 from hearth.service.credentials import requester
 from hearth.service.documents import adoption
-from hearth.service.services import Services
+from hearth.service.services import Also, Services
 from hearth.service.stack_request import StackRequest, check_name, checked, requested
 from hearth.store import accept
 from hearth.store.database import Tx
@@ -24,10 +24,12 @@ async def create_stack(
     request: StackRequest,
     *,
     adopt: str | None = None,
+    also: Also | None = None,
 ) -> StackRow:
     """Return the new stack, in CREATE_IN_PROGRESS. Raises Rejected.
 
-    With `adopt`, which describes a stack, the new stack adopts the objects in it.
+    With `adopt`, which describes a stack, the new stack adopts the objects in it. `also` makes
+    further changes in the transaction that stores the stack.
     """
     check_name(name)
     document: Document | None = None
@@ -51,7 +53,10 @@ async def create_stack(
 
     def transaction(tx: Tx) -> StackRow:
         _within_quota(tx, services, caller)
-        return accept.create(tx, new, now, services.new_id)
+        row = accept.create(tx, new, now, services.new_id)
+        if also is not None:
+            also(tx, row)
+        return row
 
     row = await services.store.run_once(transaction)
     services.bus.tell()

@@ -8,6 +8,7 @@ from hearth.bus.local import Bus
 from hearth.cloud.contract import Cloud
 from hearth.cloud.credential import TokenCredential
 from hearth.cloud.fetch import FetchConfig
+from hearth.clusters.config import ClusterConfig
 from hearth.engine.clock import Clock
 from hearth.engine.endpoints import Endpoints
 from hearth.engine.programs.cache import Cache
@@ -18,9 +19,12 @@ from hearth.service.caller import Caller
 from hearth.service.policy import Policy
 from hearth.service.stack_clouds import StackClouds
 from hearth.store import reads
-from hearth.store.database import Store
+from hearth.store.database import Store, Tx
 from hearth.store.rows import Revision, StackRow
 from hearth.template import Program
+
+Also = Callable[[Tx, StackRow], None]
+"""Makes further changes in the transaction that begins an operation; gets the stack's new row."""
 
 PROGRAMS_MAX = 200
 DESCRIBED_MAX = 20_000  # stacks whose resources' descriptions are kept
@@ -58,6 +62,7 @@ class Services:
     new_id: Callable[[], str]
     endpoints: Endpoints
     limits: Limits = field(default_factory=Limits)
+    clusters: ClusterConfig = field(default_factory=ClusterConfig)
     policy: Policy = field(default_factory=Policy)
     fetching: FetchConfig = field(default_factory=FetchConfig)
     _seen: Cache[tuple[str, int, str], tuple[Revision, Program]] = field(

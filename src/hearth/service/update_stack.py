@@ -9,7 +9,7 @@ from hearth.service.caller import Caller
 from hearth.service.credentials import requester
 from hearth.service.prediction import Aim
 from hearth.service.revisions import stored_revision
-from hearth.service.services import Services
+from hearth.service.services import Also, Services
 from hearth.service.stack_request import (
     StackRequest,
     checked,
@@ -20,6 +20,7 @@ from hearth.service.stack_request import (
 from hearth.service.types_used import demand_types_of
 from hearth.service.world import StoredWorld
 from hearth.store import accept, reads
+from hearth.store.database import Tx
 from hearth.store.rows import Options, StackRow
 from hearth.template import Program
 
@@ -27,11 +28,15 @@ log = logging.getLogger(__name__)
 
 
 async def update_stack(
-    services: Services, caller: Caller, row: StackRow, request: StackRequest
+    services: Services,
+    caller: Caller,
+    row: StackRow,
+    request: StackRequest,
+    also: Also | None = None,
 ) -> StackRow:
     """Return the stack in UPDATE_IN_PROGRESS. A refused request changes nothing.
 
-    Raises Rejected.
+    `also` makes further changes in the transaction that begins the update. Raises Rejected.
     """
     if problem := refusal(Request.UPDATE, row.name, row.action, row.status):
         raise Rejected([problem])
@@ -56,10 +61,21 @@ async def update_stack(
         options=_options(services, request),
         copy_of=request.revision,
     )
+    return await _operated(services, row, operation, also)
+
+
+async def _operated(
+    services: Services, row: StackRow, operation: accept.OperationRequest, also: Also | None
+) -> StackRow:
     now = services.clock.now()
-    after = await services.store.run_once(
-        lambda tx: accept.operate(tx, row.id, operation, now, services.new_id)
-    )
+
+    def transaction(tx: Tx) -> StackRow:
+        after = accept.operate(tx, row.id, operation, now, services.new_id)
+        if also is not None:
+            also(tx, after)
+        return after
+
+    after = await services.store.run_once(transaction)
     services.bus.tell()
     return after
 
@@ -91,17 +107,18 @@ async def aim_of(services: Services, caller: Caller, row: StackRow, request: Sta
     return Aim(row, revision, program, records, observe=options.converge)
 
 
-async def delete_stack(services: Services, caller: Caller, row: StackRow) -> None:
-    """Begin the delete, or continue the one in progress."""
+async def delete_stack(
+    services: Services, caller: Caller, row: StackRow, also: Also | None = None
+) -> None:
+    """Begin the delete, or continue the one in progress.
+
+    `also` makes further changes in the transaction that begins it.
+    """
     await demand_types_of(services, caller, row)
     operation = accept.OperationRequest(
         Action.DELETE, requester=requester(caller), by=caller.user_name
     )
-    now = services.clock.now()
-    await services.store.run_once(
-        lambda tx: accept.operate(tx, row.id, operation, now, services.new_id)
-    )
-    services.bus.tell()
+    await _operated(services, row, operation, also)
 
 
 async def cancel_update(services: Services, row: StackRow, *, rollback: bool) -> None:

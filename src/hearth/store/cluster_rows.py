@@ -58,16 +58,16 @@ def values_of(tx: Tx, one: Stored) -> dict[str, Any]:
 
 def object_of(tx: Tx, kind: type[T], row: Any) -> T:
     """Return the object of a row."""
-    table, fields = TABLES[kind], row._mapping
+    table = TABLES[kind]
     values = {
-        field.name: fields[field.name]
+        field.name: getattr(row, field.name)
         for field in msgspec.structs.fields(kind)
         if field.name in table.columns
     }
     for name in _JSON & values.keys():
         values[name] = msgspec.json.decode(values[name])
     if _SEALED[kind]:
-        values |= tx.unseal(fields["body"], f"{table.name}.body", values["uuid"])
+        values |= tx.unseal(row.body, f"{table.name}.body", values["uuid"])
     return kind(**values)
 
 

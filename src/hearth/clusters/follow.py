@@ -1,0 +1,170 @@
+"""What a cluster becomes when the state of its stacks has changed.
+
+Source: spec/clusters.md, section 6; facts/magnum/statuses.json.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from hearth.clusters.objects import MASTER, Cluster, NodeGroup
+from hearth.clusters.states import (
+    CREATE_COMPLETE,
+    CREATE_FAILED,
+    CREATE_IN_PROGRESS,
+    DELETE_COMPLETE,
+    DELETE_IN_PROGRESS,
+    FAILED,
+    UPDATE_COMPLETE,
+    UPDATE_FAILED,
+    UPDATE_IN_PROGRESS,
+    combined,
+)
+
+STACK_MISSING = "StackMissing"
+
+
+class StackState(msgspec.Struct, frozen=True, kw_only=True):
+    """A stack as a synchronisation found it. `mark` identifies the state in `nodegroup.seen`.
+
+    `outputs` and `parameters` are empty while an operation runs.
+    """
+
+    id: str
+    status: str
+    mark: str
+    reason: str = ""
+    outputs: Mapping[str, Any] = {}
+    parameters: Mapping[str, Any] = {}
+
+
+class Followed(msgspec.Struct, frozen=True, kw_only=True):
+    """A cluster after a synchronisation. `gone` are groups whose stacks no longer exist."""
+
+    cluster: Cluster
+    groups: Sequence[NodeGroup]
+    gone: Sequence[NodeGroup] = ()
+
+    @property
+    def deleted(self) -> bool:
+        """Whether nothing of the cluster is left but its rows."""
+        return self.cluster.status == DELETE_COMPLETE
+
+
+ReadBack = Callable[[StackState, Cluster, Sequence[NodeGroup]], tuple[Cluster, Sequence[NodeGroup]]]
+"""Returns the cluster and its groups with the values that a stack's outputs report."""
+
+
+def followed(
+    cluster: Cluster,
+    groups: Sequence[NodeGroup],
+    stacks: Mapping[str, StackState],
+    read_back: ReadBack,
+    *,
+    working: bool,
+) -> Followed:
+    """Return the cluster after a synchronisation with its stacks: {id: state}.
+
+    A stack that is missing there does not exist any more. With `working` a task of the cluster
+    has further steps, so the cluster stays in progress unless it has failed.
+    """
+    after, members = cluster, [_state(cluster, group, stacks) for group in groups]
+    for state in stacks.values():
+        if state.outputs or state.parameters:
+            after, members = _read(after, members, state, read_back)
+    gone = [g for g in members if not g.is_default and g.status == DELETE_COMPLETE]
+    left = [g for g in members if g not in gone]
+    if members and all(g.status == DELETE_COMPLETE for g in members):
+        return Followed(cluster=replace(after, status=DELETE_COMPLETE), groups=left, gone=gone)
+    status, reason = combined(cluster.status, left)
+    after = _with_status(after, status, _reason(reason, left), working=working)
+    return Followed(cluster=after, groups=left, gone=gone)
+
+
+def _state(cluster: Cluster, group: NodeGroup, stacks: Mapping[str, StackState]) -> NodeGroup:
+    if group.stack_id is None:
+        return group
+    found = stacks.get(group.stack_id)
+    if found is None:
+        return replace(group, status=_missing(group), status_reason=_words_gone(group))
+    status = found.status
+    if status == UPDATE_COMPLETE and group.status in (CREATE_IN_PROGRESS, CREATE_COMPLETE):
+        status = CREATE_COMPLETE  # a create that needed more than one attempt
+    return replace(group, status=status, status_reason=found.reason or None)
+
+
+def _missing(group: NodeGroup) -> str:
+    if group.status in (DELETE_IN_PROGRESS, DELETE_COMPLETE):
+        return DELETE_COMPLETE
+    return CREATE_FAILED if group.status in (CREATE_IN_PROGRESS, CREATE_FAILED) else UPDATE_FAILED
+
+
+def _words_gone(group: NodeGroup) -> str | None:
+    if group.status in (DELETE_IN_PROGRESS, DELETE_COMPLETE):
+        return None
+    return f"The stack {group.stack_id} no longer exists."
+
+
+def _read(
+    cluster: Cluster, groups: Sequence[NodeGroup], state: StackState, read_back: ReadBack
+) -> tuple[Cluster, list[NodeGroup]]:
+    mine = [group for group in groups if group.stack_id == state.id]
+    after, changed = read_back(state, cluster, mine)
+    by_uuid = {group.uuid: group for group in changed}
+    if not any(group.is_default for group in mine):
+        after = cluster  # the outputs of an extra group say nothing about the cluster
+    return after, [by_uuid.get(group.uuid, group) for group in groups]
+
+
+def _with_status(
+    cluster: Cluster, status: str | None, reason: str | None, *, working: bool
+) -> Cluster:
+    if status is None:
+        return cluster
+    before = cluster.status or ""
+    if working and status not in FAILED and before.endswith("_IN_PROGRESS"):
+        status = before
+    if before == DELETE_IN_PROGRESS and not status.startswith("DELETE"):
+        status, reason = before, cluster.status_reason  # the delete has not reached it yet
+    if before == UPDATE_IN_PROGRESS and status == CREATE_COMPLETE:
+        status = UPDATE_COMPLETE
+    return replace(cluster, status=status, status_reason=reason)
+
+
+def _reason(words: str | None, groups: Sequence[NodeGroup]) -> str | None:
+    """Return which groups failed, with the cause of each."""
+    if words is None:
+        return None
+    causes = [g.status_reason for g in groups if g.status in FAILED and g.status_reason]
+    details = "; ".join(dict.fromkeys(causes))
+    return f"{words}: {details}" if details else words
+
+
+def begun(cluster: Cluster, groups: Sequence[NodeGroup], status: str) -> tuple[
+    Cluster, list[NodeGroup]
+]:  # fmt: skip
+    """Return a cluster and groups at the beginning of an operation."""
+    after = replace(cluster, status=status, status_reason=None)
+    return after, [replace(group, status=status, status_reason=None) for group in groups]
+
+
+def failed(
+    cluster: Cluster, groups: Sequence[NodeGroup], reason: str
+) -> tuple[Cluster, list[NodeGroup]]:
+    """Return a cluster and those of its groups that were in progress, after a failed operation."""
+    status = {CREATE_IN_PROGRESS: CREATE_FAILED, DELETE_IN_PROGRESS: "DELETE_FAILED"}.get(
+        cluster.status or "", UPDATE_FAILED
+    )
+    after = replace(cluster, status=status, status_reason=reason)
+    return after, [
+        replace(group, status=status, status_reason=reason)
+        for group in groups
+        if (group.status or "").endswith("_IN_PROGRESS")
+    ]
+
+
+def is_master(group: NodeGroup) -> bool:
+    """Return whether a group consists of masters."""
+    return group.role == MASTER

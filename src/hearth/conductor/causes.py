@@ -1,0 +1,44 @@
+"""Why a stack failed: the deepest failed resources, in the cloud's own words.
+
+Source: spec/clusters.md, section 9, requirement 4.
+"""
+
+from collections.abc import Mapping
+
+from hearth.engine.core.record import Record
+from hearth.model.state import Status
+from hearth.service.services import Services
+from hearth.store import reads
+from hearth.store.database import Tx
+from hearth.store.rows import StackRow
+
+CAUSES_MAX = 3
+DEPTH_MAX = 6
+
+
+async def cause(services: Services, row: StackRow) -> str | None:
+    """Return the deepest failures of a stack, one per line, or None if no resource failed."""
+    found = await services.store.read(lambda tx: _failures(tx, row))
+    return "; ".join(found[:CAUSES_MAX]) or None
+
+
+def _failures(tx: Tx, root: StackRow) -> list[str]:
+    nested = {row.id: row for row in reads.children(tx, root, DEPTH_MAX)}
+    found: list[str] = []
+    for row in (root, *nested.values()):
+        records = list(reads.records(tx, row.id))
+        server = next((r for r in records if r.type == "OS::Nova::Server"), None)
+        found += [_words(row, r, server) for r in records if _is_cause(r, nested)]
+    return found
+
+
+def _is_cause(record: Record, nested: Mapping[str, StackRow]) -> bool:
+    """Return whether a resource failed by itself: not because of its nested stack."""
+    return record.status is Status.FAILED and record.physical_id not in nested
+
+
+def _words(row: StackRow, record: Record, server: Record | None) -> str:
+    place = f"{record.name} of stack {row.name}"
+    if server is not None and server is not record and server.physical_id:
+        place += f" (server {server.physical_id})"
+    return f"{place}: {record.reason}"

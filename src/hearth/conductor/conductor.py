@@ -1,0 +1,169 @@
+"""The loop of a conductor: heartbeats, claims, tasks, and the synchronisation with stacks."""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Awaitable, Mapping
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from hearth.cloud.fault import CloudFault
+from hearth.conductor.steps import STEPS
+from hearth.conductor.sync import Sync
+from hearth.conductor.work import Work
+from hearth.model.problem import Rejected
+from hearth.service.clusters.tasks import caller_of
+from hearth.service.services import Services
+from hearth.store import cluster_tasks, clusters
+from hearth.store.cluster_tasks import LEASE_S, Lost, Task
+from hearth.store.database import Tx
+
+log = logging.getLogger(__name__)
+
+AT_ONCE_MAX = 40  # tasks of one conductor
+BEAT_S = 10.0
+EXTEND_S = LEASE_S / 3
+ATTEMPTS_MAX = 8
+DELAY_MAX_S = 30.0
+SETTLED_EVERY_S = 10.0  # between two looks at clusters that are not in progress
+
+
+class Conductor:
+    """Carries out the tasks of clusters. `host` names it in the list of services."""
+
+    def __init__(self, services: Services, files: Mapping[str, str], host: str) -> None:
+        self.id = services.new_id()
+        self.sync = Sync(services)
+        self._services = services
+        self._files = files
+        self._host = host
+        self._woken = asyncio.Event()
+        self._running: dict[int, asyncio.Task[None]] = {}
+        self._beat_at = self._extended_at = self._settled_at = float("-inf")
+        self._stopped = False
+
+    def wake(self) -> None:
+        """Look for new work now."""
+        self._woken.set()
+
+    def confirmed(self) -> bool:
+        """Return whether no other conductor can have taken over: write calls may be sent."""
+        return time.monotonic() - self._extended_at < LEASE_S * 2 / 3
+
+    async def run(self) -> None:
+        """Work until cancelled or stopped."""
+        while not self._stopped:
+            self._woken.clear()
+            try:
+                await self._round()
+            except SQLAlchemyError as problem:
+                log.warning("the database is unavailable: %s", str(problem).partition("\n")[0])
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._services.clusters.sync_every_s):
+                    await self._woken.wait()
+
+    async def stop(self) -> None:
+        """Give up all tasks, so that another conductor continues at once."""
+        self._stopped = True
+        self.wake()
+        running = list(self._running.values())
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+        await self._services.store.run(lambda tx: cluster_tasks.release(tx, self.id))
+
+    async def _round(self) -> None:
+        """Extend the leases, claim tasks, and follow stacks."""
+        store, now = self._services.store, time.monotonic()
+        if now - self._beat_at >= BEAT_S:
+            moment = self._services.clock.now()
+            await store.run(lambda tx: cluster_tasks.beat(tx, self._host, moment))
+            self._beat_at = now
+        if now - self._extended_at >= EXTEND_S:
+            await store.run(lambda tx: cluster_tasks.extend(tx, self.id))
+            self._extended_at = now
+        await self._claim()
+        await self.sync.busy()
+        if now - self._settled_at >= SETTLED_EVERY_S:
+            self._settled_at = now
+            await self.sync.settled()
+
+    async def _claim(self) -> None:
+        room = AT_ONCE_MAX - len(self._running)
+        if room <= 0:
+            return
+        found = await self._services.store.run(
+            lambda tx: cluster_tasks.claim(tx, self.id, room)
+        )
+        for task in found:
+            running = asyncio.create_task(self._guarded(task))
+            self._running[task.id] = running
+            running.add_done_callback(lambda done, key=task.id: self._done(key))  # type: ignore[misc]
+
+    def _done(self, key: int) -> None:
+        del self._running[key]
+        self.wake()
+
+    async def _guarded(self, task: Task) -> None:
+        """Carry out a task. Whatever goes wrong ends in a retry or in a failed operation."""
+        work = None
+        try:
+            work = await self._work(task)
+            if work is not None:
+                await self._steps(work)
+        except Lost:
+            log.info("task %s of cluster %s is no longer ours", task.kind, task.cluster_id)
+        except CloudFault as fault:
+            await self._failed(work, str(fault), again=fault.passing or not fault.status)
+        except Rejected as rejected:
+            await self._failed(work, "\n".join(p.message for p in rejected.problems), again=False)
+        except SQLAlchemyError as problem:
+            log.warning("cluster %s: %s", task.cluster_id, str(problem).partition("\n")[0])
+            await self._safely(self._retry(task))
+        except Exception:  # a fault of ours must not leave a cluster in progress for ever
+            log.exception("task %s of cluster %s", task.kind, task.cluster_id)
+            await self._failed(work, "Internal error; the log of the service has more.", again=True)
+
+    async def _work(self, task: Task) -> Work | None:
+        def look(tx: Tx) -> clusters.Whole | None:
+            found = clusters.whole(tx, task.cluster_id)
+            if found is None:
+                cluster_tasks.finish(tx, task)
+            return found
+
+        whole = await self._services.store.run(look)
+        if whole is None:
+            return None
+        return Work(self._services, caller_of(task.requester), task, whole, self._files)
+
+    async def _steps(self, work: Work) -> None:
+        steps = STEPS[work.task.kind]
+        while True:
+            task = work.task
+            name = task.step or next(iter(steps))
+            await steps[name](work)
+            if work.task is task or work.task.step == task.step:
+                return  # finished, or given up until it is due again
+
+    async def _failed(self, work: Work | None, reason: str, *, again: bool) -> None:
+        if work is None:
+            return
+        if again and work.task.attempts < ATTEMPTS_MAX:
+            log.info("cluster %s: %s; it is tried again", work.cluster.uuid, reason)
+            await self._safely(self._retry(work.task))
+            return
+        await self._safely(work.fail(reason))
+
+    async def _retry(self, task: Task) -> None:
+        delay_s = min(2.0**task.attempts, DELAY_MAX_S)
+        await self._services.store.run(lambda tx: cluster_tasks.retry(tx, task, delay_s))
+
+    async def _safely(self, storing: Awaitable[None]) -> None:
+        """Store the end of an attempt. If that fails, the lease expires and the task is repeated."""
+        try:
+            await storing
+        except Lost:
+            log.info("a task was taken over")
+        except SQLAlchemyError as problem:
+            log.warning("the database is unavailable: %s", str(problem).partition("\n")[0])

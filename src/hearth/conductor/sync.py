@@ -1,0 +1,152 @@
+"""Follow the stacks of clusters: take over their states, outputs and failures.
+
+One query finds the clusters whose stacks have changed since the last look, so clusters at rest cost
+nothing. Source: spec/clusters.md, section 6.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from hearth.clusters.definition import read_back
+from hearth.clusters.follow import Followed, StackState, followed
+from hearth.clusters.objects import NodeGroup
+from hearth.clusters.states import BUSY, FAILED
+from hearth.conductor.causes import cause
+from hearth.model.problem import Rejected
+from hearth.service.clusters.tasks import CLEAN_UP, caller_of
+from hearth.service.outputs import outputs
+from hearth.service.services import Services
+from hearth.store import cluster_rows, cluster_tasks, clusters, reads
+from hearth.store.cluster_tasks import Task
+from hearth.store.clusters import GONE, Whole
+from hearth.store.credentials import Requester, StackCredential
+from hearth.store.database import Tx
+from hearth.store.rows import StackRow
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 8
+FOUND_MAX = 500  # clusters of one look
+WITH_OUTPUTS = frozenset({"CREATE_COMPLETE", "CREATE_FAILED", "UPDATE_COMPLETE"})
+
+
+class Sync:
+    """Takes over what happened to the stacks of clusters."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._slots = asyncio.Semaphore(AT_ONCE)
+
+    async def busy(self) -> int:
+        """Follow the clusters in progress; return how many had changed."""
+        return await self._all(busy=True)
+
+    async def settled(self) -> int:
+        """Find clusters at rest whose stacks were changed or deleted by others."""
+        return await self._all(busy=False)
+
+    async def _all(self, *, busy: bool) -> int:
+        found = await self._services.store.read(
+            lambda tx: clusters.unseen(tx, busy=busy, limit=FOUND_MAX)
+        )
+        await asyncio.gather(*map(self._safely, found))
+        return len(found)
+
+    async def _safely(self, uuid: str) -> None:
+        async with self._slots:
+            try:
+                await self.one(uuid)
+            except (Rejected, SQLAlchemyError) as problem:
+                log.warning("cluster %s cannot be synchronised: %s", uuid, problem)
+            except Exception:  # one cluster must not stop the others
+                log.exception("cluster %s", uuid)
+
+    async def one(self, uuid: str) -> None:
+        """Take over the states of the stacks of one cluster."""
+        store = self._services.store
+        whole, rows = await store.read(lambda tx: _look(tx, uuid))
+        if whole is None:
+            return
+        states = {row.id: await self._state(whole, row) for row in rows}
+        now = self._services.clock.now()
+        await store.run_once(lambda tx: _store(tx, whole, states, now))
+
+    async def _state(self, whole: Whole, row: StackRow) -> StackState:
+        reason, values, parameters = row.reason, {}, {}
+        if row.state in WITH_OUTPUTS:
+            values, parameters = await self._values(row)
+        if row.state in FAILED:
+            reason = await cause(self._services, row) or reason
+        return StackState(
+            id=row.id, status=row.state, mark=mark(row), reason=reason, outputs=values,
+            parameters=parameters,
+        )  # fmt: skip
+
+    async def _values(self, row: StackRow) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the outputs and the parameters of a stack."""
+        services = self._services
+        credential = await services.store.read(lambda tx: reads.credential_of(tx, row))
+        found = await outputs(services, caller_of(_requester(credential)), row)
+        _, program = await services.program(row)
+        parameters = {name: one.value for name, one in program.parameters.items()}
+        return {one.key: one.value for one in found if one.error is None}, parameters
+
+
+def mark(row: StackRow) -> str:
+    """Return the state of a stack as `nodegroup.seen` stores it."""
+    return f"{row.traversal}:{row.state}"
+
+
+def _requester(credential: StackCredential | None) -> Requester:
+    return credential or Requester()
+
+
+def _look(tx: Tx, uuid: str) -> tuple[Whole | None, list[StackRow]]:
+    whole = clusters.whole(tx, uuid)
+    if whole is None:
+        return None, []
+    ids = {group.stack_id for group in whole.groups if group.stack_id}
+    rows = [reads.find_stack(tx, None, stack_id) for stack_id in sorted(ids)]
+    return whole, [row for row in rows if row is not None]
+
+
+def _store(tx: Tx, seen: Whole, states: dict[str, StackState], now: float) -> None:
+    """Store the result, unless the cluster was changed since it was read."""
+    whole = clusters.whole(tx, seen.cluster.uuid, lock=True)
+    if whole is None or whole.version != seen.version:
+        return  # the next look begins with the new state
+    tasks = cluster_tasks.of_cluster(tx, whole.cluster.uuid)
+    working = any(task.kind != CLEAN_UP for task in tasks)
+    result = followed(whole.cluster, whole.groups, states, read_back, working=working)
+    _write(tx, whole, result, now)
+    left = {group.uuid for group in result.groups}
+    marks = {g.uuid: _mark(g, states) for g in whole.groups if g.uuid in left and g.stack_id}
+    clusters.see(tx, marks)
+    if result.deleted and not any(task.kind == CLEAN_UP for task in tasks):
+        cluster_tasks.put(tx, Task(cluster_id=whole.cluster.uuid, kind=CLEAN_UP), now)
+
+
+def _mark(group: NodeGroup, states: dict[str, StackState]) -> str:
+    found = states.get(group.stack_id or "")
+    return GONE if found is None else found.mark
+
+
+def _write(tx: Tx, whole: Whole, result: Followed, now: float) -> None:
+    before, after = whole.cluster, result.cluster
+    for group in result.gone:
+        cluster_rows.delete(tx, group)
+    if after.status != before.status and after.status not in BUSY:
+        after = clusters.at(after, updated_at=now)
+    clusters.save(tx, whole, after, _changed(whole, result.groups))
+    if after.status != before.status or after.status_reason != before.status_reason:
+        body = {"status": after.status, "reason": after.status_reason}
+        clusters.put_event(tx, after.uuid, "cluster.status", body, now)
+
+
+def _changed(whole: Whole, groups: Sequence[NodeGroup]) -> list[NodeGroup]:
+    known = {group.uuid: group for group in whole.groups}
+    return [group for group in groups if group != known[group.uuid]]

@@ -1,0 +1,96 @@
+"""One task of a conductor: what it knows, and how its steps store their results."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hearth.clusters.follow import failed
+from hearth.clusters.objects import Cluster, NodeGroup
+from hearth.service.caller import Caller
+from hearth.service.services import Services
+from hearth.store import cluster_tasks, clusters
+from hearth.store.cluster_tasks import Lost, Task
+from hearth.store.clusters import Whole
+from hearth.store.database import Tx
+
+Changed = tuple[Cluster, Sequence[NodeGroup]]
+
+
+@dataclass
+class Work:
+    """A claimed task. `whole` is the cluster as the last commit left it."""
+
+    services: Services
+    caller: Caller
+    task: Task
+    whole: Whole
+    files: Mapping[str, str]  # of the package with the templates of the drivers
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster of the task."""
+        return self.whole.cluster
+
+    def group(self, uuid: str) -> NodeGroup:
+        """Return a node group of the cluster."""
+        return next(group for group in self.whole.groups if group.uuid == uuid)
+
+    async def commit(
+        self,
+        step: str | None,
+        change: Callable[[Whole], Changed] | None = None,
+        *,
+        state: Mapping[str, Any] | None = None,
+        delay_s: float | None = None,
+        also: Callable[[Tx], None] | None = None,
+    ) -> None:
+        """Store the next step, or with None the end of the task, and what `change` returns.
+
+        `also` makes further changes in the same transaction. Raises Lost.
+        """
+
+        def transaction(tx: Tx) -> tuple[Task, Whole | None]:
+            after = self.advance(tx, step, change, state=state, delay_s=delay_s)
+            if also is not None:
+                also(tx)
+            return after, clusters.whole(tx, self.cluster.uuid)
+
+        self.task, whole = await self.services.store.run_once(transaction)
+        if whole is not None:
+            self.whole = whole
+
+    def advance(
+        self,
+        tx: Tx,
+        step: str | None,
+        change: Callable[[Whole], Changed] | None = None,
+        *,
+        state: Mapping[str, Any] | None = None,
+        delay_s: float | None = None,
+    ) -> Task:
+        """Store as `commit` does, in a transaction that has begun already. Raises Lost."""
+        cluster_tasks.check(tx, self.task)
+        if change is not None:
+            found = clusters.whole(tx, self.cluster.uuid, lock=True)
+            if found is None:
+                raise Lost
+            clusters.save(tx, found, *change(found))
+        if step is None:
+            cluster_tasks.finish(tx, self.task)
+            return self.task
+        known = self.task.state if state is None else {**self.task.state, **state}
+        return cluster_tasks.advance(tx, self.task, step, known, delay_s=delay_s)
+
+    async def fail(self, reason: str, change: Callable[[Whole], Changed] | None = None) -> None:
+        """Store that the operation failed, and end the task. Raises Lost."""
+        now = self.services.clock.now()
+
+        def change_failed(found: Whole) -> Changed:
+            cluster, groups = (found.cluster, found.groups) if change is None else change(found)
+            return failed(cluster, groups, reason)
+
+        def note(tx: Tx) -> None:
+            body = {"operation": self.task.kind, "reason": reason}
+            clusters.put_event(tx, self.cluster.uuid, "cluster.failed", body, now)
+
+        await self.commit(None, change_failed, also=note)

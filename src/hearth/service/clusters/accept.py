@@ -1,0 +1,61 @@
+"""Begin an operation of an existing cluster: check its state and store the task together."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from hearth.clusters.objects import Cluster, NodeGroup
+from hearth.clusters.problems import bad_request, not_found
+from hearth.service.caller import Caller
+from hearth.service.clusters.tasks import hand_over
+from hearth.service.services import Services
+from hearth.store import clusters
+from hearth.store.clusters import Whole
+from hearth.store.database import Tx
+
+Changed = tuple[Cluster, Sequence[NodeGroup]]
+
+
+async def begin(
+    services: Services,
+    caller: Caller,
+    cluster: Cluster,
+    kind: str,
+    change: Callable[[Whole, Tx], tuple[Changed, Mapping[str, Any]]],
+) -> Cluster:
+    """Store what `change` makes of the locked cluster, and a task with the arguments it returns.
+
+    Returns the cluster afterwards. Raises Rejected.
+    """
+    now = services.clock.now()
+
+    def transaction(tx: Tx) -> Cluster:
+        found = locked(tx, cluster)
+        (after, groups), args = change(found, tx)
+        after = clusters.at(after, updated_at=now)
+        clusters.save(tx, found, after, groups)
+        hand_over(tx, caller, cluster.uuid, kind, args, now)
+        shown = {name: value for name, value in args.items() if name != "before"}
+        body = {"by": caller.user_id, **shown}
+        clusters.put_event(tx, cluster.uuid, f"cluster.{kind}", body, now)
+        return after
+
+    after = await services.store.run_once(transaction)
+    services.bus.tell()
+    return after
+
+
+def locked(tx: Tx, cluster: Cluster) -> Whole:
+    """Return the cluster with its row locked. Raises Rejected if it was deleted meanwhile."""
+    found = clusters.whole(tx, cluster.uuid, lock=True)
+    if found is None:
+        raise not_found("cluster", cluster.name)
+    return found
+
+
+def demand_state(cluster: Cluster, allowed: frozenset[str], operation: str) -> None:
+    """Raise Rejected unless the operation may begin in the cluster's state."""
+    if cluster.status not in allowed:
+        raise bad_request(
+            f"{operation} is not supported in this state. Cluster {cluster.name} is in "
+            f"{cluster.status}."
+        )

@@ -1,0 +1,48 @@
+"""Change a cluster by PATCH: the number of its nodes, or the health that its software reports."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hearth.clusters.objects import Cluster
+from hearth.clusters.states import SETTLED
+from hearth.service.caller import Caller
+from hearth.service.clusters.accept import demand_state, locked
+from hearth.service.clusters.resize import resize_cluster
+from hearth.service.services import Services
+from hearth.store import clusters
+from hearth.store.database import Tx
+
+
+async def change_cluster(
+    services: Services,
+    caller: Caller,
+    cluster: Cluster,
+    changed: Mapping[str, Any],
+    *,
+    rollback: bool = False,
+    version: tuple[int, int] = (1, 14),
+) -> Cluster:
+    """Return the changed cluster. A changed `node_count` is that of the default worker group.
+
+    A report of health alone does not touch the stack. Raises Rejected.
+    """
+    demand_state(cluster, SETTLED, "Update")
+    health = {name: value for name, value in changed.items() if name != "node_count"}
+    if health:
+        now = services.clock.now()
+
+        def transaction(tx: Tx) -> Cluster:
+            found = locked(tx, cluster)
+            demand_state(found.cluster, SETTLED, "Update")
+            after = clusters.at(found.cluster, **health, updated_at=now)
+            clusters.save(tx, found, after)
+            return after
+
+        cluster = await services.store.run_once(transaction)
+    if "node_count" not in changed:
+        return cluster
+    count = 1 if changed["node_count"] is None else changed["node_count"]
+    return await resize_cluster(
+        services, caller, cluster, count, (), None,
+        version=version, rollback=rollback, allowed=SETTLED,
+    )  # fmt: skip

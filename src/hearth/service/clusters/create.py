@@ -1,0 +1,180 @@
+"""Create a cluster: check the request, store the cluster and its node groups, hand it over.
+
+Source: spec/clusters.md, 4.1.
+"""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec.structs import replace
+from sqlalchemy.exc import IntegrityError
+
+from hearth.clusters import drivers
+from hearth.clusters.definition import label_problems
+from hearth.clusters.labels import merged, number
+from hearth.clusters.names import generated_name
+from hearth.clusters.objects import (
+    DEFAULT_MASTER,
+    DEFAULT_WORKER,
+    MASTER,
+    WORKER,
+    Cluster,
+    ClusterTemplate,
+    NodeGroup,
+)
+from hearth.clusters.problems import bad_request, refused
+from hearth.clusters.states import CREATE_IN_PROGRESS
+from hearth.model.problem import Rejected
+from hearth.service.caller import Caller
+from hearth.service.clusters.cloud_checks import check_cluster
+from hearth.service.clusters.find import template_for_clusters
+from hearth.service.clusters.tasks import CREATE, hand_over
+from hearth.service.services import Services
+from hearth.store import clusters
+from hearth.store.database import Tx
+
+COPIED = (
+    "docker_volume_size", "master_flavor_id", "flavor_id", "fixed_network", "fixed_subnet",
+)  # fmt: skip
+"""Fields that a cluster takes from its template unless the request gives them."""
+SWITCHES = ("floating_ip_enabled", "master_lb_enabled")
+ZERO_NODES_SINCE = (1, 10)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A checked request: what would be stored."""
+
+    template: ClusterTemplate
+    cluster: Cluster
+    groups: tuple[NodeGroup, ...]
+
+
+async def create_cluster(
+    services: Services, caller: Caller, wanted: Mapping[str, Any], *, version: tuple[int, int]
+) -> Cluster:
+    """Return the new cluster, in CREATE_IN_PROGRESS. Raises Rejected, CloudFault."""
+    await _room(services, caller)
+    made = await prepared(services, caller, wanted, version=version)
+    now = services.clock.now()
+    limit = services.clusters.clusters_per_project
+
+    def transaction(tx: Tx) -> Cluster:
+        found = clusters.create(tx, made.cluster, made.groups, limit)
+        if found is None:
+            raise _no_room(clusters.quota_of(tx, caller.project_id, limit))
+        hand_over(tx, caller, made.cluster.uuid, CREATE, {}, now)
+        body = {"template": made.template.uuid, "by": caller.user_id}
+        clusters.put_event(tx, made.cluster.uuid, "cluster.create", body, now)
+        return found[0]
+
+    try:
+        created = await services.store.run_once(transaction)
+    except IntegrityError:  # the first two clusters of a project at the same moment
+        created = await services.store.run_once(transaction)
+    services.bus.tell()
+    return created
+
+
+async def prepared(
+    services: Services, caller: Caller, wanted: Mapping[str, Any], *, version: tuple[int, int]
+) -> Prepared:
+    """Return what a create request would store, after all checks. Raises Rejected, CloudFault."""
+    given = {name: value for name, value in wanted.items() if value is not None}
+    if given.get("node_count") == 0 and version < ZERO_NODES_SINCE:
+        raise bad_request("node_count must be at least 1 before API version 1.10.")
+    template = await template_for_clusters(
+        services, caller, given["cluster_template_id"], version=version
+    )
+    cluster = _cluster(services, caller, template, given)
+    driver = drivers.of_template(template, services.clusters)
+    masters = given.get("master_count", 1)
+    if problem := drivers.master_count_problem(driver, masters):
+        raise bad_request(problem)
+    if masters > 1 and not cluster.master_lb_enabled:
+        raise bad_request(
+            f"master_count {masters} needs a load balancer. Set master_lb_enabled to true."
+        )
+    if problems := label_problems(template, cluster.labels, services.clusters):
+        raise bad_request(" ".join(problems))
+    await check_cluster(services, caller, template, cluster)
+    groups = _groups(services, template, cluster, masters, given.get("node_count", 1))
+    return Prepared(template, cluster, groups)
+
+
+def _cluster(
+    services: Services, caller: Caller, template: ClusterTemplate, given: Mapping[str, Any]
+) -> Cluster:
+    taken = {name: given.get(name) or getattr(template, name) for name in COPIED}
+    switched = {name: given.get(name, getattr(template, name)) for name in SWITCHES}
+    labels = merged(
+        template.labels, given.get("labels"), merge=bool(given.get("merge_labels"))
+    )
+    number_of_name = secrets.randbelow(1 << 30)
+    return Cluster(
+        uuid=services.new_id(),
+        name=given.get("name") or generated_name(number_of_name, "cluster"),
+        project_id=caller.project_id,
+        user_id=caller.user_id,
+        cluster_template_id=template.uuid,
+        keypair=given.get("keypair") or template.keypair_id,
+        labels=labels,
+        create_timeout=given.get("create_timeout", 60),
+        discovery_url=given.get("discovery_url"),
+        status=CREATE_IN_PROGRESS,
+        created_at=services.clock.now(),
+        **taken,
+        **switched,
+    )
+
+
+def _groups(
+    services: Services, template: ClusterTemplate, cluster: Cluster, masters: int, nodes: int
+) -> tuple[NodeGroup, NodeGroup]:
+    master = NodeGroup(
+        uuid=services.new_id(),
+        name=DEFAULT_MASTER,
+        cluster_id=cluster.uuid,
+        project_id=cluster.project_id,
+        labels=dict(cluster.labels),
+        flavor_id=cluster.master_flavor_id,
+        image_id=template.image_id,
+        docker_volume_size=cluster.docker_volume_size,
+        node_count=masters,
+        role=MASTER,
+        min_node_count=1,
+        is_default=True,
+        status=CREATE_IN_PROGRESS,
+        created_at=cluster.created_at,
+    )
+    worker = replace(
+        master,
+        uuid=services.new_id(),
+        name=DEFAULT_WORKER,
+        flavor_id=cluster.flavor_id,
+        node_count=nodes,
+        role=WORKER,
+        labels=dict(cluster.labels),
+        min_node_count=number(cluster.labels, "min_node_count", 0),
+    )
+    return master, worker
+
+
+async def _room(services: Services, caller: Caller) -> None:
+    """Raise Rejected if the project already has its limit, before anything else is looked at."""
+    default = services.clusters.clusters_per_project
+
+    def look(tx: Tx) -> tuple[int, int]:
+        return clusters.count(tx, caller.project_id), clusters.quota_of(
+            tx, caller.project_id, default
+        )
+
+    count, limit = await services.store.read(look)
+    if count >= limit:
+        raise _no_room(limit)
+
+
+def _no_room(limit: int) -> Rejected:
+    return refused(403, f"The quota of clusters is reached. This project may have {limit}.")

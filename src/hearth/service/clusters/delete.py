@@ -1,0 +1,27 @@
+"""Delete a cluster. A delete is accepted in every state and ends whatever else was to be done."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hearth.clusters.follow import begun
+from hearth.clusters.objects import Cluster
+from hearth.clusters.states import DELETE_IN_PROGRESS
+from hearth.service.caller import Caller
+from hearth.service.clusters.accept import Changed, begin
+from hearth.service.clusters.tasks import DELETE
+from hearth.service.services import Services
+from hearth.store import cluster_tasks
+from hearth.store.clusters import Whole
+from hearth.store.database import Tx
+
+
+async def delete_cluster(
+    services: Services, caller: Caller, cluster: Cluster, *, force: bool = False
+) -> None:
+    """Begin the delete. With `force`, objects that cannot be deleted are left and reported."""
+
+    def change(found: Whole, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
+        cluster_tasks.drop_of_cluster(tx, cluster.uuid)
+        return begun(found.cluster, found.groups, DELETE_IN_PROGRESS), {"force": force}
+
+    await begin(services, caller, cluster, DELETE, change)

@@ -1,0 +1,12 @@
+"""What happened to a cluster."""
+
+from typing import Any
+
+from hearth.clusters.objects import Cluster
+from hearth.service.services import Services
+from hearth.store import clusters
+
+
+async def cluster_events(services: Services, cluster: Cluster) -> list[dict[str, Any]]:
+    """Return the last events of a cluster, the newest first."""
+    return await services.store.read(lambda tx: clusters.events_of(tx, cluster.uuid))

@@ -1,0 +1,115 @@
+"""Change the number of nodes of a group. Requests that arrive faster than they can be carried out
+are merged: the last number counts, and every node that one of them names is removed.
+
+Source: spec/clusters.md, section 7.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from hearth.clusters import drivers
+from hearth.clusters.follow import begun
+from hearth.clusters.objects import MASTER, WORKER, Cluster, NodeGroup
+from hearth.clusters.problems import bad_request, not_found
+from hearth.clusters.states import RESIZABLE, UPDATE_IN_PROGRESS
+from hearth.service.caller import Caller
+from hearth.service.clusters.accept import Changed, begin, demand_state
+from hearth.service.clusters.members import members_of
+from hearth.service.clusters.tasks import RESIZE
+from hearth.service.services import Services
+from hearth.store import cluster_tasks
+from hearth.store.clusters import Whole
+from hearth.store.database import Tx
+
+REMOVED_MAX = 1000
+
+
+async def resize_cluster(
+    services: Services,
+    caller: Caller,
+    cluster: Cluster,
+    node_count: int,
+    nodes_to_remove: Sequence[str],
+    nodegroup: str | None,
+    *,
+    version: tuple[int, int] = (1, 14),
+    rollback: bool = False,
+    allowed: frozenset[str] = RESIZABLE,
+) -> Cluster:
+    """Return the cluster in UPDATE_IN_PROGRESS. `nodes_to_remove` are indexes or ids of servers.
+
+    An equal `node_count` with nodes to remove replaces these nodes. Raises Rejected.
+    """
+    if node_count == 0 and version < (1, 10):
+        raise bad_request("node_count must be at least 1 before API version 1.10.")
+    if len(nodes_to_remove) > REMOVED_MAX:
+        raise bad_request(f"nodes_to_remove names more than {REMOVED_MAX} nodes.")
+    remove: list[str] = []
+
+    def change(found: Whole, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
+        demand_state(found.cluster, allowed, "Resize")
+        group = _group(found, nodegroup)
+        _check_count(services, found, group, node_count)
+        before = {"group": group.uuid, "node_count": group.node_count, "remove": []}
+        for task in cluster_tasks.of_cluster(tx, cluster.uuid):
+            if task.kind == RESIZE and task.epoch == 0 and task.args["group"] == group.uuid:
+                before = {**task.args["before"], "remove": task.args["remove"]}
+                cluster_tasks.drop(tx, task.id)
+        args = {
+            "group": group.uuid,
+            "node_count": node_count,
+            "remove": list(dict.fromkeys([*before.pop("remove"), *remove])),
+            "before": before,
+            "rollback": rollback,
+        }
+        after, changed = begun(
+            found.cluster, [replace(group, node_count=node_count)], UPDATE_IN_PROGRESS
+        )
+        return (after, changed), args
+
+    if nodes_to_remove:
+        remove += await _known(services, cluster, nodegroup, nodes_to_remove)
+    return await begin(services, caller, cluster, RESIZE, change)
+
+
+def _group(found: Whole, ident: str | None) -> NodeGroup:
+    if ident is None:
+        return next(g for g in found.groups if g.is_default and g.role != MASTER)
+    for group in found.groups:
+        if ident in (group.uuid, group.name):
+            return group
+    raise not_found("node group", ident)
+
+
+def _check_count(services: Services, found: Whole, group: NodeGroup, count: int) -> None:
+    if group.role == MASTER:
+        driver = drivers.of_template(found.template, services.clusters)
+        if not driver.resizes_masters:
+            raise bad_request(f"Masters cannot be resized. Group {group.name} has role master.")
+    if count < group.min_node_count:
+        raise bad_request(
+            f"node_count {count} is too small. Group {group.name} has min_node_count "
+            f"{group.min_node_count}."
+        )
+    if group.max_node_count is not None and count > group.max_node_count:
+        raise bad_request(
+            f"node_count {count} is too large. Group {group.name} has max_node_count "
+            f"{group.max_node_count}."
+        )
+
+
+async def _known(
+    services: Services, cluster: Cluster, nodegroup: str | None, wanted: Sequence[str]
+) -> list[str]:
+    """Return the indexes of the named members. Raises Rejected for one that does not exist."""
+    members = await members_of(services, cluster, nodegroup or WORKER)
+    known = {name: one.index for one in members for name in one.names}
+    if unknown := [name for name in wanted if name not in known]:
+        there = ", ".join(one.index for one in members) or "none"
+        raise bad_request(
+            f"nodes_to_remove names no node of this group: {', '.join(unknown)}. Its members "
+            f"are {there}."
+        )
+    return [known[name] for name in wanted]

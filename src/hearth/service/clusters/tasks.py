@@ -1,0 +1,42 @@
+"""Hand a request for a cluster over to the conductors, in the transaction that accepts it."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from hearth.service.caller import Caller
+from hearth.service.credentials import requester
+from hearth.store import cluster_tasks
+from hearth.store.cluster_tasks import Task
+from hearth.store.credentials import Requester
+from hearth.store.database import Tx
+
+CREATE = "create"
+RESIZE = "resize"
+UPGRADE = "upgrade"
+DELETE = "delete"
+CLEAN_UP = "clean_up"
+GROUP_CREATE = "group_create"
+GROUP_DELETE = "group_delete"
+ROTATE_CA = "rotate_ca"
+ROTATE_CREDENTIAL = "rotate_credential"
+
+
+def hand_over(
+    tx: Tx, caller: Caller, cluster_id: str, kind: str, args: Mapping[str, Any], now: float
+) -> None:
+    """Store a task for the conductors, with the caller's token and rights."""
+    new = Task(cluster_id=cluster_id, kind=kind, args=args, requester=requester(caller))
+    cluster_tasks.put(tx, new, now)
+
+
+def caller_of(stored: Requester) -> Caller:
+    """Return the caller who made a request, with the token of the request."""
+    found = Caller.with_rights(stored.rights or {})
+    return replace(
+        found,
+        token=stored.token,
+        auth_url=stored.auth_url,
+        delegated=stored.delegated,
+        request_id=stored.request_id or "",
+    )

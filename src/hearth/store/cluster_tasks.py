@@ -1,0 +1,178 @@
+"""The tasks of conductors: what a request for a cluster still needs to have done.
+
+A task is stored in the transaction that accepts its request, and removed in the transaction that
+finishes it. A conductor claims a task for a time, which it extends while it works. `epoch` counts
+the claims: a conductor that was taken over cannot commit, because each commit checks the epoch.
+Only the oldest task of a cluster can be claimed. All times are those of the database.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+
+from hearth.store.cluster_tables import cluster_task as task
+from hearth.store.cluster_tables import conductor
+from hearth.store.credentials import Requester
+from hearth.store.database import Tx
+from hearth.store.prepared import NOW
+
+LEASE_S = 15.0
+BINARY = "magnum-conductor"
+
+
+class Lost(Exception):
+    """The task was finished, removed, or taken over by another conductor."""
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    """One task. `args` are those of the request, `state` is what its steps have found so far.
+
+    `rights` are those of the requester, as `Caller.rights` returns them.
+    """
+
+    cluster_id: str
+    kind: str
+    id: int = 0
+    step: str = ""
+    epoch: int = 0
+    attempts: int = 0
+    args: Mapping[str, Any] = {}
+    state: Mapping[str, Any] = {}
+    requester: Requester = Requester()
+    created_at: float = 0.0
+
+
+def put(tx: Tx, new: Task, now: float, delay_s: float = 0.0) -> None:
+    """Store a new task."""
+    values = {
+        "cluster_id": new.cluster_id,
+        "kind": new.kind,
+        "step": new.step,
+        "body": _sealed(tx, new),
+        "epoch": 0,
+        "attempts": 0,
+        "due_at": NOW + delay_s,
+        "created_at": now,
+    }
+    tx.execute(task.insert().values(values))
+
+
+def of_cluster(tx: Tx, cluster_id: str) -> list[Task]:
+    """Return the tasks of a cluster, the oldest first."""
+    rows = tx.rows(sa.select(task).where(task.c.cluster_id == cluster_id).order_by(task.c.id))
+    return [_task(tx, row) for row in rows]
+
+
+def drop_of_cluster(tx: Tx, cluster_id: str) -> None:
+    """Remove all tasks of a cluster; a conductor that works on one is `Lost` at its next commit."""
+    tx.execute(task.delete().where(task.c.cluster_id == cluster_id))
+
+
+def drop(tx: Tx, task_id: int) -> None:
+    """Remove a task."""
+    tx.execute(task.delete().where(task.c.id == task_id))
+
+
+def claim(tx: Tx, owner: str, limit: int) -> list[Task]:
+    """Claim due tasks that nobody works on, and return them."""
+    older = task.alias("older")
+    free = sa.or_(task.c.owner.is_(None), task.c.leased_until < NOW)
+    first = ~sa.exists().where(older.c.cluster_id == task.c.cluster_id, older.c.id < task.c.id)
+    query = sa.select(task.c.id, task.c.epoch).where(free, task.c.due_at <= NOW, first)
+    found: list[Task] = []
+    for row in tx.rows(query.order_by(task.c.due_at).limit(limit)):
+        mine = sa.and_(task.c.id == row.id, task.c.epoch == row.epoch)
+        values = {"owner": owner, "epoch": row.epoch + 1, "leased_until": NOW + LEASE_S}
+        if tx.execute(task.update().where(mine, free).values(values)).rowcount == 1:
+            claimed = tx.first(sa.select(task).where(task.c.id == row.id))
+            found.append(_task(tx, claimed))
+    return found
+
+
+def extend(tx: Tx, owner: str) -> None:
+    """Extend the lease of all tasks of a conductor that has not expired yet."""
+    mine = sa.and_(task.c.owner == owner, task.c.leased_until >= NOW)
+    tx.execute(task.update().where(mine).values(leased_until=NOW + LEASE_S))
+
+
+def release(tx: Tx, owner: str) -> None:
+    """Give up all tasks of a conductor that stops."""
+    mine = task.c.owner == owner
+    tx.execute(task.update().where(mine).values(owner=None, leased_until=None))
+
+
+def advance(
+    tx: Tx, one: Task, step: str, state: Mapping[str, Any], *, delay_s: float | None = None
+) -> Task:
+    """Store the next step of a task; return the task. Raises Lost.
+
+    With `delay_s` the task is given up, and due again after that time.
+    """
+    after = msgspec.structs.replace(one, step=step, state=state, attempts=0)
+    values: dict[str, Any] = {"step": step, "body": _sealed(tx, after), "attempts": 0}
+    if delay_s is not None:
+        values |= {"owner": None, "leased_until": None, "due_at": NOW + delay_s}
+    _change(tx, one, values)
+    return after
+
+
+def retry(tx: Tx, one: Task, delay_s: float) -> None:
+    """Give up a task whose step failed, to repeat the step after a time. Raises Lost."""
+    free = {"owner": None, "leased_until": None, "due_at": NOW + delay_s}
+    _change(tx, one, {**free, "attempts": one.attempts + 1})
+
+
+def check(tx: Tx, one: Task) -> None:
+    """Lock the row of a task. Raises Lost unless the task still belongs to this conductor."""
+    row = tx.first(sa.select(task.c.epoch).where(task.c.id == one.id).with_for_update())
+    if row is None or row.epoch != one.epoch:
+        raise Lost
+
+
+def finish(tx: Tx, one: Task) -> None:
+    """Remove a task. Raises Lost."""
+    mine = sa.and_(task.c.id == one.id, task.c.epoch == one.epoch)
+    if tx.execute(task.delete().where(mine)).rowcount != 1:
+        raise Lost
+
+
+def beat(tx: Tx, host: str, now: float) -> None:
+    """Record that the conductor of a host is alive."""
+    mine = sa.and_(conductor.c.host == host, conductor.c.binary == BINARY)
+    values = {"last_seen_up": NOW, "updated_at": now, "report_count": conductor.c.report_count + 1}
+    if tx.execute(conductor.update().where(mine).values(values)).rowcount:
+        return
+    first = {
+        "host": host, "binary": BINARY, "disabled": False, "last_seen_up": NOW,
+        "forced_down": False, "report_count": 1, "created_at": now,
+    }  # fmt: skip
+    tx.execute(conductor.insert().values(first))
+
+
+def conductors(tx: Tx, down_after_s: float) -> Sequence[Mapping[str, Any]]:
+    """Return the conductors, each with `up`: whether it was alive lately."""
+    alive = conductor.c.last_seen_up > NOW - down_after_s
+    rows = tx.rows(sa.select(conductor, alive.label("alive")).order_by(conductor.c.id))
+    return [{**row._mapping, "up": bool(row.alive) and not row.forced_down} for row in rows]
+
+
+def _change(tx: Tx, one: Task, values: Mapping[str, Any]) -> None:
+    mine = sa.and_(task.c.id == one.id, task.c.epoch == one.epoch)
+    if tx.execute(task.update().where(mine).values(values)).rowcount != 1:
+        raise Lost
+
+
+def _sealed(tx: Tx, one: Task) -> bytes:
+    body = {"args": one.args, "state": one.state, "requester": one.requester}
+    return tx.seal(body, "cluster_task.body", one.cluster_id)
+
+
+def _task(tx: Tx, row: Any) -> Task:
+    body = tx.unseal(row.body, "cluster_task.body", row.cluster_id)
+    return Task(
+        id=row.id, cluster_id=row.cluster_id, kind=row.kind, step=row.step, epoch=row.epoch,
+        attempts=row.attempts, created_at=row.created_at, args=body["args"], state=body["state"],
+        requester=msgspec.convert(body["requester"], Requester),
+    )  # fmt: skip

@@ -1,0 +1,217 @@
+"""Clusters and their node groups: create, read, change.
+
+A change locks the row of its cluster first, so that two processes never change a cluster or its
+groups at the same time. `version` counts the changes: what was computed without the lock is stored
+only if nobody has changed the cluster meanwhile.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+
+from hearth.clusters.objects import Cluster, ClusterTemplate, NodeGroup
+from hearth.clusters.states import BUSY
+from hearth.store import cluster_rows
+from hearth.store.cluster_tables import (
+    cluster,
+    cluster_count,
+    cluster_event,
+    cluster_quota,
+    cluster_template,
+    node_group,
+)
+from hearth.store.database import Tx
+from hearth.store.prepared import Listed
+from hearth.store.tables import stack
+
+_GROUPS = Listed(
+    lambda ids: (
+        sa.select(node_group).where(node_group.c.cluster_id.in_(ids)).order_by(node_group.c.id)
+    )
+)
+_EVENTS_KEPT = 200  # of a cluster
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A cluster with its template and its node groups, as one read found them."""
+
+    cluster: Cluster
+    template: ClusterTemplate
+    groups: tuple[NodeGroup, ...]
+    version: int
+    seen: Mapping[str, str | None] = field(default_factory=dict)  # by the uuid of the group
+
+    @property
+    def defaults(self) -> list[NodeGroup]:
+        """Return the groups that share the stack of the cluster."""
+        return [group for group in self.groups if group.is_default]
+
+    @property
+    def extras(self) -> list[NodeGroup]:
+        """Return the groups with a stack of their own."""
+        return [group for group in self.groups if not group.is_default]
+
+
+def groups_of(tx: Tx, cluster_ids: Sequence[str]) -> dict[str, list[NodeGroup]]:
+    """Return the node groups of clusters: {uuid of the cluster: groups in order of creation}."""
+    found: dict[str, list[NodeGroup]] = {uuid: [] for uuid in cluster_ids}
+    if cluster_ids:
+        for row in tx.listed(_GROUPS, list(cluster_ids)):
+            found[row.cluster_id].append(_group(tx, row))
+    for groups in found.values():
+        groups.sort(key=lambda group: group.id)
+    return found
+
+
+def whole(tx: Tx, uuid: str, *, lock: bool = False) -> Whole | None:
+    """Return a cluster with all that belongs to it, or None; with `lock` its row is locked."""
+    query = sa.select(cluster).where(cluster.c.uuid == uuid)
+    row = tx.first(query.with_for_update() if lock else query)
+    if row is None:
+        return None
+    wanted = sa.select(cluster_template).where(
+        cluster_template.c.uuid == row.cluster_template_id
+    )
+    template = cluster_rows.object_of(tx, ClusterTemplate, tx.first(wanted))
+    query = sa.select(node_group).where(node_group.c.cluster_id == uuid)
+    rows = tx.rows(query.order_by(node_group.c.id))
+    groups = tuple(cluster_rows.object_of(tx, NodeGroup, one) for one in rows)
+    seen = {one.uuid: one.seen for one in rows}
+    found = cluster_rows.object_of(tx, Cluster, row)
+    return Whole(found, template, groups, row.version, seen)
+
+
+def create(
+    tx: Tx, new: Cluster, groups: Iterable[NodeGroup], limit: int
+) -> tuple[Cluster, list[NodeGroup]] | None:
+    """Store a new cluster and its groups; return None if the project has its limit of clusters.
+
+    Concurrent creates of a project wait for each other, so they never exceed the limit together.
+    Raises IntegrityError in the one of the first two creates that is later: repeat it.
+    """
+    _lock_count(tx, new.project_id)
+    if count(tx, new.project_id) >= quota_of(tx, new.project_id, limit):
+        return None
+    stored = cluster_rows.insert(tx, new, version=0)
+    return stored, [cluster_rows.insert(tx, group) for group in groups]
+
+
+def count(tx: Tx, project_id: str) -> int:
+    """Return the number of clusters of a project."""
+    query = sa.select(sa.func.count()).where(cluster.c.project_id == project_id)
+    return int(tx.execute(query).scalar_one())
+
+
+def quota_of(tx: Tx, project_id: str, default: int) -> int:
+    """Return the limit of clusters of a project."""
+    wanted = sa.select(cluster_quota.c.hard_limit).where(
+        cluster_quota.c.project_id == project_id, cluster_quota.c.resource == "Cluster"
+    )
+    row = tx.first(wanted)
+    return default if row is None else int(row.hard_limit)
+
+
+def _lock_count(tx: Tx, project_id: str) -> None:
+    """Lock the row on which the creates of a project wait for each other."""
+    mine = cluster_count.c.project_id == project_id
+    changed = cluster_count.update().where(mine).values(clusters=cluster_count.c.clusters + 1)
+    if not tx.execute(changed).rowcount:
+        tx.execute(cluster_count.insert().values(project_id=project_id, clusters=1))
+
+
+def save(tx: Tx, before: Whole, after: Cluster, groups: Iterable[NodeGroup] = (), **more: Any) -> None:
+    """Write a locked cluster and changed groups of it. `more` are values of further columns."""
+    cluster_rows.update(tx, after, version=before.version + 1, **more)
+    for group in groups:
+        cluster_rows.update(tx, group)
+
+
+def see(tx: Tx, groups: Mapping[str, str | None]) -> None:
+    """Store which state of its stack was taken into each group: {uuid of the group: state}."""
+    for uuid, state in groups.items():
+        tx.execute(node_group.update().where(node_group.c.uuid == uuid).values(seen=state))
+
+
+def remove(tx: Tx, gone: Whole) -> None:
+    """Delete the rows of a cluster."""
+    uuid = gone.cluster.uuid
+    for table in (node_group, cluster_event):
+        tx.execute(table.delete().where(table.c.cluster_id == uuid))
+    tx.execute(cluster.delete().where(cluster.c.uuid == uuid))
+
+
+STATE = stack.c.traversal + ":" + stack.c.action + "_" + stack.c.status
+"""The state of a stack as `nodegroup.seen` stores it."""
+
+
+def unseen(tx: Tx, *, busy: bool, limit: int) -> list[str]:
+    """Return clusters with a stack whose state was not taken over yet, or whose stack is gone.
+
+    With `busy`, only clusters in progress are considered, which an index finds.
+    """
+    differs = sa.or_(
+        node_group.c.seen.is_(None),
+        stack.c.id.is_(None),
+        node_group.c.seen != STATE,
+    )
+    query = (
+        sa.select(cluster.c.uuid)
+        .distinct()
+        .join(node_group, node_group.c.cluster_id == cluster.c.uuid)
+        .outerjoin(
+            stack, sa.and_(stack.c.id == node_group.c.stack_id, stack.c.deleted_at.is_(None))
+        )
+        .where(node_group.c.stack_id.is_not(None), differs)
+        .where(sa.or_(node_group.c.seen.is_(None), node_group.c.seen != GONE, stack.c.id.is_not(None)))
+    )
+    if busy:
+        query = query.where(cluster.c.status.in_(sorted(BUSY)))
+    return [row.uuid for row in tx.rows(query.limit(limit))]
+
+
+GONE = "gone"
+"""The value of `nodegroup.seen` for a stack that does not exist any more."""
+
+
+def put_event(tx: Tx, cluster_id: str, kind: str, body: Mapping[str, Any], now: float) -> None:
+    """Store what happened to a cluster."""
+    sealed = tx.seal(body, "cluster_event.body", cluster_id)
+    values = {"cluster_id": cluster_id, "time": now, "kind": kind, "body": sealed}
+    tx.execute(cluster_event.insert().values(values))
+
+
+def events_of(tx: Tx, cluster_id: str) -> list[dict[str, Any]]:
+    """Return the last events of a cluster, the newest first."""
+    query = sa.select(cluster_event).where(cluster_event.c.cluster_id == cluster_id)
+    rows = tx.rows(query.order_by(cluster_event.c.id.desc()).limit(_EVENTS_KEPT))
+    return [
+        {
+            "time": row.time,
+            "event": row.kind,
+            **tx.unseal(row.body, "cluster_event.body", cluster_id),
+        }
+        for row in rows
+    ]
+
+
+def changed(tx: Tx, uuid: str, change: Callable[[Whole], Cluster]) -> Cluster | None:
+    """Lock a cluster and store what `change` makes of it; return None if it does not exist."""
+    found = whole(tx, uuid, lock=True)
+    if found is None:
+        return None
+    after = change(found)
+    save(tx, found, after)
+    return after
+
+
+def _group(tx: Tx, row: Any) -> NodeGroup:
+    return cluster_rows.object_of(tx, NodeGroup, row)
+
+
+def at(one: Cluster, **values: Any) -> Cluster:
+    """Return a cluster with other values."""
+    return msgspec.structs.replace(one, **values)
