@@ -22,7 +22,7 @@ cluster_rotation = Table(
     metadata,
     Column("cluster_id", ID, primary_key=True),
     Column("id", ID, nullable=False, comment="part of the names of the new key pairs"),
-    Column("phase", String(16), nullable=False, comment="making, trust or issue"),
+    Column("phase", String(16), nullable=False, comment="making, trust, issue or drop"),
     Column("refs", TEXT, nullable=False, comment="JSON: references of the new key pairs"),
     Column("created_at", TIME, nullable=False),
 )

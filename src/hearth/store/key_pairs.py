@@ -18,6 +18,7 @@ _BODY = "cluster_key_pair.body"
 MAKING = "making"  # the new key pairs are not complete
 TRUST = "trust"  # nodes trust both authorities, the old one signs
 ISSUE = "issue"  # nodes trust both authorities, the new one signs
+DROP = "drop"  # it has ended: `refs` are the key pairs that must be deleted
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,8 @@ class KeyPairRow:
 class Rotation:
     """A row of the table `cluster_rotation`: certificates of a cluster that are being replaced.
 
-    `refs` maps fields of the cluster to references of the new key pairs.
+    `refs` maps fields of the cluster to references of the new key pairs, or in the last phase of
+    those that must be deleted.
     """
 
     cluster_id: str

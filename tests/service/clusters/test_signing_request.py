@@ -167,9 +167,10 @@ def test_a_request_with_broken_bytes_is_refused_or_harmless(data):
     body = base64.b64encode(bytes(raw)).decode()
     text = f"-----BEGIN CERTIFICATE REQUEST-----\n{body}\n-----END CERTIFICATE REQUEST-----\n"
     try:
-        harmless(loaded(sign(text, CA, OPTIONS, NOW).pem), OPTIONS)
-    except Rejected as refused:
-        assert {problem.status for problem in refused.problems} == {400}
+        made = sign(text, CA, OPTIONS, NOW)
+    except Rejected:
+        return
+    harmless(loaded(made.pem), OPTIONS)
 
 
 @st.composite

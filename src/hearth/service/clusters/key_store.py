@@ -49,8 +49,12 @@ class KeyStore(Protocol):
         """Return a key pair. Raises Rejected if it is lost."""
         ...
 
-    async def drop(self, cluster_id: str, kind: str, reference: str | None) -> None:
-        """Delete a key pair and what an interrupted attempt left of one, if they exist."""
+    async def drop(self, cluster_id: str, reference: str) -> None:
+        """Delete a key pair, if it exists."""
+        ...
+
+    async def drop_kind(self, cluster_id: str, kind: str) -> None:
+        """Delete the key pair of a kind, and what an interrupted attempt left of one."""
         ...
 
 
@@ -96,10 +100,13 @@ class OwnTable:
             raise _lost(reference)
         return KeyPair(**row.body)
 
-    async def drop(self, cluster_id: str, kind: str, reference: str | None) -> None:
-        known = reference or await self.find(cluster_id, kind)
+    async def drop(self, cluster_id: str, reference: str) -> None:
+        await self._store.run(lambda tx: key_pairs.drop(tx, cluster_id, reference))
+
+    async def drop_kind(self, cluster_id: str, kind: str) -> None:
+        known = await self.find(cluster_id, kind)
         if known is not None:
-            await self._store.run(lambda tx: key_pairs.drop(tx, cluster_id, known))
+            await self.drop(cluster_id, known)
 
 
 class Barbican:
@@ -119,7 +126,7 @@ class Barbican:
         known = await self.find(cluster.uuid, kind)
         if known is None:
             # secrets without a container may belong to another key pair: they are not completed
-            await self._drop_secrets(cluster.uuid, kind)
+            await self._drop_secrets(_name(cluster.uuid, kind))
             known = await self._created(cluster.uuid, kind, pair)
         consumer = {"name": CONSUMER, "URL": cluster.uuid}
         path = f"/v1/containers/{segment(id_of(known))}/consumers"
@@ -135,7 +142,7 @@ class Barbican:
         refs = []
         for part, text in payloads.items():
             if text:
-                name = _name(cluster_id, kind, part)
+                name = f"{_name(cluster_id, kind)}-{part}"
                 body = {
                     "name": name,
                     "secret_type": PARTS[part],
@@ -169,40 +176,45 @@ class Barbican:
         return None
 
     async def get(self, cluster_id: str, reference: str) -> KeyPair:
-        refs = await self._secrets_in(reference)
+        found = await self._container(reference) or {"secret_refs": []}
         texts = {}
-        for part, ref in refs.items():
-            texts[part] = await payload(self._cloud, ref) or ""
+        for one in found["secret_refs"]:
+            texts[one["name"]] = await payload(self._cloud, one["secret_ref"]) or ""
         if not texts.get("certificate") or not texts.get("private_key"):
             raise _lost(reference)
         return KeyPair(
             texts["certificate"], texts["private_key"], texts.get("private_key_passphrase", "")
         )
 
-    async def _secrets_in(self, reference: str) -> dict[str, str]:
-        """Return the references of the secrets of a container; none if it does not exist."""
+    async def _container(self, reference: str) -> Body | None:
         try:
             path = f"/v1/containers/{segment(id_of(reference))}"
-            found = (await self._cloud.request(SERVICE, "GET", path)).body
+            found: Body = (await self._cloud.request(SERVICE, "GET", path)).body
         except CloudFault as fault:
-            if not fault.not_found:
-                raise
-            return {}
-        return {one["name"]: one["secret_ref"] for one in found["secret_refs"]}
+            if fault.not_found:
+                return None
+            raise
+        return found
 
-    async def drop(self, cluster_id: str, kind: str, reference: str | None) -> None:
-        named = await self._named("containers", _name(cluster_id, kind))
-        containers = {str(one["container_ref"]) for one in named}
-        if reference is not None:
-            containers.add(reference)
-        for container in containers:  # its secrets first: it names them
-            await self._dropped("secrets", (await self._secrets_in(container)).values())
-        await self._drop_secrets(cluster_id, kind)
-        await self._dropped("containers", containers)
+    async def drop(self, cluster_id: str, reference: str) -> None:
+        found = await self._container(reference)
+        if found is None:
+            return
+        refs = [str(one["secret_ref"]) for one in found["secret_refs"]]
+        await self._dropped("secrets", refs)  # the container last: it names them
+        await self._drop_secrets(str(found["name"]))
+        await self._dropped("containers", [reference])
 
-    async def _drop_secrets(self, cluster_id: str, kind: str) -> None:
+    async def drop_kind(self, cluster_id: str, kind: str) -> None:
+        name = _name(cluster_id, kind)
+        for one in await self._named("containers", name):
+            await self.drop(cluster_id, str(one["container_ref"]))
+        await self._drop_secrets(name)
+
+    async def _drop_secrets(self, name: str) -> None:
+        """Delete secrets by their names: an attempt that was interrupted made no container."""
         for part in PARTS:
-            found = await self._named("secrets", _name(cluster_id, kind, part))
+            found = await self._named("secrets", f"{name}-{part}")
             await self._dropped("secrets", [str(one["secret_ref"]) for one in found])
 
     async def _dropped(self, plural: str, refs: Iterable[str]) -> None:
@@ -215,8 +227,8 @@ class Barbican:
                     raise
 
 
-def _name(cluster_id: str, *words: str) -> str:
-    return "-".join(("hearth-cluster", cluster_id, *words))
+def _name(cluster_id: str, kind: str) -> str:
+    return f"hearth-cluster-{cluster_id}-{kind}"
 
 
 def _lost(reference: str) -> Exception:
