@@ -45,7 +45,7 @@ async def create_federation(
         properties=properties,
         status=CREATE_FAILED,
         status_reason=REASON,
-        created_at=services.clock.wall(),
+        created_at=services.clock.now(),
     )
     return await services.store.run_once(lambda tx: cluster_rows.insert(tx, new))
 
@@ -61,7 +61,7 @@ async def change_federation(
     """Return the federation with a cluster more (`joined`) or less (`left`, its UUID), or with
     other properties. Raises Rejected.
     """
-    now = services.clock.wall()
+    now = services.clock.now()
 
     def transaction(tx: Tx) -> Federation:
         found = _locked(tx, federation)

@@ -45,7 +45,7 @@ async def create_quota(
         raise bad_request("Attribute project_id is mandatory. It has no value.")
     if not await cloud_lookup.project_exists(services.cloud(caller), project_id):
         raise not_found("project", project_id)
-    new = Quota(project_id=project_id, hard_limit=hard_limit, created_at=services.clock.wall())
+    new = Quota(project_id=project_id, hard_limit=hard_limit, created_at=services.clock.now())
     try:
         return await services.store.run_once(lambda tx: cluster_rows.insert(tx, new))
     except IntegrityError:
@@ -57,7 +57,7 @@ async def change_quota(
 ) -> Quota:
     """Return the quota with another limit. Raises Rejected."""
     await fence.demand(services, "quota:update", caller)
-    now = services.clock.wall()
+    now = services.clock.now()
 
     def transaction(tx: Tx) -> Quota:
         found = _locked(tx, project_id, resource)

@@ -33,7 +33,7 @@ async def create_template(
         uuid=uuid,
         project_id=caller.project_id,
         user_id=caller.user_id,
-        created_at=services.clock.wall(),
+        created_at=services.clock.now(),
         **given,
     )
     new = checked(new, services.clusters)
@@ -63,7 +63,7 @@ async def change_template(
         wanted |= {
             name: getattr(after, name) for name in ("network_driver", "cluster_distro", "driver")
         }
-    now = services.clock.wall()
+    now = services.clock.now()
 
     def transaction(tx: Tx) -> ClusterTemplate:
         stored = _locked(tx, template)
