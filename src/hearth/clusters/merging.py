@@ -1,4 +1,4 @@
-"""Labels: how those of a request and of its template are combined, and how they differ.
+"""How the labels of a request and of its template are combined, and how they differ.
 
 Source: facts/magnum/labels.json, `merge_rules`; facts/magnum/objects.json, `computed`.
 """
@@ -34,11 +34,3 @@ def difference(base: Labels, own: Labels) -> Difference:
         {key: value for key, value in own.items() if key not in base},
         {key: value for key, value in base.items() if key not in own},
     )
-
-
-def number(labels: Labels, name: str, default: int) -> int:
-    """Return a label as a whole number; the default if it is absent or not a number."""
-    try:
-        return int(float(labels[name]))
-    except (KeyError, ValueError, OverflowError):
-        return default
