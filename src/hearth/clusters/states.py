@@ -33,9 +33,7 @@ SETTLED = frozenset(
 """The states in which an update, an upgrade or a rotation may begin."""
 RESIZABLE = SETTLED | {UPDATE_FAILED, UPDATE_IN_PROGRESS}
 """The states in which a resize, a rotation of credentials or a change of groups may begin."""
-BUSY = frozenset(
-    {CREATE_IN_PROGRESS, UPDATE_IN_PROGRESS, DELETE_IN_PROGRESS, ROLLBACK_IN_PROGRESS}
-)
+BUSY = frozenset({CREATE_IN_PROGRESS, UPDATE_IN_PROGRESS, DELETE_IN_PROGRESS, ROLLBACK_IN_PROGRESS})
 ORDER = ("_IN_PROGRESS", "_FAILED", "_COMPLETE")
 
 
