@@ -16,7 +16,7 @@ class X509:
         "subjectKeyIdentifier",
     )  # fmt: skip
     allowed_key_usage: tuple[str, ...] = (
-        "Digital Signature", "Key Encipherment", "Content Commitment",
+        "Digital Signature", "Key Encipherment", "Non Repudiation",
     )  # fmt: skip
     allow_ca: bool = False
 

@@ -34,6 +34,7 @@ class Caller:
     guest_role: str = STACK_USER_ROLE
     request_id: str = field(default="", compare=False)
     delegated: str | None = None  # by a TRUST, a RESTRICTED or UNRESTRICTED credential
+    delegation_id: str | None = None  # of the trust or application credential
 
     @property
     def rights(self) -> dict[str, Any]:

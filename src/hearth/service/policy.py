@@ -3,8 +3,8 @@
 import logging
 import re
 import time
-from collections.abc import Callable, Hashable, Iterable
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any, NamedTuple
 
 from hearth.model.problem import Rejected
 from hearth.service.caller import Caller
@@ -25,16 +25,28 @@ class WrongRules(Exception):
     """A policy file cannot be read; the message gives the reason."""
 
 
+class Owner(NamedTuple):
+    """The project and the user to whom the object of a request belongs."""
+
+    project_id: str
+    user_id: str
+
+
 class Policy:
     """The policy rules in effect. `conf` is a loaded oslo.config, or None for the defaults alone.
+
+    `rules` are the default rules: {name: (check, former check)}, by default those of Heat.
 
     A changed policy file takes effect two seconds later. If it cannot be read, an error is logged
     and the previous rules stay in effect. oslo.policy is loaded at the first check, so a process
     that only runs the engine never loads it.
     """
 
-    def __init__(self, conf: Any = None) -> None:
+    def __init__(
+        self, conf: Any = None, rules: Mapping[str, tuple[str, str | None]] | None = None
+    ) -> None:
         self._conf = conf
+        self._rules = defaults() if rules is None else rules
         self._made: Any = None
         self._answers: dict[tuple[str, Hashable], bool] = {}
         self._until = 0.0
@@ -52,16 +64,23 @@ class Policy:
                 "[oslo_policy] policy_file: %s does not exist; the default rules apply", wanted
             )
 
-    def allows(self, rule: str, caller: Caller) -> bool:
-        """Return whether the rule allows the caller to act in its own project."""
-        return self._kept(rule, caller, lambda: self._enforced(rule, caller))
+    def allows(self, rule: str, caller: Caller, owner: Owner | None = None) -> bool:
+        """Return whether the rule allows the caller to act on an object of `owner`, or else in its
+        own project.
+        """
+        if owner is None:
+            return self._kept(rule, caller, lambda: self._enforced(rule, caller))
+        return self._kept(rule, caller, lambda: self._enforced(rule, caller, owner), owner)
 
-    def _kept(self, rule: str, caller: Caller, ask: Callable[[], bool]) -> bool:
+    def _kept(
+        self, rule: str, caller: Caller, ask: Callable[[], bool], owner: Owner | None = None
+    ) -> bool:
         now = time.monotonic()
         if now > self._until or len(self._answers) > KEPT_MAX:
             self._answers, self._until = {}, now + KEPT_S
             self._personal = self._names_people()
-        key = (rule, caller if self._personal else _impersonal(caller))
+        who: Hashable = caller if self._personal else _impersonal(caller)
+        key = (rule, who if owner is None else (caller, owner))
         known = self._answers.get(key)
         if known is None:
             known = self._answers[key] = ask()
@@ -75,8 +94,8 @@ class Policy:
             _keep_on(problem)
         return any(map(_names_people, map(str, self._enforcer.rules.values())))
 
-    def _enforced(self, rule: str, caller: Caller) -> bool:
-        target = {"project_id": caller.project_id}
+    def _enforced(self, rule: str, caller: Caller, owner: Owner | None = None) -> bool:
+        target = {"project_id": caller.project_id} if owner is None else owner._asdict()
         facts = _facts(caller)
         try:
             return bool(self._enforcer.enforce(rule, target, facts))
@@ -119,11 +138,11 @@ class Policy:
     @property
     def _enforcer(self) -> Any:
         if self._made is None:
-            self._made = _enforcer(self._conf)
+            self._made = _enforcer(self._conf, self._rules)
         return self._made
 
 
-def _enforcer(conf: Any) -> Any:
+def _enforcer(conf: Any, rules: Mapping[str, tuple[str, str | None]]) -> Any:
     from oslo_config import cfg
     from oslo_policy import policy
 
@@ -133,11 +152,11 @@ def _enforcer(conf: Any) -> Any:
     made = policy.Enforcer(conf)
     made.suppress_deprecation_warnings = True
     made.suppress_default_change_warnings = True
-    for name, (check, former) in defaults().items():
+    for name, (check, former) in rules.items():
         old = former and policy.DeprecatedRule(
             name, former, deprecated_reason="roles are distinguished", deprecated_since="Wallaby"
         )
-        scope = None if former is None and ":" not in name else ["project"]
+        scope = None if ":" not in name or check == f"rule:{ADMIN_RULE}" else ["project"]
         made.register_default(
             policy.RuleDefault(name, check, scope_types=scope, deprecated_rule=old or None)
         )

@@ -16,6 +16,7 @@ from hearth.engine.programs.compute.compute import Compute
 from hearth.engine.programs.programs import Programs
 from hearth.model.problem import Rejected
 from hearth.service.caller import Caller
+from hearth.service.clusters import policy_rules as cluster_policy_rules
 from hearth.service.policy import Policy
 from hearth.service.stack_clouds import StackClouds
 from hearth.store import reads
@@ -64,6 +65,9 @@ class Services:
     limits: Limits = field(default_factory=Limits)
     clusters: ClusterConfig = field(default_factory=ClusterConfig)
     policy: Policy = field(default_factory=Policy)
+    cluster_policy: Policy = field(
+        default_factory=lambda: Policy(rules=cluster_policy_rules.defaults())
+    )
     fetching: FetchConfig = field(default_factory=FetchConfig)
     _seen: Cache[tuple[str, int, str], tuple[Revision, Program]] = field(
         default_factory=lambda: Cache(PROGRAMS_MAX)

@@ -1,0 +1,55 @@
+"""What a caller may do with a cluster: policy rules for people, a fixed list for nodes.
+
+A node of a cluster acts with a credential of the user who created the cluster, so the rules alone
+would let it do everything that the user may. The list cannot be changed by a policy file.
+"""
+
+from hearth.clusters.objects import Cluster
+from hearth.clusters.problems import refused
+from hearth.service.caller import Caller
+from hearth.service.policy import Owner
+from hearth.service.services import Services
+from hearth.store import cluster_identities
+
+NODE_RULES = frozenset({"certificate:create", "certificate:get", "cluster:update_health_status"})
+
+
+async def demand(
+    services: Services, rule: str, caller: Caller, cluster: Cluster | None = None
+) -> None:
+    """Raise Rejected unless the caller may do what the rule is about.
+
+    Without a cluster, the rule is about the caller's own project.
+    """
+    node_of = await node_cluster(services, caller)
+    if node_of is not None:
+        if cluster is None or cluster.uuid != node_of or rule not in NODE_RULES:
+            raise _forbidden(rule)
+        return
+    owner = Owner(caller.project_id, caller.user_id)
+    if cluster is not None:
+        owner = Owner(cluster.project_id, cluster.user_id)
+    if not services.cluster_policy.allows(rule, caller, owner):
+        raise _forbidden(rule)
+
+
+async def demand_person(services: Services, caller: Caller) -> None:
+    """Raise Rejected if the caller is a node of a cluster."""
+    if await node_cluster(services, caller) is not None:
+        raise refused(403, "A node cannot do this. Use a token of a user.")
+
+
+async def node_cluster(services: Services, caller: Caller) -> str | None:
+    """Return the cluster of whose nodes the caller is one; None for people."""
+    domain_id = services.clouds.pool.config.stack_domain_id
+    trustee = domain_id is not None and caller.user_domain_id == domain_id
+    if caller.delegation_id is None and not trustee:
+        return None  # nobody else has a credential of nodes, and people need no query
+    user_id = caller.user_id if trustee else None
+    return await services.store.read(
+        lambda tx: cluster_identities.cluster_of(tx, caller.delegation_id, user_id)
+    )
+
+
+def _forbidden(rule: str) -> Exception:
+    return refused(403, f"You are not allowed to do this. Policy does not allow {rule}.")

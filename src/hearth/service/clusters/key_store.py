@@ -1,0 +1,235 @@
+"""Where key pairs of clusters are kept: in our own table, or in Barbican.
+
+A key pair is named by the cluster and its kind, so what an interrupted attempt stored is found
+again. References tell the two places apart: Barbican's are URLs. So clusters keep working after the
+operator has changed the setting.
+"""
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from sqlalchemy.exc import IntegrityError
+
+from hearth.cloud.contract import Body, Cloud
+from hearth.cloud.fault import CloudFault, NoAnswer
+from hearth.cloud.path import segment
+from hearth.clusters.config import ClusterConfig
+from hearth.clusters.objects import Cluster
+from hearth.clusters.problems import refused
+from hearth.resources.barbican.base import PAGE, SERVICE, id_of, payload
+from hearth.service.clusters.x509 import KeyPair
+from hearth.service.services import Services
+from hearth.store import key_pairs
+from hearth.store.key_pairs import KeyPairRow
+
+BARBICAN = "barbican"
+CONSUMER = "Hearth"
+PARTS = {
+    "certificate": "certificate",
+    "private_key": "private",
+    "private_key_passphrase": "passphrase",
+}
+"""The secrets of a certificate container, with their types."""
+
+
+class KeyStore(Protocol):
+    """A place for key pairs. Raises CloudFault where it is a service."""
+
+    async def keep(self, cluster: Cluster, kind: str, pair: KeyPair, now: float) -> str:
+        """Store a key pair unless one of this kind is stored; return the reference of the stored
+        one.
+        """
+        ...
+
+    async def find(self, cluster_id: str, kind: str) -> str | None:
+        """Return the reference of a key pair that was stored, or None."""
+        ...
+
+    async def get(self, cluster_id: str, reference: str) -> KeyPair:
+        """Return a key pair. Raises Rejected if it is lost."""
+        ...
+
+    async def drop(self, cluster_id: str, reference: str) -> None:
+        """Delete a key pair, if it exists."""
+        ...
+
+    async def drop_kind(self, cluster_id: str, kind: str) -> None:
+        """Delete the key pair of a kind, and what an interrupted attempt left of one."""
+        ...
+
+
+def new_key_store(services: Services, config: ClusterConfig) -> KeyStore:
+    """Return the place for new key pairs."""
+    return Barbican(services) if config.cert_manager == BARBICAN else OwnTable(services)
+
+
+def key_store_of(services: Services, reference: str) -> KeyStore:
+    """Return the place of a key pair."""
+    return Barbican(services) if "://" in reference else OwnTable(services)
+
+
+class OwnTable:
+    """Key pairs in the table `cluster_key_pair`, encrypted."""
+
+    def __init__(self, services: Services) -> None:
+        self._store = services.store
+        self._new_id = services.new_id
+
+    async def keep(self, cluster: Cluster, kind: str, pair: KeyPair, now: float) -> str:
+        body = {
+            "certificate": pair.certificate,
+            "private_key": pair.private_key,
+            "passphrase": pair.passphrase,
+        }
+        new = KeyPairRow(
+            self._new_id(), cluster.uuid, kind, cluster.project_id, cluster.user_id, now, body
+        )
+        try:
+            return await self._store.run_once(lambda tx: key_pairs.put(tx, new))
+        except IntegrityError:  # another process stored one at the same time
+            found = await self.find(cluster.uuid, kind)
+            assert found is not None
+            return found
+
+    async def find(self, cluster_id: str, kind: str) -> str | None:
+        return await self._store.read(lambda tx: key_pairs.find(tx, cluster_id, kind))
+
+    async def get(self, cluster_id: str, reference: str) -> KeyPair:
+        row = await self._store.read(lambda tx: key_pairs.get(tx, cluster_id, reference))
+        if row is None:
+            raise _lost(reference)
+        return KeyPair(**row.body)
+
+    async def drop(self, cluster_id: str, reference: str) -> None:
+        await self._store.run(lambda tx: key_pairs.drop(tx, cluster_id, reference))
+
+    async def drop_kind(self, cluster_id: str, kind: str) -> None:
+        known = await self.find(cluster_id, kind)
+        if known is not None:
+            await self.drop(cluster_id, known)
+
+
+class Barbican:
+    """Key pairs as certificate containers of the service user."""
+
+    def __init__(self, services: Services) -> None:
+        self._pool = services.clouds.pool
+
+    @property
+    def _cloud(self) -> Cloud:
+        service = self._pool.config.service_user
+        if service is None:
+            raise CloudFault(SERVICE, 401, "Unauthorized", "Barbican needs a service user.")
+        return self._pool.cloud(service)
+
+    async def keep(self, cluster: Cluster, kind: str, pair: KeyPair, now: float) -> str:
+        known = await self.find(cluster.uuid, kind)
+        if known is None:
+            # secrets without a container may belong to another key pair: they are not completed
+            await self._drop_secrets(_name(cluster.uuid, kind))
+            known = await self._created(cluster.uuid, kind, pair)
+        consumer = {"name": CONSUMER, "URL": cluster.uuid}
+        path = f"/v1/containers/{segment(id_of(known))}/consumers"
+        await self._cloud.request(SERVICE, "POST", path, json=consumer, idempotent=True)
+        return known
+
+    async def _created(self, cluster_id: str, kind: str, pair: KeyPair) -> str:
+        payloads = {
+            "certificate": pair.certificate,
+            "private_key": pair.private_key,
+            "private_key_passphrase": pair.passphrase,
+        }
+        refs = []
+        for part, text in payloads.items():
+            if text:
+                name = f"{_name(cluster_id, kind)}-{part}"
+                body = {
+                    "name": name,
+                    "secret_type": PARTS[part],
+                    "payload": text,
+                    "payload_content_type": "text/plain",
+                }
+                refs.append({"name": part, "secret_ref": await self._made("secrets", body)})
+        container = {"name": _name(cluster_id, kind), "type": "certificate", "secret_refs": refs}
+        return await self._made("containers", container)
+
+    async def _made(self, plural: str, body: Body) -> str:
+        """Create an object, or find the one that a call without an answer created."""
+        field = f"{plural.removesuffix('s')}_ref"
+        try:
+            answer = await self._cloud.request(SERVICE, "POST", f"/v1/{plural}", json=body)
+        except NoAnswer:
+            for one in await self._named(plural, body["name"]):
+                return str(one[field])
+            raise
+        return str(answer.body[field])
+
+    async def _named(self, plural: str, name: str) -> list[Body]:
+        found = await self._cloud.listing(
+            SERVICE, f"/v1/{plural}?limit={PAGE}&name={segment(name)}"
+        )
+        return [one for one in found if one.get("name") == name]
+
+    async def find(self, cluster_id: str, kind: str) -> str | None:
+        for one in await self._named("containers", _name(cluster_id, kind)):
+            return str(one["container_ref"])
+        return None
+
+    async def get(self, cluster_id: str, reference: str) -> KeyPair:
+        found = await self._container(reference) or {"secret_refs": []}
+        texts = {}
+        for one in found["secret_refs"]:
+            texts[one["name"]] = await payload(self._cloud, one["secret_ref"]) or ""
+        if not texts.get("certificate") or not texts.get("private_key"):
+            raise _lost(reference)
+        return KeyPair(
+            texts["certificate"], texts["private_key"], texts.get("private_key_passphrase", "")
+        )
+
+    async def _container(self, reference: str) -> Body | None:
+        try:
+            path = f"/v1/containers/{segment(id_of(reference))}"
+            found: Body = (await self._cloud.request(SERVICE, "GET", path)).body
+        except CloudFault as fault:
+            if fault.not_found:
+                return None
+            raise
+        return found
+
+    async def drop(self, cluster_id: str, reference: str) -> None:
+        found = await self._container(reference)
+        if found is None:
+            return
+        refs = [str(one["secret_ref"]) for one in found["secret_refs"]]
+        await self._dropped("secrets", refs)  # the container last: it names them
+        await self._drop_secrets(str(found["name"]))
+        await self._dropped("containers", [reference])
+
+    async def drop_kind(self, cluster_id: str, kind: str) -> None:
+        name = _name(cluster_id, kind)
+        for one in await self._named("containers", name):
+            await self.drop(cluster_id, str(one["container_ref"]))
+        await self._drop_secrets(name)
+
+    async def _drop_secrets(self, name: str) -> None:
+        """Delete secrets by their names: an attempt that was interrupted made no container."""
+        for part in PARTS:
+            found = await self._named("secrets", f"{name}-{part}")
+            await self._dropped("secrets", [str(one["secret_ref"]) for one in found])
+
+    async def _dropped(self, plural: str, refs: Iterable[str]) -> None:
+        for ref in refs:
+            try:
+                path = f"/v1/{plural}/{segment(id_of(ref))}"
+                await self._cloud.request(SERVICE, "DELETE", path, idempotent=True)
+            except CloudFault as fault:
+                if not fault.not_found:
+                    raise
+
+
+def _name(cluster_id: str, kind: str) -> str:
+    return f"hearth-cluster-{cluster_id}-{kind}"
+
+
+def _lost(reference: str) -> Exception:
+    return refused(404, f"No certificate {reference}. It was deleted.")

@@ -1,0 +1,192 @@
+"""Signing requests of nodes and users: what is accepted, and which extensions are granted.
+
+A request is written by software in a server, so nothing in it is trusted: not its size, its key,
+its names, nor its encoding. An issued certificate always has key usage and basic constraints,
+because a certificate without key usage may be used for anything.
+Source: facts/magnum/certificates.json.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.x509.oid import ExtendedKeyUsageOID, ExtensionOID, NameOID
+
+from hearth.clusters import config
+from hearth.clusters.problems import bad_request
+
+REQUEST_CHARACTERS_MAX = 32 * 1024
+RSA_BITS_MIN = 2048
+RSA_BITS_MAX = 8192  # checking a signature of a larger key takes long
+COMMON_NAME_MAX = 64  # characters, by X.520
+CURVES = (ec.SECP256R1, ec.SECP384R1, ec.SECP521R1)
+
+PublicKey = rsa.RSAPublicKey | ec.EllipticCurvePublicKey | ed25519.Ed25519PublicKey
+
+EXTENSIONS = {
+    ExtensionOID.KEY_USAGE: "keyUsage",
+    ExtensionOID.EXTENDED_KEY_USAGE: "extendedKeyUsage",
+    ExtensionOID.SUBJECT_ALTERNATIVE_NAME: "subjectAltName",
+    ExtensionOID.BASIC_CONSTRAINTS: "basicConstraints",
+    ExtensionOID.SUBJECT_KEY_IDENTIFIER: "subjectKeyIdentifier",
+    ExtensionOID.AUTHORITY_KEY_IDENTIFIER: "authorityKeyIdentifier",
+    ExtensionOID.NAME_CONSTRAINTS: "nameConstraints",
+    ExtensionOID.CERTIFICATE_POLICIES: "certificatePolicies",
+    ExtensionOID.ISSUER_ALTERNATIVE_NAME: "issuerAltName",
+}
+"""Names of extensions in the configuration; an extension without a name has its dotted number."""
+USAGES = (
+    "digital_signature", "content_commitment", "key_encipherment", "data_encipherment",
+    "key_agreement", "key_cert_sign", "crl_sign", "encipher_only", "decipher_only",
+)  # fmt: skip
+CA_USAGES = frozenset({"key_cert_sign", "crl_sign"})
+OF_KEY_AGREEMENT = frozenset({"encipher_only", "decipher_only"})
+OTHER_NAMES = {
+    "non_repudiation": "content_commitment",
+    "certificate_sign": "key_cert_sign",
+    "c_r_l_sign": "crl_sign",
+}
+PURPOSES = frozenset({ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH})
+UNREADABLE = (
+    ValueError, TypeError, OverflowError, UnsupportedAlgorithm, x509.DuplicateExtension,
+    x509.InvalidVersion, x509.UnsupportedGeneralNameType,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Request:
+    """A signing request whose signature is valid."""
+
+    subject: x509.Name
+    key: PublicKey
+    extensions: Sequence[x509.Extension[Any]]
+
+    def granted(self, options: config.X509) -> Iterator[x509.Extension[Any]]:
+        """Yield the extensions of the certificate. Raises Rejected if it must not be issued.
+
+        A critical extension that is not allowed is refused, because the certificate would not mean
+        what the request says. Another one is left out. Key identifiers are not copied: they are
+        computed.
+        """
+        asked = {extension.oid: extension for extension in self.extensions}
+        allowed = {}
+        for oid, extension in asked.items():
+            if EXTENSIONS.get(oid, oid.dotted_string) in options.allowed_extensions:
+                allowed[oid] = extension
+            elif extension.critical:
+                raise bad_request(f"The extension {_name(oid)} is not allowed. It is critical.")
+        yield _constraints(allowed.pop(ExtensionOID.BASIC_CONSTRAINTS, None), options)
+        yield _key_usage(allowed.pop(ExtensionOID.KEY_USAGE, None), options)
+        purposes = allowed.pop(ExtensionOID.EXTENDED_KEY_USAGE, None)
+        if purposes is not None:
+            yield _purposes(purposes)
+        for computed in (
+            ExtensionOID.SUBJECT_KEY_IDENTIFIER, ExtensionOID.AUTHORITY_KEY_IDENTIFIER,
+        ):  # fmt: skip
+            allowed.pop(computed, None)
+        yield from allowed.values()
+
+
+def read(text: str) -> Request:
+    """Return the signing request in a PEM text. Raises Rejected."""
+    if len(text) > REQUEST_CHARACTERS_MAX:
+        raise bad_request(
+            f"The signing request is too long. It has at most {REQUEST_CHARACTERS_MAX} characters."
+        )
+    try:
+        found = x509.load_pem_x509_csr(text.encode())
+        key = _accepted(found.public_key())
+        if not found.is_signature_valid:
+            raise bad_request("The signature of the signing request is wrong.")
+        return Request(_readable(found.subject), key, list(found.extensions))
+    except UNREADABLE as error:
+        words = "The signing request cannot be read. It is a PKCS#10 request in PEM format"
+        raise bad_request(f"{words}: {str(error)[:200] or type(error).__name__}") from None
+
+
+def key_usage(*usages: str) -> x509.KeyUsage:
+    """Return the extension with exactly these usages."""
+    return x509.KeyUsage(**{name: name in usages for name in USAGES})
+
+
+def usages_of(extension: x509.KeyUsage) -> frozenset[str]:
+    """Return the usages of the extension."""
+    found = {name for name in USAGES if name not in OF_KEY_AGREEMENT and getattr(extension, name)}
+    if extension.key_agreement:  # without it the library refuses to read the others
+        found |= {name for name in OF_KEY_AGREEMENT if getattr(extension, name)}
+    return frozenset(found)
+
+
+def allowed_usages(options: config.X509) -> frozenset[str]:
+    """Return the key usages that the configuration allows."""
+    words = ("_".join(name.lower().replace("_", " ").split()) for name in options.allowed_key_usage)
+    allowed = frozenset(OTHER_NAMES.get(word, word) for word in words) & frozenset(USAGES)
+    return allowed if options.allow_ca else allowed - CA_USAGES
+
+
+def _accepted(key: object) -> PublicKey:
+    """Return a public key of a kind and size that certificates are issued for."""
+    match key:
+        case rsa.RSAPublicKey() if not RSA_BITS_MIN <= key.key_size <= RSA_BITS_MAX:
+            words = f"An RSA key of {key.key_size} bits is not accepted."
+            raise bad_request(f"{words} It has {RSA_BITS_MIN} to {RSA_BITS_MAX} bits.")
+        case ec.EllipticCurvePublicKey() if not isinstance(key.curve, CURVES):
+            words = f"The curve {key.curve.name} is not accepted."
+            raise bad_request(f"{words} Use P-256, P-384 or P-521.")
+        case rsa.RSAPublicKey() | ec.EllipticCurvePublicKey() | ed25519.Ed25519PublicKey():
+            return key
+    raise bad_request("The kind of key is not accepted. Use RSA, ECDSA or Ed25519.")
+
+
+def _readable(subject: x509.Name) -> x509.Name:
+    for part in subject.get_attributes_for_oid(NameOID.COMMON_NAME):
+        if not 1 <= len(part.value) <= COMMON_NAME_MAX:
+            raise bad_request(f"A common name has 1 to {COMMON_NAME_MAX} characters.")
+    return subject
+
+
+def _constraints(
+    asked: x509.Extension[Any] | None, options: config.X509
+) -> x509.Extension[x509.BasicConstraints]:
+    """Return the basic constraints: a certificate authority only if the configuration allows it."""
+    value = x509.BasicConstraints(ca=False, path_length=None)
+    if asked is not None and asked.value.ca:
+        if options.allow_ca:
+            value = asked.value
+        elif asked.critical:
+            raise bad_request("A certificate authority is not issued here.")
+    return x509.Extension(ExtensionOID.BASIC_CONSTRAINTS, critical=True, value=value)
+
+
+def _key_usage(
+    asked: x509.Extension[Any] | None, options: config.X509
+) -> x509.Extension[x509.KeyUsage]:
+    """Return the key usage: the allowed part of what was asked for, or all that is allowed."""
+    allowed = allowed_usages(options)
+    wanted = allowed if asked is None else usages_of(asked.value)
+    if not options.allow_ca:
+        wanted -= CA_USAGES
+    outside = wanted - allowed
+    if outside and asked is not None and asked.critical:
+        names = ", ".join(sorted(outside))
+        raise bad_request(f"The key usage {names} is not allowed. It is critical.")
+    kept = (wanted & allowed) or allowed
+    if "key_agreement" not in kept:
+        kept -= OF_KEY_AGREEMENT  # they have no meaning alone
+    value = key_usage(*kept)
+    return x509.Extension(ExtensionOID.KEY_USAGE, critical=True, value=value)
+
+
+def _purposes(asked: x509.Extension[Any]) -> x509.Extension[x509.ExtendedKeyUsage]:
+    """Return the extended key usage, limited to TLS servers and clients."""
+    kept = [purpose for purpose in asked.value if purpose in PURPOSES]
+    if not kept or (asked.critical and len(kept) < len(list(asked.value))):
+        raise bad_request("The extended key usage is not allowed. Use clientAuth or serverAuth.")
+    return x509.Extension(asked.oid, critical=asked.critical, value=x509.ExtendedKeyUsage(kept))
+
+
+def _name(oid: x509.ObjectIdentifier) -> str:
+    return EXTENSIONS.get(oid, oid.dotted_string)

@@ -1,0 +1,229 @@
+"""Certificates of clusters: authorities, client certificates, and answers to signing requests.
+
+The functions are plain and slow: an RSA key takes a tenth of a second and more. `in_thread` runs
+them beside the event loop. Times are seconds since 1970. Source: facts/magnum/certificates.json.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from hearth.clusters import config
+from hearth.clusters.problems import bad_request, conflict
+from hearth.service.clusters import signing_request
+from hearth.service.clusters.signing_request import PublicKey, Request, key_usage
+
+T = TypeVar("T")
+
+THREADS = 2  # key generation releases the interpreter; more would only take the cores
+BEFORE_S = 24 * 3600  # certificates are valid since yesterday: clocks of nodes may be slow
+DAY_S = 24 * 3600
+SERIAL_BITS = 128
+COMMON_NAME_MAX = 64  # characters, by X.520
+CLIENT_USAGE = ("digital_signature", "key_encipherment")
+
+_threads = ThreadPoolExecutor(THREADS, "x509")
+
+
+@dataclass(frozen=True)
+class KeyPair:
+    """A certificate and its private key, both in PEM format.
+
+    The keys that Hearth creates have no passphrase: they are only stored encrypted. Those of
+    another service may have one.
+    """
+
+    certificate: str
+    private_key: str = field(repr=False)
+    passphrase: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True)
+class Signed:
+    """A certificate that was issued for a signing request."""
+
+    pem: str
+    serial: int
+    subject: str
+    not_after: float
+
+
+async def in_thread(work: Callable[[], T]) -> T:
+    """Run slow work on a thread of this module and return its result."""
+    return await asyncio.get_running_loop().run_in_executor(_threads, work)
+
+
+def new_ca(name: str, options: config.X509, now: float) -> KeyPair:
+    """Return a new certificate authority; its common name is the start of `name`."""
+    key = rsa.generate_private_key(public_exponent=65537, key_size=options.key_bits)
+    subject = common_name(name[:COMMON_NAME_MAX])
+    public = key.public_key()
+    builder = (
+        _builder(subject, subject, public, now - BEFORE_S, now + options.valid_days * DAY_S)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(key_usage("key_cert_sign"), critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
+    )
+    return _pair(builder.sign(key, hashes.SHA256()), key)
+
+
+def new_client(
+    ca: KeyPair,
+    name: str,
+    organisation: str | None,
+    options: config.X509,
+    now: float,
+    *,
+    valid_s: float | None = None,
+) -> KeyPair:
+    """Return a new key with a client certificate that the authority signed.
+
+    Kubernetes reads `name` as the user and `organisation` as a group of the user. The certificate
+    is valid for `valid_s` seconds, by default as long as an authority. Raises Rejected if the name
+    is too long, or if the authority has expired.
+    """
+    key = rsa.generate_private_key(public_exponent=65537, key_size=options.key_bits)
+    authority, signer = _opened(ca)
+    until = _until(authority, options, now, valid_s)
+    subject = common_name(name, organisation)
+    builder = (
+        _builder(subject, authority.subject, key.public_key(), now - BEFORE_S, until)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(key_usage(*CLIENT_USAGE), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
+    )
+    builder = _identified(builder, key.public_key(), authority)
+    return _pair(builder.sign(signer, hashes.SHA256()), key)
+
+
+def sign(
+    csr_pem: str,
+    ca: KeyPair,
+    options: config.X509,
+    now: float,
+    *,
+    subject: x509.Name | None = None,
+) -> Signed:
+    """Return a certificate for a signing request. `subject` replaces the subject of the request.
+
+    Raises Rejected if the request is invalid or asks for too much, or if the authority has expired.
+    """
+    asked = signing_request.read(csr_pem)
+    authority, signer = _opened(ca)
+    until = _until(authority, options, now, None)
+    try:
+        builder = _issued(asked, authority, options, subject, now, until)
+        certificate = builder.sign(signer, hashes.SHA256())
+        name = certificate.subject.rfc4514_string()
+    except (ValueError, TypeError, OverflowError) as error:  # it cannot be encoded
+        raise bad_request(f"The signing request cannot be used. {error}") from None
+    pem = certificate.public_bytes(Encoding.PEM).decode()
+    return Signed(pem, certificate.serial_number, name, until)
+
+
+def common_name(name: str, organisation: str | None = None) -> x509.Name:
+    """Return a subject. Raises Rejected for an empty or too long name."""
+    try:
+        parts = [x509.NameAttribute(NameOID.COMMON_NAME, name)]
+        if organisation is not None:
+            parts.append(x509.NameAttribute(NameOID.ORGANIZATION_NAME, organisation))
+    except ValueError:
+        words = f"A certificate cannot name {name!r}. Use 1 to {COMMON_NAME_MAX} characters."
+        raise bad_request(words) from None
+    return x509.Name(parts)
+
+
+def ends_at(pem: str) -> float:
+    """Return when a certificate expires."""
+    return x509.load_pem_x509_certificate(pem.encode()).not_valid_after_utc.timestamp()
+
+
+def _issued(
+    asked: Request,
+    authority: x509.Certificate,
+    options: config.X509,
+    subject: x509.Name | None,
+    now: float,
+    until: float,
+) -> x509.CertificateBuilder:
+    """Return the certificate for a signing request, before it is signed."""
+    name = asked.subject if subject is None else subject
+    builder = _builder(name, authority.subject, asked.key, now - BEFORE_S, until)
+    for extension in asked.granted(options):
+        builder = builder.add_extension(extension.value, extension.critical)
+    return _identified(builder, asked.key, authority)
+
+
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: PublicKey, since: float, until: float
+) -> x509.CertificateBuilder:
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key)
+        .serial_number(secrets.randbits(SERIAL_BITS) or 1)
+        .not_valid_before(_moment(since))
+        .not_valid_after(_moment(until))
+    )
+
+
+def _identified(
+    builder: x509.CertificateBuilder, key: PublicKey, authority: x509.Certificate
+) -> x509.CertificateBuilder:
+    """Add the identifiers of the key and of the authority's key: while an authority is replaced,
+    two have the same name.
+    """
+    own = x509.SubjectKeyIdentifier.from_public_key(key)
+    try:
+        found = authority.extensions.get_extension_for_class(x509.SubjectKeyIdentifier)
+        its = x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(found.value)
+    except x509.ExtensionNotFound:
+        public = authority.public_key()
+        assert isinstance(public, PublicKey)
+        its = x509.AuthorityKeyIdentifier.from_issuer_public_key(public)
+    return builder.add_extension(own, critical=False).add_extension(its, critical=False)
+
+
+def _until(
+    authority: x509.Certificate, options: config.X509, now: float, valid_s: float | None
+) -> float:
+    """Return the end of a new certificate: never after that of its authority."""
+    end = authority.not_valid_after_utc.timestamp()
+    if end <= now:
+        raise conflict("The certificate authority of this cluster has expired. Rotate it.")
+    return min(end, now + (options.valid_days * DAY_S if valid_s is None else valid_s))
+
+
+def _opened(
+    pair: KeyPair,
+) -> tuple[x509.Certificate, rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey]:
+    key = load_pem_private_key(
+        pair.private_key.encode(), pair.passphrase.encode() if pair.passphrase else None
+    )
+    assert isinstance(key, rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey)
+    return x509.load_pem_x509_certificate(pair.certificate.encode()), key
+
+
+def _pair(certificate: x509.Certificate, key: rsa.RSAPrivateKey) -> KeyPair:
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    return KeyPair(certificate.public_bytes(Encoding.PEM).decode(), private.decode())
+
+
+def _moment(seconds: float) -> datetime:
+    return datetime.fromtimestamp(int(seconds), UTC)

@@ -1,0 +1,117 @@
+"""Identities of clusters: with which credential nodes and the service act for a cluster, encrypted.
+
+The row is stored before the credential is created in Keystone, with the secrets that Hearth
+chooses, so that an interrupted attempt can be continued.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+
+from hearth.store.cluster_key_table import cluster_identity
+from hearth.store.database import Tx
+
+_BODY = "cluster_identity.body"
+
+
+class Secrets(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The secret part of an identity. Application credentials have two secrets: the one for nodes
+    is limited, the one for the service never leaves it.
+    """
+
+    auth_url: str = ""
+    node_secret: str = ""
+    service_id: str = ""
+    service_secret: str = ""
+    password: str = ""  # of the trustee
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A row of the table `cluster_identity`.
+
+    `delegation_id` is the application credential or the trust of the nodes, once it exists.
+    `trustee_id` is the user that nodes log in as, if it is not `user_id`.
+    """
+
+    id: str
+    cluster_id: str
+    mode: str
+    project_id: str
+    user_id: str
+    created_at: float
+    delegation_id: str | None = None
+    trustee_id: str | None = None
+    secrets: Secrets = field(default_factory=Secrets, repr=False)
+
+    @property
+    def key(self) -> str:
+        """The part of the names in Keystone that identifies it."""
+        return f"cluster-{self.cluster_id}-{self.id}"
+
+
+def put(tx: Tx, new: Identity) -> None:
+    """Store an identity."""
+    tx.execute(cluster_identity.insert(), _values(tx, new))
+
+
+def change(tx: Tx, changed: Identity) -> None:
+    """Update the row of an identity."""
+    table = cluster_identity
+    tx.execute(table.update().where(table.c.id == changed.id).values(_values(tx, changed)))
+
+
+def of_cluster(tx: Tx, cluster_id: str) -> list[Identity]:
+    """Return the identities of a cluster, oldest first: two while they are replaced."""
+    table = cluster_identity.c
+    its = sa.select(cluster_identity).where(table.cluster_id == cluster_id)
+    return [_identity(tx, row) for row in tx.rows(its.order_by(table.created_at, table.id))]
+
+
+def drop(tx: Tx, identity_id: str) -> None:
+    """Delete the row of an identity, if it exists."""
+    tx.execute(cluster_identity.delete().where(cluster_identity.c.id == identity_id))
+
+
+def cluster_of(tx: Tx, delegation_id: str | None, trustee_id: str | None) -> str | None:
+    """Return the cluster to whose nodes a credential or a user belongs, or None."""
+    table = cluster_identity.c
+    given = []
+    if delegation_id is not None:
+        given.append(table.delegation_id == delegation_id)
+    if trustee_id is not None:
+        given.append(table.trustee_id == trustee_id)
+    if not given:
+        return None
+    found: str | None = tx.value(sa.select(table.cluster_id).where(sa.or_(*given)).limit(1))
+    return found
+
+
+def _values(tx: Tx, one: Identity) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "cluster_id": one.cluster_id,
+        "mode": one.mode,
+        "project_id": one.project_id,
+        "user_id": one.user_id,
+        "delegation_id": one.delegation_id,
+        "trustee_id": one.trustee_id,
+        "body": tx.seal(one.secrets, _BODY, one.id),
+        "created_at": one.created_at,
+    }
+
+
+def _identity(tx: Tx, row: Any) -> Identity:
+    return Identity(
+        id=row.id,
+        cluster_id=row.cluster_id,
+        mode=row.mode,
+        project_id=row.project_id,
+        user_id=row.user_id,
+        created_at=row.created_at,
+        delegation_id=row.delegation_id,
+        trustee_id=row.trustee_id,
+        secrets=msgspec.convert(tx.unseal(row.body, _BODY, row.id), Secrets),
+    )

@@ -1,0 +1,147 @@
+"""Key pairs of clusters, encrypted, and rotations of them that are under way.
+
+A cluster has at most one key pair of a kind, so an attempt that is repeated finds what the first
+one stored.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import sqlalchemy as sa
+
+from hearth.store.cluster_key_table import cluster_key_pair, cluster_rotation
+from hearth.store.database import Tx
+
+_BODY = "cluster_key_pair.body"
+
+MAKING = "making"  # the new key pairs are not complete
+TRUST = "trust"  # nodes trust both authorities, the old one signs
+ISSUE = "issue"  # nodes trust both authorities, the new one signs
+DROP = "drop"  # it has ended: `refs` are the key pairs that must be deleted
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPairRow:
+    """A row of the table `cluster_key_pair`; `body` maps names of texts to secret texts."""
+
+    id: str
+    cluster_id: str
+    kind: str
+    project_id: str
+    user_id: str
+    created_at: float
+    body: Mapping[str, str] = field(repr=False, default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Rotation:
+    """A row of the table `cluster_rotation`: certificates of a cluster that are being replaced.
+
+    `refs` maps fields of the cluster to references of the new key pairs, or in the last phase of
+    those that must be deleted.
+    """
+
+    cluster_id: str
+    id: str
+    phase: str
+    refs: Mapping[str, str]
+    created_at: float
+
+
+def put(tx: Tx, new: KeyPairRow) -> str:
+    """Store a key pair unless the cluster has one of its kind; return the id of the stored one."""
+    if (known := find(tx, new.cluster_id, new.kind)) is not None:
+        return known
+    values = {
+        "id": new.id,
+        "cluster_id": new.cluster_id,
+        "kind": new.kind,
+        "project_id": new.project_id,
+        "user_id": new.user_id,
+        "body": tx.seal(dict(new.body), _BODY, new.id),
+        "created_at": new.created_at,
+    }
+    tx.execute(cluster_key_pair.insert(), values)
+    return new.id
+
+
+def find(tx: Tx, cluster_id: str, kind: str) -> str | None:
+    """Return the id of the cluster's key pair of a kind, or None."""
+    table = cluster_key_pair.c
+    its = sa.and_(table.cluster_id == cluster_id, table.kind == kind)
+    found: str | None = tx.value(sa.select(table.id).where(its))
+    return found
+
+
+def get(tx: Tx, cluster_id: str, pair_id: str) -> KeyPairRow | None:
+    """Return a key pair of a cluster, or None."""
+    table = cluster_key_pair.c
+    its = sa.and_(table.id == pair_id, table.cluster_id == cluster_id)
+    row = tx.first(sa.select(cluster_key_pair).where(its))
+    return None if row is None else _pair(tx, row)
+
+
+def by_cluster(tx: Tx, cluster_id: str) -> list[KeyPairRow]:
+    """Return all key pairs of a cluster, sorted by kind."""
+    table = cluster_key_pair.c
+    its = sa.select(cluster_key_pair).where(table.cluster_id == cluster_id).order_by(table.kind)
+    return [_pair(tx, row) for row in tx.rows(its)]
+
+
+def drop(tx: Tx, cluster_id: str, pair_id: str) -> None:
+    """Delete a key pair of a cluster, if it exists."""
+    table = cluster_key_pair.c
+    its = sa.and_(table.id == pair_id, table.cluster_id == cluster_id)
+    tx.execute(cluster_key_pair.delete().where(its))
+
+
+def drop_of_cluster(tx: Tx, cluster_id: str) -> None:
+    """Delete all key pairs of a cluster, and the note of a rotation."""
+    tx.execute(cluster_key_pair.delete().where(cluster_key_pair.c.cluster_id == cluster_id))
+    drop_rotation(tx, cluster_id)
+
+
+def rotation(tx: Tx, cluster_id: str) -> Rotation | None:
+    """Return the rotation of a cluster that is under way, or None."""
+    row = tx.first(sa.select(cluster_rotation).where(cluster_rotation.c.cluster_id == cluster_id))
+    if row is None:
+        return None
+    return Rotation(row.cluster_id, row.id, row.phase, json.loads(row.refs), row.created_at)
+
+
+def begin_rotation(tx: Tx, new: Rotation) -> Rotation:
+    """Store a rotation unless the cluster has one; return the stored one."""
+    if (known := rotation(tx, new.cluster_id)) is not None:
+        return known
+    tx.execute(cluster_rotation.insert(), _values(new))
+    return new
+
+
+def change_rotation(tx: Tx, changed: Rotation) -> None:
+    """Update the row of a rotation, if it is still the same rotation."""
+    table = cluster_rotation
+    its = sa.and_(table.c.cluster_id == changed.cluster_id, table.c.id == changed.id)
+    tx.execute(table.update().where(its).values(_values(changed)))
+
+
+def drop_rotation(tx: Tx, cluster_id: str) -> None:
+    """Delete the note of a rotation, if there is one."""
+    tx.execute(cluster_rotation.delete().where(cluster_rotation.c.cluster_id == cluster_id))
+
+
+def _values(one: Rotation) -> dict[str, object]:
+    return {
+        "cluster_id": one.cluster_id,
+        "id": one.id,
+        "phase": one.phase,
+        "refs": json.dumps(dict(one.refs), sort_keys=True),
+        "created_at": one.created_at,
+    }
+
+
+def _pair(tx: Tx, row: sa.Row[tuple[object, ...]]) -> KeyPairRow:
+    body = tx.unseal(row.body, _BODY, row.id)
+    return KeyPairRow(
+        row.id, row.cluster_id, row.kind, row.project_id, row.user_id, row.created_at, body
+    )
