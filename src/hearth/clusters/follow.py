@@ -3,13 +3,14 @@
 Source: spec/clusters.md, section 6; facts/magnum/statuses.json.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from hearth.clusters.objects import MASTER, Cluster, NodeGroup
+from hearth.clusters.outputs import read_back
 from hearth.clusters.states import (
     CREATE_COMPLETE,
     CREATE_FAILED,
@@ -53,15 +54,11 @@ class Followed(msgspec.Struct, frozen=True, kw_only=True):
         return self.cluster.status == DELETE_COMPLETE
 
 
-ReadBack = Callable[[StackState, Cluster, Sequence[NodeGroup]], tuple[Cluster, Sequence[NodeGroup]]]
-"""Returns the cluster and its groups with the values that a stack's outputs report."""
-
 
 def followed(
     cluster: Cluster,
     groups: Sequence[NodeGroup],
     stacks: Mapping[str, StackState],
-    read_back: ReadBack,
     *,
     working: bool,
 ) -> Followed:
@@ -73,7 +70,7 @@ def followed(
     after, members = cluster, [_state(cluster, group, stacks) for group in groups]
     for state in stacks.values():
         if state.outputs or state.parameters:
-            after, members = _read(after, members, state, read_back)
+            after, members = _read(after, members, state)
     gone = [g for g in members if not g.is_default and g.status == DELETE_COMPLETE]
     left = [g for g in members if g not in gone]
     if members and all(g.status == DELETE_COMPLETE for g in members):
@@ -108,14 +105,14 @@ def _words_gone(group: NodeGroup) -> str | None:
 
 
 def _read(
-    cluster: Cluster, groups: Sequence[NodeGroup], state: StackState, read_back: ReadBack
+    cluster: Cluster, groups: Sequence[NodeGroup], state: StackState
 ) -> tuple[Cluster, list[NodeGroup]]:
     mine = [group for group in groups if group.stack_id == state.id]
-    after, changed = read_back(state, cluster, mine)
-    by_uuid = {group.uuid: group for group in changed}
-    if not any(group.is_default for group in mine):
-        after = cluster  # the outputs of an extra group say nothing about the cluster
-    return after, [by_uuid.get(group.uuid, group) for group in groups]
+    found = read_back(state.outputs, state.parameters, cluster, mine)
+    after = cluster
+    if any(group.is_default for group in mine):  # others say nothing about the cluster
+        after = replace(cluster, **found.cluster)
+    return after, [replace(group, **found.groups.get(group.uuid, {})) for group in groups]
 
 
 def _with_status(

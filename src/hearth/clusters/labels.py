@@ -1,44 +1,136 @@
-"""Labels: how those of a request and of its template are combined, and how they differ.
+"""Labels: how they are read, and which values and combinations a cluster cannot have.
 
-Source: facts/magnum/labels.json, `merge_rules`; facts/magnum/objects.json, `computed`.
+Magnum finds most of these errors after it has accepted the request. Source:
+facts/magnum/labels.json; spec/clusters.md, 9.
 """
 
-from collections.abc import Mapping
-from typing import NamedTuple
+import ipaddress
+from collections.abc import Callable, Mapping
 
-from hearth.clusters.objects import Labels
+from hearth.clusters.config import ClusterConfig
+
+TRUE = frozenset({"true", "t", "yes", "y", "on", "1"})
+FALSE = frozenset({"false", "f", "no", "n", "off", "0"})
+NUMBERS = (
+    "boot_volume_size", "etcd_volume_size", "min_node_count", "max_node_count",
+    "flannel_network_subnetlen", "monitoring_interval_seconds", "monitoring_retention_days",
+    "monitoring_retention_size", "system_pods_initial_delay", "system_pods_timeout",
+)  # fmt: skip
+BOOLEANS = (
+    "auto_healing_enabled", "auto_scaling_enabled", "cert_manager_api", "cinder_csi_enabled",
+    "cloud_provider_enabled", "heapster_enabled", "influx_grafana_dashboard_enabled",
+    "keystone_auth_enabled", "kube_dashboard_enabled", "master_lb_floating_ip_enabled",
+    "metrics_server_enabled", "monitoring_enabled", "monitoring_ingress_enabled", "npd_enabled",
+    "octavia_lb_healthcheck", "prometheus_adapter_enabled", "prometheus_monitoring", "use_podman",
+)  # fmt: skip
+NETWORKS = (
+    "calico_ipv4pool", "fixed_subnet_cidr", "flannel_network_cidr", "service_cluster_ip_range",
+)  # fmt: skip
+VALUES = {
+    "calico_ipv4pool_ipip": ("Always", "CrossSubnet", "Never", "Off"),
+    "container_runtime": ("", "containerd", "host-docker"),
+    "flannel_backend": ("udp", "vxlan", "host-gw"),
+    "ingress_controller": ("", "octavia", "nginx", "traefik"),
+    "octavia_lb_algorithm": (
+        "ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT",
+    ),
+    "selinux_mode": ("enforcing", "permissive", "disabled"),
+}  # fmt: skip
+_LOWER_CASE = frozenset({"ingress_controller"})  # labels whose values may have any case
 
 
-def merged(base: Labels, given: Labels | None, *, merge: bool) -> dict[str, str]:
-    """Return the labels of a new object: a copy of `base`, or what the request gives.
+def truth(labels: Mapping[str, str], name: str, default: bool) -> bool:
+    """Return a boolean label; the default if it is absent or not a boolean."""
+    text = labels.get(name, "").lower()
+    return text in TRUE or (default and text not in FALSE)
 
-    With `merge` the labels of the request are added to those of `base`.
+
+def number(labels: Mapping[str, str], name: str, default: int) -> int:
+    """Return a number label; the default if it is absent or not a number."""
+    text = labels.get(name, "")
+    return int(text) if _is_number(text) else default
+
+
+def networks(text: str) -> tuple[str, ...]:
+    """Return the members of a list of networks in one text."""
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def label_problems(
+    labels: Mapping[str, str],
+    config: ClusterConfig,
+    *,
+    volume_driver: str | None = None,
+    load_balancers: bool = True,
+) -> list[str]:
+    """Return the errors in the labels of a cluster or a template, as sentences for the user.
+
+    `load_balancers` is False if the cloud has no load balancer service.
     """
-    if not given:
-        return dict(base)
-    return {**base, **given} if merge else dict(given)
+    return [
+        *_wrong(labels, NUMBERS, _is_number, "a whole number"),
+        *_wrong(labels, BOOLEANS, lambda text: text.lower() in TRUE | FALSE, "true or false"),
+        *_wrong(labels, NETWORKS, _is_network, "a network such as 10.0.0.0/24"),
+        *_wrong(labels, ("master_lb_allowed_cidrs",), _are_networks, "networks, with commas"),
+        *_not_among(labels),
+        *_together(labels, config, volume_driver, load_balancers),
+    ]
 
 
-class Difference(NamedTuple):
-    """How labels differ from those that they began with."""
-
-    overridden: Mapping[str, str]  # the values of the base
-    added: Mapping[str, str]
-    skipped: Mapping[str, str]
-
-
-def difference(base: Labels, own: Labels) -> Difference:
-    """Return how the labels of an object differ from those of its template or its cluster."""
-    return Difference(
-        {key: base[key] for key in base.keys() & own.keys() if base[key] != own[key]},
-        {key: value for key, value in own.items() if key not in base},
-        {key: value for key, value in base.items() if key not in own},
-    )
+def _wrong(
+    labels: Mapping[str, str], names: tuple[str, ...], good: Callable[[str], bool], expected: str
+) -> list[str]:
+    return [
+        f"Label {name}: expected {expected}, got {labels[name]!r}."
+        for name in names
+        if labels.get(name) and not good(labels[name])
+    ]
 
 
-def number(labels: Labels, name: str, default: int) -> int:
-    """Return a label as a whole number; the default if it is absent or not a number."""
+def _not_among(labels: Mapping[str, str]) -> list[str]:
+    found = []
+    for name, allowed in VALUES.items():
+        given = labels.get(name)
+        text = given.lower() if given and name in _LOWER_CASE else given
+        if text is not None and text not in allowed:
+            words = ", ".join(word for word in allowed if word)
+            found.append(f"Label {name}: expected one of {words}, got {given!r}.")
+    return found
+
+
+def _together(
+    labels: Mapping[str, str], config: ClusterConfig, volume_driver: str | None, balancers: bool
+) -> list[str]:
+    """Return the errors that only a combination has."""
+    found = []
+    least, most = (number(labels, f"{end}_node_count", -1) for end in ("min", "max"))
+    if least > most >= 0:
+        found.append(f"Label min_node_count is {least}, more than max_node_count, {most}.")
+    if labels.get("ingress_controller", "").lower() == "octavia" and not balancers:
+        found.append("Label ingress_controller: this cloud has no load balancer service.")
+    nodes_may_call = config.identity == "application_credential" or config.cluster_user_trust
+    provider = truth(labels, "cloud_provider_enabled", nodes_may_call)
+    if provider and not nodes_may_call:
+        found.append(
+            "Label cloud_provider_enabled: nodes have no access to the cloud here; the "
+            "administrator can change that with cluster_user_trust."
+        )
+    if not provider and volume_driver == "cinder" and "cloud_provider_enabled" in labels:
+        found.append("Label cloud_provider_enabled: volume driver cinder needs the cloud provider.")
+    return found
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit()
+
+
+def _is_network(text: str) -> bool:
     try:
-        return int(float(labels[name]))
-    except (KeyError, ValueError, OverflowError):
-        return default
+        ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        return False
+    return "/" in text
+
+
+def _are_networks(text: str) -> bool:
+    return all(map(_is_network, networks(text)))

@@ -11,7 +11,6 @@ from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from hearth.clusters.definition import read_back
 from hearth.clusters.follow import Followed, StackState, followed
 from hearth.clusters.objects import NodeGroup
 from hearth.clusters.states import BUSY, FAILED
@@ -121,7 +120,7 @@ def _store(tx: Tx, seen: Whole, states: dict[str, StackState], now: float) -> No
         return  # the next look begins with the new state
     tasks = cluster_tasks.of_cluster(tx, whole.cluster.uuid)
     working = any(task.kind != CLEAN_UP for task in tasks)
-    result = followed(whole.cluster, whole.groups, states, read_back, working=working)
+    result = followed(whole.cluster, whole.groups, states, working=working)
     _write(tx, whole, result, now)
     left = {group.uuid for group in result.groups}
     marks = {g.uuid: _mark(g, states) for g in whole.groups if g.uuid in left and g.stack_id}

@@ -73,16 +73,14 @@ def whole(tx: Tx, uuid: str, *, lock: bool = False) -> Whole | None:
     row = tx.first(query.with_for_update() if lock else query)
     if row is None:
         return None
-    wanted = sa.select(cluster_template).where(
-        cluster_template.c.uuid == row.cluster_template_id
-    )
-    template = cluster_rows.object_of(tx, ClusterTemplate, tx.first(wanted))
+    of_cluster = template(tx, row.cluster_template_id)
+    assert of_cluster is not None, "a template that clusters use cannot be deleted"
     query = sa.select(node_group).where(node_group.c.cluster_id == uuid)
     rows = tx.rows(query.order_by(node_group.c.id))
     groups = tuple(cluster_rows.object_of(tx, NodeGroup, one) for one in rows)
     seen = {one.uuid: one.seen for one in rows}
     found = cluster_rows.object_of(tx, Cluster, row)
-    return Whole(found, template, groups, row.version, seen)
+    return Whole(found, of_cluster, groups, row.version, seen)
 
 
 def create(
@@ -134,6 +132,17 @@ def see(tx: Tx, groups: Mapping[str, str | None]) -> None:
     """Store which state of its stack was taken into each group: {uuid of the group: state}."""
     for uuid, state in groups.items():
         tx.execute(node_group.update().where(node_group.c.uuid == uuid).values(seen=state))
+
+
+def template(tx: Tx, uuid: str) -> ClusterTemplate | None:
+    """Return a cluster template, or None."""
+    row = tx.first(sa.select(cluster_template).where(cluster_template.c.uuid == uuid))
+    return None if row is None else cluster_rows.object_of(tx, ClusterTemplate, row)
+
+
+def drop_group(tx: Tx, uuid: str) -> None:
+    """Delete the row of a node group."""
+    tx.execute(node_group.delete().where(node_group.c.uuid == uuid))
 
 
 def remove(tx: Tx, gone: Whole) -> None:

@@ -50,18 +50,17 @@ async def made(
     stored under kinds that end with `suffix`, and new ones.
     """
     store = new_key_store(services, services.clusters)
-    options, now = services.clusters.x509, services.clock.wall()
+    options, now = services.clusters.x509, services.clock.now()
     refs = dict(known)
 
-    async def authority(field: str) -> None:
-        kind = AUTHORITIES[field] + suffix
-        found = refs.get(field) or await store.find(cluster.uuid, kind)
-        if found is None:
-            pair = await in_thread(lambda: new_ca(cluster.name or cluster.uuid, options, now))
-            found = await store.keep(cluster, kind, pair, now)
-        refs[field] = found
-
-    await asyncio.gather(*map(authority, AUTHORITIES))
+    for field, kind in AUTHORITIES.items():
+        if field not in refs and (found := await store.find(cluster.uuid, kind + suffix)):
+            refs[field] = found
+    missing = [field for field in AUTHORITIES if field not in refs]
+    name = cluster.name or cluster.uuid
+    new = (in_thread(lambda: new_ca(name, options, now)) for _ in missing)
+    for field, pair in zip(missing, await asyncio.gather(*new), strict=True):
+        refs[field] = await store.keep(cluster, AUTHORITIES[field] + suffix, pair, now)
     kind = KINDS[SERVICE] + suffix
     client = refs.get(SERVICE) or await store.find(cluster.uuid, kind)
     if client is None:
@@ -111,7 +110,7 @@ async def signed(
         subject = common_name(caller.user_name or caller.user_id)
     ref, *_ = await _authorities(services, cluster, ca_cert_type)
     ca = await key_pair(services, cluster, ref)
-    options, now = services.clusters.x509, services.clock.wall()
+    options, now = services.clusters.x509, services.clock.now()
     issued = await in_thread(lambda: sign(csr, ca, options, now, subject=subject))
     _record(caller, cluster, ca_cert_type, issued.subject, issued.serial, issued.not_after)
     return issued.pem
@@ -135,7 +134,7 @@ async def kubeconfig(
         raise conflict("The cluster has no API address yet. Wait until it is created.")
     ref, *_ = await _authorities(services, cluster, None)
     ca = await key_pair(services, cluster, ref)
-    options, now = services.clusters.x509, services.clock.wall()
+    options, now = services.clusters.x509, services.clock.now()
     name = caller.user_name or caller.user_id
     group = None if services.clusters.forced_common_name else ADMIN_GROUP
     pair = await in_thread(lambda: new_client(ca, name, group, options, now, valid_s=valid_s))

@@ -11,9 +11,9 @@ from typing import Any
 from msgspec.structs import replace
 from sqlalchemy.exc import IntegrityError
 
-from hearth.clusters import drivers
-from hearth.clusters.definition import label_problems
-from hearth.clusters.labels import merged, number
+from hearth.clusters.drivers import master_count_problem
+from hearth.clusters.labels import label_problems, number
+from hearth.clusters.merging import merged
 from hearth.clusters.names import generated_name
 from hearth.clusters.objects import (
     DEFAULT_MASTER,
@@ -29,6 +29,7 @@ from hearth.clusters.states import CREATE_IN_PROGRESS
 from hearth.model.problem import Rejected
 from hearth.service.caller import Caller
 from hearth.service.clusters.cloud_checks import check_cluster
+from hearth.service.clusters.drivers import driver_of
 from hearth.service.clusters.find import template_for_clusters
 from hearth.service.clusters.tasks import CREATE, hand_over
 from hearth.service.services import Services
@@ -89,15 +90,18 @@ async def prepared(
         services, caller, given["cluster_template_id"], version=version
     )
     cluster = _cluster(services, caller, template, given)
-    driver = drivers.of_template(template, services.clusters)
+    driver_of(services, template)
     masters = given.get("master_count", 1)
-    if problem := drivers.master_count_problem(driver, masters):
+    if problem := master_count_problem(masters):
         raise bad_request(problem)
     if masters > 1 and not cluster.master_lb_enabled:
         raise bad_request(
             f"master_count {masters} needs a load balancer. Set master_lb_enabled to true."
         )
-    if problems := label_problems(template, cluster.labels, services.clusters):
+    problems = label_problems(
+        cluster.labels, services.clusters, volume_driver=template.volume_driver
+    )
+    if problems:
         raise bad_request(" ".join(problems))
     await check_cluster(services, caller, template, cluster)
     groups = _groups(services, template, cluster, masters, given.get("node_count", 1))

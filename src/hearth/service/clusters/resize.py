@@ -9,13 +9,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from hearth.clusters import drivers
 from hearth.clusters.follow import begun
 from hearth.clusters.objects import MASTER, WORKER, Cluster, NodeGroup
 from hearth.clusters.problems import bad_request, not_found
 from hearth.clusters.states import RESIZABLE, UPDATE_IN_PROGRESS
 from hearth.service.caller import Caller
 from hearth.service.clusters.accept import Changed, begin, demand_state
+from hearth.service.clusters.drivers import driver_of
 from hearth.service.clusters.members import members_of
 from hearth.service.clusters.tasks import RESIZE
 from hearth.service.services import Services
@@ -85,8 +85,7 @@ def _group(found: Whole, ident: str | None) -> NodeGroup:
 
 def _check_count(services: Services, found: Whole, group: NodeGroup, count: int) -> None:
     if group.role == MASTER:
-        driver = drivers.of_template(found.template, services.clusters)
-        if not driver.resizes_masters:
+        if not driver_of(services, found.template).master_resize:
             raise bad_request(f"Masters cannot be resized. Group {group.name} has role master.")
     if count < group.min_node_count:
         raise bad_request(

@@ -53,7 +53,7 @@ async def demand_rotation(
 async def begin(services: Services, cluster: Cluster) -> None:
     """Make new key pairs beside those of the cluster, and let nodes trust both authorities."""
     uuid = cluster.uuid
-    new = Rotation(uuid, services.new_id(), MAKING, {}, services.clock.wall())
+    new = Rotation(uuid, services.new_id(), MAKING, {}, services.clock.now())
     rotation = await services.store.run_once(lambda tx: key_pairs.begin_rotation(tx, new))
     if rotation.phase != MAKING:
         return

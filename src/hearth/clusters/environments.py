@@ -1,0 +1,92 @@
+"""The environment files of a cluster: one per axis, in an order that matters.
+
+A later file wins for the same alias, so the order is part of the contract. Source:
+facts/magnum/environments.json; spec/clusters.md, 4.3.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from itertools import product
+
+
+class Balancer(Enum):
+    """What serves the address of the Kubernetes API."""
+
+    NONE = "no_master_lb"
+    OCTAVIA = "with_master_lb_octavia"
+    NEUTRON = "with_master_lb"  # clouds without a load balancer service
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A position on each of the six axes."""
+
+    private_network: bool
+    etcd_volume: bool
+    volume: bool
+    balancer: Balancer
+    floating_ip: bool
+    balancer_floating_ip: bool
+
+    def __post_init__(self) -> None:
+        """Reject a choice that no cluster can have."""
+        if self.balancer is Balancer.NONE and self.balancer_floating_ip:
+            raise ValueError("a load balancer's floating IP needs a load balancer")
+
+
+def chosen(
+    *,
+    private_network: bool,
+    etcd_volume: bool,
+    volume: bool,
+    balancer: Balancer,
+    floating_ip: bool,
+    balancer_floating_ip: bool,
+) -> Choice:
+    """Return the choice of a cluster.
+
+    Floating IPs of nodes imply one of the load balancer, as in Magnum: the label cannot turn it
+    off.
+    """
+    with_balancer = balancer is not Balancer.NONE
+    return Choice(
+        private_network=private_network,
+        etcd_volume=etcd_volume,
+        volume=volume,
+        balancer=balancer,
+        floating_ip=floating_ip,
+        balancer_floating_ip=with_balancer and (floating_ip or balancer_floating_ip),
+    )
+
+
+def environment_files(choice: Choice) -> tuple[str, ...]:
+    """Return the names of the environment files in the order in which they apply."""
+    names = (
+        "with_private_network" if choice.private_network else "no_private_network",
+        "with_etcd_volume" if choice.etcd_volume else "no_etcd_volume",
+        "with_volume" if choice.volume else "no_volume",
+        choice.balancer.value,
+        "enable_floating_ip" if choice.floating_ip else "disable_floating_ip",
+        "enable_lb_floating_ip" if choice.balancer_floating_ip else "disable_lb_floating_ip",
+    )
+    return tuple(f"{name}.yaml" for name in names)
+
+
+def choices() -> Iterator[Choice]:
+    """Yield all choices that clusters can have: 64."""
+    seen = set()
+    for network, etcd, volume, balancer, nodes, own in product(
+        (False, True), (False, True), (False, True), Balancer, (False, True), (False, True)
+    ):
+        choice = chosen(
+            private_network=network,
+            etcd_volume=etcd,
+            volume=volume,
+            balancer=balancer,
+            floating_ip=nodes,
+            balancer_floating_ip=own,
+        )
+        if choice not in seen:
+            seen.add(choice)
+            yield choice

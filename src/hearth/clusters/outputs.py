@@ -1,0 +1,69 @@
+"""From the outputs and parameters of a stack back to its cluster and groups.
+
+Source: facts/magnum/heat_outputs.json.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hearth.clusters.definition import PLAIN_PORT, SECURE_PORT
+from hearth.clusters.labels import TRUE
+from hearth.clusters.objects import MASTER, Cluster, NodeGroup
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The fields of a cluster, and of groups by uuid, that differ from the stored ones."""
+
+    cluster: Mapping[str, Any] = field(default_factory=dict)
+    groups: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+def read_back(
+    outputs: Mapping[str, Any],
+    parameters: Mapping[str, Any],
+    cluster: Cluster,
+    groups: Iterable[NodeGroup],
+) -> Changes:
+    """Return what a stack says about a cluster and about the groups in this stack.
+
+    A missing or null output changes nothing. `parameters` has texts, as the API of stacks returns
+    them.
+    """
+    found: dict[str, Any] = {}
+    if address := outputs.get("api_address"):
+        found["api_address"] = api_address(str(address), parameters)
+    if version := parameters.get("kube_version"):
+        found["coe_version"] = version
+    ends = "" if cluster.floating_ip_enabled else "_private"
+    of_groups: dict[str, Mapping[str, Any]] = {}
+    for group in groups:
+        name = "masters" if group.role == MASTER else "minions"
+        fields: dict[str, Any] = {}
+        addresses = outputs.get(f"kube_{name}{ends}")
+        if isinstance(addresses, list):
+            fields["node_addresses"] = [str(one) for one in addresses if one]
+        count = parameters.get(f"number_of_{name}")
+        if count is not None:
+            fields["node_count"] = int(count)
+        of_groups[group.uuid] = _changed(group, fields)
+    return Changes(
+        _changed(cluster, found), {uuid: fields for uuid, fields in of_groups.items() if fields}
+    )
+
+
+def api_address(address: str, parameters: Mapping[str, Any]) -> str:
+    """Return the URL of the Kubernetes API at an address."""
+    if str(parameters.get("tls_disabled", "")).lower() in TRUE:
+        return f"http://{address}:{PLAIN_PORT}"
+    return f"https://{address}:{SECURE_PORT}"
+
+
+def _changed(before: Cluster | NodeGroup, fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in fields.items()
+        if (list(getattr(before, name)) if isinstance(value, list) else getattr(before, name))
+        != value
+    }

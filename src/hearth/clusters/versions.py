@@ -1,0 +1,28 @@
+"""Versions of Kubernetes: which upgrade is possible. Source: spec/clusters.md, section 12, 4."""
+
+import re
+
+_VERSION = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?")
+
+
+def parsed(version: str | None) -> tuple[int, int, int] | None:
+    """Return a version as numbers, or None for a text that is none."""
+    found = _VERSION.match(version or "")
+    return None if found is None else (int(found[1]), int(found[2]), int(found[3] or 0))
+
+
+def skew_problem(current: str | None, wanted: str | None) -> str | None:
+    """Return why a cluster cannot be upgraded to a version; None if it can, or if the version of
+    either is unknown.
+    """
+    here, there = parsed(current), parsed(wanted)
+    if here is None or there is None:
+        return None
+    if there < here:
+        return f"Kubernetes cannot be downgraded. The cluster has {current}, the template {wanted}."
+    if there[0] != here[0] or there[1] > here[1] + 1:
+        return (
+            "An upgrade may skip no minor version of Kubernetes. The cluster has "
+            f"{current}, the template {wanted}."
+        )
+    return None

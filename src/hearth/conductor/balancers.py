@@ -1,0 +1,79 @@
+"""Delete the load balancers that software in a cluster created: they would block its network.
+
+Source: spec/clusters.md, section 7, "Delete"; facts/magnum/consumers.json.
+"""
+
+import logging
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from hearth.cloud.contract import Cloud
+from hearth.cloud.fault import CloudFault
+from hearth.cloud.path import segment
+from hearth.conductor.work import Work
+
+log = logging.getLogger(__name__)
+
+SERVICE = "load-balancer"
+BALANCERS = "/v2.0/lbaas/loadbalancers"
+LOOK_AGAIN_S = 1.0
+ABSENT = (0, 404)  # a cloud without this service
+
+
+async def remove(work: Work) -> None:
+    """Begin to delete the load balancers, and release their floating IPs."""
+    cloud = work.services.cloud(work.caller)
+    for one in await _own(work, cloud):
+        await _release(cloud, one)
+        await _delete(cloud, one)
+    await work.commit("balancers_gone", state={"since": work.services.clock.now()})
+
+
+async def gone(work: Work) -> None:
+    """Wait until they are deleted, for a limited time."""
+    left = await _own(work, work.services.cloud(work.caller))
+    if not left:
+        await work.commit("stacks")
+        return
+    waited = work.services.clock.now() - work.task.state["since"]
+    if waited > work.services.clusters.pre_delete_lb_timeout_s:
+        names = ", ".join(str(one.get("name") or one["id"]) for one in left)
+        await work.fail(f"Load balancers of the cluster were not deleted in time: {names}.")
+        return
+    await work.commit("balancers_gone", delay_s=LOOK_AGAIN_S)
+
+
+async def _own(work: Work, cloud: Cloud) -> list[Mapping[str, Any]]:
+    """Return the load balancers that name the cluster; none in a cloud without the service."""
+    wanted = re.compile(rf"Kubernetes .+ from cluster {re.escape(work.cluster.uuid)}(?![\w-])")
+    try:
+        found = await cloud.listing(SERVICE, BALANCERS)
+    except CloudFault as fault:
+        if fault.status not in ABSENT and fault.type != "EndpointNotFound":
+            raise
+        return []
+    return [one for one in found if wanted.search(one.get("description") or "")]
+
+
+async def _release(cloud: Cloud, balancer: Mapping[str, Any]) -> None:
+    port = balancer.get("vip_port_id")
+    if not port:
+        return
+    for address in await cloud.listing("network", f"/v2.0/floatingips?port_id={segment(port)}"):
+        await _gone(cloud, "network", f"/v2.0/floatingips/{segment(address['id'])}")
+
+
+async def _delete(cloud: Cloud, balancer: Mapping[str, Any]) -> None:
+    if balancer.get("provisioning_status") != "PENDING_DELETE":
+        path = f"{BALANCERS}/{segment(balancer['id'])}?cascade=true"
+        await _gone(cloud, SERVICE, path)
+
+
+async def _gone(cloud: Cloud, service: str, path: str) -> None:
+    try:
+        await cloud.request(service, "DELETE", path, idempotent=True)
+    except CloudFault as fault:
+        if not fault.not_found and not fault.conflict:
+            raise
+        log.info("%s: %s", path, fault)

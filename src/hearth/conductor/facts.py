@@ -1,0 +1,42 @@
+"""What the stack of a cluster needs to know from outside. Source: spec/clusters.md, 4.3 and 5."""
+
+from hearth.clusters.definition import ClusterNetwork, Facts
+from hearth.clusters.objects import NodeGroup
+from hearth.clusters.problems import conflict
+from hearth.conductor.stacks import row_of
+from hearth.conductor.work import Work
+from hearth.service.clusters.node_url import credential_url
+from hearth.service.outputs import outputs
+from hearth.store import reads
+
+
+async def facts_of(work: Work, group: NodeGroup | None = None) -> Facts:
+    """Return the facts for the stack of the cluster, or of an extra group. Raises Rejected."""
+    services = work.services
+    return Facts(
+        auth_url=services.endpoints.identity,
+        magnum_url=services.clusters.url,
+        region=services.endpoints.region or "",
+        credential_url=credential_url(services, work.cluster),
+        existing=None if group is None else await _network(work),
+    )
+
+
+async def _network(work: Work) -> ClusterNetwork:
+    """Return the network of the cluster from its stack, whose resources have fixed names."""
+    row = await row_of(work, work.whole.defaults[0])
+    records = reads.in_charge(
+        await work.services.store.read(lambda tx: reads.records(tx, row.id))
+    )
+    found = {one.key: one.value for one in await outputs(work.services, work.caller, row)}
+    network, group = records.get("network"), records.get("secgroup_kube_minion")
+    address = found.get("api_address_private") or found.get("api_address")
+    if network is None or group is None or not group.physical_id or not address:
+        raise conflict(f"The network of cluster {work.cluster.name} is not known.")
+    held = network.held.attributes
+    return ClusterNetwork(
+        network_id=str(held["fixed_network"]),
+        subnet_id=str(held["fixed_subnet"]),
+        security_group_id=group.physical_id,
+        api_address=str(address),
+    )

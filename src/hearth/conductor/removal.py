@@ -1,0 +1,55 @@
+"""Delete a cluster or a group: their stacks, then what was made for the nodes, then the rows."""
+
+from hearth.clusters.states import DELETE_COMPLETE
+from hearth.conductor import stacks
+from hearth.conductor.work import Work
+from hearth.service.clusters import certificates, identity as identities
+from hearth.service.clusters.tasks import CLEAN_UP
+from hearth.store import cluster_tasks, clusters
+from hearth.store.cluster_tasks import Task
+from hearth.store.database import Tx
+
+
+async def all_stacks(work: Work) -> None:
+    """Delete all stacks; the synchronisation notices when they are gone."""
+    whole = work.whole
+    ordered = [*whole.extras, *whole.defaults]
+    if any(group.stack_id for group in ordered):
+        await stacks.delete(work, [group.uuid for group in ordered], step=None)
+        return
+    now = work.services.clock.now()
+
+    def also(tx: Tx) -> None:
+        cluster_tasks.put(tx, Task(cluster_id=whole.cluster.uuid, kind=CLEAN_UP), now)
+
+    done = clusters.at(whole.cluster, status=DELETE_COMPLETE)
+    await work.commit(None, lambda found: (done, ()), also=also)
+
+
+async def group_stack(work: Work) -> None:
+    """Delete the stack of an extra group; without one only the group's row is left."""
+    uuid = work.task.args["group"]
+    group = next((g for g in work.whole.groups if g.uuid == uuid), None)
+    if group is None:
+        await work.commit(None)
+    elif group.stack_id:
+        await stacks.delete(work, [uuid], step=None)
+    else:
+        await work.commit(None, also=lambda tx: clusters.drop_group(tx, uuid))
+
+
+async def keys(work: Work) -> None:
+    """Delete the certificates."""
+    await certificates.drop_all(work.services, work.cluster)
+    await work.commit("identity")
+
+
+async def identity(work: Work) -> None:
+    """Delete what the nodes logged in with."""
+    await identities.delete(work.services, work.cluster)
+    await work.commit("rows")
+
+
+async def rows(work: Work) -> None:
+    """Delete the rows."""
+    await work.commit(None, also=lambda tx: clusters.remove(tx, work.whole))

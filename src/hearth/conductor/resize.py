@@ -1,0 +1,33 @@
+"""Change the number of nodes: one update of the stack of their group."""
+
+from msgspec.structs import replace
+
+from hearth.clusters.definition import resize_parameters
+from hearth.clusters.problems import conflict
+from hearth.conductor import stacks
+from hearth.conductor.work import Changed, Work
+from hearth.model.problem import Rejected
+from hearth.store.clusters import Whole
+
+
+async def resize(work: Work) -> None:
+    """Update the stack. If it refuses, the group gets its former number back."""
+    args = work.task.args
+    group = next((g for g in work.whole.groups if g.uuid == args["group"]), None)
+    if group is None or group.stack_id is None:
+        await work.fail(conflict("The node group has no stack.").problems[0].message)
+        return
+    parameters = resize_parameters(group, args["node_count"], args["remove"])
+    try:
+        await stacks.update(work, group, parameters, rollback=args["rollback"])
+    except Rejected as rejected:
+        words = "\n".join(problem.message for problem in rejected.problems)
+        await work.fail(words, lambda found: _restored(found, args["before"]))
+
+
+def _restored(found: Whole, before: dict[str, object]) -> Changed:
+    groups = [
+        replace(group, node_count=before["node_count"]) if group.uuid == before["group"] else group
+        for group in found.groups
+    ]
+    return found.cluster, groups

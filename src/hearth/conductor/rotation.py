@@ -1,0 +1,115 @@
+"""Replace the certificates of a cluster, or the credential of its nodes, while the nodes work.
+
+Certificates are replaced in two updates of the stack. After the first, all nodes trust the old and
+the new authorities; after the second, all nodes have certificates of the new ones. Only then the
+old ones are deleted. Source: spec/clusters.md, section 10.
+"""
+
+from collections.abc import Sequence
+
+from hearth.clusters.definition import rotation_parameters
+from hearth.clusters.objects import NodeGroup
+from hearth.conductor import stacks
+from hearth.conductor.facts import facts_of
+from hearth.conductor.waiting import settled, why
+from hearth.conductor.work import Work
+from hearth.service.clusters import certificates, identity as identities
+from hearth.service.clusters import rotation as rotations
+from hearth.store import cluster_tasks, clusters
+from hearth.store.clusters import Whole
+from hearth.store.database import Tx
+
+TRUSTED, ISSUED = "trust", "issue"
+
+
+async def begin(work: Work) -> None:
+    """Create new key pairs, and let all nodes trust both authorities."""
+    await rotations.begin(work.services, work.cluster)
+    await _told(work, TRUSTED, "trusted")
+
+
+async def trusted(work: Work) -> None:
+    """Once all nodes trust both, let the new authority sign, and let all nodes ask it."""
+    if await _all_settled(work, "trusted"):
+        await rotations.issue(work.services, work.cluster)
+        await _told(work, ISSUED, "issued")
+
+
+async def issued(work: Work) -> None:
+    """Once all nodes have new certificates, delete the old ones."""
+    if not await _all_settled(work, "issued"):
+        return
+
+    def save(tx: Tx, after: clusters.Cluster) -> None:
+        cluster_tasks.check(tx, work.task)
+        refs = {name: getattr(after, name) for name in certificates.KINDS}
+        clusters.changed(tx, after.uuid, lambda found: clusters.at(found.cluster, **refs))
+
+    await rotations.finish(work.services, work.cluster, save)
+    await work.commit(None)
+
+
+async def identity(work: Work) -> None:
+    """Create a new credential for the nodes beside the old one."""
+    identity_id = await identities.create(
+        work.services, work.caller, work.cluster, beside=work.cluster.identity_id
+    )
+    old = work.task.state.get("old", work.cluster.identity_id)
+
+    def change(found: Whole) -> tuple[clusters.Cluster, Sequence[NodeGroup]]:
+        return clusters.at(found.cluster, identity_id=identity_id), ()
+
+    await work.commit("stack", change, state={"old": old})
+
+
+async def stack(work: Work) -> None:
+    """Let all nodes fetch the new credential."""
+    await _told(work, f"credential {work.task.id}", "done")
+
+
+async def done(work: Work) -> None:
+    """Once all nodes have the new credential, delete the old one."""
+    if await _all_settled(work, "done"):
+        await identities.drop(work.services, work.cluster, work.task.state["old"])
+        await work.commit(None)
+
+
+async def _told(work: Work, phase: str, step: str) -> None:
+    """Update the stack of each group, so that its nodes run their deployments again."""
+    url = (await facts_of(work)).credential_url
+    parameters = rotation_parameters(f"{work.task.id}-{phase}")
+    if url:
+        parameters["node_credential_url"] = url
+    groups = _one_per_stack(work)
+    told = set(work.task.state.get(phase, ()))
+    left = [group for group in groups if group.stack_id not in told]
+    for number, group in enumerate(left, 1):
+        told.add(str(group.stack_id))
+        last = number == len(left)
+        here = work.task.step or "begin"
+        if not await stacks.update(
+            work, group, parameters, step=step if last else here, state={phase: sorted(told)}
+        ):
+            return
+    if not left:
+        await work.commit(step)
+
+
+async def _all_settled(work: Work, here: str) -> bool:
+    """Return whether the nodes of all groups have done it; a failure keeps the old certificates."""
+    for group in _one_per_stack(work):
+        succeeded = await settled(work, group, here)
+        if succeeded is None:
+            return False
+        if not succeeded:
+            words = await why(work, group)
+            await rotations.abandon(work.services, work.cluster)
+            await work.fail(f"The rotation stopped at {group.name}: {words}")
+            return False
+    return True
+
+
+def _one_per_stack(work: Work) -> list[NodeGroup]:
+    """Return one group of each stack."""
+    by_stack = {group.stack_id: group for group in work.whole.groups if group.stack_id}
+    return list(by_stack.values())

@@ -1,0 +1,119 @@
+"""The stacks of clusters: what conductors ask of the stack service, in the same process.
+
+Each change of a stack and the end of the task that wanted it are one transaction, so a change is
+never lost and never made twice.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from hearth.clusters.definition import ClusterStack
+from hearth.clusters.objects import NodeGroup
+from hearth.clusters.problems import conflict
+from hearth.conductor.work import Changed, Work
+from hearth.engine.core.rules import ActionInProgress
+from hearth.model.problem import Rejected
+from hearth.service.create_stack import create_stack
+from hearth.service.stack_request import StackRequest
+from hearth.service.update_stack import delete_stack, update_stack
+from hearth.store import cluster_tasks, reads
+from hearth.store.clusters import Whole
+from hearth.store.database import Tx
+from hearth.store.rows import StackRow
+
+BUSY_AGAIN_S = 1.0
+"""When a stack is asked again that cannot take a request at the moment."""
+
+
+def requested(asked: ClusterStack) -> StackRequest:
+    """Return the request to the stack service for a stack of a cluster."""
+    return StackRequest(
+        template=asked.template,
+        files=asked.files,
+        environment_files=asked.environment_files,
+        parameters=asked.parameters,
+        timeout_mins=asked.timeout_mins,
+        disable_rollback=True,
+        tags=asked.tags,
+    )
+
+
+async def create(
+    work: Work, name: str, asked: ClusterStack, taken: Callable[[Whole, str], Changed]
+) -> None:
+    """Create a stack, and end the task. `taken` stores the stack's id: it gets the cluster and
+    the id. Raises Rejected, Lost.
+    """
+    caller = replace(work.caller, project_id=work.cluster.project_id)
+
+    def also(tx: Tx, row: StackRow) -> None:
+        work.advance(tx, None, lambda found: taken(found, row.id))
+
+    await create_stack(work.services, caller, name, requested(asked), also=also)
+
+
+async def update(
+    work: Work,
+    group: NodeGroup,
+    parameters: Mapping[str, Any],
+    *,
+    step: str | None = None,
+    rollback: bool = False,
+    state: Mapping[str, Any] | None = None,
+    whole: ClusterStack | None = None,
+    change: Callable[[Whole], Changed] | None = None,
+) -> bool:
+    """Update the stack of a group with other parameters, and go on to `step`.
+
+    With `whole`, the stack also gets the current templates. Returns False if the stack cannot take
+    an update now; then the task is due again soon. Raises Rejected, Lost.
+    """
+    row = await row_of(work, group)
+    request = StackRequest(existing=True, parameters=parameters, disable_rollback=not rollback)
+    if whole is not None:
+        request = replace(
+            requested(whole), parameters={**whole.parameters, **parameters}, existing=True
+        )
+
+    def also(tx: Tx, _row: StackRow) -> None:
+        work.task = work.advance(tx, step, change, state=state)
+
+    try:
+        await update_stack(work.services, work.caller, row, request, also)
+    except Rejected as rejected:
+        if not isinstance(rejected.problems[0], ActionInProgress):
+            raise
+        await work.commit(work.task.step or "stack", delay_s=BUSY_AGAIN_S)
+        return False
+    return True
+
+
+async def delete(work: Work, group_ids: Sequence[str], *, step: str | None) -> None:
+    """Delete the stacks of groups, those of a default group last, and go on to `step`.
+
+    A stack that does not exist is deleted already. Raises Rejected, Lost.
+    """
+    groups = [work.group(uuid) for uuid in group_ids]
+    stacks = list(dict.fromkeys(g.stack_id for g in groups if g.stack_id))
+
+    def check(tx: Tx, _row: StackRow) -> None:
+        cluster_tasks.check(tx, work.task)
+
+    for stack_id in stacks:
+        row = await _found(work, stack_id)
+        if row is not None:
+            await delete_stack(work.services, work.caller, row, check)
+    await work.commit(step)
+
+
+async def row_of(work: Work, group: NodeGroup) -> StackRow:
+    """Return the row of a group's stack. Raises Rejected if it does not exist any more."""
+    row = None if group.stack_id is None else await _found(work, group.stack_id)
+    if row is None:
+        raise conflict(f"The stack of node group {group.name} no longer exists.")
+    return row
+
+
+async def _found(work: Work, stack_id: str) -> StackRow | None:
+    return await work.services.store.read(lambda tx: reads.find_stack(tx, None, stack_id))

@@ -1,0 +1,70 @@
+"""The members of a node group, as the stack with its servers shows them.
+
+Source: spec/clusters.md, section 7 and section 12, item 5.
+"""
+
+from dataclasses import dataclass
+
+from hearth.clusters.objects import MASTER, Cluster
+from hearth.clusters.problems import not_found
+from hearth.service.services import Services
+from hearth.store import clusters, reads
+from hearth.store.database import Tx
+
+MASTERS, MINIONS = "kube_masters", "kube_minions"
+"""The resources of the cluster's stack that are groups of nodes."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """A node: its index in the group, the server that it is, and the state of both."""
+
+    index: str
+    server_id: str | None
+    stack_id: str | None
+    status: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All that a request may call this member."""
+        return tuple(name for name in (self.index, self.server_id, self.stack_id) if name)
+
+
+async def members_of(services: Services, cluster: Cluster, ident: str) -> list[Member]:
+    """Return the members of a group in the order of their indexes. `ident` is its name, uuid, or
+    the role of a default group. Raises Rejected.
+    """
+    return await services.store.read(lambda tx: _members(tx, cluster, ident))
+
+
+def _members(tx: Tx, cluster: Cluster, ident: str) -> list[Member]:
+    groups = clusters.groups_of(tx, [cluster.uuid])[cluster.uuid]
+    group = next(
+        (g for g in groups if ident in (g.uuid, g.name) or (g.is_default and g.role == ident)),
+        None,
+    )
+    if group is None:
+        raise not_found("node group", ident)
+    row = reads.find_stack(tx, None, group.stack_id) if group.stack_id else None
+    if row is None:
+        return []
+    wanted = MASTERS if group.role == MASTER else MINIONS
+    chosen = reads.in_charge(reads.records(tx, row.id))
+    if wanted not in chosen or not chosen[wanted].physical_id:
+        return []
+    found = reads.in_charge(reads.records(tx, chosen[wanted].physical_id))
+    members = [
+        Member(
+            record.name,
+            _server(record.held.reference, record.physical_id),
+            record.physical_id,
+            f"{record.action}_{record.status}",
+        )
+        for record in found.values()
+    ]
+    return sorted(members, key=lambda one: (len(one.index), one.index))
+
+
+def _server(reference: str | None, stack_id: str | None) -> str | None:
+    """Return the id that the template of the member publishes; None before there is a server."""
+    return reference if reference != stack_id else None

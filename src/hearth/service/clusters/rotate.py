@@ -1,0 +1,54 @@
+"""Replace the authorities of a cluster's certificates, or the credential of its nodes."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hearth.clusters.drivers import Driver
+from hearth.clusters.follow import begun
+from hearth.clusters.objects import Cluster
+from hearth.clusters.problems import bad_request
+from hearth.clusters.states import RESIZABLE, SETTLED, UPDATE_IN_PROGRESS
+from hearth.service.caller import Caller
+from hearth.service.clusters.accept import Changed, begin, demand_state
+from hearth.service.clusters.drivers import driver_of
+from hearth.service.clusters.tasks import ROTATE_CA, ROTATE_CREDENTIAL
+from hearth.service.services import Services
+from hearth.store.clusters import Whole
+from hearth.store.database import Tx
+
+
+async def rotate_ca(services: Services, caller: Caller, cluster: Cluster) -> Cluster:
+    """Return the cluster in UPDATE_IN_PROGRESS. The old certificates stay valid until all nodes
+    have new ones. Raises Rejected.
+    """
+
+    def change(found: Whole, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
+        if found.template.tls_disabled:
+            raise bad_request(f"Cluster {cluster.name} has no certificates. TLS is disabled.")
+        driver = driver_of(services, found.template)
+        return _begun(found, SETTLED, driver, driver.ca_rotation, "Rotation of certificates")
+
+    return await begin(services, caller, cluster, ROTATE_CA, change)
+
+
+async def rotate_credential(services: Services, caller: Caller, cluster: Cluster) -> Cluster:
+    """Return the cluster in UPDATE_IN_PROGRESS; its nodes get a new credential of the caller.
+
+    Raises Rejected.
+    """
+
+    def change(found: Whole, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
+        driver = driver_of(services, found.template)
+        able = driver.credential_rotation
+        return _begun(found, RESIZABLE, driver, able, "Rotation of credentials")
+
+    return await begin(services, caller, cluster, ROTATE_CREDENTIAL, change)
+
+
+def _begun(
+    found: Whole, allowed: frozenset[str], driver: Driver, able: bool, operation: str
+) -> tuple[Changed, Mapping[str, Any]]:
+    demand_state(found.cluster, allowed, operation)
+    if not able:
+        raise bad_request(f"{operation} is not supported. The driver is {driver.name}.")
+    return begun(found.cluster, found.groups, UPDATE_IN_PROGRESS), {}

@@ -1,0 +1,25 @@
+"""The files of the template family, loaded once in each process."""
+
+from functools import cache
+from pathlib import Path
+
+import hearth
+from hearth.clusters.bundle import Bundle, bundle
+
+PACKAGE = Path(hearth.__file__).parent
+TEMPLATES = PACKAGE / "clusters" / "templates"
+AGENT = PACKAGE / "agent" / "agent.py"
+BOOT = "scripts/boot.sh"
+_AGENT_GOES_HERE = "@AGENT@\n"
+
+
+@cache
+def template_files() -> Bundle:
+    """Return the files, named by their content. The boot script contains the agent of servers."""
+    texts = {
+        path.relative_to(TEMPLATES).as_posix(): path.read_text(encoding="utf-8")
+        for path in sorted(TEMPLATES.rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    texts[BOOT] = texts[BOOT].replace(_AGENT_GOES_HERE, AGENT.read_text(encoding="utf-8"))
+    return bundle(texts)

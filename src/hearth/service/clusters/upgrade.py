@@ -1,0 +1,81 @@
+"""Upgrade a cluster to another template: its nodes are replaced in batches, masters first.
+
+Source: spec/clusters.md, section 7 and section 12, item 4.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hearth.clusters.follow import begun
+from hearth.clusters.objects import Cluster, ClusterTemplate
+from hearth.clusters.problems import bad_request, conflict, not_found
+from hearth.clusters.states import SETTLED, UPDATE_FAILED, UPDATE_IN_PROGRESS
+from hearth.clusters.versions import skew_problem
+from hearth.service.caller import Caller
+from hearth.service.clusters.accept import Changed, begin, demand_state
+from hearth.service.clusters.cloud_checks import kubernetes_version
+from hearth.service.clusters.drivers import driver_of
+from hearth.service.clusters.tasks import UPGRADE
+from hearth.service.services import Services
+from hearth.store.clusters import Whole
+from hearth.store.database import Tx
+
+ALLOWED = SETTLED | {UPDATE_FAILED}
+"""An upgrade that stopped at a failed node is resumed by the same request."""
+
+
+async def upgrade_cluster(
+    services: Services,
+    caller: Caller,
+    cluster: Cluster,
+    template: ClusterTemplate,
+    max_batch_size: int | None = None,
+    nodegroup: str | None = None,
+) -> Cluster:
+    """Return the cluster in UPDATE_IN_PROGRESS. Raises Rejected, CloudFault.
+
+    With `nodegroup`, only an extra group follows the template, which must be that of its cluster.
+    """
+    new_version = await kubernetes_version(services, caller, template)
+
+    def change(found: Whole, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
+        demand_state(found.cluster, ALLOWED, "Upgrade")
+        _check_driver(services, found, template)
+        if problem := skew_problem(found.cluster.coe_version, new_version):
+            raise bad_request(problem)
+        groups = found.groups
+        if nodegroup is not None:
+            groups = _one_group(found, nodegroup, template)
+        args = {
+            "template": template.uuid,
+            "batch": max_batch_size or 1,
+            "groups": [group.uuid for group in groups],
+            "image": template.image_id,
+            "version": new_version,
+        }
+        after, changed = begun(found.cluster, groups, UPDATE_IN_PROGRESS)
+        return (after, changed), args
+
+    return await begin(services, caller, cluster, UPGRADE, change)
+
+
+def _check_driver(services: Services, found: Whole, template: ClusterTemplate) -> None:
+    driver = driver_of(services, found.template)
+    if not driver.upgrade:
+        raise bad_request(f"Upgrade is not supported. The driver is {driver.name}.")
+    if driver_of(services, template) != driver:
+        raise bad_request(
+            f"Template {template.name} has another driver. The cluster has {driver.name}."
+        )
+
+
+def _one_group(found: Whole, ident: str, template: ClusterTemplate) -> tuple[Any, ...]:
+    for group in found.groups:
+        if ident in (group.uuid, group.name):
+            if not group.is_default and template.uuid != found.cluster.cluster_template_id:
+                raise conflict(
+                    f"Group {group.name} can only follow the template of its cluster. Upgrade "
+                    "the cluster first."
+                )
+            return (group,) if not group.is_default else tuple(found.defaults)
+    raise not_found("node group", ident)
