@@ -4,7 +4,8 @@ All questions are asked at once; the first error in the order of spec/clusters.m
 """
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
+from typing import Any
 
 from hearth.cloud.contract import Body, Cloud
 from hearth.clusters.config import ClusterConfig
@@ -51,14 +52,27 @@ async def check_cluster(
     )
 
 
-async def check_group(
-    services: Services, caller: Caller, image_id: str | None, flavor_id: str | None, labels: Labels
-) -> None:
-    """Raise Rejected or CloudFault unless the cloud has the image and the flavor of a group."""
+async def check_group(services: Services, caller: Caller, given: Mapping[str, Any]) -> None:
+    """Raise Rejected or CloudFault unless the cloud has the image and the flavor in the request for
+    a node group.
+    """
     cloud = services.cloud(caller)
+    labels = given.get("labels") or {}
     await _in_order(
-        _image(cloud, image_id), _flavors(cloud, flavor_id, None, labels, services)
+        _image(cloud, given.get("image_id")),
+        _flavors(cloud, given.get("flavor_id"), None, labels, services),
     )
+
+
+async def kubernetes_version(
+    services: Services, caller: Caller, template: ClusterTemplate
+) -> str | None:
+    """Return the version of Kubernetes in the image of a template, or None if the image does not
+    say it. Raises Rejected, CloudFault.
+    """
+    image = await cloud_lookup.image(services.cloud(caller), template.image_id)
+    found = image.get("kube_version")
+    return str(found) if found else None
 
 
 async def _in_order(*checks: Awaitable[Body | None]) -> list[Body | None]:

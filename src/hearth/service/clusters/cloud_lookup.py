@@ -62,9 +62,7 @@ async def project_exists(cloud: Cloud, project_id: str) -> bool:
 
 async def _of_neutron(cloud: Cloud, collection: str, what: str, ident: str) -> Body:
     for key in ("id", "name"):
-        answer = await cloud.request(
-            "network", "GET", f"/v2.0/{collection}", params={key: ident}
-        )
+        answer = await cloud.request("network", "GET", f"/v2.0/{collection}", params={key: ident})
         if listed := [one for one in answer.body[collection] if one[key] == ident]:
             return _only(what, ident, listed)
     raise _unknown(what, ident)

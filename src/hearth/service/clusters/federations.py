@@ -88,9 +88,7 @@ async def change_federation(
 
 async def delete_federation(services: Services, federation: Federation) -> None:
     """Delete a federation; its clusters stay. Raises Rejected."""
-    await services.store.run_once(
-        lambda tx: cluster_rows.delete(tx, _locked(tx, federation))
-    )
+    await services.store.run_once(lambda tx: cluster_rows.delete(tx, _locked(tx, federation)))
 
 
 def _locked(tx: Tx, federation: Federation) -> Federation:

@@ -110,9 +110,7 @@ async def find_federation(services: Services, caller: Caller, ident: str) -> Fed
     )
 
 
-async def _only(
-    services: Services, what: str, ident: str, look: Callable[[Tx], Sequence[T]]
-) -> T:
+async def _only(services: Services, what: str, ident: str, look: Callable[[Tx], Sequence[T]]) -> T:
     found = await services.store.read(look)
     if not found:
         raise not_found(what, ident)

@@ -21,9 +21,7 @@ T = TypeVar("T", Cluster, ClusterTemplate, Federation, NodeGroup, Quota)
 Groups = Mapping[str, Sequence[NodeGroup]]
 """Node groups by the UUID of their cluster."""
 
-_TEMPLATES = Listed(
-    lambda ids: sa.select(cluster_template).where(cluster_template.c.uuid.in_(ids))
-)
+_TEMPLATES = Listed(lambda ids: sa.select(cluster_template).where(cluster_template.c.uuid.in_(ids)))
 
 
 async def list_clusters(
@@ -71,9 +69,7 @@ async def list_groups(
     return await _page(services, NodeGroup, wanted, *visible)
 
 
-async def list_quotas(
-    services: Services, project_id: str | None, wanted: Page
-) -> Sequence[Quota]:
+async def list_quotas(services: Services, project_id: str | None, wanted: Page) -> Sequence[Quota]:
     """Return a page of quotas. Raises Rejected."""
     return await _page(services, Quota, wanted, *in_project(Quota, project_id))
 

@@ -7,10 +7,10 @@ from msgspec.structs import replace
 
 from hearth.cloud.contract import Body
 from hearth.clusters.config import NETWORK_DRIVERS, ClusterConfig
-from hearth.clusters.drivers import Drivers
 from hearth.clusters.objects import ClusterTemplate
 from hearth.clusters.problems import bad_request
 from hearth.model.problem import hint, nearest
+from hearth.service.clusters.drivers import drivers_of
 
 VOLUME_DRIVERS = ("cinder",)
 DEVICEMAPPER = "devicemapper"
@@ -39,7 +39,7 @@ def checked(template: ClusterTemplate, config: ClusterConfig) -> ClusterTemplate
             f"docker_volume_size {size} is too small. Storage driver {DEVICEMAPPER} needs at "
             f"least {DEVICEMAPPER_MIN_GIB}."
         )
-    if template.driver is not None and _drivers(config).named(template.driver) is None:
+    if template.driver is not None and drivers_of(config).named(template.driver) is None:
         raise _unknown_driver(template.driver, config)
     return replace(template, network_driver=network_driver)
 
@@ -55,7 +55,7 @@ def with_driver(template: ClusterTemplate, image: Body, config: ClusterConfig) -
         )
     distro = distro.lower()
     of_image = image.get("magnum_driver")
-    driver = _drivers(config).chosen(
+    driver = drivers_of(config).chosen(
         template.driver, of_image, template.server_type, distro, template.coe
     )
     if driver is None:
@@ -68,12 +68,8 @@ def with_driver(template: ClusterTemplate, image: Body, config: ClusterConfig) -
     return replace(template, cluster_distro=distro, driver=driver.name)
 
 
-def _drivers(config: ClusterConfig) -> Drivers:
-    return Drivers(disabled=config.disabled_drivers, default=config.default_driver)
-
-
 def _unknown_driver(name: str, config: ClusterConfig) -> Exception:
-    known = _drivers(config).names()
+    known = drivers_of(config).names()
     near = hint(nearest(name, known))
     return bad_request(f"Driver {name} does not exist{near}. Known are {', '.join(known)}.")
 
@@ -81,6 +77,4 @@ def _unknown_driver(name: str, config: ClusterConfig) -> Exception:
 def _one_of(what: str, name: str, known: tuple[str, ...]) -> None:
     if name not in known:
         near = hint(nearest(name, known))
-        raise bad_request(
-            f"Unsupported {what} {name}{near}. Supported are {', '.join(known)}."
-        )
+        raise bad_request(f"Unsupported {what} {name}{near}. Supported are {', '.join(known)}.")
