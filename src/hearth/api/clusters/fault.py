@@ -22,7 +22,7 @@ def answer(status: int, words: str, *, code: str | None = None) -> JSONResponse:
     """Return the error body. `code` is empty for errors of routing and of headers."""
     if code is None:
         code = "client" if status < 500 else "server"
-    body = {
+    body: dict[str, object] = {
         "request_id": "",
         "code": code,
         "status": status,
