@@ -144,6 +144,8 @@ def plant_catalogue(cloud: Cloud) -> None:
         services.append(("orchestration", "heat", cloud.settings.orchestration_url))
     if cloud.settings.cloudformation_url:
         services.append(("cloudformation", "heat-cfn", cloud.settings.cloudformation_url))
+    if cloud.settings.cluster_url:
+        services.append(("container-infra", "magnum", cloud.settings.cluster_url))
     for type_, name, url in services:
         service_id = fixed_hex("service", type_)
         body: Body = {"type": type_, "name": name, "enabled": True}
