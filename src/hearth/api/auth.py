@@ -6,6 +6,7 @@ import logging
 import re
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -182,13 +183,20 @@ def _is_open(path: str) -> bool:
 class Authenticated:
     """Middleware that refuses requests without a valid token, except on the open paths."""
 
-    def __init__(self, app: ASGIApp, tokens: Tokens, auth_url: str) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        tokens: Tokens,
+        auth_url: str,
+        is_open: Callable[[str], bool] = _is_open,
+    ) -> None:
         self._app = app
         self._tokens = tokens
         self._auth_url = auth_url
+        self._is_open = is_open
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or _is_open(below(scope)):
+        if scope["type"] != "http" or self._is_open(below(scope)):
             await self._app(scope, receive, send)
             return
         request = Request(scope)

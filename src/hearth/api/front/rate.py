@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hearth.api import fault
@@ -64,21 +65,28 @@ def _taken(bucket: _Bucket, rate: Rate, now: float) -> float:
     return (1 - bucket.left) / rate.per_second
 
 
+def _refusal(words: str) -> Response:
+    return fault.answer("HTTPTooManyRequests", words, 429)
+
+
 class RateLimited:
     """Returns 429 if a project exceeds its rate. Open paths and callers without a project are not
-    limited.
+    limited. `refusal` returns the answer for a text.
     """
 
-    def __init__(self, app: ASGIApp, rates: Rates) -> None:
+    def __init__(
+        self, app: ASGIApp, rates: Rates, refusal: Callable[[str], Response] = _refusal
+    ) -> None:
         self._app = app
         self._rates = rates
+        self._refusal = refusal
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         caller = state(scope).get("caller") if scope["type"] == "http" else None
         if caller is not None and (wait_s := self._rates.wait_s(caller)) > 0:
             who = "user of a stack" if caller.guest else "project"
             words = f"The {who} sends too many requests; wait for {wait_s:.1f} s."
-            refusal = fault.answer("HTTPTooManyRequests", words, 429)
+            refusal = self._refusal(words)
             refusal.headers["Retry-After"] = str(math.ceil(wait_s))
             await refusal(scope, receive, send)
             return

@@ -1,0 +1,142 @@
+"""The application of the cluster API: the route table and the middleware around it."""
+
+from collections.abc import Mapping, Sequence
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from hearth.api.answer import JSONResponse
+from hearth.api.auth import Authenticated, Tokens
+from hearth.api.clusters import fault
+from hearth.api.clusters.context import admit, base, services_of, version_of
+from hearth.api.clusters.endpoint import Endpoint, Handler
+from hearth.api.clusters.paths import VERSION, Paths
+from hearth.api.clusters.routes import ROUTES
+from hearth.api.clusters.versions import FIRST, Microversions, shown
+from hearth.api.front.rate import RateLimited, Rates
+from hearth.api.front.settings import Front
+from hearth.cloud.fault import CloudFault
+from hearth.model.problem import Rejected
+from hearth.service.services import Services
+
+COLLECTIONS = (
+    "clustertemplates", "clusters", "quotas", "certificates", "mservices", "stats", "federations",
+    "nodegroups", "credentials",
+)  # fmt: skip
+NO_DETAIL = "/mservices/detail"  # clients offer it
+
+
+async def versions(request: Request) -> Response:
+    """GET /: the version of the API, with the lowest and the highest microversion."""
+    one = {
+        "id": "v1",
+        "links": [{"href": f"{base(request)}/v1/", "rel": "self"}],
+        "status": "CURRENT",
+        "max_version": services_of(request).clusters.version_max,
+        "min_version": FIRST,
+    }
+    return JSONResponse(
+        {
+            "name": "OpenStack Magnum API",
+            "description": "Clusters of servers that run containers",
+            "versions": [one],
+        }
+    )
+
+
+async def version_one(request: Request) -> Response:
+    """GET /v1: the collections of the API."""
+    found = {
+        "id": "v1",
+        "media_types": [
+            {
+                "base": "application/json",
+                "type": "application/vnd.openstack.magnum.v1+json",
+            }
+        ],
+        "links": [{"href": f"{base(request)}/v1/", "rel": "self"}],
+    }
+    for name in COLLECTIONS:
+        path = f"clusters/{{cluster_id}}/{name}" if name == "nodegroups" else name
+        found[name] = [
+            {"href": f"{base(request)}/v1/{path}/", "rel": "self"},
+            {"href": f"{base(request)}/{path}/", "rel": "bookmark"},
+        ]
+    return JSONResponse(found)
+
+
+def _is_open(path: str) -> bool:
+    return path in ("/", VERSION)
+
+
+def application(
+    services: Services, tokens: Tokens, auth_url: str, rates: Rates | None = None
+) -> Starlette:
+    """Return the ASGI application of the cluster API. It may be mounted below any path."""
+    app = Starlette(
+        routes=[
+            Route("/", versions),
+            Route(VERSION, version_one),
+            Route(VERSION + NO_DETAIL, _nothing, methods=["POST"]),
+            *_by_path(ROUTES),
+        ],
+        middleware=[
+            Middleware(Paths),
+            Middleware(Authenticated, tokens=tokens, auth_url=auth_url, is_open=_is_open),
+            Middleware(
+                RateLimited,
+                rates=rates or Rates(Front()),
+                refusal=lambda words: fault.answer(429, words),
+            ),
+            Middleware(Microversions, config=services.clusters),
+        ],
+        exception_handlers={
+            Rejected: fault.rejected,
+            CloudFault: fault.cloud_fault,
+            HTTPException: fault.http,
+            Exception: fault.unexpected,
+        },
+    )
+    app.router.redirect_slashes = False
+    app.state.services = services
+    return app
+
+
+async def _nothing(request: Request) -> Response:
+    raise HTTPException(405)
+
+
+def _by_path(table: Sequence[Endpoint]) -> list[Route]:
+    """Return one route per path, so that an unsupported method on a known path gets a 405."""
+    paths: dict[str, dict[str, list[Endpoint]]] = {}
+    for endpoint in table:
+        by_method = paths.setdefault(VERSION + endpoint.path, {})
+        by_method.setdefault(endpoint.method, []).append(endpoint)
+    return [
+        Route(path, _dispatch(by_method), methods=[*by_method, "OPTIONS"])
+        for path, by_method in paths.items()
+    ]
+
+
+def _dispatch(by_method: Mapping[str, Sequence[Endpoint]]) -> Handler:
+    allow = {"Allow": ", ".join(by_method)}
+
+    async def handle(request: Request) -> Response:
+        if request.method == "OPTIONS":
+            return Response(status_code=204, headers=allow)
+        endpoints = by_method.get(request.method)
+        if endpoints is None:  # the framework allows HEAD wherever GET is allowed
+            raise HTTPException(405, headers=allow)
+        version = version_of(request)
+        for endpoint in endpoints:
+            if endpoint.since <= version <= endpoint.until:
+                admit(request, endpoint.query)
+                return await endpoint.handler(request)
+        words = f"Not available in version {shown(version)}. Ask for a higher version."
+        raise HTTPException(406, words)
+
+    return handle

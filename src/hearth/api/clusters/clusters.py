@@ -1,0 +1,201 @@
+"""Clusters: handlers of their routes."""
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from hearth.api.answer import JSONResponse
+from hearth.api.clusters import pages, patch, view
+from hearth.api.clusters.bodies import CLUSTER, HEALTH, RESIZE, UPGRADE
+from hearth.api.clusters.context import (
+    asked,
+    body,
+    caller_of,
+    document,
+    services_of,
+    version_of,
+)
+from hearth.api.clusters.types import Field, text_map, word
+from hearth.clusters.objects import Cluster
+from hearth.clusters.problems import bad_request
+from hearth.service.clusters import fence
+from hearth.service.clusters.access import demand, scope
+from hearth.service.clusters.certificates import kubeconfig
+from hearth.service.clusters.change import change_cluster
+from hearth.service.clusters.create import create_cluster
+from hearth.service.clusters.delete import delete_cluster
+from hearth.service.clusters.events import cluster_events
+from hearth.service.clusters.find import find_cluster, template_for_clusters
+from hearth.service.clusters.lists import list_clusters, with_groups
+from hearth.service.clusters.preview import preview_cluster
+from hearth.service.clusters.resize import resize_cluster
+from hearth.service.clusters.upgrade import upgrade_cluster
+
+UPGRADE_SINCE = (1, 8)
+ZERO_NODES_SINCE = (1, 10)
+HEALTH_FIELDS = ("health_status", "health_status_reason")
+CHANGEABLE = ("node_count", *HEALTH_FIELDS)
+RULES = patch.Rules(
+    {
+        **CLUSTER,
+        "health_status": Field("health_status", word(*HEALTH)),
+        "health_status_reason": Field("health_status_reason", text_map, default={}),
+    },
+    internal=patch.ALWAYS_INTERNAL
+    | {
+        "api_address", "node_addresses", "master_addresses", "stack_id", "cluster_id",
+        "ca_cert_ref", "magnum_cert_ref", "etcd_ca_cert_ref", "front_proxy_ca_cert_ref",
+    },
+    kept={"cluster_template_id"},
+)  # fmt: skip
+
+
+async def index(request: Request) -> Response:
+    """List clusters."""
+    return await _list(request, "cluster:get_all", "cluster:get_all_all_projects", full=False)
+
+
+async def detail(request: Request) -> Response:
+    """List clusters with all their attributes."""
+    return await _list(request, "cluster:detail", "cluster:detail_all_projects", full=True)
+
+
+async def _list(request: Request, rule: str, everywhere: str, *, full: bool) -> Response:
+    services, caller = services_of(request), caller_of(request)
+    await demand(services, caller, rule)
+    project = await scope(services, caller, everywhere)
+    page = pages.wanted(request, Cluster)
+    found, groups, templates = await list_clusters(services, project, page)
+    shown = [
+        view.cluster(request, one, groups[one.uuid], templates.get(one.cluster_template_id))
+        if full
+        else view.cluster_short(request, one, groups[one.uuid])
+        for one in found
+    ]
+    return pages.answer(request, "clusters", shown, page, found[-1].uuid if found else None)
+
+
+async def show(request: Request) -> Response:
+    """Show a cluster."""
+    cluster = await _found(request, "cluster:get", "cluster:get_one_all_projects")
+    groups, template = await with_groups(services_of(request), cluster)
+    return JSONResponse(view.cluster(request, cluster, groups, template, faults=True))
+
+
+async def create(request: Request) -> Response:
+    """Create a cluster. With `dry_run`, only return what would be created."""
+    services, caller, version = services_of(request), caller_of(request), version_of(request)
+    wanted = await body(request, CLUSTER)
+    _demand_nodes(request, wanted.get("node_count"))
+    await demand(services, caller, "cluster:create")
+    if asked(request, "dry_run"):
+        return JSONResponse(await preview_cluster(services, caller, wanted))
+    return _accepted(await create_cluster(services, caller, wanted, version=version))
+
+
+async def update(request: Request) -> Response:
+    """Change the number of nodes of a cluster, or its reported health."""
+    services, caller = services_of(request), caller_of(request)
+    operations = patch.changes(await document(request), RULES)
+    ident = request.path_params["ident"]
+    cluster = await find_cluster(services, caller, ident, "cluster:update_all_projects")
+    groups, _ = await with_groups(services, cluster)
+    workers = [one.node_count for one in groups if one.is_default and one.role == "worker"]
+    before = {
+        **{name: getattr(cluster, name, None) for name in RULES.fields},
+        "node_count": sum(workers),
+    }
+    changed = patch.differing(before, patch.applied(before, operations, RULES))
+    patch.only(changed, CHANGEABLE, "cluster")
+    _demand_nodes(request, changed.get("node_count"))
+    await _demand_update(request, cluster, changed)
+    if changed:
+        rollback = asked(request, "rollback", False)
+        await change_cluster(services, caller, cluster, changed, rollback=rollback)
+    return _accepted(cluster)
+
+
+async def _demand_update(request: Request, cluster: Cluster, changed: dict[str, Any]) -> None:
+    """Raise Rejected unless the caller may make the changes; nodes may only report health."""
+    services, caller = services_of(request), caller_of(request)
+    if await fence.node_cluster(services, caller) is not None and changed.keys() <= set(
+        HEALTH_FIELDS
+    ):
+        await demand(services, caller, "cluster:update_health_status", cluster)
+        return
+    await demand(services, caller, "cluster:update", cluster)
+    await demand(services, caller, "cluster:update_health_status")
+
+
+async def delete(request: Request) -> Response:
+    """Delete a cluster. With `force`, objects that cannot be deleted are left behind."""
+    cluster = await _found(request, "cluster:delete", "cluster:delete_all_projects")
+    force = asked(request, "force", False)
+    await delete_cluster(services_of(request), caller_of(request), cluster, force=force)
+    return Response(status_code=204)
+
+
+async def resize(request: Request) -> Response:
+    """Change the number of nodes of a group, and name the nodes that go."""
+    wanted = await body(request, RESIZE)
+    _demand_nodes(request, wanted["node_count"])
+    cluster = await _found(request, "cluster:resize")
+    await resize_cluster(
+        services_of(request),
+        caller_of(request),
+        cluster,
+        wanted["node_count"],
+        wanted.get("nodes_to_remove", ()),
+        wanted.get("nodegroup"),
+        version=version_of(request),
+    )
+    return _accepted(cluster)
+
+
+async def upgrade(request: Request) -> Response:
+    """Upgrade a cluster or a group to another template."""
+    if version_of(request) < UPGRADE_SINCE:
+        raise bad_request("Upgrade is not possible in version 1.7. It needs version 1.8.")
+    wanted = await body(request, UPGRADE)
+    cluster = await _found(request, "cluster:upgrade", "cluster:upgrade_all_projects")
+    services, caller = services_of(request), caller_of(request)
+    template = await template_for_clusters(
+        services, caller, wanted["cluster_template"], version=ZERO_NODES_SINCE
+    )
+    await upgrade_cluster(
+        services, caller, cluster, template, wanted.get("max_batch_size"), wanted.get("nodegroup")
+    )
+    return _accepted(cluster)
+
+
+async def events(request: Request) -> Response:
+    """List what happened to a cluster, the newest first."""
+    cluster = await _found(request, "cluster:get", "cluster:get_one_all_projects")
+    found = await cluster_events(services_of(request), cluster)
+    return JSONResponse({"events": [{**one, "time": view.time(one["time"])} for one in found]})
+
+
+async def config(request: Request) -> Response:
+    """Return a kubeconfig with a certificate that is valid for a short time."""
+    services, caller = services_of(request), caller_of(request)
+    cluster = await find_cluster(services, caller, request.path_params["ident"])
+    text = await kubeconfig(services, caller, cluster)
+    return JSONResponse({"cluster_uuid": cluster.uuid, "kubeconfig": text})
+
+
+async def _found(request: Request, rule: str, everywhere: str | None = None) -> Cluster:
+    """Return the cluster in the path after the check of the policy rule. Raises Rejected."""
+    services, caller = services_of(request), caller_of(request)
+    cluster = await find_cluster(services, caller, request.path_params["ident"], everywhere)
+    await demand(services, caller, rule, cluster)
+    return cluster
+
+
+def _demand_nodes(request: Request, count: int | None) -> None:
+    if count == 0 and version_of(request) < ZERO_NODES_SINCE:
+        raise bad_request("Clusters without nodes need version 1.10. Use node_count 1 or more.")
+
+
+def _accepted(cluster: Cluster) -> Response:
+    return JSONResponse({"uuid": cluster.uuid}, status_code=202)

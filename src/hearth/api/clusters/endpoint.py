@@ -1,0 +1,37 @@
+"""One row of the route table: a method and a path, since and until which version, its handler."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from hearth.api.clusters.context import Read
+from hearth.api.clusters.versions import MINIMUM, Version
+
+Handler = Callable[[Request], Awaitable[Response]]
+LAST: Version = (1, 9999)
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A method on a path below `/v1`.
+
+    `rule` names the policy rule, which its handler checks. `query` are its arguments. `beside`
+    marks an endpoint that Magnum does not have.
+    """
+
+    method: str
+    path: str
+    rule: str
+    handler: Handler
+    status: int = 200
+    since: Version = MINIMUM
+    until: Version = LAST
+    query: Mapping[str, Read] = field(default_factory=dict)
+    beside: bool = False
+
+    @property
+    def text(self) -> str:
+        """The description of the endpoint: the docstring of its handler."""
+        return " ".join((self.handler.__doc__ or "").split())

@@ -1,0 +1,71 @@
+"""Errors as answers of the cluster API. Source: spec/clusters.md, 2.3."""
+
+import logging
+import re
+from http import HTTPStatus
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from hearth.api import fault as base
+from hearth.api.answer import JSONResponse
+from hearth.cloud.fault import CloudFault
+from hearth.clusters.problems import ClusterProblem
+from hearth.model.problem import Rejected
+
+log = logging.getLogger(__name__)
+
+_FIRST_SENTENCE = re.compile(r"\.(\s|$)")  # the full stop of 1.10 ends none
+
+
+def answer(status: int, words: str, *, code: str | None = None) -> JSONResponse:
+    """Return the error body. `code` is empty for errors of routing and of headers."""
+    if code is None:
+        code = "client" if status < 500 else "server"
+    body = {
+        "request_id": "",
+        "code": code,
+        "status": status,
+        "title": _FIRST_SENTENCE.split(words, maxsplit=1)[0],
+        "detail": words,
+        "links": [],
+    }
+    return JSONResponse({"errors": [body]}, status_code=status)
+
+
+async def rejected(request: Request, problem: Exception) -> JSONResponse:
+    """Exception handler for `Rejected`."""
+    assert isinstance(problem, Rejected)
+    first = problem.problems[0]
+    status = first.status if isinstance(first, ClusterProblem) else base.status_of(first)
+    return answer(status, base.words(problem.problems))
+
+
+async def cloud_fault(request: Request, problem: Exception) -> JSONResponse:
+    """Exception handler for errors of the cloud that no use case handles."""
+    assert isinstance(problem, CloudFault)
+    if problem.status in (401, 403):
+        return answer(403, problem.message)
+    if problem.status == 409:
+        return answer(409, problem.message)
+    return answer(503, f"A service of the cloud does not answer as expected. {problem}")
+
+
+async def unexpected(request: Request, problem: Exception) -> JSONResponse:
+    """Exception handler for internal errors; the answer has no details, because they could be
+    secret.
+    """
+    request_id = getattr(request.state, "request_id", "-")
+    log.error("%s %s %s", request.method, request.url.path, request_id, exc_info=problem)
+    return answer(500, "Internal error. The log of the service has more.")
+
+
+async def http(request: Request, problem: Exception) -> JSONResponse:
+    """Exception handler for errors of routing."""
+    assert isinstance(problem, HTTPException)
+    words = problem.detail
+    if words == HTTPStatus(problem.status_code).phrase:
+        words = f"{words}. {request.method} {request.url.path} cannot be answered."
+    response = answer(problem.status_code, words, code="")
+    response.headers.update(problem.headers or {})
+    return response

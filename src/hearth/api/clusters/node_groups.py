@@ -1,0 +1,88 @@
+"""Node groups: handlers of their routes."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from hearth.api.answer import JSONResponse
+from hearth.api.clusters import pages, patch, view
+from hearth.api.clusters.bodies import NODE_GROUP
+from hearth.api.clusters.context import asked, body, caller_of, document, services_of, version_of
+from hearth.api.clusters.types import known
+from hearth.clusters.objects import Cluster, NodeGroup
+from hearth.service.clusters.access import demand
+from hearth.service.clusters.find import find_cluster, find_group
+from hearth.service.clusters.lists import list_groups
+from hearth.service.clusters.members import members_of
+from hearth.service.clusters.node_groups import change_group, create_group, delete_group
+
+CHANGEABLE = ("min_node_count", "max_node_count", "node_labels", "node_taints")
+RULES = patch.Rules(
+    NODE_GROUP,
+    internal=patch.ALWAYS_INTERNAL
+    | {"cluster_id", "stack_id", "node_addresses", "is_default", "status", "status_reason"},
+    kept={"name", "role", "node_count"},
+)
+
+
+async def index(request: Request) -> Response:
+    """List the node groups of a cluster."""
+    rule = "nodegroup:get_all"
+    cluster = await _cluster(request, rule, "nodegroup:get_all_all_projects")
+    page = pages.wanted(request, NodeGroup)
+    found = await list_groups(services_of(request), cluster, page, asked(request, "role"))
+    shown = [view.group_short(request, one) for one in found]
+    return pages.answer(request, "nodegroups", shown, page, found[-1].uuid if found else None)
+
+
+async def show(request: Request) -> Response:
+    """Show a node group with its members."""
+    cluster = await _cluster(request, "nodegroup:get", "nodegroup:get_one_all_projects")
+    services = services_of(request)
+    group = await find_group(services, cluster, request.path_params["group"])
+    members = [
+        {"index": one.index, "server_id": one.server_id, "status": one.status}
+        for one in await members_of(services, cluster, group.uuid)
+    ]
+    return JSONResponse(view.group(request, group, cluster, members))
+
+
+async def create(request: Request) -> Response:
+    """Create a node group."""
+    wanted = await body(request, NODE_GROUP)
+    cluster = await _cluster(request, "nodegroup:create")
+    made = await create_group(services_of(request), caller_of(request), cluster, wanted)
+    return JSONResponse(view.group_accepted(request, made, cluster), status_code=202)
+
+
+async def update(request: Request) -> Response:
+    """Change the limits, labels or taints of a node group."""
+    operations = patch.changes(await document(request), RULES)
+    for one in operations:
+        if one.attribute in NODE_GROUP:
+            known(one.attribute, NODE_GROUP, version_of(request))
+    cluster = await _cluster(request, "nodegroup:update")
+    services, caller = services_of(request), caller_of(request)
+    group = await find_group(services, cluster, request.path_params["group"])
+    before = {name: getattr(group, name, None) for name in RULES.fields}
+    before["node_taints"] = list(group.node_taints)
+    changed = patch.differing(before, patch.applied(before, operations, RULES))
+    patch.only(changed, CHANGEABLE, "node group")
+    if changed:
+        group = await change_group(services, caller, cluster, group, changed)
+    return JSONResponse(view.group(request, group, cluster), status_code=202)
+
+
+async def delete(request: Request) -> Response:
+    """Delete a node group that is no default group."""
+    cluster = await _cluster(request, "nodegroup:delete")
+    services = services_of(request)
+    group = await find_group(services, cluster, request.path_params["group"])
+    await delete_group(services, caller_of(request), cluster, group)
+    return Response(status_code=204)
+
+
+async def _cluster(request: Request, rule: str, everywhere: str | None = None) -> Cluster:
+    services, caller = services_of(request), caller_of(request)
+    cluster = await find_cluster(services, caller, request.path_params["ident"], everywhere)
+    await demand(services, caller, rule, cluster)
+    return cluster

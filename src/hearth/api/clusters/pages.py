@@ -1,0 +1,88 @@
+"""Lists page by page: the arguments, and the address of the next page.
+
+Source: spec/clusters.md, 2.4.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+
+from hearth.api.answer import JSONResponse
+from hearth.api.clusters.context import Read, asked, base, services_of
+from hearth.api.clusters.types import uuid
+from hearth.clusters.problems import bad_request
+from hearth.model.problem import hint, nearest
+from hearth.store.cluster_pages import Page, sort_keys
+
+NUMBER_MAX = 2**31 - 1
+DIRECTIONS = ("asc", "desc")
+
+
+def _number(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or not 0 < int(text[:12]) <= NUMBER_MAX:
+        raise ValueError(f'expected a whole number of at least 1, got "{text}"')
+    return int(text)
+
+
+def _direction(text: str) -> str:
+    if text not in DIRECTIONS:
+        raise ValueError(f"expected {' or '.join(DIRECTIONS)}")
+    return text
+
+
+LIST: Mapping[str, Read] = {
+    "limit": _number,
+    "marker": uuid,
+    "sort_key": str,
+    "sort_dir": _direction,
+}
+"""The arguments of a list of objects with a UUID."""
+NUMBERED: Mapping[str, Read] = {**LIST, "marker": _number}
+"""The same for objects that only have a number."""
+
+
+def wanted(request: Request, kind: type) -> Page:
+    """Return the page that a request asks for. Raises Rejected."""
+    most = services_of(request).clusters.limit_max
+    key = asked(request, "sort_key", "id")
+    known = sort_keys(kind)
+    if key not in known:
+        raise bad_request(f'Unknown sort_key "{key}"{hint(nearest(key, known))}. Use a column.')
+    return Page(
+        limit=min(asked(request, "limit", most), most),
+        marker=asked(request, "marker"),
+        sort_key=key,
+        descending=asked(request, "sort_dir", "asc") == "desc",
+    )
+
+
+def answer(
+    request: Request,
+    name: str,
+    shown: Sequence[Mapping[str, Any]],
+    page: Page,
+    last: str | int | None,
+) -> JSONResponse:
+    """Return a page. `last` is the marker of its last member.
+
+    A full page has the address of the next one, which may be empty.
+    """
+    body: dict[str, Any] = {name: shown}
+    if shown and len(shown) == page.limit:
+        arguments = {
+            "sort_key": page.sort_key,
+            "sort_dir": DIRECTIONS[page.descending],
+            **_others(request),
+            "limit": page.limit,
+            "marker": last,
+        }
+        path = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
+        body["next"] = f"{base(request)}{path}?{urlencode(arguments)}"
+    return JSONResponse(body)
+
+
+def _others(request: Request) -> dict[str, Any]:
+    """Return the arguments that choose members of the list."""
+    return {name: value for name, value in request.state.query.items() if name not in LIST}

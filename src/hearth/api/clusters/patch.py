@@ -1,0 +1,168 @@
+"""The JSON patch dialect of PATCH requests: RFC 6902 with fewer operations and more rules.
+
+Source: spec/clusters.md, 2.5; facts/magnum/objects.json, `json_patch_op`.
+"""
+
+import ast
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hearth.api.clusters.types import Field, Fields, checked
+from hearth.clusters.problems import bad_request
+
+ALWAYS_INTERNAL = frozenset(
+    {"created_at", "id", "links", "updated_at", "uuid", "project_id", "user_id"}
+)
+STRUCTURED = frozenset({"labels", "health_status_reason", "node_labels", "node_taints"})
+"""Attributes whose value may be a map or a list, also as the text of a Python literal."""
+OPERATIONS_MAX = 1_000
+LITERAL_MAX = 65_535  # characters
+_PATH = re.compile(r"(/[\w-]+)+")
+_OPERATIONS = ("add", "replace", "remove")
+_KEYS = frozenset({"op", "path", "value"})
+_INDEX = re.compile(r"\d{1,4}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Change:
+    """One operation; `value` is None for remove."""
+
+    operation: str
+    attribute: str
+    below: tuple[str, ...] = ()
+    value: Any = None
+
+    @property
+    def path(self) -> str:
+        """Return the path as the client wrote it."""
+        return "/" + "/".join((self.attribute, *self.below))
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a PATCH may say about a kind of object.
+
+    `internal` attributes may not be named at all, `kept` ones may not be removed. `structured` are
+    attributes with a map or a list as their value.
+    """
+
+    fields: Fields
+    internal: Collection[str] = ALWAYS_INTERNAL
+    kept: Collection[str] = ()
+    structured: Collection[str] = STRUCTURED
+
+
+def changes(document: Any, rules: Rules) -> list[Change]:
+    """Return the operations of a PATCH body, checked without the object. Raises Rejected."""
+    if not isinstance(document, list):
+        raise bad_request("Invalid body. Expected a list of patch operations.")
+    if len(document) > OPERATIONS_MAX:
+        raise bad_request(f"Too many operations. At most {OPERATIONS_MAX} are possible.")
+    return [_change(one, rules) for one in document]
+
+
+def _change(one: Any, rules: Rules) -> Change:
+    if not isinstance(one, Mapping):
+        raise bad_request("Invalid patch operation. Expected a JSON object.")
+    if unknown := one.keys() - _KEYS:
+        raise bad_request(f"Unknown attribute {min(unknown)} in a patch operation. Remove it.")
+    operation, path = one.get("op"), one.get("path")
+    if operation not in _OPERATIONS:
+        raise bad_request(f"Unknown patch operation. Expected {', '.join(_OPERATIONS)} as op.")
+    if not isinstance(path, str) or not _PATH.fullmatch(path):
+        raise bad_request("Invalid path in a patch operation. Expected one such as /node_count.")
+    attribute, *below = path[1:].split("/")
+    if attribute in rules.internal:
+        raise bad_request(f"Attribute {attribute} is internal. It cannot be changed.")
+    if operation == "remove":
+        if attribute in rules.kept and not below:
+            raise bad_request(f"Attribute {attribute} is mandatory. It cannot be removed.")
+        return Change(operation, attribute, tuple(below), one.get("value"))
+    if one.get("value") is None:
+        raise bad_request(f"No value for {path}. The operation {operation} needs one.")
+    value = _value(one["value"], attribute, tuple(below), rules)
+    return Change(operation, attribute, tuple(below), value)
+
+
+def _value(value: Any, attribute: str, below: tuple[str, ...], rules: Rules) -> Any:
+    whole = attribute in rules.structured and not below
+    if isinstance(value, str) and whole:
+        return _literal(value, attribute)
+    if isinstance(value, str | int) or (isinstance(value, list | dict) and whole):
+        return value
+    if isinstance(value, dict) and attribute in rules.structured:
+        return value  # a member of a list of maps
+    raise bad_request(f"Invalid value of {attribute}. Expected text or a whole number.")
+
+
+def _literal(value: str, attribute: str) -> Any:
+    """Return the map or list that a text describes. Raises Rejected."""
+    try:
+        found = ast.literal_eval(value.strip()) if len(value) <= LITERAL_MAX else None
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        found = None
+    if not isinstance(found, dict | list):
+        raise bad_request(f"Invalid value of {attribute}. Expected a map or a list.")
+    return found
+
+
+def applied(before: Mapping[str, Any], wanted: Iterable[Change], rules: Rules) -> dict[str, Any]:
+    """Return the attributes after the operations. `before` has all attributes of the object, null
+    where one has no value. Raises Rejected.
+    """
+    after = dict(before)
+    for change in wanted:
+        one = rules.fields.get(change.attribute)
+        if one is None or change.attribute not in after:
+            raise _unknown(change)
+        value = _below(change, after[one.name]) if change.below else _root(change, one, after)
+        after[one.name] = one.default if value is None else checked(one, value, strict=True)
+    return after
+
+
+def _root(change: Change, one: Field, after: Mapping[str, Any]) -> Any:
+    if change.operation == "add" and after[one.name] is not None:
+        raise bad_request(f"Attribute {one.name} already has a value. Use replace.")
+    return None if change.operation == "remove" else change.value
+
+
+def _below(change: Change, container: Any) -> Any:
+    """Return the value of an attribute after a change of one of its members."""
+    if len(change.below) > 1 or not isinstance(container, dict | list):
+        raise _unknown(change)
+    (key,) = change.below
+    if isinstance(container, dict):
+        there = key in container
+        after: dict[str, Any] = {name: one for name, one in container.items() if name != key}
+        if change.operation != "add" and not there:
+            raise _unknown(change)
+        return after if change.operation == "remove" else {**after, key: change.value}
+    if change.operation == "add" and key == "-":
+        return [*container, change.value]
+    place = int(key) if _INDEX.fullmatch(key) else len(container) + 1
+    if place >= len(container) + (change.operation == "add"):
+        raise _unknown(change)
+    rest = 0 if change.operation == "add" else 1
+    new = [] if change.operation == "remove" else [change.value]
+    return [*container[:place], *new, *container[place + rest :]]
+
+
+def _unknown(change: Change) -> Exception:
+    words = f"Cannot {change.operation} {change.path}. The object has no such attribute."
+    return bad_request(words)
+
+
+def differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes that the operations changed, with their new values."""
+    return {name: value for name, value in after.items() if value != before[name]}
+
+
+def only(changed: Mapping[str, Any], allowed: Collection[str], what: str) -> None:
+    """Raise Rejected if another attribute than the allowed ones changed."""
+    if wrong := sorted(changed.keys() - set(allowed)):
+        raise bad_request(
+            f"Attribute {', '.join(wrong)} of a {what} cannot be changed. "
+            f"Only {', '.join(allowed)} can."
+        )

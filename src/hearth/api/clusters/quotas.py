@@ -1,0 +1,81 @@
+"""Quotas, statistics and conductors: handlers of their routes."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from hearth.api.answer import JSONResponse
+from hearth.api.clusters import pages, view
+from hearth.api.clusters.bodies import QUOTA
+from hearth.api.clusters.context import asked, body, caller_of, services_of
+from hearth.clusters.objects import Quota
+from hearth.clusters.problems import bad_request
+from hearth.service.clusters import quotas, stats
+from hearth.service.clusters.access import demand
+from hearth.service.clusters.lists import list_quotas
+
+DEFAULT_LIMIT = 1  # of a quota that is created without one
+
+
+async def index(request: Request) -> Response:
+    """List the quotas of the project, or of all projects with `all_tenants`."""
+    services, caller = services_of(request), caller_of(request)
+    await demand(services, caller, "quota:get_all")
+    page = pages.wanted(request, Quota)
+    project = None if asked(request, "all_tenants", False) else caller.project_id
+    found = await list_quotas(services, project, page)
+    shown = [view.quota(one) for one in found]
+    return pages.answer(request, "quotas", shown, page, found[-1].id if found else None)
+
+
+async def show(request: Request) -> Response:
+    """Show the quota of a project."""
+    found = await quotas.show_quota(services_of(request), caller_of(request), *_named(request))
+    return JSONResponse(view.quota(found))
+
+
+async def create(request: Request) -> Response:
+    """Create the quota of a project."""
+    wanted = await body(request, QUOTA)
+    made = await quotas.create_quota(
+        services_of(request),
+        caller_of(request),
+        wanted.get("project_id"),
+        wanted.get("hard_limit", DEFAULT_LIMIT),
+    )
+    return JSONResponse(view.quota(made), status_code=201)
+
+
+async def update(request: Request) -> Response:
+    """Change the quota of a project."""
+    wanted = await body(request, QUOTA)
+    project_id, resource = _named(request)
+    if wanted.get("project_id", project_id) != project_id:
+        raise bad_request("project_id is another one than in the path. Use the same.")
+    if "hard_limit" not in wanted:
+        raise bad_request("Attribute hard_limit is mandatory. It has no value.")
+    services, caller = services_of(request), caller_of(request)
+    after = await quotas.change_quota(services, caller, project_id, resource, wanted["hard_limit"])
+    return JSONResponse(view.quota(after), status_code=202)
+
+
+async def delete(request: Request) -> Response:
+    """Delete the quota of a project, which then has the default limit."""
+    await quotas.delete_quota(services_of(request), caller_of(request), *_named(request))
+    return Response(status_code=204)
+
+
+async def usage(request: Request) -> Response:
+    """Return the numbers of clusters and nodes."""
+    project_id = asked(request, "project_id")
+    clusters, nodes = await stats.stats(services_of(request), caller_of(request), project_id)
+    return JSONResponse({"clusters": clusters, "nodes": nodes})
+
+
+async def conductors(request: Request) -> Response:
+    """List the conductors."""
+    found = await stats.conductors(services_of(request), caller_of(request))
+    return JSONResponse({"mservices": [view.conductor(one) for one in found]})
+
+
+def _named(request: Request) -> tuple[str, str]:
+    return request.path_params["project_id"], request.path_params["resource"]

@@ -1,0 +1,90 @@
+"""Cluster templates: handlers of their routes."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from hearth.api.answer import JSONResponse
+from hearth.api.clusters import pages, patch, view
+from hearth.api.clusters.bodies import TEMPLATE
+from hearth.api.clusters.context import body, caller_of, document, services_of
+from hearth.clusters.objects import ClusterTemplate
+from hearth.service.clusters.access import demand, scope
+from hearth.service.clusters.find import find_template
+from hearth.service.clusters.lists import list_templates
+from hearth.service.clusters.templates import change_template, create_template, delete_template
+
+RULES = patch.Rules(
+    TEMPLATE,
+    kept={
+        "network_driver", "external_network_id", "tls_disabled", "public", "server_type", "coe",
+        "registry_enabled", "cluster_distro", "hidden", "image_id",
+    },
+)  # fmt: skip
+
+
+async def index(request: Request) -> Response:
+    """List cluster templates: those of the project and public ones."""
+    rule = "clustertemplate:get_all"
+    return await _list(request, rule, "clustertemplate:get_all_all_projects")
+
+
+async def detail(request: Request) -> Response:
+    """List cluster templates, as the plain list does."""
+    return await _list(request, "clustertemplate:detail", "clustertemplate:detail_all_projects")
+
+
+async def _list(request: Request, rule: str, everywhere: str) -> Response:
+    services, caller = services_of(request), caller_of(request)
+    await demand(services, caller, rule)
+    project = await scope(services, caller, everywhere)
+    page = pages.wanted(request, ClusterTemplate)
+    found = await list_templates(services, project, page)
+    shown = [view.template(request, one) for one in found]
+    last = found[-1].uuid if found else None
+    return pages.answer(request, "clustertemplates", shown, page, last)
+
+
+async def show(request: Request) -> Response:
+    """Show a cluster template."""
+    services, caller = services_of(request), caller_of(request)
+    ident, everywhere = request.path_params["ident"], "clustertemplate:get_one_all_projects"
+    template = await find_template(services, caller, ident, everywhere)
+    if not template.public or template.hidden:
+        await demand(services, caller, "clustertemplate:get", template)
+    return JSONResponse(view.template(request, template))
+
+
+async def create(request: Request) -> Response:
+    """Create a cluster template."""
+    wanted = await body(request, TEMPLATE)
+    wanted.pop("cluster_distro", None)  # the image decides
+    made = await create_template(services_of(request), caller_of(request), wanted)
+    shown = view.template(request, made)
+    headers = {"Location": shown["links"][0]["href"]}
+    return JSONResponse(shown, status_code=201, headers=headers)
+
+
+async def update(request: Request) -> Response:
+    """Change a cluster template."""
+    services, caller = services_of(request), caller_of(request)
+    operations = patch.changes(await document(request), RULES)
+    template = await _found(request, "clustertemplate:update")
+    before = {name: getattr(template, name, None) for name in RULES.fields}
+    changed = patch.differing(before, patch.applied(before, operations, RULES))
+    after = await change_template(services, caller, template, changed)
+    return JSONResponse(view.template(request, after))
+
+
+async def delete(request: Request) -> Response:
+    """Delete a cluster template that no cluster uses."""
+    template = await _found(request, "clustertemplate:delete")
+    await delete_template(services_of(request), template)
+    return Response(status_code=204)
+
+
+async def _found(request: Request, rule: str) -> ClusterTemplate:
+    services, caller = services_of(request), caller_of(request)
+    ident = request.path_params["ident"]
+    template = await find_template(services, caller, ident, f"{rule}_all_projects")
+    await demand(services, caller, rule, template)
+    return template

@@ -1,0 +1,228 @@
+"""Types of the fields of request bodies: which values a field takes, and what they become.
+
+A reader takes the value of a field and returns what the use cases get; it raises ValueError with
+the words of the error. Bodies of POST may give numbers as text, operations of PATCH may not.
+Source: facts/magnum/objects.json.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from typing import Any
+from uuid import UUID
+
+from hearth.api.clusters.versions import MINIMUM, Version, shown
+from hearth.clusters.problems import bad_request
+from hearth.model.problem import hint, nearest
+
+Reader = Callable[[Any, bool], Any]
+"""Takes the value, and whether numeric text is refused."""
+
+INTEGER_MAX = 2**31 - 1  # of a column
+TEXT_MAX = 65_535  # characters of a text without a limit of its own
+MEMBERS_MAX = 1_000  # of a map or a list
+_INTEGER = re.compile(r"[+-]?\d{1,10}", re.ASCII)
+_YES = frozenset({"1", "t", "true", "on", "y", "yes"})
+_NO = frozenset({"0", "f", "false", "off", "n", "no"})
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of an object.
+
+    `read_only` fields may not be in a body. `unused` fields may, but have no effect. `default` is
+    what a removed field becomes. `since` is the first version with the field.
+    """
+
+    name: str
+    read: Reader
+    required: bool = False
+    default: Any = None
+    read_only: bool = False
+    unused: bool = False
+    since: Version = MINIMUM
+
+
+Fields = Mapping[str, Field]
+
+
+def fields(*members: Field) -> Fields:
+    """Return the fields of an object by name."""
+    return {one.name: one for one in members}
+
+
+def text(least: int = 0, most: int = TEXT_MAX, pattern: str | None = None) -> Reader:
+    """Return the reader of a text with `least` to `most` characters."""
+    form = re.compile(pattern) if pattern is not None else None
+
+    def read(value: Any, strict: bool) -> str:
+        if not isinstance(value, str):
+            raise ValueError(f"expected text, got {_kind(value)}")
+        if not least <= len(value) <= most:
+            raise ValueError(f"expected {least} to {most} characters, got {len(value)}")
+        if "\0" in value:
+            raise ValueError("null characters are not allowed")
+        if form is not None and not form.fullmatch(value):
+            raise ValueError(f'"{value}" does not match {form.pattern}')
+        return value
+
+    return read
+
+
+def integer(least: int = 0, most: int = INTEGER_MAX) -> Reader:
+    """Return the reader of a whole number from `least` to `most`."""
+
+    def read(value: Any, strict: bool) -> int:
+        if isinstance(value, str) and not strict and _INTEGER.fullmatch(value.strip()):
+            value = int(value)
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise ValueError(f"expected a whole number, got {_kind(value)}")
+        if not least <= value <= most:
+            raise ValueError(f"expected {least} to {most}, got {value}")
+        return value
+
+    return read
+
+
+def flag(value: Any, strict: bool = False) -> bool:
+    """Return a boolean, which may also be given as text or as 0 and 1."""
+    words = str(value).strip().lower() if isinstance(value, bool | int | str) else ""
+    if words in _YES:
+        return True
+    if words in _NO:
+        return False
+    raise ValueError(f"expected true or false, got {_kind(value)}")
+
+
+def word(*known: str) -> Reader:
+    """Return the reader of one of some words."""
+
+    def read(value: Any, strict: bool) -> str:
+        if value not in known:
+            near = hint(nearest(value, known)) if isinstance(value, str) else ""
+            raise ValueError(f"expected {' or '.join(known)}{near}")
+        return str(value)
+
+    return read
+
+
+def uuid(value: Any, strict: bool = False) -> str:
+    """Return a UUID in its usual form."""
+    try:
+        return str(UUID(value))
+    except (ValueError, TypeError, AttributeError):
+        raise ValueError("expected a UUID") from None
+
+
+def addresses(value: Any, strict: bool) -> str:
+    """Return a list of IPv4 addresses, separated by commas."""
+    listed = text(1, 255)(value, strict)
+    for one in listed.split(","):
+        try:
+            IPv4Address(one.strip())
+        except ValueError:
+            raise ValueError(f'"{one}" is not an IPv4 address') from None
+    return listed
+
+
+_SHORT = text(0, 255)
+
+
+def labels(value: Any, strict: bool) -> dict[str, str]:
+    """Return a map of labels; numbers and booleans become text."""
+    found = {}
+    for name, one in _members(value, "map", Mapping).items():
+        if not isinstance(one, str | int | float):
+            raise ValueError(f'label "{name}": expected text or a number, got {_kind(one)}')
+        found[_SHORT(name, strict)] = text()(str(one), strict)
+    return found
+
+
+def texts(value: Any, strict: bool) -> list[str]:
+    """Return a list of texts."""
+    return [_SHORT(one, strict) for one in _members(value, "list", list)]
+
+
+def text_map(value: Any, strict: bool) -> dict[str, str]:
+    """Return a map of texts."""
+    found = _members(value, "map", Mapping)
+    return {_SHORT(name, strict): text()(one, strict) for name, one in found.items()}
+
+
+def text_maps(value: Any, strict: bool) -> list[dict[str, str]]:
+    """Return a list of maps of texts."""
+    return [text_map(one, strict) for one in _members(value, "list", list)]
+
+
+def anything(value: Any, strict: bool) -> Any:
+    """Return the value of a field that is never used."""
+    return value
+
+
+def _members(value: Any, name: str, kind: type) -> Any:
+    if not isinstance(value, kind):
+        raise ValueError(f"expected a {name}, got {_kind(value)}")
+    assert isinstance(value, Mapping | list)
+    if len(value) > MEMBERS_MAX:
+        raise ValueError(f"expected at most {MEMBERS_MAX} members, got {len(value)}")
+    return value
+
+
+def _kind(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case str():
+            return f'"{value[:40]}"'
+        case int() | float():
+            return f"the number {value}"
+        case Mapping():
+            return "a map"
+        case Sequence():
+            return "a list"
+        case _:
+            return type(value).__name__
+
+
+def given(document: Any, declared: Fields, version: Version) -> dict[str, Any]:
+    """Return the values in the body of a POST; a null counts as absent. Raises Rejected."""
+    if not isinstance(document, Mapping):
+        raise bad_request("Invalid body. Expected a JSON object.")
+    found = {}
+    for name, value in document.items():
+        one = known(name, declared, version)
+        if one.read_only:
+            raise bad_request(f"Attribute {name} is read-only. Leave it out.")
+        value = None if value is None else checked(one, value, strict=False)
+        if value is not None and not one.unused:
+            found[name] = value
+    missing = [one.name for one in declared.values() if one.required and one.name not in found]
+    if missing:
+        raise bad_request(f"Attribute {', '.join(missing)} is mandatory. It has no value.")
+    return found
+
+
+def known(name: str, declared: Fields, version: Version) -> Field:
+    """Return the field of that name. Raises Rejected."""
+    one = declared.get(name)
+    if one is None:
+        near = hint(nearest(name, declared))
+        raise bad_request(f'Unknown attribute "{name}"{near}. Remove it or correct its name.')
+    if one.since > version:
+        raise bad_request(
+            f"Unknown attribute {name} in version {shown(version)}. "
+            f"It needs version {shown(one.since)}."
+        )
+    return one
+
+
+def checked(one: Field, value: Any, *, strict: bool) -> Any:
+    """Return the value of a field as its reader returns it. Raises Rejected."""
+    try:
+        return one.read(value, strict)
+    except ValueError as problem:
+        words = f"Invalid value of {one.name}: {problem}. Correct the value."
+        raise bad_request(words) from None

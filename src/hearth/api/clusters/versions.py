@@ -1,0 +1,108 @@
+"""Microversions: which one a request asks for, and the headers that name the one in use.
+
+Source: facts/magnum/versions.json.
+"""
+
+import re
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from hearth.api.answer import JSONResponse
+from hearth.api.clusters import fault
+from hearth.api.front.scope import below
+from hearth.clusters.config import ClusterConfig
+
+Version = tuple[int, int]
+
+HEADER = "OpenStack-API-Version"
+MINIMUM: Version = (1, 1)
+FIRST = "1.1"
+SERVICES = frozenset(
+    {"container-infra", "container-infrastructure", "container-infrastructure-management"}
+)
+_NUMBERS = re.compile(r"(\d{1,9})\.(\d{1,9})", re.ASCII)
+_PATHS = re.compile(r"/v1(/|$)")
+
+
+class Malformed(Exception):
+    """The header names another service, or no version; the message says what is expected."""
+
+
+def parsed(text: str) -> Version:
+    """Return a version from its text. Raises Malformed."""
+    found = _NUMBERS.fullmatch(text)
+    if found is None:
+        raise Malformed(f'Unknown version "{text}". Expected a number such as 1.10, or latest.')
+    return int(found[1]), int(found[2])
+
+
+def shown(version: Version) -> str:
+    """Return the text of a version."""
+    return f"{version[0]}.{version[1]}"
+
+
+def wanted(header: str | None, highest: Version) -> Version:
+    """Return the version that a request asks for, which may be out of range. Raises Malformed."""
+    if header is None:
+        return MINIMUM
+    service, *rest = header.split()
+    if service not in SERVICES or len(rest) != 1:
+        raise Malformed(
+            f'Malformed header {HEADER}. Expected "container-infra" and a version, got "{header}".'
+        )
+    return highest if rest[0] == "latest" else parsed(rest[0])
+
+
+class Microversions:
+    """Middleware that finds the version of a request and names it in the answer.
+
+    Handlers read it as `request.state.version`. A request for no version, or for one that does not
+    exist, gets a 406.
+    """
+
+    def __init__(self, app: ASGIApp, config: ClusterConfig) -> None:
+        self._app = app
+        self._service = config.header_service
+        self._highest = parsed(config.version_max)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not _PATHS.match(below(scope)):
+            await self._app(scope, receive, send)
+            return
+        try:
+            version = wanted(Headers(scope=scope).get(HEADER) or None, self._highest)
+        except Malformed as problem:
+            await fault.answer(406, str(problem), code="")(scope, receive, send)
+            return
+        app = self._app if MINIMUM <= version <= self._highest else self._unsupported(version)
+        scope.setdefault("state", {})["version"] = version
+        await app(scope, receive, lambda message: send(self._named(message, version)))
+
+    def _named(self, message: Message, version: Version) -> Message:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            headers[HEADER] = f"{self._service} {shown(version)}"
+            headers["OpenStack-API-Minimum-Version"] = f"{self._service} {FIRST}"
+            headers["OpenStack-API-Maximum-Version"] = f"{self._service} {shown(self._highest)}"
+            headers.add_vary_header(HEADER)
+        return message
+
+    def _unsupported(self, version: Version) -> JSONResponse:
+        highest = shown(self._highest)
+        words = f"Version {shown(version)} is not supported"
+        return JSONResponse(
+            {
+                "errors": [
+                    {
+                        "code": "magnum.microversion-unsupported",
+                        "title": words,
+                        "description": f"{words}. The lowest is {FIRST}, the highest {highest}.",
+                        "min_version": FIRST,
+                        "max_version": highest,
+                        "links": [],
+                    }
+                ]
+            },
+            status_code=406,
+        )

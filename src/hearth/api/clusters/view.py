@@ -1,0 +1,228 @@
+"""The bodies of answers, field by field as clients expect them.
+
+Source: facts/magnum/objects.json; facts/magnum/http_observed.json.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote
+
+from starlette.requests import Request
+
+from hearth.api.clusters.bodies import SINCE_TAINTS
+from hearth.api.clusters.context import base, services_of, version_of
+from hearth.clusters.merging import difference
+from hearth.clusters.objects import (
+    MASTER,
+    Cluster,
+    ClusterTemplate,
+    Federation,
+    Labels,
+    NodeGroup,
+    Quota,
+)
+from hearth.clusters.states import FAILED
+
+Body = dict[str, Any]
+
+CLUSTER_ID_SINCE = (1, 13)
+_TEMPLATE = (
+    "uuid", "name", "coe", "image_id", "flavor_id", "master_flavor_id", "dns_nameserver",
+    "keypair_id", "external_network_id", "fixed_network", "fixed_subnet", "network_driver",
+    "apiserver_port", "docker_volume_size", "cluster_distro", "http_proxy", "https_proxy",
+    "no_proxy", "volume_driver", "registry_enabled", "labels", "tls_disabled", "public",
+    "server_type", "insecure_registry", "docker_storage_driver", "master_lb_enabled",
+    "floating_ip_enabled", "project_id", "user_id", "hidden", "tags", "driver",
+)  # fmt: skip
+_CLUSTER_SHORT = (
+    "uuid", "name", "cluster_template_id", "keypair", "docker_volume_size", "labels",
+    "master_flavor_id", "flavor_id", "create_timeout", "status", "health_status",
+)  # fmt: skip
+_CLUSTER_MORE = (
+    "status_reason", "health_status_reason", "discovery_url", "api_address", "coe_version",
+    "container_version", "project_id", "user_id", "fixed_network", "fixed_subnet",
+    "floating_ip_enabled", "master_lb_enabled",
+)  # fmt: skip
+_GROUP_SHORT = (
+    "uuid", "name", "flavor_id", "node_count", "role", "is_default", "image_id", "status",
+    "stack_id", "min_node_count", "max_node_count",
+)  # fmt: skip
+_GROUP_MORE = (
+    "id", "cluster_id", "project_id", "docker_volume_size", "labels", "node_addresses",
+    "status_reason", "version",
+)  # fmt: skip
+_GROUP_ACCEPTED = (
+    "uuid", "name", "cluster_id", "project_id", "labels", "flavor_id", "image_id", "node_count",
+    "role", "min_node_count", "max_node_count",
+)  # fmt: skip
+_GROUP_ACCEPTED_IF_SET = ("docker_volume_size",)
+_TAINTS = ("node_labels", "node_taints")
+_FEDERATION_SHORT = (
+    "uuid", "name", "hostcluster_id", "member_ids", "status", "properties",
+)  # fmt: skip
+
+
+def time(seconds: float | None) -> str | None:
+    """Return a time as text with microseconds and the offset of UTC, or None."""
+    if seconds is None:
+        return None
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds")
+
+
+def links(request: Request, *path: str) -> list[Body]:
+    """Return the links of an object: the second one has no version."""
+    way = "/".join(quote(part, safe="") for part in path)
+    return [
+        {"href": f"{base(request)}/v1/{way}", "rel": "self"},
+        {"href": f"{base(request)}/{way}", "rel": "bookmark"},
+    ]
+
+
+def _of(one: Any, names: Sequence[str]) -> Body:
+    return {name: getattr(one, name) for name in names}
+
+
+def _times(one: Any) -> Body:
+    return {"created_at": time(one.created_at), "updated_at": time(one.updated_at)}
+
+
+def template(request: Request, one: ClusterTemplate) -> Body:
+    """Return a cluster template."""
+    its_links = links(request, "clustertemplates", one.uuid)
+    return {**_of(one, _TEMPLATE), "links": its_links, **_times(one)}
+
+
+def cluster_short(request: Request, one: Cluster, groups: Sequence[NodeGroup]) -> Body:
+    """Return a cluster as in lists."""
+    return {
+        **_of(one, _CLUSTER_SHORT),
+        "node_count": sum(group.node_count for group in groups if group.role != MASTER),
+        "master_count": sum(group.node_count for group in groups if group.role == MASTER),
+        "links": links(request, "clusters", one.uuid),
+        **_stack(request, one),
+        "merge_labels": False,
+    }
+
+
+def cluster(
+    request: Request,
+    one: Cluster,
+    groups: Sequence[NodeGroup],
+    template: ClusterTemplate | None,
+    *,
+    faults: bool = False,
+) -> Body:
+    """Return all of a cluster. With `faults`, a failed one has the reasons of its groups."""
+    found = {
+        **cluster_short(request, one, groups),
+        **_of(one, _CLUSTER_MORE),
+        "node_addresses": _addresses(group for group in groups if group.role != MASTER),
+        "master_addresses": _addresses(group for group in groups if group.role == MASTER),
+        **_differences({} if template is None else template.labels, one.labels),
+        **_times(one),
+    }
+    if faults and one.status in FAILED:
+        found["faults"] = {
+            group.name: group.status_reason for group in groups if group.status in FAILED
+        }
+    return found
+
+
+def _stack(request: Request, one: Cluster) -> Body:
+    if version_of(request) < CLUSTER_ID_SINCE:
+        return {"stack_id": one.stack_id}
+    if services_of(request).clusters.stack_id_after_13:
+        return {"cluster_id": one.stack_id, "stack_id": one.stack_id}
+    return {"cluster_id": one.stack_id}
+
+
+def _addresses(groups: Any) -> list[str]:
+    return [address for group in groups for address in group.node_addresses]
+
+
+def _differences(base_labels: Labels, own: Labels) -> Body:
+    found = difference(base_labels, own)
+    return {
+        "labels_overridden": found.overridden,
+        "labels_added": found.added,
+        "labels_skipped": found.skipped,
+    }
+
+
+def group_short(request: Request, one: NodeGroup) -> Body:
+    """Return a node group as in lists."""
+    found = {**_of(one, _GROUP_SHORT), "merge_labels": False}
+    if services_of(request).clusters.plain_group_limits:
+        found |= {"min_node_count": 0, "max_node_count": None}
+    return found
+
+
+def group(
+    request: Request, one: NodeGroup, its_cluster: Cluster, members: Sequence[Body] | None = None
+) -> Body:
+    """Return all of a node group; `members` are its nodes."""
+    found = {**_of(one, _GROUP_SHORT), **_of(one, _GROUP_MORE), "merge_labels": False}
+    if version_of(request) >= SINCE_TAINTS:
+        found |= _of(one, _TAINTS)
+    if members is not None:
+        found["members"] = members
+    return {**found, **_group_rest(request, one, its_cluster), **_times(one)}
+
+
+def group_accepted(request: Request, one: NodeGroup, its_cluster: Cluster) -> Body:
+    """Return a node group as a create accepted it, without what its stack decides."""
+    found = _of(one, _GROUP_ACCEPTED)
+    optional = _GROUP_ACCEPTED_IF_SET
+    if version_of(request) >= SINCE_TAINTS:
+        optional += _TAINTS
+    found |= {name: value for name in optional if (value := getattr(one, name))}
+    return {**found, "merge_labels": False, **_group_rest(request, one, its_cluster)}
+
+
+def _group_rest(request: Request, one: NodeGroup, its_cluster: Cluster) -> Body:
+    way = ("clusters", one.cluster_id, "nodegroups", one.uuid)
+    return {
+        "links": links(request, *way),
+        **_differences(its_cluster.labels, one.labels),
+    }
+
+
+def certificate(request: Request, its_cluster: Cluster, pem: str, csr: str | None = None) -> Body:
+    """Return a certificate."""
+    found: Body = {
+        "cluster_uuid": its_cluster.uuid,
+        "links": links(request, "certificates", its_cluster.uuid),
+    }
+    if csr is not None:
+        found["csr"] = csr
+    return {**found, "pem": pem}
+
+
+def quota(one: Quota) -> Body:
+    """Return a quota; the default one has no number and no times."""
+    found = _of(one, ("project_id", "resource", "hard_limit"))
+    return found if one.id == 0 else {"id": one.id, **found, **_times(one)}
+
+
+def conductor(one: Mapping[str, Any]) -> Body:
+    """Return a conductor."""
+    names = ("id", "host", "binary", "disabled", "disabled_reason", "report_count")
+    return {
+        **{name: one[name] for name in names},
+        "state": "up" if one["up"] else "down",
+        "created_at": time(one["created_at"]),
+        "updated_at": time(one["updated_at"]),
+    }
+
+
+def federation_short(request: Request, one: Federation) -> Body:
+    """Return a federation as in lists."""
+    its_links = links(request, "federations", one.uuid)
+    return {**_of(one, _FEDERATION_SHORT), "links": its_links}
+
+
+def federation(request: Request, one: Federation) -> Body:
+    """Return all of a federation."""
+    more = {"status_reason": one.status_reason, **_times(one)}
+    return {**federation_short(request, one), **more}

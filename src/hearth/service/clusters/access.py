@@ -1,0 +1,43 @@
+"""Which objects a caller may find, and what it may do with them.
+
+Source: spec/clusters.md, 2.7; facts/magnum/policies.json, `extra_checks`.
+"""
+
+from hearth.clusters.objects import Cluster, ClusterTemplate, Federation
+from hearth.clusters.problems import refused
+from hearth.service.caller import Caller
+from hearth.service.clusters import fence
+from hearth.service.policy import Owner
+from hearth.service.services import Services
+
+
+async def scope(services: Services, caller: Caller, rule: str | None) -> str | None:
+    """Return the project in which the caller finds objects; None for administrators: all projects.
+
+    An administrator must pass `rule`. Without a rule nobody finds objects of other projects.
+    """
+    if rule is None or not services.cluster_policy.is_admin(caller):
+        return caller.project_id
+    if await fence.node_cluster(services, caller) is not None:
+        return caller.project_id  # the credential of a node never reaches further
+    await fence.demand(services, rule, caller)
+    return None
+
+
+async def demand(
+    services: Services,
+    caller: Caller,
+    rule: str,
+    one: Cluster | ClusterTemplate | Federation | None = None,
+) -> None:
+    """Raise Rejected unless the caller may do what the rule is about with this object.
+
+    Without an object, the rule is about the caller's own project.
+    """
+    if one is None or isinstance(one, Cluster):
+        await fence.demand(services, rule, caller, one)
+        return
+    await fence.demand_person(services, caller)
+    user_id = one.user_id if isinstance(one, ClusterTemplate) else caller.user_id
+    if not services.cluster_policy.allows(rule, caller, Owner(one.project_id, user_id)):
+        raise refused(403, f"You are not allowed to do this. Policy does not allow {rule}.")

@@ -1,0 +1,96 @@
+"""Objects of the cloud that clusters and templates name, looked up with the caller's token.
+
+Each is asked for by its id, and then by its name; only flavors have no query by name.
+Source: facts/magnum/errors.json.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import quote
+
+from hearth.cloud.contract import Body, Cloud
+from hearth.cloud.fault import CloudFault
+from hearth.clusters.problems import bad_request, conflict, refused
+from hearth.model.problem import Rejected
+
+
+async def image(cloud: Cloud, ident: str) -> Body:
+    """Return an image. Raises Rejected, CloudFault."""
+    found = await _member(cloud, "image", f"/v2/images/{quote(ident, safe='')}")
+    if found is not None:
+        return found
+    answer = await cloud.request("image", "GET", "/v2/images", params={"name": ident})
+    return _only("Image", ident, _named(answer.body["images"], ident))
+
+
+async def flavor(cloud: Cloud, ident: str) -> Body:
+    """Return a flavor. Raises Rejected, CloudFault."""
+    found = await _member(cloud, "compute", f"/flavors/{quote(ident, safe='')}", "flavor")
+    if found is not None:
+        return found
+    listed = await cloud.listing("compute", "/flavors/detail")
+    return _only("Flavor", ident, _named(listed, ident))
+
+
+async def keypair(cloud: Cloud, name: str) -> Body:
+    """Return a key pair; an unknown one is not found (404). Raises Rejected, CloudFault."""
+    found = await _member(cloud, "compute", f"/os-keypairs/{quote(name, safe='')}", "keypair")
+    if found is None:
+        raise refused(404, f"No key pair {name}. Check its name.")
+    return found
+
+
+async def network(cloud: Cloud, ident: str, *, external: bool = False) -> Body:
+    """Return a network. Raises Rejected, CloudFault."""
+    what = "External network" if external else "Network"
+    found = await _of_neutron(cloud, "networks", what, ident)
+    if external and not found.get("router:external"):
+        raise bad_request(f"Network {ident} is not external. Use an external network.")
+    return found
+
+
+async def subnet(cloud: Cloud, ident: str) -> Body:
+    """Return a subnet. Raises Rejected, CloudFault."""
+    return await _of_neutron(cloud, "subnets", "Subnet", ident)
+
+
+async def project_exists(cloud: Cloud, project_id: str) -> bool:
+    """Return whether Keystone knows a project. Raises CloudFault."""
+    path = f"/v3/projects/{quote(project_id, safe='')}"
+    return await _member(cloud, "identity", path, "project") is not None
+
+
+async def _of_neutron(cloud: Cloud, collection: str, what: str, ident: str) -> Body:
+    for key in ("id", "name"):
+        answer = await cloud.request("network", "GET", f"/v2.0/{collection}", params={key: ident})
+        if listed := [one for one in answer.body[collection] if one[key] == ident]:
+            return _only(what, ident, listed)
+    raise _unknown(what, ident)
+
+
+async def _member(cloud: Cloud, service: str, path: str, root: str | None = None) -> Body | None:
+    """Return one object by its id, or None. Services answer 400 to what cannot be an id."""
+    try:
+        answer = await cloud.request(service, "GET", path)
+    except CloudFault as fault:
+        if fault.status in (400, 404):
+            return None
+        raise
+    found: Any = answer.body if root is None else answer.part(root)
+    return found if isinstance(found, dict) else None
+
+
+def _named(listed: Iterable[Body], name: str) -> list[Body]:
+    return [one for one in listed if one.get("name") == name]
+
+
+def _only(what: str, ident: str, found: list[Body]) -> Body:
+    if not found:
+        raise _unknown(what, ident)
+    if len(found) > 1:
+        raise conflict(f"Several objects have the name {ident}. Use the id of the {what.lower()}.")
+    return found[0]
+
+
+def _unknown(what: str, ident: str) -> Rejected:
+    return bad_request(f"{what} {ident} does not exist. Check its name or id.")

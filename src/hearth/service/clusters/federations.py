@@ -1,0 +1,98 @@
+"""Federations: groups of clusters. No driver implements them, so each is kept as failed.
+
+Source: spec/clusters.md, 2.8.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from hearth.clusters.names import generated_name
+from hearth.clusters.objects import Cluster, Federation
+from hearth.clusters.problems import bad_request, conflict, not_found
+from hearth.clusters.states import CREATE_FAILED
+from hearth.service.caller import Caller
+from hearth.service.clusters.find import find_cluster
+from hearth.service.services import Services
+from hearth.store import cluster_find, cluster_rows
+from hearth.store.database import Tx
+
+DNS_ZONE = "dns-zone"
+REASON = "Federations are not implemented. The description is kept, but nothing is created."
+
+
+async def create_federation(
+    services: Services, caller: Caller, wanted: Mapping[str, Any]
+) -> Federation:
+    """Return the new federation, in CREATE_FAILED. Raises Rejected."""
+    properties = wanted.get("properties") or {}
+    if DNS_ZONE not in properties:
+        raise bad_request(f"Property {DNS_ZONE} is mandatory. Give it in properties.")
+    host = await find_cluster(services, caller, wanted["hostcluster_id"])
+    members = [
+        (await find_cluster(services, caller, ident)).uuid
+        for ident in dict.fromkeys(wanted.get("member_ids") or ())
+    ]
+    uuid = services.new_id()
+    new = Federation(
+        uuid=uuid,
+        name=wanted.get("name") or generated_name(UUID(uuid).int, "federation"),
+        project_id=caller.project_id,
+        hostcluster_id=host.uuid,
+        member_ids=members,
+        properties=properties,
+        status=CREATE_FAILED,
+        status_reason=REASON,
+        created_at=services.clock.now(),
+    )
+    return await services.store.run_once(lambda tx: cluster_rows.insert(tx, new))
+
+
+async def change_federation(
+    services: Services,
+    federation: Federation,
+    *,
+    joined: Cluster | None = None,
+    left: str | None = None,
+    properties: Mapping[str, str] | None = None,
+) -> Federation:
+    """Return the federation with a cluster more (`joined`) or less (`left`, its UUID), or with
+    other properties. Raises Rejected.
+    """
+    now = services.clock.now()
+
+    def transaction(tx: Tx) -> Federation:
+        found = _locked(tx, federation)
+        members = list(found.member_ids)
+        if joined is not None:
+            if joined.uuid in members:
+                raise conflict(f"Cluster {joined.uuid} is already a member. Nothing was changed.")
+            members.append(joined.uuid)
+        if left is not None:
+            if left not in members:
+                raise not_found("member", left)
+            members.remove(left)
+        after = replace(
+            found,
+            member_ids=members,
+            properties=found.properties if properties is None else properties,
+            updated_at=now,
+        )
+        cluster_rows.update(tx, after)
+        return after
+
+    return await services.store.run_once(transaction)
+
+
+async def delete_federation(services: Services, federation: Federation) -> None:
+    """Delete a federation; its clusters stay. Raises Rejected."""
+    await services.store.run_once(lambda tx: cluster_rows.delete(tx, _locked(tx, federation)))
+
+
+def _locked(tx: Tx, federation: Federation) -> Federation:
+    found = cluster_find.by_ident(tx, Federation, federation.uuid, lock=True)
+    if not found:
+        raise not_found("federation", federation.name)
+    return found[0]

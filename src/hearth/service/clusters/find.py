@@ -1,0 +1,123 @@
+"""Find clusters, templates, node groups and federations by UUID or name."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from hearth.clusters.objects import Cluster, ClusterTemplate, Federation, NodeGroup
+from hearth.clusters.problems import bad_request, conflict, not_found, refused
+from hearth.service.caller import Caller
+from hearth.service.clusters.access import scope
+from hearth.service.services import Services
+from hearth.store import cluster_find
+from hearth.store.cluster_tables import node_group
+from hearth.store.database import Tx
+
+T = TypeVar("T")
+
+UNKNOWN_TEMPLATE_SINCE = (1, 10)  # the version in which an unknown template became a 404
+
+
+async def find_cluster(
+    services: Services, caller: Caller, ident: str, everywhere: str | None = None
+) -> Cluster:
+    """Return a cluster of the caller's project. Raises Rejected.
+
+    `everywhere` is the rule for administrators, who then find clusters of all projects.
+    """
+    project = await scope(services, caller, everywhere)
+    visible = cluster_find.in_project(Cluster, project)
+    return await _only(
+        services, "cluster", ident, lambda tx: cluster_find.by_ident(tx, Cluster, ident, *visible)
+    )
+
+
+async def find_template(
+    services: Services, caller: Caller, ident: str, everywhere: str | None = None
+) -> ClusterTemplate:
+    """Return a template of the caller's project or a public one. Raises Rejected.
+
+    `everywhere` is the rule for administrators, who then find templates of all projects.
+    """
+    project = await scope(services, caller, everywhere)
+    visible = cluster_find.usable_templates(project)
+    return await _only(
+        services,
+        "cluster template",
+        ident,
+        lambda tx: cluster_find.by_ident(tx, ClusterTemplate, ident, *visible),
+    )
+
+
+async def template_for_clusters(
+    services: Services, caller: Caller, ident: str, *, version: tuple[int, int]
+) -> ClusterTemplate:
+    """Return the template of a new or upgraded cluster. Raises Rejected.
+
+    An unknown template is a wrong request (400) before version 1.10, and not found (404) from then
+    on. Only administrators may use a hidden one.
+    """
+    admin = services.cluster_policy.is_admin(caller)
+    visible = [] if admin else cluster_find.usable_templates(caller.project_id)
+
+    def look(tx: Tx) -> list[ClusterTemplate]:
+        found = cluster_find.by_ident(tx, ClusterTemplate, ident, *visible)
+        return found or [
+            one for one in cluster_find.by_ident(tx, ClusterTemplate, ident) if one.hidden
+        ]
+
+    found = await services.store.read(look)
+    if not found:
+        words = f"No cluster template {ident}. Check its name or id."
+        raise refused(404 if version >= UNKNOWN_TEMPLATE_SINCE else 400, words)
+    template = _one("cluster template", ident, found)
+    if template.hidden and not admin:
+        raise refused(403, f"Cluster template {ident} is hidden. You cannot create clusters of it.")
+    return template
+
+
+async def cluster_to_sign_for(services: Services, caller: Caller, ident: str) -> Cluster:
+    """Return the cluster of a signing request; an unknown one is a wrong request. Raises
+    Rejected.
+    """
+    visible = cluster_find.in_project(Cluster, caller.project_id)
+    found = await services.store.read(
+        lambda tx: cluster_find.by_ident(tx, Cluster, ident, *visible)
+    )
+    if not found:
+        raise bad_request(f"No cluster {ident}. Check its name or id.")
+    return _one("cluster", ident, found)
+
+
+async def find_group(services: Services, cluster: Cluster, ident: str) -> NodeGroup:
+    """Return a node group of a cluster. Raises Rejected."""
+    inside = node_group.c.cluster_id == cluster.uuid
+    return await _only(
+        services,
+        "node group",
+        ident,
+        lambda tx: cluster_find.by_ident(tx, NodeGroup, ident, inside),
+    )
+
+
+async def find_federation(services: Services, caller: Caller, ident: str) -> Federation:
+    """Return a federation of the caller's project. Raises Rejected."""
+    visible = cluster_find.in_project(Federation, caller.project_id)
+    return await _only(
+        services,
+        "federation",
+        ident,
+        lambda tx: cluster_find.by_ident(tx, Federation, ident, *visible),
+    )
+
+
+async def _only(services: Services, what: str, ident: str, look: Callable[[Tx], Sequence[T]]) -> T:
+    found = await services.store.read(look)
+    if not found:
+        raise not_found(what, ident)
+    return _one(what, ident, found)
+
+
+def _one(what: str, ident: str, found: Sequence[T]) -> T:
+    if len(found) > 1:
+        raise conflict(f"Several objects have the name {ident}. Use the id of the {what}.")
+    return found[0]

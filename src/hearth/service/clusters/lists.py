@@ -1,0 +1,100 @@
+"""Lists of the cluster service, page by page."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+import sqlalchemy as sa
+
+from hearth.clusters.objects import Cluster, ClusterTemplate, Federation, NodeGroup, Quota
+from hearth.clusters.problems import refused
+from hearth.service.services import Services
+from hearth.store import clusters
+from hearth.store.cluster_find import in_project, usable_templates
+from hearth.store.cluster_pages import NoMarker, Page, page
+from hearth.store.cluster_rows import object_of
+from hearth.store.cluster_tables import cluster_template, node_group
+from hearth.store.database import Tx
+from hearth.store.prepared import Listed
+
+R = TypeVar("R")
+T = TypeVar("T", Cluster, ClusterTemplate, Federation, NodeGroup, Quota)
+Groups = Mapping[str, Sequence[NodeGroup]]
+"""Node groups by the UUID of their cluster."""
+
+_TEMPLATES = Listed(lambda ids: sa.select(cluster_template).where(cluster_template.c.uuid.in_(ids)))
+
+
+async def list_clusters(
+    services: Services, project_id: str | None, wanted: Page
+) -> tuple[Sequence[Cluster], Groups, Mapping[str, ClusterTemplate]]:
+    """Return a page of clusters with their groups and templates. Raises Rejected.
+
+    The project None means all projects.
+    """
+
+    def look(tx: Tx) -> tuple[Sequence[Cluster], Groups, Mapping[str, ClusterTemplate]]:
+        found = page(tx, Cluster, wanted, *in_project(Cluster, project_id))
+        groups = clusters.groups_of(tx, [one.uuid for one in found])
+        return found, groups, _templates(tx, {one.cluster_template_id for one in found})
+
+    return await _marked(services, wanted, look)
+
+
+async def with_groups(
+    services: Services, cluster: Cluster
+) -> tuple[Sequence[NodeGroup], ClusterTemplate]:
+    """Return the node groups and the template of a cluster."""
+
+    def look(tx: Tx) -> tuple[Sequence[NodeGroup], ClusterTemplate]:
+        groups = clusters.groups_of(tx, [cluster.uuid])[cluster.uuid]
+        return groups, _templates(tx, {cluster.cluster_template_id})[cluster.cluster_template_id]
+
+    return await services.store.read(look)
+
+
+async def list_templates(
+    services: Services, project_id: str | None, wanted: Page
+) -> Sequence[ClusterTemplate]:
+    """Return a page of the templates that a project may use. Raises Rejected."""
+    return await _page(services, ClusterTemplate, wanted, *usable_templates(project_id))
+
+
+async def list_groups(
+    services: Services, cluster: Cluster, wanted: Page, role: str | None
+) -> Sequence[NodeGroup]:
+    """Return a page of the node groups of a cluster, of one role or of all. Raises Rejected."""
+    visible = [node_group.c.cluster_id == cluster.uuid]
+    if role is not None:
+        visible.append(node_group.c.role == role)
+    return await _page(services, NodeGroup, wanted, *visible)
+
+
+async def list_quotas(services: Services, project_id: str | None, wanted: Page) -> Sequence[Quota]:
+    """Return a page of quotas. Raises Rejected."""
+    return await _page(services, Quota, wanted, *in_project(Quota, project_id))
+
+
+async def list_federations(
+    services: Services, project_id: str, wanted: Page
+) -> Sequence[Federation]:
+    """Return a page of the federations of a project. Raises Rejected."""
+    return await _page(services, Federation, wanted, *in_project(Federation, project_id))
+
+
+async def _page(
+    services: Services, kind: type[T], wanted: Page, *visible: sa.ColumnElement[bool]
+) -> Sequence[T]:
+    return await _marked(services, wanted, lambda tx: page(tx, kind, wanted, *visible))
+
+
+async def _marked(services: Services, wanted: Page, look: Callable[[Tx], R]) -> R:
+    try:
+        return await services.store.read(look)
+    except NoMarker:
+        words = f"No object {wanted.marker} in this list. Use the id of a listed one as marker."
+        raise refused(404, words) from None
+
+
+def _templates(tx: Tx, uuids: set[str]) -> dict[str, ClusterTemplate]:
+    rows = tx.listed(_TEMPLATES, sorted(uuids)) if uuids else []
+    return {row.uuid: object_of(tx, ClusterTemplate, row) for row in rows}

@@ -1,0 +1,88 @@
+"""Quotas: how many clusters a project may have. Source: spec/clusters.md, 2.8."""
+
+from msgspec.structs import replace
+from sqlalchemy.exc import IntegrityError
+
+from hearth.clusters.objects import Quota
+from hearth.clusters.problems import bad_request, conflict, not_found, refused
+from hearth.service.caller import Caller
+from hearth.service.clusters import cloud_lookup, fence
+from hearth.service.services import Services
+from hearth.store import cluster_quotas, cluster_rows
+from hearth.store.database import Tx
+
+RESOURCE = "Cluster"
+
+
+async def show_quota(services: Services, caller: Caller, project_id: str, resource: str) -> Quota:
+    """Return the quota of a project; if none is stored, the default one, whose `id` is 0.
+
+    Raises Rejected.
+    """
+    await demand_project(services, caller, "quota:get", project_id)
+    _demand_resource(project_id, resource)
+    found = await services.store.read(lambda tx: cluster_quotas.find(tx, project_id, resource))
+    limit = services.clusters.clusters_per_project
+    return found or Quota(project_id=project_id, resource=resource, hard_limit=limit)
+
+
+async def demand_project(
+    services: Services, caller: Caller, rule: str, project_id: str | None
+) -> None:
+    """Raise Rejected unless the caller may read what belongs to a project, by default its own."""
+    await fence.demand(services, rule, caller)
+    if project_id in (None, caller.project_id) or services.cluster_policy.is_admin(caller):
+        return
+    raise refused(403, f"You are not allowed to do this. Project {project_id} is not yours.")
+
+
+async def create_quota(
+    services: Services, caller: Caller, project_id: str | None, hard_limit: int
+) -> Quota:
+    """Return the new quota. Raises Rejected, CloudFault."""
+    await fence.demand(services, "quota:create", caller)
+    if project_id is None:
+        raise bad_request("Attribute project_id is mandatory. It has no value.")
+    if not await cloud_lookup.project_exists(services.cloud(caller), project_id):
+        raise not_found("project", project_id)
+    new = Quota(project_id=project_id, hard_limit=hard_limit, created_at=services.clock.now())
+    try:
+        return await services.store.run_once(lambda tx: cluster_rows.insert(tx, new))
+    except IntegrityError:
+        raise conflict(f"Project {project_id} already has a quota. Change that one.") from None
+
+
+async def change_quota(
+    services: Services, caller: Caller, project_id: str, resource: str, hard_limit: int
+) -> Quota:
+    """Return the quota with another limit. Raises Rejected."""
+    await fence.demand(services, "quota:update", caller)
+    now = services.clock.now()
+
+    def transaction(tx: Tx) -> Quota:
+        found = _locked(tx, project_id, resource)
+        after = replace(found, hard_limit=hard_limit, updated_at=now)
+        cluster_rows.update(tx, after)
+        return after
+
+    return await services.store.run_once(transaction)
+
+
+async def delete_quota(services: Services, caller: Caller, project_id: str, resource: str) -> None:
+    """Delete the quota of a project, which then has the default limit. Raises Rejected."""
+    await fence.demand(services, "quota:delete", caller)
+    await services.store.run_once(
+        lambda tx: cluster_rows.delete(tx, _locked(tx, project_id, resource))
+    )
+
+
+def _locked(tx: Tx, project_id: str, resource: str) -> Quota:
+    found = cluster_quotas.find(tx, project_id, resource, lock=True)
+    if found is None:
+        raise not_found("quota", f"{project_id}/{resource}")
+    return found
+
+
+def _demand_resource(project_id: str, resource: str) -> None:
+    if resource != RESOURCE:
+        raise not_found("quota", f"{project_id}/{resource}")

@@ -1,0 +1,80 @@
+"""Checks of cluster templates that need no cloud, and the choice of their driver.
+
+Source: spec/clusters.md, 2.6; facts/magnum/errors.json.
+"""
+
+from msgspec.structs import replace
+
+from hearth.cloud.contract import Body
+from hearth.clusters.config import NETWORK_DRIVERS, ClusterConfig
+from hearth.clusters.objects import ClusterTemplate
+from hearth.clusters.problems import bad_request
+from hearth.model.problem import hint, nearest
+from hearth.service.clusters.drivers import drivers_of
+
+VOLUME_DRIVERS = ("cinder",)
+DEVICEMAPPER = "devicemapper"
+DEVICEMAPPER_MIN_GIB = 3
+EVERY = "all"  # in the list of allowed network drivers
+
+
+def checked(template: ClusterTemplate, config: ClusterConfig) -> ClusterTemplate:
+    """Return a template with its network driver after the checks. Raises Rejected."""
+    network_driver = template.network_driver or config.network_driver
+    _one_of("network driver", network_driver, NETWORK_DRIVERS)
+    if EVERY not in config.network_drivers and network_driver not in config.network_drivers:
+        allowed = ", ".join(config.network_drivers)
+        raise bad_request(
+            f"Network driver {network_driver} is not allowed here. Allowed are {allowed}."
+        )
+    if template.volume_driver is not None:
+        _one_of("volume driver", template.volume_driver, VOLUME_DRIVERS)
+    size = template.docker_volume_size
+    if (
+        size is not None
+        and size < DEVICEMAPPER_MIN_GIB
+        and template.docker_storage_driver == DEVICEMAPPER
+    ):
+        raise bad_request(
+            f"docker_volume_size {size} is too small. Storage driver {DEVICEMAPPER} needs at "
+            f"least {DEVICEMAPPER_MIN_GIB}."
+        )
+    if template.driver is not None and drivers_of(config).named(template.driver) is None:
+        raise _unknown_driver(template.driver, config)
+    return replace(template, network_driver=network_driver)
+
+
+def with_driver(template: ClusterTemplate, image: Body, config: ClusterConfig) -> ClusterTemplate:
+    """Return a template with the distribution and the driver that its image decides. Raises
+    Rejected.
+    """
+    distro = image.get("os_distro")
+    if not distro or not isinstance(distro, str):
+        raise bad_request(
+            f"Image {template.image_id} has no property os_distro. Set it on the image."
+        )
+    distro = distro.lower()
+    of_image = image.get("magnum_driver")
+    driver = drivers_of(config).chosen(
+        template.driver, of_image, template.server_type, distro, template.coe
+    )
+    if driver is None:
+        if of_image and template.driver is None:
+            raise _unknown_driver(str(of_image), config)
+        raise bad_request(
+            f"No driver for {template.coe} on {template.server_type} servers with {distro}. "
+            "Use another image or name a driver."
+        )
+    return replace(template, cluster_distro=distro, driver=driver.name)
+
+
+def _unknown_driver(name: str, config: ClusterConfig) -> Exception:
+    known = drivers_of(config).names()
+    near = hint(nearest(name, known))
+    return bad_request(f"Driver {name} does not exist{near}. Known are {', '.join(known)}.")
+
+
+def _one_of(what: str, name: str, known: tuple[str, ...]) -> None:
+    if name not in known:
+        near = hint(nearest(name, known))
+        raise bad_request(f"Unsupported {what} {name}{near}. Supported are {', '.join(known)}.")

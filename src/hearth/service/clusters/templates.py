@@ -1,0 +1,109 @@
+"""Create, change and delete cluster templates. Source: spec/clusters.md, 2.6."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from hearth.clusters.names import generated_name
+from hearth.clusters.objects import ClusterTemplate
+from hearth.clusters.problems import bad_request, not_found
+from hearth.service.caller import Caller
+from hearth.service.clusters.access import demand
+from hearth.service.clusters.cloud_checks import check_template
+from hearth.service.clusters.template_checks import checked, with_driver
+from hearth.service.services import Services
+from hearth.store import cluster_find, cluster_rows
+from hearth.store.database import Tx
+
+PUBLISH = "clustertemplate:publish"
+NOT_CHECKED = frozenset({"name", "tags", "public", "hidden", "dns_nameserver"})
+"""Fields whose change needs no question to the cloud."""
+
+
+async def create_template(
+    services: Services, caller: Caller, wanted: Mapping[str, Any]
+) -> ClusterTemplate:
+    """Return the new template. Raises Rejected, CloudFault."""
+    uuid = services.new_id()
+    given = {name: value for name, value in wanted.items() if value is not None}
+    given.setdefault("name", generated_name(UUID(uuid).int, "template"))
+    new = ClusterTemplate(
+        uuid=uuid,
+        project_id=caller.project_id,
+        user_id=caller.user_id,
+        created_at=services.clock.now(),
+        **given,
+    )
+    new = checked(new, services.clusters)
+    await demand(services, caller, "clustertemplate:create")
+    image = await check_template(services, caller, new)
+    new = with_driver(new, image, services.clusters)
+    if new.public or new.hidden:
+        await demand(services, caller, PUBLISH)
+    return await services.store.run_once(lambda tx: cluster_rows.insert(tx, new))
+
+
+async def change_template(
+    services: Services, caller: Caller, template: ClusterTemplate, changed: Mapping[str, Any]
+) -> ClusterTemplate:
+    """Return the template with other values of some fields. Raises Rejected, CloudFault."""
+    if not changed:
+        return template
+    wanted = dict(changed)
+    if changed.keys() & {"public", "hidden"}:
+        await demand(services, caller, PUBLISH)
+    if not changed.keys() <= NOT_CHECKED:
+        after = checked(replace(template, **wanted), services.clusters)
+        image = await check_template(services, caller, after)
+        if changed.keys() & {"image_id", "driver", "server_type"}:
+            fresh = after if "driver" in changed else replace(after, driver=None)
+            after = with_driver(fresh, image, services.clusters)
+        wanted |= {
+            name: getattr(after, name) for name in ("network_driver", "cluster_distro", "driver")
+        }
+    now = services.clock.now()
+
+    def transaction(tx: Tx) -> ClusterTemplate:
+        stored = _locked(tx, template)
+        if cluster_find.in_use(tx, template.uuid) and not _harmless(changed):
+            raise bad_request(
+                f"Cluster template {template.name} is in use. Only its name, or one of public, "
+                "hidden and tags, can be changed."
+            )
+        after = replace(stored, **wanted, updated_at=now)
+        cluster_rows.update(tx, after)
+        return after
+
+    return await services.store.run_once(transaction)
+
+
+async def delete_template(services: Services, template: ClusterTemplate) -> None:
+    """Delete a template that no cluster uses. Raises Rejected."""
+
+    def transaction(tx: Tx) -> None:
+        stored = _locked(tx, template)
+        if cluster_find.in_use(tx, template.uuid):
+            raise bad_request(
+                f"Cluster template {template.name} is in use. Delete its clusters first."
+            )
+        cluster_rows.delete(tx, stored)
+
+    await services.store.run_once(transaction)
+
+
+def _harmless(changed: Mapping[str, Any]) -> bool:
+    """Return whether a template in use may be changed in this way."""
+    if set(changed) == {"name"}:
+        return True
+    if len(changed) != 1:
+        return False
+    return bool(changed.get("public")) or not changed.keys().isdisjoint({"hidden", "tags"})
+
+
+def _locked(tx: Tx, template: ClusterTemplate) -> ClusterTemplate:
+    found = cluster_find.by_ident(tx, ClusterTemplate, template.uuid, lock=True)
+    if not found:
+        raise not_found("cluster template", template.name)
+    return found[0]

@@ -1,0 +1,52 @@
+"""Objects of the cluster service by UUID or name."""
+
+from typing import TypeVar
+
+import sqlalchemy as sa
+
+from hearth.clusters.objects import Cluster, ClusterTemplate, Federation, NodeGroup
+from hearth.store.cluster_rows import TABLES, object_of
+from hearth.store.cluster_tables import cluster, cluster_template
+from hearth.store.database import Tx
+
+T = TypeVar("T", Cluster, ClusterTemplate, Federation, NodeGroup)
+
+NAMESAKES_MAX = 2  # more than one is an error, so more are not read
+
+
+def by_ident(
+    tx: Tx, kind: type[T], ident: str, *visible: sa.ColumnElement[bool], lock: bool = False
+) -> list[T]:
+    """Return the object with this UUID, or else up to two with this name, among those that fulfil
+    the conditions. With `lock` their rows are locked.
+    """
+    table = TABLES[kind]
+    for column in (table.c.uuid, table.c.name):
+        query = sa.select(table).where(column == ident, *visible).order_by(table.c.id)
+        query = query.limit(NAMESAKES_MAX)
+        rows = tx.rows(query.with_for_update() if lock else query)
+        if rows:
+            return [object_of(tx, kind, row) for row in rows]
+    return []
+
+
+def in_project(kind: type, project_id: str | None) -> list[sa.ColumnElement[bool]]:
+    """Return the condition for objects of a project; none for all projects."""
+    return [] if project_id is None else [TABLES[kind].c.project_id == project_id]
+
+
+def usable_templates(project_id: str | None) -> list[sa.ColumnElement[bool]]:
+    """Return the condition for the templates of a project and those that all projects see; none for
+    all projects.
+    """
+    if project_id is None:
+        return []
+    columns = cluster_template.c
+    public = sa.and_(columns.public.is_(sa.true()), columns.hidden.is_(sa.false()))
+    return [sa.or_(columns.project_id == project_id, public)]
+
+
+def in_use(tx: Tx, template_uuid: str) -> bool:
+    """Return whether a cluster refers to a template."""
+    query = sa.select(cluster.c.id).where(cluster.c.cluster_template_id == template_uuid).limit(1)
+    return tx.first(query) is not None
