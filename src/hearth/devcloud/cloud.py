@@ -23,6 +23,7 @@ from hearth.devcloud import (
     zaqar,
 )
 from hearth.devcloud.caller import Caller
+from hearth.devcloud.guest import simulated
 from hearth.devcloud.http import Call, Cloud, Machines, Refusal, Reply, Service
 from hearth.devcloud.keystone.tokens import authenticate
 from hearth.devcloud.knobs import Knobs
@@ -58,6 +59,7 @@ TRANSITIONS: dict[str, Callable[[Cloud, Thing], None]] = {
     **zaqar.TRANSITIONS,
     **aodh.TRANSITIONS,
     **mistral.TRANSITIONS,
+    **simulated.TRANSITIONS,
 }
 
 
