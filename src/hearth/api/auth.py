@@ -14,6 +14,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from hearth.api.access_rules import SUPPORTED, allows, rules_from
 from hearth.api.answer import JSONResponse
 from hearth.api.front.scope import below
 from hearth.cloud.contract import Cloud
@@ -129,7 +130,7 @@ class Tokens:
                 "identity",
                 "GET",
                 "/v3/auth/tokens",
-                headers={"X-Subject-Token": token},
+                headers={"X-Subject-Token": token, **SUPPORTED},
                 params={"nocatalog": "1", **({"allow_expired": "1"} if expired else {})},
             )
         except CloudFault as fault:
@@ -159,6 +160,8 @@ def caller_from(
         is_admin_project=bool(facts.get("is_admin_project", True)),
         guest_role=guest_role,
         delegated=_delegated(facts),
+        delegation_id=_delegation_id(facts),
+        access_rules=rules_from(facts.get("application_credential") or {}),
     )
 
 
@@ -171,6 +174,12 @@ def _delegated(facts: dict[str, Any]) -> str | None:
     return RESTRICTED if application.get("restricted", True) else UNRESTRICTED
 
 
+def _delegation_id(facts: dict[str, Any]) -> str | None:
+    by = facts.get("OS-TRUST:trust") or facts.get("application_credential") or {}
+    found: str | None = by.get("id")
+    return found
+
+
 def _moment(text: str) -> float:
     return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
 
@@ -181,7 +190,11 @@ def _is_open(path: str) -> bool:
 
 
 class Authenticated:
-    """Middleware that refuses requests without a valid token, except on the open paths."""
+    """Middleware that refuses requests without a valid token, except on the open paths.
+
+    It also refuses calls that the access rules of an application credential do not allow.
+    `service` is the type of this service in the catalogue.
+    """
 
     def __init__(
         self,
@@ -189,11 +202,14 @@ class Authenticated:
         tokens: Tokens,
         auth_url: str,
         is_open: Callable[[str], bool] = _is_open,
+        *,
+        service: str = "orchestration",
     ) -> None:
         self._app = app
         self._tokens = tokens
         self._auth_url = auth_url
         self._is_open = is_open
+        self._service = service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or self._is_open(below(scope)):
@@ -208,12 +224,16 @@ class Authenticated:
             words = f"Keystone cannot check the token: {fault}"
             await _refusal(503, "Service Unavailable", words)(scope, receive, send)
             return
-        if caller is None:
+        if caller is None or not self._allows(caller, request.method, below(scope)):
             await unauthorized(self._auth_url)(scope, receive, send)
             return
         state = scope.setdefault("state", {})
         state["caller"] = replace(caller, request_id=state.get("request_id", ""))
         await self._app(scope, receive, send)
+
+    def _allows(self, caller: Caller, method: str, path: str) -> bool:
+        rules = caller.access_rules
+        return rules is None or allows(rules, self._service, method, path)
 
 
 def unauthorized(auth_url: str) -> JSONResponse:

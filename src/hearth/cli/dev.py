@@ -119,6 +119,7 @@ async def _run(port: int, folder: Path, *, ephemeral: bool, servers: str) -> int
                 [bound],
                 api=True,
                 work=True,
+                clusters=True,
                 ready=lambda: _say_ready(url, auth_url, folder, servers),
             )
     finally:
@@ -136,6 +137,7 @@ def _start_cloud(port: int, folder: Path, url: str, servers: str) -> "subprocess
         "--password-file", str(folder / "password"),
         "--servers", servers,
         "--orchestration-url", f"{url}/v1/$(project_id)s", "--cloudformation-url", f"{url}/cfn/v1",
+        "--cluster-url", f"{url}/container-infra/v1",
     ]  # fmt: skip
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
@@ -156,6 +158,7 @@ async def _auth_url(cloud: "subprocess.Popen[str]") -> str:
 def _settings(folder: Path, url: str, auth_url: str, password: str) -> "Settings":
     from hearth.cli.settings import Settings
     from hearth.cloud.credential import PasswordCredential
+    from hearth.clusters.config import ClusterConfig
     from hearth.service.services import Limits
 
     def user(name: str, domain: str, **scope: str) -> PasswordCredential:
@@ -172,6 +175,7 @@ def _settings(folder: Path, url: str, auth_url: str, password: str) -> "Settings
         domain_admin=user("heat_domain_admin", "heat", domain_name="heat"),
         stack_domain_name="heat",
         region=REGION,
+        clusters=ClusterConfig(url=f"{url}/container-infra/v1"),
         limits=Limits(adopt=True, abandon=True, hidden_stack_tags=(HIDDEN_TAG,)),
         heat_url=f"{url}/v1/{{project}}",
         cfn_url=f"{url}/cfn/v1",

@@ -7,6 +7,7 @@ from typing import Any
 
 from hearth.api.front.settings import Cors, FrontSettings, Health, Rate
 from hearth.bus.notification import LEVELS, Notifications, addresses
+from hearth.cli.from_conf_clusters import cluster_config
 from hearth.cli.options.cloud import SERVICES
 from hearth.cli.process import WrongSetting
 from hearth.cli.settings import Judging, Settings, with_version
@@ -22,7 +23,7 @@ from hearth.store.seal import KEY_CHARACTERS_MIN, keys_in
 CATALOGUE = {"volume": "block-storage", "volumev2": "block-storage", "volumev3": "block-storage"}
 
 
-def settings(conf: Any, url: str, cfn_url: str) -> Settings:
+def settings(conf: Any, url: str, cfn_url: str, cluster_url: str = "") -> Settings:
     """Return the settings of a process that listens at these addresses. Raises WrongSetting."""
     tokens, clients = conf.keystone_authtoken, conf.clients
     _demand(conf)
@@ -66,6 +67,7 @@ def settings(conf: Any, url: str, cfn_url: str) -> Settings:
         cfn_here=with_version(cfn_url),
         waitcondition_url=conf.heat_waitcondition_server_url or "",
         limits=_limits(conf),
+        clusters=cluster_config(conf, cluster_url),
         retention=Retention(
             events=conf.max_events_per_stack, events_batch=conf.event_purge_batch_size
         ),

@@ -15,6 +15,8 @@ from hearth.cli.memory import few_heaps, keep_small
 from hearth.cli.served import applications, server
 from hearth.cli.wiring import Running, calm_collector
 from hearth.cloud.pool import CloudPool
+from hearth.conductor.conductor import Conductor
+from hearth.engine.worker.engine import Engine
 from hearth.service.event_poster import EventPoster
 from hearth.service.sender import Sender
 from hearth.service.stack_clouds import StackClouds
@@ -57,13 +59,16 @@ async def until_stopped(
     *,
     api: bool,
     work: bool,
+    clusters: bool = False,
     ready: Callable[[], None],
     cfn_sockets: Sequence[socket.socket] = (),
+    cluster_sockets: Sequence[socket.socket] = (),
     reload: Reload | None = None,
 ) -> int:
     """Serve and work until SIGTERM or SIGINT, then hand over; return the exit status.
 
-    On `cfn_sockets` only the CloudFormation API listens. SIGHUP calls `reload`. A second SIGTERM
+    On `cfn_sockets` only the CloudFormation API listens, on `cluster_sockets` only that of
+    clusters. With `clusters` the process works on clusters. SIGHUP calls `reload`. A second SIGTERM
     does not wait for requests. If a part of the process ends by itself, the process ends with 1.
     """
     stop = asyncio.Event()
@@ -82,8 +87,11 @@ async def until_stopped(
     if reload is not None:
         _on_hangup(reload)
     tasks = _at_work(running) if work else [loop.create_task(_keep_time(running), name=SENDING)]
-    if api:
-        for app, bound in zip(applications(running), (sockets, [*cfn_sockets]), strict=True):
+    if clusters:
+        tasks.append(loop.create_task(running.conductor.run(), name="conductor"))
+    if api or cluster_sockets:
+        bound_to = (sockets, [*cfn_sockets], [*cluster_sockets])
+        for app, bound in zip(applications(running), bound_to, strict=True):
             if bound:
                 servers.append(server(app))
                 tasks.append(await _listening(servers[-1], bound))
@@ -98,8 +106,10 @@ async def until_stopped(
         log.error("a task of the process ended unexpectedly", exc_info=task.exception())
     for one in servers:
         one.should_exit = True
+    if clusters:
+        await _taken_leave(running.conductor)
     if work:
-        await _taken_leave(running)
+        await _taken_leave(running.engine)
     for task in tasks:
         if task.get_name() == SENDING:
             task.cancel()
@@ -156,12 +166,12 @@ async def _keep_time(running: Running) -> None:
             )
 
 
-async def _taken_leave(running: Running) -> None:
+async def _taken_leave(worker: Engine | Conductor) -> None:
     try:
-        await running.engine.stop()
+        await worker.stop()
     except SQLAlchemyError as problem:
         words = str(problem).partition("\n")[0]
-        log.warning("the database is unavailable, so the engine's lease will expire: %s", words)
+        log.warning("the database is unavailable, so a lease will expire: %s", words)
 
 
 async def _send(running: Running, to: Notifications) -> None:

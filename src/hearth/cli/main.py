@@ -84,7 +84,7 @@ def build(ctx: click.Context, name: str, data: Path | None, mirrors: tuple[str, 
 @click.option("--port", type=click.IntRange(0, 65535), help="Instead of [heat_api] bind_port.")
 @click.option(
     "--role",
-    type=click.Choice(["all", "api", "engine"]),
+    type=click.Choice(["all", "api", "engine", "cluster"]),
     default="all",
     show_default=True,
     help="What this process does.",

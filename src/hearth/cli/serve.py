@@ -52,23 +52,30 @@ async def _run(told: Configuration, configs: Sequence[Path], port: int | None, r
     from hearth.service.policy import WrongRules
 
     conf = told.conf
-    sockets, cfn_sockets = [], []
-    at, cfn = conf.heat_api, conf.heat_api_cfn
-    if role != "engine":
+    sockets, cfn_sockets, cluster_sockets = [], [], []
+    at, cfn, clusters_at = conf.heat_api, conf.heat_api_cfn, conf.api
+    clusters = role == "cluster" or (role == "all" and conf.hearth.clusters)
+    if role in ("all", "api"):
         sockets.append(listening(at.bind_host, at.bind_port if port is None else port))
         chosen_by = "[heat_api_cfn] bind_port"
         cfn_sockets.append(listening(cfn.bind_host, cfn.bind_port, chosen_by))
+    if clusters:
+        number = port if role == "cluster" and port is not None else clusters_at.port
+        cluster_sockets.append(listening(clusters_at.host, number, "[api] port"))
     url, cfn_url = address(at, sockets), address(cfn, cfn_sockets)
-    settings = settings_of(conf, url, cfn_url)
+    cluster_url = cluster_address(conf.api, cluster_sockets)
+    settings = settings_of(conf, url, cfn_url, cluster_url)
 
     def again() -> "tuple[Configuration, Settings]":
         found = read(configs)
-        return found, settings_of(found.conf, url, cfn_url)
+        return found, settings_of(found.conf, url, cfn_url, cluster_url)
 
     at_url = f" {url}/v1" if sockets else ""
     ready = f"hearth is ready: {role}{at_url} (pid {os.getpid()})"
     if cfn_sockets:
         ready += f", cloudformation {cfn_url}/v1/"
+    if cluster_sockets:
+        ready += f", clusters {cluster_url}/v1"
     async with wired(settings) as running:
         if role != "engine":
             try:
@@ -79,12 +86,21 @@ async def _run(told: Configuration, configs: Sequence[Path], port: int | None, r
         return await until_stopped(
             running,
             sockets,
-            api=role != "engine",
-            work=role != "api",
+            api=role in ("all", "api"),
+            work=role in ("all", "engine"),
+            clusters=clusters,
             ready=lambda: print(ready, flush=True),
             cfn_sockets=cfn_sockets,
+            cluster_sockets=cluster_sockets,
             reload=Reloading(told, running, again),
         )
+
+
+def cluster_address(at: Any, sockets: Sequence[socket.socket]) -> str:
+    """Return the URL of the API of clusters."""
+    number = sockets[0].getsockname()[1] if sockets else at.port
+    shown = "127.0.0.1" if at.host == "0.0.0.0" else at.host  # noqa: S104
+    return f"http://{shown}:{number}"
 
 
 def tell_of_readable(files: Sequence[str]) -> None:

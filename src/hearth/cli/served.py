@@ -11,7 +11,7 @@ from hearth.store.engines import engines
 
 if TYPE_CHECKING:
     import uvicorn
-    from starlette.types import ASGIApp
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
 KEEP_ALIVE_S = 75  # well over the 5 s polling interval of clients
 CONNECTIONS_MAX = 4096  # of one server
@@ -19,13 +19,19 @@ DESCRIPTORS_KEPT = 256  # for the database, the cloud and files
 LAST_REQUESTS_S = 10  # for requests in progress when the process stops
 
 
-def applications(running: Running) -> tuple[Any, Any]:
-    """Return the main application, and the CloudFormation-style API for a separate port."""
+CLUSTERS = "/container-infra"
+
+
+def applications(running: Running) -> tuple[Any, Any, Any]:
+    """Return the main application, and those for separate ports: the CloudFormation-style API, and
+    that of clusters, which the main application has below /container-infra.
+    """
     from hearth.api.app import application
     from hearth.api.auth import GUEST_FACTOR, Tokens
     from hearth.api.cfn.app import application as cfn_application
     from hearth.api.cfn.auth import Gate, Identity
     from hearth.api.cfn.polls import Polls
+    from hearth.api.clusters.app import application as cluster_application
     from hearth.api.front.chain import fronted
     from hearth.api.front.rate import Rates
     from hearth.service.describe_resource import secret_of_guest
@@ -43,13 +49,30 @@ def applications(running: Running) -> tuple[Any, Any]:
     polls = Polls(partial(secret_of_guest, services), GUEST_FACTOR * judging.kept_s)
     gate = Gate(signers, tokens, auth_url, settings.stack_user_role, polls)
     rates = Rates(front)
-    main = application(services, tokens, gate, auth_url, rates)
+    clusters = cluster_application(services, tokens, auth_url, rates)
+    main = below(CLUSTERS, clusters, application(services, tokens, gate, auth_url, rates))
     cfn = cfn_application(services, gate, rates)
 
     async def database() -> object:
         return await services.store.read(engines)
 
-    return fronted(main, front, database), fronted(cfn, front, database)
+    apps = (main, cfn, clusters)
+    one, two, three = (fronted(app, front, database) for app in apps)
+    return one, two, three
+
+
+def below(prefix: str, inner: "ASGIApp", others: "ASGIApp") -> "ASGIApp":
+    """Return an application that passes requests below a path to `inner`."""
+
+    async def app(scope: "Scope", receive: "Receive", send: "Send") -> None:
+        root = scope.get("root_path", "")
+        path = scope.get("path", "").removeprefix(root)
+        if scope["type"] == "http" and (path == prefix or path.startswith(f"{prefix}/")):
+            await inner({**scope, "root_path": f"{root}{prefix}"}, receive, send)
+        else:
+            await others(scope, receive, send)
+
+    return app
 
 
 def connections_max() -> int:

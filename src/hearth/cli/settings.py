@@ -11,6 +11,7 @@ from hearth.cloud.credential import PasswordCredential
 from hearth.cloud.fetch import FetchConfig
 from hearth.cloud.guard import Network
 from hearth.cloud.reach import Reach, Tls
+from hearth.clusters.config import ClusterConfig
 from hearth.engine.core.retry import CREATE_RETRIES_MAX
 from hearth.resources.nova.defaults import ServerDefaults
 from hearth.service.caller import STACK_USER_ROLE
@@ -61,6 +62,7 @@ class Settings:
     servers: ServerDefaults = field(default_factory=ServerDefaults)
     schedulers_told: bool = False  # of the stack that a server or volume belongs to
     limits: Limits = field(default_factory=Limits)
+    clusters: ClusterConfig = field(default_factory=ClusterConfig)
     retention: Retention = field(default_factory=Retention)
     action_timeout_s: float = ACTION_TIMEOUT_S
     retries: int = CREATE_RETRIES_MAX

@@ -5,6 +5,7 @@ import gc
 import json
 import logging
 import random
+import socket
 from collections.abc import AsyncIterator
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -24,6 +25,7 @@ from hearth.cloud.fault import CloudFault
 from hearth.cloud.fetch import fetch_template
 from hearth.cloud.pool import CloudConfig, CloudPool
 from hearth.cloud.reach import Reach
+from hearth.conductor.conductor import Conductor
 from hearth.engine.endpoints import Endpoints
 from hearth.engine.programs.compute.compute import Compute
 from hearth.engine.programs.compute.pool import COMMAND, Pool
@@ -34,6 +36,7 @@ from hearth.engine.worker.ports import Tools
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.nova.defaults import with_defaults
 from hearth.resources.registry import default_catalog, share
+from hearth.service.clusters.template_files import template_files
 from hearth.service.policy import Policy
 from hearth.service.services import Limits, Services
 from hearth.service.stack_clouds import StackClouds
@@ -57,6 +60,7 @@ class Running:
 
     services: Services
     engine: Engine
+    conductor: Conductor
     pool: CloudPool
     judges: CloudPool
     settings: Settings
@@ -134,13 +138,15 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
     bus.listen(engine.wake)
     services = Services(
         store=store, programs=programs, clouds=clouds, bus=bus, clock=clock, new_id=new_id,
-        endpoints=endpoints, limits=settings.limits, fetching=settings.fetching,
+        endpoints=endpoints, limits=settings.limits, clusters=settings.clusters, fetching=settings.fetching,
         policy=policy,
     )  # fmt: skip
+    conductor = Conductor(services, template_files(), socket.gethostname())
+    bus.listen(conductor.wake)
     if held is not None:  # no other engine can be alive: take over all stacks at once
         await store.run(claim.expire_all)
     try:
-        yield Running(services, engine, pool, judges, settings, Front(settings.front), clock)
+        yield Running(services, engine, conductor, pool, judges, settings, Front(settings.front), clock)
     finally:
         compute.close()
         for one in {pool, judges}:

@@ -8,28 +8,39 @@ contains the secret, so a credential whose answer was lost is deleted and create
 from collections.abc import Sequence
 from typing import Any
 
-from hearth.cloud.contract import Cloud
+from hearth.cloud.contract import Body, Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.identity import made_id
 from hearth.cloud.path import segment
 
 MADE_BY = "hearth"
+IN_USE_OR_GONE = (403, 404, 409)
 
 
 async def make_application_credential(
-    cloud: Cloud, roles: Sequence[str], *, key: str
+    cloud: Cloud,
+    roles: Sequence[str],
+    *,
+    key: str,
+    description: str = "For what a stack does when nobody asks",
+    unrestricted: bool = False,
+    access_rules: Sequence[Body] | None = None,
 ) -> tuple[str, str]:
-    """Create a restricted credential for the user of `cloud` in its project; return id and secret.
+    """Create a credential for the user of `cloud` in its project; return its id and secret.
 
-    Without roles it has all roles of the user. Raises CloudFault.
+    Without roles it has all roles of the user. Only with `unrestricted` may it create further
+    credentials. With access rules ({service, method, path}) it may make only these calls. Raises
+    CloudFault.
     """
     who = await cloud.whoami()
     await drop_application_credentials(cloud, who.user_id, key=key)
     wanted: dict[str, Any] = {
         "name": credential_name(key),
-        "description": "For what a stack does when nobody asks",
-        "unrestricted": False,
+        "description": description,
+        "unrestricted": unrestricted,
     }
+    if access_rules is not None:
+        wanted["access_rules"] = list(access_rules)
     if roles:
         wanted["roles"] = [{"name": name} for name in roles]
     answer = await cloud.request(
@@ -49,6 +60,24 @@ async def drop_application_credentials(cloud: Cloud, user_id: str, *, key: str) 
             )
         except CloudFault as fault:
             if not fault.not_found:
+                raise
+
+
+async def drop_access_rules(cloud: Cloud, user_id: str, *, word: str) -> None:
+    """Delete the access rules of a user whose path contains a word, unless they are in use.
+
+    Keystone keeps the rules of a deleted credential.
+    """
+    path = f"/v3/users/{segment(user_id)}/access_rules"
+    for rule in await cloud.listing("identity", path):
+        if word not in rule["path"]:
+            continue
+        try:
+            await cloud.request(
+                "identity", "DELETE", f"{path}/{segment(rule['id'])}", idempotent=True
+            )
+        except CloudFault as fault:
+            if fault.status not in IN_USE_OR_GONE:
                 raise
 
 

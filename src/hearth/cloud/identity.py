@@ -151,6 +151,18 @@ class StackDomain:
         )
         return user_id
 
+    async def make_trustee(self, name: str, password: str, *, key: str) -> str:
+        """Create the user `name` without a project, for a trust; return its id."""
+        wanted = {
+            "name": name[-USER_NAME_LIMIT:],
+            "description": key,
+            **self._place,
+            "password": password,
+            "enabled": True,
+            "options": USER_OPTIONS,
+        }
+        return await self._make("users", "user", wanted, key)
+
     async def find_user(self, name: str, *, key: str) -> str | None:
         """Return the user that an earlier `make_user` with this key created."""
         return await self._find("users", name[-USER_NAME_LIMIT:], key)

@@ -54,7 +54,6 @@ class Followed(msgspec.Struct, frozen=True, kw_only=True):
         return self.cluster.status == DELETE_COMPLETE
 
 
-
 def followed(
     cluster: Cluster,
     groups: Sequence[NodeGroup],

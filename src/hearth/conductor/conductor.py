@@ -4,11 +4,12 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable
 
 from sqlalchemy.exc import SQLAlchemyError
 
 from hearth.cloud.fault import CloudFault
+from hearth.clusters.bundle import Bundle
 from hearth.conductor.steps import STEPS
 from hearth.conductor.sync import Sync
 from hearth.conductor.work import Work
@@ -32,7 +33,7 @@ SETTLED_EVERY_S = 10.0  # between two looks at clusters that are not in progress
 class Conductor:
     """Carries out the tasks of clusters. `host` names it in the list of services."""
 
-    def __init__(self, services: Services, files: Mapping[str, str], host: str) -> None:
+    def __init__(self, services: Services, files: Bundle, host: str) -> None:
         self.id = services.new_id()
         self.sync = Sync(services)
         self._services = services
@@ -93,9 +94,7 @@ class Conductor:
         room = AT_ONCE_MAX - len(self._running)
         if room <= 0:
             return
-        found = await self._services.store.run(
-            lambda tx: cluster_tasks.claim(tx, self.id, room)
-        )
+        found = await self._services.store.run(lambda tx: cluster_tasks.claim(tx, self.id, room))
         for task in found:
             running = asyncio.create_task(self._guarded(task))
             self._running[task.id] = running

@@ -9,10 +9,12 @@ from msgspec.structs import replace
 
 from hearth.clusters.definition import stack_request
 from hearth.clusters.names import STACK_BITS, stack_name
+from hearth.clusters.objects import Cluster
 from hearth.conductor import stacks
 from hearth.conductor.facts import facts_of
 from hearth.conductor.work import Changed, Work
-from hearth.service.clusters import certificates, identity as identities
+from hearth.service.clusters import certificates
+from hearth.service.clusters import identity as identities
 from hearth.store import clusters
 from hearth.store.clusters import Whole
 
@@ -66,5 +68,5 @@ async def group_stack(work: Work) -> None:
     await stacks.create(work, name, asked, taken)
 
 
-def _with(found: Whole, **values: str | None) -> clusters.Cluster:
+def _with(found: Whole, **values: str | None) -> Cluster:
     return clusters.at(found.cluster, **values)

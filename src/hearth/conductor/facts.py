@@ -25,9 +25,7 @@ async def facts_of(work: Work, group: NodeGroup | None = None) -> Facts:
 async def _network(work: Work) -> ClusterNetwork:
     """Return the network of the cluster from its stack, whose resources have fixed names."""
     row = await row_of(work, work.whole.defaults[0])
-    records = reads.in_charge(
-        await work.services.store.read(lambda tx: reads.records(tx, row.id))
-    )
+    records = reads.in_charge(await work.services.store.read(lambda tx: reads.records(tx, row.id)))
     found = {one.key: one.value for one in await outputs(work.services, work.caller, row)}
     network, group = records.get("network"), records.get("secgroup_kube_minion")
     address = found.get("api_address_private") or found.get("api_address")

@@ -3,7 +3,8 @@
 from hearth.clusters.states import DELETE_COMPLETE
 from hearth.conductor import stacks
 from hearth.conductor.work import Work
-from hearth.service.clusters import certificates, identity as identities
+from hearth.service.clusters import certificates
+from hearth.service.clusters import identity as identities
 from hearth.service.clusters.tasks import CLEAN_UP
 from hearth.store import cluster_tasks, clusters
 from hearth.store.cluster_tasks import Task

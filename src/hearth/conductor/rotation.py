@@ -8,12 +8,13 @@ old ones are deleted. Source: spec/clusters.md, section 10.
 from collections.abc import Sequence
 
 from hearth.clusters.definition import rotation_parameters
-from hearth.clusters.objects import NodeGroup
+from hearth.clusters.objects import Cluster, NodeGroup
 from hearth.conductor import stacks
 from hearth.conductor.facts import facts_of
 from hearth.conductor.waiting import settled, why
 from hearth.conductor.work import Work
-from hearth.service.clusters import certificates, identity as identities
+from hearth.service.clusters import certificates
+from hearth.service.clusters import identity as identities
 from hearth.service.clusters import rotation as rotations
 from hearth.store import cluster_tasks, clusters
 from hearth.store.clusters import Whole
@@ -40,7 +41,7 @@ async def issued(work: Work) -> None:
     if not await _all_settled(work, "issued"):
         return
 
-    def save(tx: Tx, after: clusters.Cluster) -> None:
+    def save(tx: Tx, after: Cluster) -> None:
         cluster_tasks.check(tx, work.task)
         refs = {name: getattr(after, name) for name in certificates.KINDS}
         clusters.changed(tx, after.uuid, lambda found: clusters.at(found.cluster, **refs))
@@ -56,7 +57,7 @@ async def identity(work: Work) -> None:
     )
     old = work.task.state.get("old", work.cluster.identity_id)
 
-    def change(found: Whole) -> tuple[clusters.Cluster, Sequence[NodeGroup]]:
+    def change(found: Whole) -> tuple[Cluster, Sequence[NodeGroup]]:
         return clusters.at(found.cluster, identity_id=identity_id), ()
 
     await work.commit("stack", change, state={"old": old})

@@ -75,7 +75,9 @@ class Sync:
         await store.run_once(lambda tx: _store(tx, whole, states, now))
 
     async def _state(self, whole: Whole, row: StackRow) -> StackState:
-        reason, values, parameters = row.reason, {}, {}
+        reason = row.reason
+        values: dict[str, Any] = {}
+        parameters: dict[str, Any] = {}
         if row.state in WITH_OUTPUTS:
             values, parameters = await self._values(row)
         if row.state in FAILED:

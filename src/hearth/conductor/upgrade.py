@@ -83,9 +83,7 @@ async def _parameters(work: Work, group: NodeGroup) -> dict[str, Any]:
     )  # fmt: skip
 
 
-async def _updated(
-    work: Work, group: NodeGroup, parameters: Mapping[str, Any], step: str
-) -> None:
+async def _updated(work: Work, group: NodeGroup, parameters: Mapping[str, Any], step: str) -> None:
     whole = work.whole
     template = await _template(work)
     extra = None if group.is_default else group

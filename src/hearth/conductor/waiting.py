@@ -1,9 +1,9 @@
 """Wait in a task until the stack of a group has settled, without holding anything meanwhile."""
 
+from hearth.clusters.objects import NodeGroup
 from hearth.conductor.causes import cause
 from hearth.conductor.stacks import row_of
 from hearth.conductor.work import Work
-from hearth.clusters.objects import NodeGroup
 from hearth.model.state import Status
 
 LOOK_AGAIN_S = 1.0

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hearth.clusters.bundle import Bundle
 from hearth.clusters.follow import failed
 from hearth.clusters.objects import Cluster, NodeGroup
 from hearth.service.caller import Caller
@@ -24,7 +25,7 @@ class Work:
     caller: Caller
     task: Task
     whole: Whole
-    files: Mapping[str, str]  # of the package with the templates of the drivers
+    files: Bundle  # the templates of the drivers
 
     @property
     def cluster(self) -> Cluster:

@@ -41,6 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         quotas=not options.no_quotas,
         orchestration_url=options.orchestration_url,
         cloudformation_url=options.cloudformation_url,
+        cluster_url=options.cluster_url,
         sandbox=options.servers == "sandbox",
     )
     return asyncio.run(_run(options.port, options.data, settings))
@@ -70,6 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--orchestration-url", help="add it to the catalogue")
     parser.add_argument("--cloudformation-url", help="add it to the catalogue")
+    parser.add_argument("--cluster-url", help="add it to the catalogue")
     return parser
 
 

@@ -2,7 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from functools import lru_cache
+
+
+@dataclass(frozen=True, slots=True)
+class AccessRule:
+    """A call that an application credential may make. In its path `*` and `{name}` stand for one
+    segment, and `**` for any number of them.
+    """
+
+    service: str
+    method: str
+    path: str
+
+    def allows(self, service: str, method: str, path: str) -> bool:
+        """Return whether the rule is about this call."""
+        alike = self.service == service and self.method == method
+        return alike and _pattern(self.path).fullmatch(path) is not None
+
+
+@lru_cache(1000)
+def _pattern(path: str) -> re.Pattern[str]:
+    parts = re.split(r"(\*\*|\*|\{[^{}]*\})", path)
+    return re.compile("".join(map(_part, parts)))
+
+
+def _part(part: str) -> str:
+    if part == "**":
+        return ".*"
+    return "[^/]+" if part[:1] in ("*", "{") else re.escape(part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +48,17 @@ class Caller:
     expires: float
     trust_id: str | None = None
     application_credential_id: str | None = None
+    access_rules: tuple[AccessRule, ...] | None = None  # None: it may make every call
 
     @property
     def delegated(self) -> bool:
         """Whether the caller uses a trust or an application credential."""
         return bool(self.trust_id or self.application_credential_id)
+
+    def may_call(self, service: str, method: str, path: str) -> bool:
+        """Return whether the access rules allow a call."""
+        rules = self.access_rules
+        return rules is None or any(rule.allows(service, method, path) for rule in rules)
 
     @property
     def is_admin(self) -> bool:

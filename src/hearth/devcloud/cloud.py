@@ -23,6 +23,7 @@ from hearth.devcloud import (
     zaqar,
 )
 from hearth.devcloud.caller import Caller
+from hearth.devcloud.guest import simulated
 from hearth.devcloud.http import Call, Cloud, Machines, Refusal, Reply, Service
 from hearth.devcloud.keystone.tokens import authenticate
 from hearth.devcloud.knobs import Knobs
@@ -58,6 +59,7 @@ TRANSITIONS: dict[str, Callable[[Cloud, Thing], None]] = {
     **zaqar.TRANSITIONS,
     **aodh.TRANSITIONS,
     **mistral.TRANSITIONS,
+    **simulated.TRANSITIONS,
 }
 
 
@@ -143,7 +145,8 @@ class DevCloud:
     def _dispatch(self, service: Service, call: Call) -> Reply:
         if not service.open(call):
             call.identity = authenticate(self, call.headers.get("X-Auth-Token"))
-            if call.identity is None:
+            known = call.identity
+            if known is None or not known.may_call(call.service, call.method, call.path):
                 if service.unauthorized is not None:
                     return service.unauthorized(call)
                 raise Refusal(401, "Unauthorized", "The request you have made requires a token")

@@ -20,7 +20,7 @@ from hearth.devcloud.store import Body, Thing
 CALLS = "errands.calls"  # the name in saved states
 TIMEOUT_S = 60.0
 ANSWER_MAX = 16 * 1024 * 1024  # bytes
-PROMPT = ("workflow.",)  # transitions that happen on time, not with the next call
+PROMPT = ("guest.", "workflow.")  # transitions that happen on time, not with the next call
 
 
 def order(
@@ -33,9 +33,11 @@ def order(
     headers: Mapping[str, str] | None = None,
     data: str = "",
     timeout_s: float = TIMEOUT_S,
+    after_s: float = 0.0,
     **more: Any,
 ) -> None:
-    """Request a call. The transition `then` receives the job, with `answer` and `more` in it.
+    """Request a call, after some seconds. The transition `then` receives the job, with `answer`
+    and `more` in it.
 
     `about` is the id of the object that the call concerns.
     """
@@ -47,8 +49,10 @@ def order(
         "timeout_s": timeout_s,
     }
     hidden: Body = {"then": then, "about": about, **more}
-    cloud.store.insert(Thing(cloud.store.new_id(), CALLS, None, body, hidden, seed=True))
-    cloud.wake(0)
+    job = Thing(cloud.store.new_id(), CALLS, None, body, hidden, seed=True)
+    job.visible_from = cloud.store.time + after_s if after_s else job.visible_from
+    cloud.store.insert(job)
+    cloud.wake(after_s)
 
 
 def again(cloud: Cloud, job: Thing, after_s: float = 0.0) -> None:

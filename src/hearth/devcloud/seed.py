@@ -7,6 +7,7 @@ from typing import Any
 
 from hearth.devcloud.cinder.base import DEFAULT_TYPE
 from hearth.devcloud.fixed_ids import fixed, fixed_hex
+from hearth.devcloud.guest import simulated
 from hearth.devcloud.http import Cloud
 from hearth.devcloud.keystone.role_grants import assign
 from hearth.devcloud.neutron.networks import new_network
@@ -65,6 +66,12 @@ _IMAGES = (
     ("cirros-0.6.2-x86_64-disk", "qcow2", 4096),
     ("fedora-20.x86_64", "qcow2", 8192),
 )
+_NODE_IMAGES = (
+    ("debian-kube", "debian", "v1.31.4"),
+    ("fedora-coreos-kube", "fedora-coreos", "v1.31.4"),
+    ("ubuntu-kube", "ubuntu", "v1.31.4"),
+    ("ubuntu-kube-v1.32.1", "ubuntu", "v1.32.1"),
+)  # (name, distribution, Kubernetes version)
 HOST_IMAGE = "host"
 _KEYPAIRS = ("stack_key", "test_key", "default")
 
@@ -144,6 +151,8 @@ def plant_catalogue(cloud: Cloud) -> None:
         services.append(("orchestration", "heat", cloud.settings.orchestration_url))
     if cloud.settings.cloudformation_url:
         services.append(("cloudformation", "heat-cfn", cloud.settings.cloudformation_url))
+    if cloud.settings.cluster_url:
+        services.append(("container-infra", "magnum", cloud.settings.cluster_url))
     for type_, name, url in services:
         service_id = fixed_hex("service", type_)
         body: Body = {"type": type_, "name": name, "enabled": True}
@@ -199,6 +208,9 @@ def _compute(cloud: Cloud) -> None:
 def _images(cloud: Cloud) -> None:
     for name, disk_format, size in _IMAGES:
         _image(cloud, name, disk_format, size)
+    for name, distribution, version in _NODE_IMAGES:
+        node = {"os_distro": distribution, "kube_version": version, simulated.PROPERTY: "true"}
+        _image(cloud, name, "qcow2", 4096, **node)
 
 
 def plant_image(cloud: Cloud, name: str) -> None:
@@ -212,7 +224,7 @@ def image_named(cloud: Cloud, name: str) -> Thing | None:
     return cloud.store.get("image.images", fixed("image", name))
 
 
-def _image(cloud: Cloud, name: str, disk_format: str, size: int) -> None:
+def _image(cloud: Cloud, name: str, disk_format: str, size: int, **properties: str) -> None:
     admin = fixed_hex("project", "admin")
     now = stamp_z(cloud.store.time)
     data = b"\0" * size
@@ -241,6 +253,7 @@ def _image(cloud: Cloud, name: str, disk_format: str, size: int) -> None:
         "owner_specified.openstack.md5": "",
         "owner_specified.openstack.sha256": "",
         "owner_specified.openstack.object": f"images/{name}",
+        **properties,
     }
 
 

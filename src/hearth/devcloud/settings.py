@@ -17,4 +17,5 @@ class Settings:
     quotas: bool = True
     orchestration_url: str | None = None
     cloudformation_url: str | None = None
+    cluster_url: str | None = None
     sandbox: bool = False  # servers run in namespaces

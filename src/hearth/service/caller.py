@@ -2,13 +2,21 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 STACK_USER_ROLE = "heat_stack_user"
 
 TRUST = "trust"
 RESTRICTED = "restricted application credential"
 UNRESTRICTED = "application credential"
+
+
+class AccessRule(NamedTuple):
+    """A call that the application credential of a caller allows; `path` may be a pattern."""
+
+    service: str
+    method: str
+    path: str
 
 
 @dataclass(frozen=True)
@@ -35,6 +43,7 @@ class Caller:
     request_id: str = field(default="", compare=False)
     delegated: str | None = None  # by a TRUST, a RESTRICTED or UNRESTRICTED credential
     delegation_id: str | None = None  # of the trust or application credential
+    access_rules: tuple[AccessRule, ...] | None = None  # None: it may make every call
 
     @property
     def rights(self) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from sqlalchemy.pool import PoolProxiedConnection
 
 from hearth.sim.loop import EPOCH_S
 from hearth.store.database import Store
+from hearth.store.schema import metadata
 from hearth.store.seal import sealer_from_secret
-from hearth.store.tables import metadata
 
 SEALER = sealer_from_secret("simulation")
 _WIPE = [str(table.delete()) for table in reversed(metadata.sorted_tables)]

@@ -26,6 +26,7 @@ class Secrets(msgspec.Struct, frozen=True, omit_defaults=True):
     service_id: str = ""
     service_secret: str = ""
     password: str = ""  # of the trustee
+    trustee_name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

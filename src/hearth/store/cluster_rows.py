@@ -23,14 +23,14 @@ from hearth.store.database import Tx
 Stored = Cluster | ClusterTemplate | Federation | NodeGroup | Quota
 T = TypeVar("T", bound=Stored)
 
-TABLES: Mapping[type[Stored], sa.Table] = {
+TABLES: Mapping[type[Any], sa.Table] = {
     Cluster: cluster,
     ClusterTemplate: cluster_template,
     Federation: federation,
     NodeGroup: node_group,
     Quota: cluster_quota,
 }
-_SEALED: Mapping[type[Stored], tuple[str, ...]] = {
+_SEALED: Mapping[type[Any], tuple[str, ...]] = {
     kind: tuple(
         field.name for field in msgspec.structs.fields(kind) if field.name not in table.columns
     )

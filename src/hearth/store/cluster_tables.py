@@ -6,7 +6,7 @@ Source: facts/magnum/objects.json, `database_tables`.
 
 from sqlalchemy import Boolean, Column, Index, Integer, String, Table, UniqueConstraint
 
-from hearth.store.tables import COUNTER, ID, NAME, SEALED, TEXT, TIME, metadata
+from hearth.store.tables import COUNTER, ID, NAME, SEALED, SEALED_BY, TEXT, TIME, metadata
 
 PROJECT = String(64)
 STATUS = String(20)
@@ -46,6 +46,7 @@ cluster_template = Table(
     Column("body", SEALED, nullable=False, comment="sealed: labels, proxies, registry"),
     Column("created_at", TIME, nullable=False),
     Column("updated_at", TIME),
+    info={SEALED_BY: ("uuid",)},
 )
 
 cluster = Table(
@@ -85,6 +86,7 @@ cluster = Table(
     Index("ix_cluster_list", "project_id", "id"),
     Index("ix_cluster_name", "project_id", "name"),
     Index("ix_cluster_health_at", "health_at"),
+    info={SEALED_BY: ("uuid",)},
 )
 
 node_group = Table(
@@ -111,6 +113,7 @@ node_group = Table(
     Column("created_at", TIME, nullable=False),
     Column("updated_at", TIME),
     UniqueConstraint("cluster_id", "name"),
+    info={SEALED_BY: ("uuid",)},
 )
 
 cluster_task = Table(
@@ -127,6 +130,7 @@ cluster_task = Table(
     Column("attempts", Integer, nullable=False),
     Column("due_at", TIME, nullable=False, index=True),
     Column("created_at", TIME, nullable=False),
+    info={SEALED_BY: ("cluster_id",)},
 )
 
 conductor = Table(
@@ -177,6 +181,7 @@ federation = Table(
     Column("body", SEALED, nullable=False, comment="sealed: properties, reason"),
     Column("created_at", TIME, nullable=False),
     Column("updated_at", TIME),
+    info={SEALED_BY: ("uuid",)},
 )
 
 cluster_event = Table(
@@ -187,4 +192,5 @@ cluster_event = Table(
     Column("time", TIME, nullable=False),
     Column("kind", String(64), nullable=False),
     Column("body", SEALED, nullable=False, comment="sealed: what happened, to what"),
+    info={SEALED_BY: ("cluster_id",)},
 )

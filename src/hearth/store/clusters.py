@@ -121,7 +121,9 @@ def _lock_count(tx: Tx, project_id: str) -> None:
         tx.execute(cluster_count.insert().values(project_id=project_id, clusters=1))
 
 
-def save(tx: Tx, before: Whole, after: Cluster, groups: Iterable[NodeGroup] = (), **more: Any) -> None:
+def save(
+    tx: Tx, before: Whole, after: Cluster, groups: Iterable[NodeGroup] = (), **more: Any
+) -> None:
     """Write a locked cluster and changed groups of it. `more` are values of further columns."""
     cluster_rows.update(tx, after, version=before.version + 1, **more)
     for group in groups:
@@ -175,7 +177,9 @@ def unseen(tx: Tx, *, busy: bool, limit: int) -> list[str]:
             stack, sa.and_(stack.c.id == node_group.c.stack_id, stack.c.deleted_at.is_(None))
         )
         .where(node_group.c.stack_id.is_not(None), differs)
-        .where(sa.or_(node_group.c.seen.is_(None), node_group.c.seen != GONE, stack.c.id.is_not(None)))
+        .where(
+            sa.or_(node_group.c.seen.is_(None), node_group.c.seen != GONE, stack.c.id.is_not(None))
+        )
     )
     if busy:
         query = query.where(cluster.c.status.in_(sorted(BUSY)))

@@ -24,8 +24,9 @@ from sqlalchemy.pool import PoolProxiedConnection, StaticPool
 from hearth.store.idle import bound
 from hearth.store.prepared import NOW, Listed, Prepared, Text
 from hearth.store.retention import Retention
+from hearth.store.schema import metadata
 from hearth.store.seal import Sealer
-from hearth.store.tables import metadata, receipt
+from hearth.store.tables import receipt
 
 T = TypeVar("T")
 Statement = sa.Executable | Prepared

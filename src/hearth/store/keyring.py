@@ -14,8 +14,9 @@ import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from hearth.store.database import Store, Tx
+from hearth.store.schema import metadata
 from hearth.store.seal import Sealer, Unsealable, key_id_of, pepper_of
-from hearth.store.tables import SEALED, SEALED_TEXT, key_of, keyring, metadata
+from hearth.store.tables import SEALED, SEALED_TEXT, key_of, keyring
 
 PEPPER = "pepper"
 BATCH = 200  # rows that one transaction seals anew

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from hearth.store.database import Store
-from hearth.store.tables import metadata
+from hearth.store.schema import metadata
 
 SCRIPTS = Path(__file__).parent / "migrations"
 

@@ -29,6 +29,9 @@ SEALED = LargeBinary().with_variant(mysql.LONGBLOB(), "mysql", "mariadb")
 TIME: Double[float] = Double()
 COUNTER = BigInteger().with_variant(Integer(), "sqlite")
 
+SEALED_BY = "sealed_by"
+"""In `Table.info`: the columns that `key_of` returns where the id of a row is known too late."""
+
 metadata = MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_name)s",
@@ -183,6 +186,7 @@ inbox = Table(
     Column("kind", String(32), nullable=False),
     Column("body", SEALED, nullable=False, comment="sealed"),
     Column("created_at", TIME, nullable=False),
+    info={SEALED_BY: ("stack_id",)},
 )
 
 outbox = Table(
@@ -194,6 +198,7 @@ outbox = Table(
     Column("due_at", TIME, nullable=False, index=True),
     Column("attempts", Integer, nullable=False),
     Column("lane", String(64), index=True, comment="keyed hash: what must leave one by one"),
+    info={SEALED_BY: ("kind",)},
 )
 
 event = Table(
@@ -292,9 +297,8 @@ software_deployment = Table(
     Index("ix_software_deployment_list", "project_id", "created_at"),
 )
 
-_KEYS = {inbox: ("stack_id",), outbox: ("kind",)}  # their ids are known too late
-
 
 def key_of(table: Table) -> tuple[str, ...]:
     """Return the columns that identify the row to which its encrypted values are bound."""
-    return _KEYS.get(table) or tuple(column.name for column in table.primary_key.columns)
+    known: tuple[str, ...] | None = table.info.get(SEALED_BY)
+    return known or tuple(column.name for column in table.primary_key.columns)

@@ -2,11 +2,16 @@
 
 from collections.abc import Iterable
 
-from hearth.cli.options import cloud, edge, main, no_effect
+from hearth.cli.options import cloud, clusters, edge, main, no_effect
 from hearth.cli.options.option import Option
 from hearth.model.problem import nearest
 
-OPTIONS: tuple[Option, ...] = (*main.OPTIONS, *cloud.OPTIONS, *edge.OPTIONS)
+OPTIONS: tuple[Option, ...] = (
+    *main.OPTIONS,
+    *cloud.OPTIONS,
+    *edge.OPTIONS,
+    *clusters.OPTIONS,
+)
 NESTED = "ec2authtoken."
 """Sections whose names have a suffix, with the options of the section without it."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hearth.devcloud.http import Call, Refusal, Reply, Router, Service
 from hearth.devcloud.keystone import (
+    access_rules,
     assignments,
     auth,
     catalogue,
@@ -40,6 +41,7 @@ SERVICE = Service(
         assignments.ROUTES,
         trusts.ROUTES,
         credentials.ROUTES,
+        access_rules.ROUTES,
         ec2.ROUTES,
         catalogue.ROUTES,
     ),

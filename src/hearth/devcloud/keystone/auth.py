@@ -211,6 +211,8 @@ def _subject(call: Call) -> Thing:
     thing = tokens.valid(call.cloud.store, subject, expired_s=late)
     if thing is None:
         raise missing("token", subject)
+    if tokens.access_rules_of(call.cloud.store, thing) is not None and not _knows_rules(call):
+        raise missing("token", subject)
     own = subject == call.caller.token and not call.caller.trust_id
     if not own and not call.caller.is_admin:
         roles = call.caller.roles
@@ -218,6 +220,11 @@ def _subject(call: Call) -> Thing:
         if "service" not in roles and others:
             raise Refusal(403, message="You are not authorized to validate this token.")
     return thing
+
+
+def _knows_rules(call: Call) -> bool:
+    """Return whether the service that validates a token says that it enforces access rules."""
+    return (call.headers.get("OpenStack-Identity-Access-Rules") or "") >= "1.0"
 
 
 def validate(call: Call) -> Reply:

@@ -5,8 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 
-from hearth.devcloud.collection import Collection, Field, Invalid, boolean, list_of, mapping, text
+from hearth.devcloud.collection import (
+    Collection,
+    Field,
+    Invalid,
+    boolean,
+    list_of,
+    mapping,
+    nullable,
+    text,
+)
 from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth.devcloud.keystone import access_rules
 from hearth.devcloud.keystone.people import drop, roles
 from hearth.devcloud.keystone.rest import (
     bad,
@@ -42,7 +52,7 @@ APPLICATION_CREDENTIALS = Collection(
         "expires_at": Field(text(null=True)),
         "unrestricted": Field(boolean),
         "roles": Field(list_of(mapping), default=list),
-        "access_rules": Field(list_of(mapping), default=list),
+        "access_rules": Field(nullable(list_of(mapping))),
     },
 )
 
@@ -200,6 +210,9 @@ def _application_view(call: Call, thing: Thing) -> Body:
             found.pop("links")
             shown.append(found)
     body["roles"] = shown
+    rules = access_rules.of_credential(call.cloud.store, thing)
+    if rules is not None:
+        body["access_rules"] = rules
     body["links"] = {"self": link(call, f"application_credentials/{thing.id}")}
     return body
 
@@ -221,7 +234,7 @@ def create_application(call: Call) -> Reply:
         raise Refusal(409, message="An application credential of this name exists already.")
     secret = values.pop("secret") or store.new_secret(64)
     wanted = values.pop("roles")
-    values.pop("access_rules")
+    rules = values.pop("access_rules")
     chosen = list(caller.role_ids)
     if wanted:
         has = {role.body["name"]: role.id for role in expanded(store, caller.role_ids)}
@@ -239,7 +252,11 @@ def create_application(call: Call) -> Reply:
         "expires_at": values["expires_at"],
         "unrestricted": values["unrestricted"],
     }
-    hidden: Body = {"secret": secret, "roles": [role.id for role in expanded(store, chosen)]}
+    hidden: Body = {
+        "secret": secret,
+        "roles": [role.id for role in expanded(store, chosen)],
+        "access_rules": None if rules is None else access_rules.chosen(call, rules),
+    }
     thing = store.insert(Thing(thing_id, table, caller.project_id, body, hidden))
     shown = _application_view(call, thing)
     shown["secret"] = secret

@@ -83,7 +83,7 @@ def drop_user(store: Store, user_id: str) -> None:
     drop(store, "assignments", actor=user_id)
     drop(store, "trusts", trustor_user_id=user_id)
     drop(store, "trusts", trustee_user_id=user_id)
-    for table in ("application_credentials", "credentials", "tokens"):
+    for table in ("application_credentials", "access_rules", "credentials", "tokens"):
         drop(store, table, user_id=user_id)
 
 

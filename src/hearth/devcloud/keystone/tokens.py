@@ -6,8 +6,9 @@ import calendar
 import time
 from typing import Any
 
-from hearth.devcloud.caller import Caller
+from hearth.devcloud.caller import AccessRule, Caller
 from hearth.devcloud.http import Cloud
+from hearth.devcloud.keystone.access_rules import of_credential
 from hearth.devcloud.store import Store, Thing, stamp_micro_z
 
 Body = dict[str, Any]
@@ -39,9 +40,20 @@ def authenticate(cloud: Cloud, token: str | None) -> Caller | None:
         expires=body["expires"],
         trust_id=body["trust_id"],
         application_credential_id=body["application_credential_id"],
+        access_rules=access_rules_of(cloud.store, thing),
     )
     cloud.callers[token] = caller
     return caller
+
+
+def access_rules_of(store: Store, token: Thing) -> tuple[AccessRule, ...] | None:
+    """Return the rules of the application credential that a token is from; None if it has none."""
+    by = token.body["application_credential_id"]
+    credential = store.get("identity.application_credentials", by) if by else None
+    rules = None if credential is None else of_credential(store, credential)
+    if rules is None:
+        return None
+    return tuple(AccessRule(one["service"], one["method"], one["path"]) for one in rules)
 
 
 EXPIRED_ALLOWED_S = 2 * 24 * 3600.0  # Keystone's [token] allow_expired_window
@@ -163,11 +175,15 @@ def _domain(store: Store, domain_id: str) -> Body:
 
 def _application_credential(store: Store, body: Body) -> Body:
     found = store.table("identity.application_credentials")[body["application_credential_id"]]
-    return {
+    shown: Body = {
         "id": found.id,
         "name": found.body["name"],
         "restricted": not found.body["unrestricted"],
     }
+    rules = of_credential(store, found)
+    if rules is not None:
+        shown["access_rules"] = rules
+    return shown
 
 
 def catalogue(cloud: Cloud, project_id: str | None) -> list[Body]:

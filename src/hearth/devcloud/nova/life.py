@@ -6,6 +6,7 @@ from typing import Any
 
 from hearth.devcloud.aodh.evaluation import happened
 from hearth.devcloud.cinder import attachments
+from hearth.devcloud.guest import simulated
 from hearth.devcloud.http import Body, Cloud, Refusal
 from hearth.devcloud.neutron.ports import bind, new_port, remove_port
 from hearth.devcloud.neutron.rest import touch
@@ -196,6 +197,7 @@ def built(cloud: Cloud, server: Thing) -> None:
         cloud.machines.boot(server)
         return
     running(cloud, server)
+    simulated.begin(cloud, server)
 
 
 def running(cloud: Cloud, server: Thing) -> None:

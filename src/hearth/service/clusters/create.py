@@ -113,9 +113,7 @@ def _cluster(
 ) -> Cluster:
     taken = {name: given.get(name) or getattr(template, name) for name in COPIED}
     switched = {name: given.get(name, getattr(template, name)) for name in SWITCHES}
-    labels = merged(
-        template.labels, given.get("labels"), merge=bool(given.get("merge_labels"))
-    )
+    labels = merged(template.labels, given.get("labels"), merge=bool(given.get("merge_labels")))
     number_of_name = secrets.randbelow(1 << 30)
     return Cluster(
         uuid=services.new_id(),

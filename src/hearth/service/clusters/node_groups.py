@@ -72,9 +72,7 @@ def _group(services: Services, found: Whole, given: Mapping[str, Any]) -> NodeGr
         cluster_id=cluster.uuid,
         project_id=cluster.project_id,
         docker_volume_size=given.get("docker_volume_size", cluster.docker_volume_size),
-        labels=merged(
-            cluster.labels, given.get("labels"), merge=bool(given.get("merge_labels"))
-        ),
+        labels=merged(cluster.labels, given.get("labels"), merge=bool(given.get("merge_labels"))),
         flavor_id=given.get("flavor_id", cluster.flavor_id),
         image_id=given.get("image_id", worker.image_id),
         node_count=given.get("node_count", 1),
@@ -106,8 +104,7 @@ async def change_group(
         current = _current(found, group)
         if current.status not in RESIZABLE:
             raise bad_request(
-                f"Update is not supported in this state. Group {group.name} is in "
-                f"{current.status}."
+                f"Update is not supported in this state. Group {group.name} is in {current.status}."
             )
         after = replace(current, **_reset(changed), updated_at=now)
         _check(after)
@@ -122,9 +119,7 @@ async def change_group(
 def _reset(changed: Mapping[str, Any]) -> dict[str, Any]:
     """Return the changes with the default of each removed field."""
     defaults: Mapping[str, Any] = {"min_node_count": 0, "node_labels": {}, "node_taints": ()}
-    return {
-        name: defaults.get(name) if value is None else value for name, value in changed.items()
-    }
+    return {name: defaults.get(name) if value is None else value for name, value in changed.items()}
 
 
 async def delete_group(

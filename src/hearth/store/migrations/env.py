@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from hearth.store.tables import metadata
+from hearth.store.schema import metadata
 
 connection = context.config.attributes["connection"]
 context.configure(

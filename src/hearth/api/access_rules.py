@@ -1,0 +1,45 @@
+"""Access rules of application credentials: which calls a token may make.
+
+Keystone only stores them; each service enforces them, and says so when it validates a token.
+Keystone does not validate a token with access rules for a service that does not say so.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from hearth.service.caller import AccessRule
+
+SUPPORTED: Mapping[str, str] = {"OpenStack-Identity-Access-Rules": "1.0"}
+"""The header by which a service says that it enforces access rules."""
+
+
+def rules_from(credential: Mapping[str, Any]) -> tuple[AccessRule, ...] | None:
+    """Return the access rules of an application credential in a token; None if it has none."""
+    rules = credential.get("access_rules")
+    if rules is None:
+        return None
+    return tuple(AccessRule(rule["service"], rule["method"], rule["path"]) for rule in rules)
+
+
+def allows(rules: Iterable[AccessRule], service: str, method: str, path: str) -> bool:
+    """Return whether a rule allows a call."""
+    return any(
+        (rule.service, rule.method) == (service, method) and _pattern(rule.path).fullmatch(path)
+        for rule in rules
+    )
+
+
+@lru_cache(1000)
+def _pattern(path: str) -> re.Pattern[str]:
+    """Return the pattern of a rule's path: `*` and `{name}` stand for one segment, `**` for any
+    text.
+    """
+    return re.compile("".join(map(_part, re.split(r"(\*\*|\*|\{[^{}]*\})", path))))
+
+
+def _part(part: str) -> str:
+    if part == "**":
+        return ".*"
+    return "[^/]+" if part[:1] in ("*", "{") else re.escape(part)

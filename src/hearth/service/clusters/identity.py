@@ -1,0 +1,192 @@
+"""Identities of clusters: the credentials with which nodes, and the service, act for a cluster.
+
+An identity has a mode. Its row is stored before anything is created in Keystone, and every name in
+Keystone contains its id, so an attempt whose answer was lost is found or replaced, and a cluster
+never has a second credential that nobody knows. Source: spec/clusters.md, section 4.5.
+"""
+
+import secrets
+from collections.abc import Mapping
+from typing import Protocol
+
+from hearth.cloud.contract import Cloud
+from hearth.cloud.credential import Credential
+from hearth.cloud.fault import CloudFault
+from hearth.clusters.objects import Cluster
+from hearth.clusters.problems import bad_request
+from hearth.service.caller import RESTRICTED, TRUST, UNRESTRICTED, Caller
+from hearth.service.clusters.identity_application import ApplicationMode
+from hearth.service.clusters.identity_trust import TrustMode
+from hearth.service.services import Services
+from hearth.store import cluster_identities
+from hearth.store.cluster_identities import Identity, Secrets
+from hearth.store.database import Tx
+
+APPLICATION = "application_credential"
+BY_TRUST = "trust"
+NONE = "none"
+PASSWORD_BYTES = 24
+
+
+class Mode(Protocol):
+    """A kind of credential."""
+
+    async def make(self, identity: Identity, caller: Caller) -> Identity:
+        """Create what is missing, as the caller, and store it; return the complete identity.
+
+        Raises CloudFault.
+        """
+        ...
+
+    def env(self, identity: Identity) -> Mapping[str, str]:
+        """Return what nodes need to log in, by names of template parameters."""
+        ...
+
+    def credential(self, identity: Identity) -> Credential | None:
+        """Return the credential of the service, or None if there is none."""
+        ...
+
+    async def drop(self, identity: Identity, caller: Caller | None) -> None:
+        """Delete everything in Keystone, also if its maker no longer exists. Raises CloudFault."""
+        ...
+
+
+class NoneMode:
+    """No credential: the nodes of a simulated cloud need none."""
+
+    async def make(self, identity: Identity, caller: Caller) -> Identity:
+        return identity
+
+    def env(self, identity: Identity) -> Mapping[str, str]:
+        return {}
+
+    def credential(self, identity: Identity) -> Credential | None:
+        return None
+
+    async def drop(self, identity: Identity, caller: Caller | None) -> None:
+        """Nothing was created."""
+
+
+class NodeIdentity:
+    """The identities of clusters; drivers do not know their modes."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._modes: Mapping[str, Mode] = {
+            APPLICATION: ApplicationMode(services),
+            BY_TRUST: TrustMode(services),
+            NONE: NoneMode(),
+        }
+
+    def check(self, caller: Caller) -> None:
+        """Raise Rejected if the caller cannot leave a credential for a cluster."""
+        mode = self._services.clusters.identity
+        if mode == APPLICATION and caller.delegated in (RESTRICTED, TRUST):
+            raise bad_request(
+                "This token cannot create a credential for the cluster. Use a password or an "
+                "unrestricted application credential."
+            )
+        if mode == BY_TRUST and caller.delegated is not None:
+            raise bad_request("This token cannot create a trust for the cluster. Use a password.")
+
+    async def create(self, cluster: Cluster, caller: Caller) -> str:
+        """Return the id of a new identity of the cluster, made as the caller.
+
+        Continues the attempt that was interrupted. The caller of this function stores the id in the
+        cluster. Raises CloudFault.
+        """
+        identity = await self._begun(cluster, caller)
+        return (await self._modes[identity.mode].make(identity, caller)).id
+
+    async def rotate(self, cluster: Cluster, caller: Caller) -> str:
+        """Return the id of a new identity beside the present one; both work.
+
+        When the nodes have the new one and the cluster has the new id, call `drop_former`.
+        """
+        return await self.create(cluster, caller)
+
+    async def drop_former(self, cluster: Cluster, caller: Caller | None = None) -> None:
+        """Delete the identities that are not the cluster's any more."""
+        for identity in await self._all(cluster.uuid):
+            if identity.id != cluster.identity_id:
+                await self._drop(identity, caller)
+
+    async def env_for_nodes(self, cluster: Cluster) -> Mapping[str, str]:
+        """Return what nodes need to log in, by names of template parameters. Some are secret."""
+        identity = await self._present(cluster)
+        return {} if identity is None else self._modes[identity.mode].env(identity)
+
+    async def context_for_service(self, cluster: Cluster) -> Cloud:
+        """Return the cloud with the rights of the user who made the identity. Raises CloudFault 401
+        if there is no lasting credential.
+        """
+        identity = await self._present(cluster)
+        found = None if identity is None else self._modes[identity.mode].credential(identity)
+        if found is None:
+            words = "The cluster has no credential for the service."
+            raise CloudFault("identity", 401, "Unauthorized", words)
+        return self._services.clouds.pool.cloud(found)
+
+    async def caller_for_service(self, cluster: Cluster) -> Caller:
+        """Return a caller with a new token of `context_for_service`. Raises CloudFault."""
+        cloud = await self.context_for_service(cluster)
+        who = await cloud.whoami()
+        identity = await self._present(cluster)
+        by_trust = identity is not None and identity.mode == BY_TRUST
+        return Caller(
+            user_id=who.user_id,
+            user_name=who.username or "",
+            project_id=who.project_id or "",
+            roles=frozenset(who.roles),
+            token=await cloud.token(),
+            auth_url=who.auth_url,
+            delegated=TRUST if by_trust else UNRESTRICTED,
+        )
+
+    async def delete(self, cluster: Cluster, caller: Caller | None = None) -> None:
+        """Delete all identities of a cluster, also if their makers no longer exist.
+
+        `caller` is who deletes the cluster, if there is a valid token. Raises CloudFault if Keystone
+        does not answer; repeat it then.
+        """
+        for identity in await self._all(cluster.uuid):
+            await self._drop(identity, caller)
+
+    async def _begun(self, cluster: Cluster, caller: Caller) -> Identity:
+        """Return the row of the attempt that was interrupted, or a new one."""
+        services, mode = self._services, self._services.clusters.identity
+        new_id, now = services.new_id(), services.clock.now()
+        password = secrets.token_urlsafe(PASSWORD_BYTES)
+
+        def transaction(tx: Tx) -> Identity:
+            known = cluster_identities.of_cluster(tx, cluster.uuid)
+            ids = [identity.id for identity in known]
+            since = ids.index(cluster.identity_id) + 1 if cluster.identity_id in ids else 0
+            if known[since:]:
+                return known[-1]
+            name = f"{cluster.uuid}_{cluster.project_id}"
+            secret = Secrets(
+                auth_url=caller.auth_url,
+                password=password,
+                trustee_name=f"{name}_{new_id}" if known else name,
+            )
+            new = Identity(
+                new_id, cluster.uuid, mode, cluster.project_id, caller.user_id, now, secrets=secret
+            )
+            cluster_identities.put(tx, new)
+            return new
+
+        return await services.store.run_once(transaction)
+
+    async def _drop(self, identity: Identity, caller: Caller | None) -> None:
+        await self._modes[identity.mode].drop(identity, caller)
+        await self._services.store.run(lambda tx: cluster_identities.drop(tx, identity.id))
+
+    async def _present(self, cluster: Cluster) -> Identity | None:
+        found = await self._all(cluster.uuid)
+        return next((one for one in found if one.id == cluster.identity_id), None)
+
+    async def _all(self, cluster_id: str) -> list[Identity]:
+        return await self._services.store.read(
+            lambda tx: cluster_identities.of_cluster(tx, cluster_id)
+        )

@@ -1,0 +1,148 @@
+"""Identities with application credentials: one for nodes, one for the service.
+
+That of the nodes may only fetch and sign certificates of its cluster, report its health, and signal
+to its stack. That of the service never leaves the service: it may do what its user may.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from msgspec import structs
+
+from hearth.cloud.application_credential import (
+    drop_access_rules,
+    drop_application_credentials,
+    make_application_credential,
+)
+from hearth.cloud.contract import Body, Cloud
+from hearth.cloud.credential import AppCredential, Credential, TokenCredential
+from hearth.cloud.fault import CloudFault, NoAnswer
+from hearth.service.caller import Caller
+from hearth.service.services import Services
+from hearth.store import cluster_identities
+from hearth.store.cluster_identities import Identity
+
+log = logging.getLogger(__name__)
+
+ATTEMPTS_MAX = 3
+NOT_ALLOWED = (401, 403)
+GONE = (401, 404)  # the answers of Keystone for a credential that no longer exists
+
+
+def access_rules(cluster_id: str) -> list[Body]:
+    """Return the calls that nodes of a cluster may make."""
+    rules = (
+        ("container-infra", "GET", f"/v1/certificates/{cluster_id}"),
+        ("container-infra", "POST", "/v1/certificates"),
+        ("container-infra", "PATCH", f"/v1/clusters/{cluster_id}"),
+        ("orchestration", "GET", "/v1/*/stacks/*/*/resources/*/metadata"),
+        ("orchestration", "POST", "/v1/*/stacks/*/*/resources/*/signal"),
+    )
+    return [{"service": one, "method": method, "path": path} for one, method, path in rules]
+
+
+class ApplicationMode:
+    """Application credentials of the user who makes the identity."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    async def make(self, identity: Identity, caller: Caller) -> Identity:
+        cloud = self._services.cloud(caller)
+        if identity.delegation_id is None:
+            ident, secret = await self._created(
+                cloud, _of_nodes(identity), f"For the nodes of the cluster {identity.cluster_id}",
+                access_rules=access_rules(identity.cluster_id),
+            )  # fmt: skip
+            secrets = structs.replace(identity.secrets, node_secret=secret)
+            identity = replace(identity, delegation_id=ident, secrets=secrets)
+            await self._stored(identity)
+        if not identity.secrets.service_id:
+            ident, secret = await self._created(
+                cloud, _of_service(identity), f"For the cluster {identity.cluster_id}",
+                unrestricted=True,
+            )  # fmt: skip
+            secrets = structs.replace(identity.secrets, service_id=ident, service_secret=secret)
+            identity = replace(identity, secrets=secrets)
+            await self._stored(identity)
+        return identity
+
+    async def _created(
+        self, cloud: Cloud, key: str, description: str, **more: Any
+    ) -> tuple[str, str]:
+        """Create a credential; one whose answer was lost is deleted first, as its secret is
+        unknown.
+        """
+        roles = self._services.clusters.trust_roles
+        for attempt in range(1, ATTEMPTS_MAX + 1):
+            try:
+                return await make_application_credential(
+                    cloud, roles, key=key, description=description, **more
+                )
+            except CloudFault as fault:
+                lost = isinstance(fault, NoAnswer) or fault.conflict
+                if not lost or attempt == ATTEMPTS_MAX:
+                    raise
+        raise AssertionError("the last attempt returns or raises")
+
+    async def _stored(self, identity: Identity) -> None:
+        await self._services.store.run(lambda tx: cluster_identities.change(tx, identity))
+
+    def env(self, identity: Identity) -> Mapping[str, str]:
+        return {
+            "auth_url": identity.secrets.auth_url,
+            "application_credential_id": identity.delegation_id or "",
+            "application_credential_secret": identity.secrets.node_secret,
+        }
+
+    def credential(self, identity: Identity) -> Credential | None:
+        kept = identity.secrets
+        if not kept.service_id:
+            return None
+        return AppCredential(kept.auth_url, kept.service_id, kept.service_secret)
+
+    async def drop(self, identity: Identity, caller: Caller | None) -> None:
+        """Delete the credentials: by the identity's own right, as the service user, or as the
+        caller.
+
+        If the maker is gone, so are the credentials. If nobody here may delete them, they remain
+        and a warning names them.
+        """
+        last: CloudFault | None = None
+        for credential in self._deleters(identity, caller):
+            try:
+                await self._dropped(self._services.clouds.pool.cloud(credential), identity)
+                return
+            except CloudFault as fault:
+                if fault.status not in {*NOT_ALLOWED, *GONE}:
+                    raise
+                last = fault
+        log.warning(
+            "cluster %s: application credentials of user %s may remain, only the user can delete "
+            "them: %s", identity.cluster_id, identity.user_id, last,
+        )  # fmt: skip
+
+    def _deleters(self, identity: Identity, caller: Caller | None) -> list[Credential]:
+        own = self.credential(identity)
+        service = self._services.clouds.pool.config.service_user
+        found = [one for one in (own, service) if one is not None]
+        if caller is not None and caller.token:
+            found.append(TokenCredential(caller.auth_url, caller.token, caller.project_id or None))
+        return found
+
+    async def _dropped(self, cloud: Cloud, identity: Identity) -> None:
+        """Delete everything; the credential that `cloud` itself may use is deleted last."""
+        user_id = identity.user_id
+        await drop_application_credentials(cloud, user_id, key=_of_nodes(identity))
+        await drop_access_rules(cloud, user_id, word=identity.cluster_id)
+        await drop_application_credentials(cloud, user_id, key=_of_service(identity))
+
+
+def _of_nodes(identity: Identity) -> str:
+    return f"{identity.key}-nodes"
+
+
+def _of_service(identity: Identity) -> str:
+    return f"{identity.key}-service"

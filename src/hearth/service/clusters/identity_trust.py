@@ -1,0 +1,113 @@
+"""Identities with trusts, as older releases of Magnum had them: a user of the stack domain for each
+cluster, and a trust from the maker to that user.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+
+from hearth.cloud.contract import Cloud
+from hearth.cloud.credential import Credential, PasswordCredential, TrustCredential
+from hearth.cloud.fault import CloudFault, NoAnswer
+from hearth.cloud.identity import StackDomain, drop_trust, find_trusts, make_trust
+from hearth.service.caller import Caller
+from hearth.service.services import Services
+from hearth.store import cluster_identities
+from hearth.store.cluster_identities import Identity
+
+log = logging.getLogger(__name__)
+
+ATTEMPTS_MAX = 3
+ENDED = (401, 403, 404)  # the answers of Keystone for a trust that no longer works
+
+
+class TrustMode:
+    """A trustee for each cluster, and a trust without the right to pass it on."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    async def make(self, identity: Identity, caller: Caller) -> Identity:
+        kept = identity.secrets
+        if identity.trustee_id is None:
+            trustee = await self._domain.make_trustee(
+                kept.trustee_name, kept.password, key=identity.key
+            )
+            identity = replace(identity, trustee_id=trustee)
+            await self._stored(identity)
+        if identity.delegation_id is None:
+            assert identity.trustee_id is not None
+            trust = await self._trust(self._services.cloud(caller), identity)
+            identity = replace(identity, delegation_id=trust)
+            await self._stored(identity)
+        return identity
+
+    async def _trust(self, cloud: Cloud, identity: Identity) -> str:
+        """Return a trust; `make_trust` finds the one whose answer was lost."""
+        assert identity.trustee_id is not None
+        roles = self._services.clusters.trust_roles
+        for attempt in range(1, ATTEMPTS_MAX + 1):
+            try:
+                return await make_trust(cloud, identity.trustee_id, roles, key=identity.key)
+            except CloudFault as fault:
+                lost = isinstance(fault, NoAnswer) or fault.conflict
+                if not lost or attempt == ATTEMPTS_MAX:
+                    raise
+        raise AssertionError("the last attempt returns or raises")
+
+    async def _stored(self, identity: Identity) -> None:
+        await self._services.store.run(lambda tx: cluster_identities.change(tx, identity))
+
+    def env(self, identity: Identity) -> Mapping[str, str]:
+        passed = self._services.clusters.cluster_user_trust
+        config = self._services.clouds.pool.config
+        return {
+            "auth_url": identity.secrets.auth_url,
+            "trustee_domain_id": config.stack_domain_id or "",
+            "trustee_user_id": identity.trustee_id or "",
+            "trustee_username": identity.secrets.trustee_name,
+            "trustee_password": identity.secrets.password,
+            "trust_id": (identity.delegation_id or "") if passed else "",
+        }
+
+    def credential(self, identity: Identity) -> Credential | None:
+        if identity.delegation_id is None or identity.trustee_id is None:
+            return None
+        kept = identity.secrets
+        trustee = PasswordCredential(
+            kept.auth_url, kept.trustee_name, kept.password, user_id=identity.trustee_id
+        )
+        return TrustCredential(trustee, identity.delegation_id)
+
+    async def drop(self, identity: Identity, caller: Caller | None) -> None:
+        """Delete the trust, as its maker: a token of the trust acts for the maker. Then delete the
+        trustee, without whom no trust can be used.
+        """
+        trustee = identity.trustee_id or await self._domain.find_user(
+            identity.secrets.trustee_name, key=identity.key
+        )
+        if trustee is None:
+            return
+        try:
+            own = self.credential(identity)
+            if own is not None and identity.delegation_id is not None:
+                cloud = self._services.clouds.pool.cloud(own)
+                await drop_trust(cloud, identity.delegation_id)
+            elif caller is not None and caller.user_id == identity.user_id:
+                cloud = self._services.cloud(caller)
+                for trust_id in await find_trusts(cloud, trustee, key=identity.key):
+                    await drop_trust(cloud, trust_id)
+        except CloudFault as fault:
+            if fault.status not in ENDED:
+                raise
+            log.info("cluster %s: its trust does not work any more: %s", identity.cluster_id, fault)
+        await self._domain.drop_user(trustee)
+
+    @property
+    def _domain(self) -> StackDomain:
+        config = self._services.clouds.pool.config
+        if config.domain_admin is None or config.stack_domain_id is None:
+            words = "Trusts for clusters need a stack domain and its administrator."
+            raise CloudFault("identity", 401, "Unauthorized", words)
+        admin = self._services.clouds.pool.cloud(config.domain_admin)
+        return StackDomain(admin, config.stack_domain_id, config.stack_user_role)

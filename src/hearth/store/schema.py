@@ -1,0 +1,6 @@
+"""All tables: importing this module registers those of every part of Hearth."""
+
+from hearth.store import cluster_key_table, cluster_tables
+from hearth.store.tables import metadata
+
+__all__ = ["cluster_key_table", "cluster_tables", "metadata"]
