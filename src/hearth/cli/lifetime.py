@@ -89,12 +89,11 @@ async def until_stopped(
     tasks = _at_work(running) if work else [loop.create_task(_keep_time(running), name=SENDING)]
     if clusters:
         tasks.append(loop.create_task(running.conductor.run(), name="conductor"))
-    if api or cluster_sockets:
-        bound_to = (sockets, [*cfn_sockets], [*cluster_sockets])
-        for app, bound in zip(applications(running), bound_to, strict=True):
-            if bound:
-                servers.append(server(app))
-                tasks.append(await _listening(servers[-1], bound))
+    bound_to = (sockets if api else [], [*cfn_sockets], [*cluster_sockets])
+    if any(bound_to):
+        for one, bound in _servers(running, bound_to):
+            servers.append(one)
+            tasks.append(await _listening(one, bound))
     calm_collector()
     small = loop.create_task(keep_small(), name="memory")
     ready()
@@ -128,6 +127,14 @@ def _at_work(running: Running) -> list[asyncio.Task[Any]]:
     if (to := running.settings.notifications) is not None:
         tasks.append(loop.create_task(_send(running, to), name=SENDING))
     return tasks
+
+
+def _servers(
+    running: Running, bound_to: Sequence[list[socket.socket]]
+) -> list[tuple["Server", list[socket.socket]]]:
+    """Return a server for each application that has sockets."""
+    both = zip(applications(running), bound_to, strict=True)
+    return [(server(app), bound) for app, bound in both if bound]
 
 
 async def _listening(one: "Server", sockets: list[socket.socket]) -> asyncio.Task[Any]:

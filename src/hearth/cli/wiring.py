@@ -146,7 +146,8 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
     if held is not None:  # no other engine can be alive: take over all stacks at once
         await store.run(claim.expire_all)
     try:
-        yield Running(services, engine, conductor, pool, judges, settings, Front(settings.front), clock)
+        front = Front(settings.front)
+        yield Running(services, engine, conductor, pool, judges, settings, front, clock)
     finally:
         compute.close()
         for one in {pool, judges}:

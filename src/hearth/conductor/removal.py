@@ -4,7 +4,7 @@ from hearth.clusters.states import DELETE_COMPLETE
 from hearth.conductor import stacks
 from hearth.conductor.work import Work
 from hearth.service.clusters import certificates
-from hearth.service.clusters import identity as identities
+from hearth.service.clusters.identity import NodeIdentity
 from hearth.service.clusters.tasks import CLEAN_UP
 from hearth.store import cluster_tasks, clusters
 from hearth.store.cluster_tasks import Task
@@ -47,7 +47,7 @@ async def keys(work: Work) -> None:
 
 async def identity(work: Work) -> None:
     """Delete what the nodes logged in with."""
-    await identities.delete(work.services, work.cluster)
+    await NodeIdentity(work.services).delete(work.cluster, work.caller)
     await work.commit("rows")
 
 

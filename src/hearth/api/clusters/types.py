@@ -117,7 +117,7 @@ def uuid(value: Any, strict: bool = False) -> str:
 
 def addresses(value: Any, strict: bool) -> str:
     """Return a list of IPv4 addresses, separated by commas."""
-    listed = text(1, 255)(value, strict)
+    listed: str = text(1, 255)(value, strict)
     for one in listed.split(","):
         try:
             IPv4Address(one.strip())

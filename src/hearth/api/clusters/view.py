@@ -173,7 +173,7 @@ def group(
 def group_accepted(request: Request, one: NodeGroup, its_cluster: Cluster) -> Body:
     """Return a node group as a create accepted it, without what its stack decides."""
     found = _of(one, _GROUP_ACCEPTED)
-    optional = _GROUP_ACCEPTED_IF_SET
+    optional: tuple[str, ...] = _GROUP_ACCEPTED_IF_SET
     if version_of(request) >= SINCE_TAINTS:
         optional += _TAINTS
     found |= {name: value for name in optional if (value := getattr(one, name))}

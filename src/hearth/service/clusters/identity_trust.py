@@ -91,7 +91,7 @@ class TrustMode:
         try:
             own = self.credential(identity)
             if own is not None and identity.delegation_id is not None:
-                cloud = self._services.clouds.pool.cloud(own)
+                cloud: Cloud = self._services.clouds.pool.cloud(own)
                 await drop_trust(cloud, identity.delegation_id)
             elif caller is not None and caller.user_id == identity.user_id:
                 cloud = self._services.cloud(caller)
