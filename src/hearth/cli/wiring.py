@@ -138,8 +138,8 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
     bus.listen(engine.wake)
     services = Services(
         store=store, programs=programs, clouds=clouds, bus=bus, clock=clock, new_id=new_id,
-        endpoints=endpoints, limits=settings.limits, clusters=settings.clusters, fetching=settings.fetching,
-        policy=policy,
+        endpoints=endpoints, limits=settings.limits, clusters=settings.clusters,
+        fetching=settings.fetching, policy=policy,
     )  # fmt: skip
     conductor = Conductor(services, template_files(), socket.gethostname())
     bus.listen(conductor.wake)

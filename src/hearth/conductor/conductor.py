@@ -159,7 +159,7 @@ class Conductor:
         await self._services.store.run(lambda tx: cluster_tasks.retry(tx, task, delay_s))
 
     async def _safely(self, storing: Awaitable[None]) -> None:
-        """Store the end of an attempt. If that fails, the lease expires and the task is repeated."""
+        """Store the end of an attempt. If that fails, the task is repeated after its lease."""
         try:
             await storing
         except Lost:

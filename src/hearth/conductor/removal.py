@@ -1,6 +1,5 @@
 """Delete a cluster or a group: their stacks, then what was made for the nodes, then the rows."""
 
-from hearth.clusters.states import DELETE_COMPLETE
 from hearth.conductor import stacks
 from hearth.conductor.work import Work
 from hearth.service.clusters import certificates
@@ -23,8 +22,7 @@ async def all_stacks(work: Work) -> None:
     def also(tx: Tx) -> None:
         cluster_tasks.put(tx, Task(cluster_id=whole.cluster.uuid, kind=CLEAN_UP), now)
 
-    done = clusters.at(whole.cluster, status=DELETE_COMPLETE)
-    await work.commit(None, lambda found: (done, ()), also=also)
+    await work.commit(None, also=also)
 
 
 async def group_stack(work: Work) -> None:
