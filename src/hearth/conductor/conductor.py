@@ -122,7 +122,10 @@ class Conductor:
             await self._safely(self._retry(task))
         except Exception:  # a fault of ours must not leave a cluster in progress for ever
             log.exception("task %s of cluster %s", task.kind, task.cluster_id)
-            await self._failed(work, "Internal error; the log of the service has more.", again=True)
+            words = "Internal error; the log of the service has more."
+            await self._failed(work, words, again=True)
+            if work is None:
+                await self._safely(self._retry(task))
 
     async def _work(self, task: Task) -> Work | None:
         def look(tx: Tx) -> clusters.Whole | None:

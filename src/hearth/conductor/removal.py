@@ -45,7 +45,8 @@ async def keys(work: Work) -> None:
 
 async def identity(work: Work) -> None:
     """Delete what the nodes logged in with."""
-    await NodeIdentity(work.services).delete(work.cluster, work.caller)
+    caller = work.caller if work.caller.token else None
+    await NodeIdentity(work.services).delete(work.cluster, caller)
     await work.commit("rows")
 
 
