@@ -3,7 +3,6 @@
 import logging
 import re
 from http import HTTPStatus
-from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -23,7 +22,7 @@ def answer(status: int, words: str, *, code: str | None = None) -> JSONResponse:
     """Return the error body. `code` is empty for errors of routing and of headers."""
     if code is None:
         code = "client" if status < 500 else "server"
-    body: dict[str, Any] = {
+    body: dict[str, object] = {
         "request_id": "",
         "code": code,
         "status": status,

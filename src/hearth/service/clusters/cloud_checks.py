@@ -18,7 +18,7 @@ from hearth.service.services import Services
 
 
 async def check_template(services: Services, caller: Caller, template: ClusterTemplate) -> Body:
-    """Return the image of a template after all checks of its objects. Raises Rejected, CloudFault."""
+    """Return the image of a template after the checks of its objects. Raises Rejected."""
     cloud = services.cloud(caller)
     image, *_ = await _in_order(
         cloud_lookup.image(cloud, template.image_id),
