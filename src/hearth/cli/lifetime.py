@@ -103,16 +103,7 @@ async def until_stopped(
     broken = [task for task in tasks if task.done()]
     for task in broken:
         log.error("a task of the process ended unexpectedly", exc_info=task.exception())
-    for one in servers:
-        one.should_exit = True
-    if clusters:
-        await _taken_leave(running.conductor)
-    if work:
-        await _taken_leave(running.engine)
-    for task in tasks:
-        if task.get_name() == SENDING:
-            task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    await _wind_up(running, tasks, servers, clusters=clusters, work=work)
     stopped.cancel()
     small.cancel()
     log.info("stopped")
@@ -171,6 +162,26 @@ async def _keep_time(running: Running) -> None:
             log.warning(
                 "the time of the database cannot be read: %s", str(problem).partition("\n")[0]
             )
+
+
+async def _wind_up(
+    running: Running,
+    tasks: Sequence[asyncio.Task[Any]],
+    servers: Sequence[Any],
+    *,
+    clusters: bool,
+    work: bool,
+) -> None:
+    """Stop to accept requests, hand the work over, and wait for all tasks."""
+    for one in servers:
+        one.should_exit = True
+    workers = [*([running.conductor] if clusters else []), *([running.engine] if work else [])]
+    for worker in workers:
+        await _taken_leave(worker)
+    for task in tasks:
+        if task.get_name() == SENDING:
+            task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _taken_leave(worker: Engine | Conductor) -> None:
