@@ -133,7 +133,9 @@ async def inside(
     )  # fmt: skip
     bus = Bus()
     bus.listen(engine.wake)
-    services = Services(store, programs, clouds, bus, clock, new_id, endpoints, asked, policy)
+    services = Services(
+        store, programs, clouds, bus, clock, new_id, endpoints, asked, policy=policy
+    )
     running = asyncio.create_task(engine.run())
     try:
         yield Inside(services)

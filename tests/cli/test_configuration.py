@@ -142,6 +142,9 @@ NOT_SETTINGS = {
     "use_json",
     "auth_type",
     "clouds",
+    "clusters",  # what a process does, and where it listens
+    "host",
+    "port",
 }
 COUNTING = [
     option

@@ -27,6 +27,9 @@ OF_LOG = frozenset(
 )  # fmt: skip
 
 
+MAGNUM = json.loads((PLACE.parents[1] / "facts" / "magnum" / "config.json").read_text())
+
+
 def facts() -> list[tuple[str, str, dict[str, Any]]]:
     return [
         (group, name.replace("-", "_"), fact)
@@ -59,6 +62,7 @@ def test_an_option_with_heats_name_has_heats_default_or_says_why_not():
 
 def test_an_option_that_heat_has_not_is_said_to_be_our_own():
     of_heat = {(group, name) for group, name, _ in facts()}
+    of_heat |= {(fact["group"], fact["name"]) for fact in MAGNUM["options"]}
     ours = {
         option.place
         for option in OPTIONS
@@ -69,6 +73,20 @@ def test_an_option_that_heat_has_not_is_said_to_be_our_own():
         and option.group != "trustee"
     }
     assert ours == {option.place for option in OPTIONS if option.own}
+
+
+def test_an_option_with_magnums_name_has_magnums_default_or_says_why_not():
+    of_magnum = {(fact["group"], fact["name"]): fact["default"] for fact in MAGNUM["options"]}
+    empty: tuple[Any, ...] = (None, "")
+    different = [
+        f"{option.place}: {of_magnum[place]} in Magnum, {option.default} here"
+        for place, option in HERE.items()
+        if place in of_magnum
+        and option.default != of_magnum[place]
+        and not (option.default in empty and of_magnum[place] in empty)
+        and not option.differs
+    ]
+    assert different == []
 
 
 def test_no_option_is_said_both_to_count_and_not_to():

@@ -369,6 +369,17 @@ def test_a_template_says_itself_what_it_is_referred_to_as(heat: Any):
     assert told["inner"] in [one.physical_resource_id for one in inner]
 
 
+def test_members_keep_their_own_reference_ids_when_the_group_grows(heat: Any):
+    refs = {"refs": {"get_attr": ["group", "refs"]}}
+
+    def body(count: int) -> dict[str, Any]:
+        return template(refs, group=group(count, "named.yaml", value="w%index%"))
+
+    stack_id = create(heat, "grows", body(2), named=WITH_ID)
+    update(heat, stack_id, body(3), named=WITH_ID)
+    assert outputs(heat, stack_id)["refs"] == ["w0", "w1", "w2"]
+
+
 def test_outputs_reach_members_and_what_they_hold(heat: Any):
     wanted = {
         "one": {"get_attr": ["group", "resource.1.word"]},

@@ -73,7 +73,5 @@ def cluster_at(choice: Choice) -> dict[str, Any]:
     }
     if not choice.private_network:
         fields |= {"fixed_network": "private", "fixed_subnet": "private-subnet"}
-    facts = Facts(
-        **{**vars(FACTS), "load_balancers": choice.balancer is not Balancer.NEUTRON}
-    )
+    facts = Facts(**{**vars(FACTS), "load_balancers": choice.balancer is not Balancer.NEUTRON})
     return {"cluster": fields, "facts": facts}

@@ -8,11 +8,25 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from hearth.clusters.objects import Cluster, ClusterTemplate, Federation, NodeGroup
 from hearth.engine.core.record import Held, Record
 from hearth.model.state import Action, Status
-from hearth.store import accept, claim, outbox, reads, snapshots, software_configs
+from hearth.store import (
+    accept,
+    claim,
+    cluster_identities,
+    cluster_rows,
+    cluster_tasks,
+    clusters,
+    key_pairs,
+    outbox,
+    reads,
+    snapshots,
+    software_configs,
+)
 from hearth.store import software_deployments as deployments
 from hearth.store.claim import Orphan
+from hearth.store.cluster_tables import federation
 from hearth.store.commit import Changes, Outgoing
 from hearth.store.credentials import Requester
 from hearth.store.database import Store
@@ -76,7 +90,32 @@ def a_stack(store: Store, name: str) -> str:
         )
 
     store.transact(more)
+    store.transact(lambda tx: a_cluster(tx, new.id, name))
     return new.id
+
+
+def a_cluster(tx: Any, uuid: str, name: str) -> None:
+    """A cluster with the id of a stack, with something of the user in every sealed column."""
+    labels, user = {"label": CANARY}, {"project_id": "p", "user_id": "u"}
+    template = ClusterTemplate(
+        uuid=uuid, name=name, coe="kubernetes", image_id="i", labels=labels, **user
+    )
+    cluster_rows.insert(tx, template)
+    cluster = Cluster(uuid=uuid, name=name, cluster_template_id=uuid, status_reason=CANARY, **user)
+    group = NodeGroup(uuid=uuid, name=name, cluster_id=uuid, project_id="p", labels=labels)
+    clusters.create(tx, cluster, [group], 100)
+    cluster_rows.insert(
+        tx,
+        Federation(uuid=uuid, name=name, project_id="p", hostcluster_id=uuid, status_reason=CANARY),
+    )
+    clusters.put_event(tx, uuid, "made", labels, 1.0)
+    requester = Requester(token=CANARY)
+    cluster_tasks.put(tx, cluster_tasks.Task(cluster_id=uuid, kind="t", requester=requester), 1.0)
+    key_pairs.put(tx, key_pairs.KeyPairRow(new_id(), uuid, "ca", "p", "u", 1.0, labels))
+    secret = cluster_identities.Secrets(password=CANARY)
+    cluster_identities.put(
+        tx, cluster_identities.Identity(new_id(), uuid, "trust", "p", "u", 1.0, secrets=secret)
+    )
 
 
 def everything(store: Store, ids: list[str]) -> list[Any]:
@@ -88,8 +127,16 @@ def everything(store: Store, ids: list[str]) -> list[Any]:
             for one in reads.list_events(tx, reads.EventFilter((ident,))):
                 yield reads.get_event(tx, ident, one.event.id)
             yield snapshots.of_stack(tx, ident)
+            yield clusters.whole(tx, ident)
+            yield clusters.events_of(tx, ident)
+            yield cluster_tasks.of_cluster(tx, ident)
+            yield cluster_identities.of_cluster(tx, ident)
+            pair = key_pairs.find(tx, ident, "ca")
+            yield key_pairs.get(tx, ident, pair) if pair else None
         yield software_configs.of_project(tx, "p")
         yield deployments.of_project(tx, "p")
+        for row in tx.rows(sa.select(federation)):
+            yield cluster_rows.object_of(tx, Federation, row)
         yield outbox.pending(tx, tx.value(sa.text("SELECT min(id) FROM engine")), 100)
 
     return store.transact(lambda tx: list(read(tx)), write=False)

@@ -89,12 +89,11 @@ async def until_stopped(
     tasks = _at_work(running) if work else [loop.create_task(_keep_time(running), name=SENDING)]
     if clusters:
         tasks.append(loop.create_task(running.conductor.run(), name="conductor"))
-    if api or cluster_sockets:
-        bound_to = (sockets, [*cfn_sockets], [*cluster_sockets])
-        for app, bound in zip(applications(running), bound_to, strict=True):
-            if bound:
-                servers.append(server(app))
-                tasks.append(await _listening(servers[-1], bound))
+    bound_to = (sockets if api else [], [*cfn_sockets], [*cluster_sockets])
+    if any(bound_to):
+        for one, bound in _servers(running, bound_to):
+            servers.append(one)
+            tasks.append(await _listening(one, bound))
     calm_collector()
     small = loop.create_task(keep_small(), name="memory")
     ready()
@@ -104,16 +103,7 @@ async def until_stopped(
     broken = [task for task in tasks if task.done()]
     for task in broken:
         log.error("a task of the process ended unexpectedly", exc_info=task.exception())
-    for one in servers:
-        one.should_exit = True
-    if clusters:
-        await _taken_leave(running.conductor)
-    if work:
-        await _taken_leave(running.engine)
-    for task in tasks:
-        if task.get_name() == SENDING:
-            task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    await _wind_up(running, tasks, servers, clusters=clusters, work=work)
     stopped.cancel()
     small.cancel()
     log.info("stopped")
@@ -128,6 +118,14 @@ def _at_work(running: Running) -> list[asyncio.Task[Any]]:
     if (to := running.settings.notifications) is not None:
         tasks.append(loop.create_task(_send(running, to), name=SENDING))
     return tasks
+
+
+def _servers(
+    running: Running, bound_to: Sequence[list[socket.socket]]
+) -> list[tuple["Server", list[socket.socket]]]:
+    """Return a server for each application that has sockets."""
+    both = zip(applications(running), bound_to, strict=True)
+    return [(server(app), bound) for app, bound in both if bound]
 
 
 async def _listening(one: "Server", sockets: list[socket.socket]) -> asyncio.Task[Any]:
@@ -164,6 +162,26 @@ async def _keep_time(running: Running) -> None:
             log.warning(
                 "the time of the database cannot be read: %s", str(problem).partition("\n")[0]
             )
+
+
+async def _wind_up(
+    running: Running,
+    tasks: Sequence[asyncio.Task[Any]],
+    servers: Sequence[Any],
+    *,
+    clusters: bool,
+    work: bool,
+) -> None:
+    """Stop to accept requests, hand the work over, and wait for all tasks."""
+    for one in servers:
+        one.should_exit = True
+    workers = [*([running.conductor] if clusters else []), *([running.engine] if work else [])]
+    for worker in workers:
+        await _taken_leave(worker)
+    for task in tasks:
+        if task.get_name() == SENDING:
+            task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _taken_leave(worker: Engine | Conductor) -> None:

@@ -36,6 +36,7 @@ from hearth.engine.worker.ports import Tools
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.nova.defaults import with_defaults
 from hearth.resources.registry import default_catalog, share
+from hearth.service.clusters.policy_rules import defaults
 from hearth.service.clusters.template_files import template_files
 from hearth.service.policy import Policy
 from hearth.service.services import Limits, Services
@@ -116,18 +117,12 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
         limits=template_limits(settings.limits),
         compute=compute,
     )
-    cfn_url = settings.cfn_url or await _cfn_url(pool, settings)
-    endpoints = Endpoints(
-        heat=settings.heat_url,
-        cfn=cfn_url,
-        identity=await _identity_url(settings),
-        region=settings.region,
-        waitcondition=settings.waitcondition_url,
-        metadata=f"{cfn_url}/" if cfn_url else "",
-        schedulers_told=settings.schedulers_told,
-    )
+    endpoints = await _endpoints(pool, settings)
     bus = Bus()
     policy = Policy(settings.policy)
+    owner_only = settings.clusters.owner_only_certificates
+    rules = defaults(owner_only_certificates=owner_only)
+    cluster_policy = Policy(settings.policy, rules)
     tools = Tools(
         store=store, clouds=clouds, programs=programs, clock=clock, new_id=new_id,
         jitter=random.random, endpoints=endpoints, plugins=plugins,
@@ -138,15 +133,16 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
     bus.listen(engine.wake)
     services = Services(
         store=store, programs=programs, clouds=clouds, bus=bus, clock=clock, new_id=new_id,
-        endpoints=endpoints, limits=settings.limits, clusters=settings.clusters, fetching=settings.fetching,
-        policy=policy,
+        endpoints=endpoints, limits=settings.limits, clusters=settings.clusters,
+        fetching=settings.fetching, policy=policy, cluster_policy=cluster_policy,
     )  # fmt: skip
     conductor = Conductor(services, template_files(), socket.gethostname())
     bus.listen(conductor.wake)
     if held is not None:  # no other engine can be alive: take over all stacks at once
         await store.run(claim.expire_all)
     try:
-        yield Running(services, engine, conductor, pool, judges, settings, Front(settings.front), clock)
+        front = Front(settings.front)
+        yield Running(services, engine, conductor, pool, judges, settings, front, clock)
     finally:
         compute.close()
         for one in {pool, judges}:
@@ -154,6 +150,20 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
         store.close()
         if held is not None:
             held.close()
+
+
+async def _endpoints(pool: CloudPool, settings: Settings) -> Endpoints:
+    """Return the addresses that servers and users get."""
+    cfn_url = settings.cfn_url or await _cfn_url(pool, settings)
+    return Endpoints(
+        heat=settings.heat_url,
+        cfn=cfn_url,
+        identity=await _identity_url(settings),
+        region=settings.region,
+        waitcondition=settings.waitcondition_url,
+        metadata=f"{cfn_url}/" if cfn_url else "",
+        schedulers_told=settings.schedulers_told,
+    )
 
 
 async def _identity_url(settings: Settings) -> str:

@@ -14,6 +14,7 @@ from hearth.cloud.identity import made_id
 from hearth.cloud.path import segment
 
 MADE_BY = "hearth"
+RULE = ("service", "method", "path")
 IN_USE_OR_GONE = (403, 404, 409)
 
 
@@ -63,14 +64,14 @@ async def drop_application_credentials(cloud: Cloud, user_id: str, *, key: str) 
                 raise
 
 
-async def drop_access_rules(cloud: Cloud, user_id: str, *, word: str) -> None:
-    """Delete the access rules of a user whose path contains a word, unless they are in use.
+async def drop_access_rules(cloud: Cloud, user_id: str, rules: Sequence[Body]) -> None:
+    """Delete the access rules of a user that equal `rules`, unless a credential uses them.
 
     Keystone keeps the rules of a deleted credential.
     """
     path = f"/v3/users/{segment(user_id)}/access_rules"
     for rule in await cloud.listing("identity", path):
-        if word not in rule["path"]:
+        if {name: rule.get(name) for name in RULE} not in rules:
             continue
         try:
             await cloud.request(

@@ -122,7 +122,10 @@ class Conductor:
             await self._safely(self._retry(task))
         except Exception:  # a fault of ours must not leave a cluster in progress for ever
             log.exception("task %s of cluster %s", task.kind, task.cluster_id)
-            await self._failed(work, "Internal error; the log of the service has more.", again=True)
+            words = "Internal error; the log of the service has more."
+            await self._failed(work, words, again=True)
+            if work is None:
+                await self._safely(self._retry(task))
 
     async def _work(self, task: Task) -> Work | None:
         def look(tx: Tx) -> clusters.Whole | None:
@@ -159,7 +162,7 @@ class Conductor:
         await self._services.store.run(lambda tx: cluster_tasks.retry(tx, task, delay_s))
 
     async def _safely(self, storing: Awaitable[None]) -> None:
-        """Store the end of an attempt. If that fails, the lease expires and the task is repeated."""
+        """Store the end of an attempt. If that fails, the task is repeated after its lease."""
         try:
             await storing
         except Lost:

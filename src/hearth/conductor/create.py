@@ -14,14 +14,14 @@ from hearth.conductor import stacks
 from hearth.conductor.facts import facts_of
 from hearth.conductor.work import Changed, Work
 from hearth.service.clusters import certificates
-from hearth.service.clusters import identity as identities
+from hearth.service.clusters.identity import NodeIdentity
 from hearth.store import clusters
 from hearth.store.clusters import Whole
 
 
 async def identity(work: Work) -> None:
     """Create what the nodes log in with."""
-    identity_id = await identities.create(work.services, work.caller, work.cluster)
+    identity_id = await NodeIdentity(work.services).create(work.cluster, work.caller)
     await work.commit("keys", lambda found: (_with(found, identity_id=identity_id), ()))
 
 

@@ -1,10 +1,9 @@
 """Delete a cluster or a group: their stacks, then what was made for the nodes, then the rows."""
 
-from hearth.clusters.states import DELETE_COMPLETE
 from hearth.conductor import stacks
 from hearth.conductor.work import Work
 from hearth.service.clusters import certificates
-from hearth.service.clusters import identity as identities
+from hearth.service.clusters.identity import NodeIdentity
 from hearth.service.clusters.tasks import CLEAN_UP
 from hearth.store import cluster_tasks, clusters
 from hearth.store.cluster_tasks import Task
@@ -23,8 +22,7 @@ async def all_stacks(work: Work) -> None:
     def also(tx: Tx) -> None:
         cluster_tasks.put(tx, Task(cluster_id=whole.cluster.uuid, kind=CLEAN_UP), now)
 
-    done = clusters.at(whole.cluster, status=DELETE_COMPLETE)
-    await work.commit(None, lambda found: (done, ()), also=also)
+    await work.commit(None, also=also)
 
 
 async def group_stack(work: Work) -> None:
@@ -47,7 +45,8 @@ async def keys(work: Work) -> None:
 
 async def identity(work: Work) -> None:
     """Delete what the nodes logged in with."""
-    await identities.delete(work.services, work.cluster)
+    caller = work.caller if work.caller.token else None
+    await NodeIdentity(work.services).delete(work.cluster, caller)
     await work.commit("rows")
 
 

@@ -14,8 +14,8 @@ from hearth.conductor.facts import facts_of
 from hearth.conductor.waiting import settled, why
 from hearth.conductor.work import Work
 from hearth.service.clusters import certificates
-from hearth.service.clusters import identity as identities
 from hearth.service.clusters import rotation as rotations
+from hearth.service.clusters.identity import NodeIdentity
 from hearth.store import cluster_tasks, clusters
 from hearth.store.clusters import Whole
 from hearth.store.database import Tx
@@ -52,15 +52,12 @@ async def issued(work: Work) -> None:
 
 async def identity(work: Work) -> None:
     """Create a new credential for the nodes beside the old one."""
-    identity_id = await identities.create(
-        work.services, work.caller, work.cluster, beside=work.cluster.identity_id
-    )
-    old = work.task.state.get("old", work.cluster.identity_id)
+    identity_id = await NodeIdentity(work.services).rotate(work.cluster, work.caller)
 
     def change(found: Whole) -> tuple[Cluster, Sequence[NodeGroup]]:
         return clusters.at(found.cluster, identity_id=identity_id), ()
 
-    await work.commit("stack", change, state={"old": old})
+    await work.commit("stack", change)
 
 
 async def stack(work: Work) -> None:
@@ -71,7 +68,7 @@ async def stack(work: Work) -> None:
 async def done(work: Work) -> None:
     """Once all nodes have the new credential, delete the old one."""
     if await _all_settled(work, "done"):
-        await identities.drop(work.services, work.cluster, work.task.state["old"])
+        await NodeIdentity(work.services).drop_former(work.cluster, work.caller)
         await work.commit(None)
 
 

@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from hearth.clusters.follow import Followed, StackState, followed
 from hearth.clusters.objects import NodeGroup
-from hearth.clusters.states import BUSY, FAILED
+from hearth.clusters.states import BUSY, DELETE_IN_PROGRESS, FAILED
 from hearth.conductor.causes import cause
 from hearth.model.problem import Rejected
 from hearth.service.clusters.tasks import CLEAN_UP, caller_of
@@ -138,6 +138,8 @@ def _mark(group: NodeGroup, states: dict[str, StackState]) -> str:
 
 def _write(tx: Tx, whole: Whole, result: Followed, now: float) -> None:
     before, after = whole.cluster, result.cluster
+    if result.deleted:  # it is gone when the task that cleans up has ended
+        after = clusters.at(after, status=DELETE_IN_PROGRESS, status_reason=None)
     for group in result.gone:
         cluster_rows.delete(tx, group)
     if after.status != before.status and after.status not in BUSY:

@@ -45,6 +45,13 @@ def test_a_removal_takes_effect_at_unchanged_count_and_is_kept():
     assert names(later) == ["0", "3", "4"]
 
 
+def test_a_group_with_removal_policies_tells_the_references_of_its_members():
+    ctx = group({"count": 2, "removal_policies": [{"resource_list": []}]})
+    expected = {"0": {"get_resource": "0"}, "1": {"get_resource": "1"}}
+    assert ctx.kind.child(ctx).template["outputs"] == {"refs_map": {"value": expected}}
+    assert "outputs" not in group({"count": 2}).kind.child(group({"count": 2})).template
+
+
 def test_mode_update_decides_anew():
     kept = {"name_blacklist": '["1"]'}
     ctx = group({"count": 2, "removal_policies_mode": "update"}, physical_id="child", data=kept)

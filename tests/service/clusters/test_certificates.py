@@ -10,8 +10,8 @@ import pytest
 from cryptography import x509
 from msgspec import structs
 
-from hearth.clusters.config import X509, ClusterConfig
 from hearth.cloud import CloudFault
+from hearth.clusters.config import X509, ClusterConfig
 from hearth.model.problem import Rejected
 from hearth.service.clusters import certificates, policy_rules, rotation
 from hearth.service.clusters.certificates import KINDS, ca_certificate, make_all, signed

@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from hearth.api.answer import JSONResponse
 from hearth.api.auth import Authenticated, Tokens
-from hearth.api.clusters import fault
+from hearth.api.clusters import fault, nodes
 from hearth.api.clusters.context import admit, base, services_of, version_of
 from hearth.api.clusters.endpoint import Endpoint, Handler
 from hearth.api.clusters.paths import VERSION, Paths
@@ -70,7 +70,7 @@ async def version_one(request: Request) -> Response:
 
 
 def _is_open(path: str) -> bool:
-    return path in ("/", VERSION)
+    return path in ("/", VERSION) or path.startswith(f"{VERSION}{nodes.PATH}/")
 
 
 def application(
@@ -81,12 +81,19 @@ def application(
         routes=[
             Route("/", versions),
             Route(VERSION, version_one),
+            Route(f"{VERSION}{nodes.PATH}/{{cluster}}/{{signature}}", nodes.credential),
             Route(VERSION + NO_DETAIL, _nothing, methods=["POST"]),
             *_by_path(ROUTES),
         ],
         middleware=[
             Middleware(Paths),
-            Middleware(Authenticated, tokens=tokens, auth_url=auth_url, is_open=_is_open),
+            Middleware(
+                Authenticated,
+                tokens=tokens,
+                auth_url=auth_url,
+                is_open=_is_open,
+                service="container-infra",
+            ),
             Middleware(
                 RateLimited,
                 rates=rates or Rates(Front()),

@@ -121,9 +121,16 @@ def checkable(member: Any) -> dict[str, Any] | None:
     return {k: v for k, v in member.items() if k in within or unknown_in(v) is None}
 
 
-def template_of(definitions: Definitions) -> dict[str, Any]:
-    """Return the template of a nested stack with these members."""
-    return {"heat_template_version": VERSION, "resources": dict(definitions)}
+def template_of(definitions: Definitions, *, refs: bool = False) -> dict[str, Any]:
+    """Return the template of a nested stack with these members.
+
+    With `refs` it has the output `refs_map`, which clients read to name members to remove.
+    """
+    template: dict[str, Any] = {"heat_template_version": VERSION, "resources": dict(definitions)}
+    if refs:
+        found = {name: {"get_resource": name} for name in definitions}
+        template["outputs"] = {"refs_map": {"value": found}}
+    return template
 
 
 def as_stored(definition: Any) -> Any:
@@ -155,7 +162,12 @@ def stage(
     *,
     more: bool = False,
     pause_s: float = 0.0,
+    refs: bool = False,
 ) -> Child:
-    """Return the next desired nested stack, which has these members."""
+    """Return the next desired nested stack, which has these members, and with `refs` an output of
+    their reference ids.
+    """
     touched = changed_by(ctx.definitions, after)
-    return Child(template_of(after), data=data, more=more, pause_s=pause_s, touched=touched)
+    return Child(
+        template_of(after, refs=refs), data=data, more=more, pause_s=pause_s, touched=touched
+    )

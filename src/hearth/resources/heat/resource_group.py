@@ -138,17 +138,19 @@ class ResourceGroup(Group):
 
     def next_child(self, ctx: ResourceContext) -> Child | None:
         wanted = self._stage(ctx, _removed_before(ctx), again=True)
-        same = not wanted.more and wanted.template == template_of(ctx.definitions)
+        now = template_of(ctx.definitions, refs=_removes_by_name(ctx))
+        same = not wanted.more and wanted.template == now
         return None if same else wanted
 
     def _stage(self, ctx: ResourceContext, removed: Sequence[str], *, again: bool = False) -> Child:
         """Return the nested stack after the next batch. Raises ValueError."""
         count = int(ctx.properties["count"])
         kept = {REMOVED: json.dumps(removed)}
+        refs = _removes_by_name(ctx)
         pace = self._pace(ctx)
         if pace is None:
             every = member_definitions(ctx.properties, count, removed)
-            return stage(ctx, every, kept)
+            return stage(ctx, every, kept, refs=refs)
         gone = set(removed)
         before = {name: one for name, one in ctx.definitions.items() if name not in gone}
         most = max(count, len(before)) + min(pace.in_service, count) + pace.batch
@@ -159,7 +161,7 @@ class ResourceGroup(Group):
         demand_time(ctx, pace, course, len(before), renewed, by_index=True)
         step = course.step(len(before), renewed)
         if step is None:
-            return stage(ctx, {name: wanted[name] for name in aims}, kept)
+            return stage(ctx, {name: wanted[name] for name in aims}, kept, refs=refs)
         size, changes = step
         after = {name: before.get(name, wanted[name]) for name in member_names(size, removed)}
         changes -= len(after.keys() - before.keys())
@@ -168,7 +170,7 @@ class ResourceGroup(Group):
         left = sum(after.get(name) != wanted[name] for name in aims)
         more = course.step(size, count - left) is not None
         pause_s = pace.pause_s if again else 0.0
-        return stage(ctx, after, kept, more=more, pause_s=pause_s)
+        return stage(ctx, after, kept, more=more, pause_s=pause_s, refs=refs)
 
     def _pace(self, ctx: ResourceContext) -> Pace | None:
         """Return the pace of the change, or None to change all members at once."""
@@ -195,6 +197,11 @@ class ResourceGroup(Group):
             "refs_map": dict(zip(names, refs, strict=True)),
             "attributes": by_member(ctx.members, names),
         }
+
+
+def _removes_by_name(ctx: ResourceContext) -> bool:
+    """Return whether the group has removal policies, so that clients need to know its members."""
+    return bool(ctx.given("removal_policies"))
 
 
 def _removed_before(ctx: ResourceContext) -> list[str]:

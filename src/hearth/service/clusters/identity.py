@@ -26,6 +26,7 @@ APPLICATION = "application_credential"
 BY_TRUST = "trust"
 NONE = "none"
 PASSWORD_BYTES = 24
+AFTER_S = 0.001  # by how much an identity is at least younger than the one before
 
 
 class Mode(Protocol):
@@ -146,8 +147,8 @@ class NodeIdentity:
     async def delete(self, cluster: Cluster, caller: Caller | None = None) -> None:
         """Delete all identities of a cluster, also if their makers no longer exist.
 
-        `caller` is who deletes the cluster, if there is a valid token. Raises CloudFault if Keystone
-        does not answer; repeat it then.
+        `caller` is who deletes the cluster, if there is a valid token. Raises CloudFault if
+        Keystone does not answer; repeat it then.
         """
         for identity in await self._all(cluster.uuid):
             await self._drop(identity, caller)
@@ -170,8 +171,9 @@ class NodeIdentity:
                 password=password,
                 trustee_name=f"{name}_{new_id}" if known else name,
             )
+            at = max([now, *(identity.created_at + AFTER_S for identity in known)])
             new = Identity(
-                new_id, cluster.uuid, mode, cluster.project_id, caller.user_id, now, secrets=secret
+                new_id, cluster.uuid, mode, cluster.project_id, caller.user_id, at, secrets=secret
             )
             cluster_identities.put(tx, new)
             return new

@@ -136,7 +136,7 @@ class ApplicationMode:
         """Delete everything; the credential that `cloud` itself may use is deleted last."""
         user_id = identity.user_id
         await drop_application_credentials(cloud, user_id, key=_of_nodes(identity))
-        await drop_access_rules(cloud, user_id, word=identity.cluster_id)
+        await drop_access_rules(cloud, user_id, access_rules(identity.cluster_id))
         await drop_application_credentials(cloud, user_id, key=_of_service(identity))
 
 

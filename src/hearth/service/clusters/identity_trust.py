@@ -91,12 +91,11 @@ class TrustMode:
         try:
             own = self.credential(identity)
             if own is not None and identity.delegation_id is not None:
-                cloud = self._services.clouds.pool.cloud(own)
-                await drop_trust(cloud, identity.delegation_id)
+                await drop_trust(self._services.clouds.pool.cloud(own), identity.delegation_id)
             elif caller is not None and caller.user_id == identity.user_id:
-                cloud = self._services.cloud(caller)
-                for trust_id in await find_trusts(cloud, trustee, key=identity.key):
-                    await drop_trust(cloud, trust_id)
+                maker = self._services.cloud(caller)
+                for trust_id in await find_trusts(maker, trustee, key=identity.key):
+                    await drop_trust(maker, trust_id)
         except CloudFault as fault:
             if fault.status not in ENDED:
                 raise

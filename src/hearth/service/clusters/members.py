@@ -50,9 +50,10 @@ def _members(tx: Tx, cluster: Cluster, ident: str) -> list[Member]:
         return []
     wanted = MASTERS if group.role == MASTER else MINIONS
     chosen = reads.in_charge(reads.records(tx, row.id))
-    if wanted not in chosen or not chosen[wanted].physical_id:
+    if wanted not in chosen:
         return []
-    found = reads.in_charge(reads.records(tx, chosen[wanted].physical_id))
+    nested = chosen[wanted].physical_id
+    found = reads.in_charge(reads.records(tx, nested)) if nested else {}
     members = [
         Member(
             record.name,

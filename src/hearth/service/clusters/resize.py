@@ -52,15 +52,16 @@ async def resize_cluster(
         demand_state(found.cluster, allowed, "Resize")
         group = _group(found, nodegroup)
         _check_count(services, found, group, node_count)
-        before = {"group": group.uuid, "node_count": group.node_count, "remove": []}
+        before: Mapping[str, Any] = {"group": group.uuid, "node_count": group.node_count}
+        removed: list[str] = []
         for task in cluster_tasks.of_cluster(tx, cluster.uuid):
             if task.kind == RESIZE and task.epoch == 0 and task.args["group"] == group.uuid:
-                before = {**task.args["before"], "remove": task.args["remove"]}
+                before, removed = task.args["before"], task.args["remove"]
                 cluster_tasks.drop(tx, task.id)
         args = {
             "group": group.uuid,
             "node_count": node_count,
-            "remove": list(dict.fromkeys([*before.pop("remove"), *remove])),
+            "remove": list(dict.fromkeys([*removed, *remove])),
             "before": before,
             "rollback": rollback,
         }
@@ -84,9 +85,8 @@ def _group(found: Whole, ident: str | None) -> NodeGroup:
 
 
 def _check_count(services: Services, found: Whole, group: NodeGroup, count: int) -> None:
-    if group.role == MASTER:
-        if not driver_of(services, found.template).master_resize:
-            raise bad_request(f"Masters cannot be resized. Group {group.name} has role master.")
+    if group.role == MASTER and not driver_of(services, found.template).master_resize:
+        raise bad_request(f"Masters cannot be resized. Group {group.name} has role master.")
     if count < group.min_node_count:
         raise bad_request(
             f"node_count {count} is too small. Group {group.name} has min_node_count "

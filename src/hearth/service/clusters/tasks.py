@@ -31,8 +31,12 @@ def hand_over(
 
 
 def caller_of(stored: Requester) -> Caller:
-    """Return the caller who made a request, with the token of the request."""
-    found = Caller.with_rights(stored.rights or {})
+    """Return the caller who made a request, with the token of the request; for a task of the
+    service itself a caller without a token and without rights.
+    """
+    if stored.rights is None:
+        return Caller(user_id="", user_name="", project_id="")
+    found = Caller.with_rights(stored.rights)
     return replace(
         found,
         token=stored.token,

@@ -281,7 +281,9 @@ class Attempt:
         """Record that the action succeeded."""
         owned = self.owned
         await self.calls.sweep(rtype, ctx)
-        known = self.record.held.attributes if self.child.unchanged else None
+        before = self.record.held if self.child.unchanged else None  # its outputs are not known
+        known = before.attributes if before else None
+        reference = before.reference if before else None
         attributes = await attributes_of(owned, self.record, rtype, ctx, known)
         ended = self.record.having(
             action=action,
@@ -290,7 +292,7 @@ class Attempt:
             traversal=self.traversal,
             replaced_by=self.record.replaced_by if self.is_over() else None,
             requires=desired.requires,
-            held=held(desired, attributes, rtype.reference(ctx)),
+            held=held(desired, attributes, reference or rtype.reference(ctx)),
             updated_at=owned.tools.clock.now(),
         )
         owned.memory.put(ended, full=True)
