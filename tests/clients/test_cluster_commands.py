@@ -20,6 +20,8 @@ from tests.clients.dev import CommandFailed, Dev
 from tests.conftest import lacking
 from tests.service.clusters.requests import csr
 
+pytestmark = pytest.mark.slow
+
 GROUP = "openstack.container_infra.v1"
 
 

@@ -18,6 +18,8 @@ from hearth.service.clusters.policy_rules import defaults
 from tests.api.clusters.server import Api, running
 from tests.service.clusters.requests import csr
 
+pytestmark = pytest.mark.slow
+
 FACTS = Path(__file__).parents[2] / "facts" / "magnum" / "policies.json"
 RECORDED = json.loads(FACTS.read_text())
 RULES: dict[str, str] = {one["rule"]: one["default"] for one in RECORDED["rules"]}

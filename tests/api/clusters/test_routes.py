@@ -14,6 +14,8 @@ from hearth.store.cluster_tables import cluster_quota
 from tests.api.clusters.server import Api
 from tests.service.clusters.requests import csr
 
+pytestmark = pytest.mark.slow
+
 FACTS = Path(__file__).parents[2] / "facts" / "magnum" / "routes.json"
 ROWS: list[dict[str, Any]] = json.loads(FACTS.read_text())["routes"]
 VERSIONS = ((1, 1), (1, 9), (1, 12), (1, 14))

@@ -15,6 +15,7 @@ from hearth.model.problem import Rejected
 
 log = logging.getLogger(__name__)
 
+DETAIL_MAX = 2_000  # characters: an error may quote what the client sent
 _FIRST_SENTENCE = re.compile(r"\.(\s|$)")  # the full stop of 1.10 ends none
 
 
@@ -22,6 +23,8 @@ def answer(status: int, words: str, *, code: str | None = None) -> JSONResponse:
     """Return the error body. `code` is empty for errors of routing and of headers."""
     if code is None:
         code = "client" if status < 500 else "server"
+    if len(words) > DETAIL_MAX:
+        words = f"{words[:DETAIL_MAX]}..."
     body: dict[str, object] = {
         "request_id": "",
         "code": code,
