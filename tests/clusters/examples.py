@@ -1,6 +1,7 @@
 """A cluster template, a cluster and its groups to start from."""
 
 from collections.abc import Mapping
+from dataclasses import replace as changed
 from typing import Any
 
 from msgspec.structs import replace
@@ -73,5 +74,5 @@ def cluster_at(choice: Choice) -> dict[str, Any]:
     }
     if not choice.private_network:
         fields |= {"fixed_network": "private", "fixed_subnet": "private-subnet"}
-    facts = Facts(**{**vars(FACTS), "load_balancers": choice.balancer is not Balancer.NEUTRON})
+    facts = changed(FACTS, load_balancers=choice.balancer is not Balancer.NEUTRON)
     return {"cluster": fields, "facts": facts}

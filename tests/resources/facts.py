@@ -138,6 +138,20 @@ def recorded_rules(fact):
     return {f"{rule['rule']} {'.'.join(rule['path'])}" for rule in fact.get("translation") or []}
 
 
+def recorded_support(fact):
+    """The support status of a type. Heat forgets what takes over from a type when it hides the
+    type; ours still lets it.
+    """
+    support = dict(fact.get("support") or {"status": "SUPPORTED"})
+    before = support.get("previous") or []
+    for one in before:
+        if "substitute_class" in one:
+            support["substitute_class"] = one["substitute_class"]
+            rest = {k: v for k, v in one.items() if k != "substitute_class"}
+            support["previous"] = [rest if other is one else other for other in before]
+    return support
+
+
 VERBS = {
     "suspend": lambda kind: kind.handles(Action.SUSPEND),
     "resume": lambda kind: kind.handles(Action.RESUME),
@@ -174,7 +188,7 @@ def differences(name: str) -> Iterator[str]:
     }
     snapshot = "handle_snapshot_delete" in fact.get("also_overrides", ())
     recorded = {
-        "support": fact.get("support") or {"status": "SUPPORTED"},
+        "support": recorded_support(fact),
         "name limit": fact["physical_resource_name_limit"],
         "deletion policy Snapshot": snapshot
         or isinstance(kind, NestedType),  # it is handed on to the members

@@ -27,7 +27,6 @@ FROM_LABELS = {
     "kubeapi_options": "kubeapi_options",
     "kubecontroller_options": "kubecontroller_options",
     "kubelet_options": "kubelet_options",
-    "kubeproxy_options": "kubeproxy_options",
     "kubescheduler_options": "kubescheduler_options",
     "octavia_lb_algorithm": "octavia_lb_algorithm",
     "octavia_lb_healthcheck": "octavia_lb_healthcheck",

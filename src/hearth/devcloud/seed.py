@@ -73,6 +73,7 @@ _NODE_IMAGES = (
     ("ubuntu-kube-v1.32.1", "ubuntu", "v1.32.1"),
 )  # (name, distribution, Kubernetes version)
 HOST_IMAGE = "host"
+_SANDBOX_NODE = {"os_distro": "sandbox", "kube_version": "v1.31.4"}
 _KEYPAIRS = ("stack_key", "test_key", "default")
 
 
@@ -216,7 +217,8 @@ def _images(cloud: Cloud) -> None:
 def plant_image(cloud: Cloud, name: str) -> None:
     """Create an image for servers that run, unless it is there."""
     if image_named(cloud, name) is None:
-        _image(cloud, name, "raw", 4096)
+        properties = _SANDBOX_NODE if name == HOST_IMAGE else {}
+        _image(cloud, name, "raw", 4096, **properties)
 
 
 def image_named(cloud: Cloud, name: str) -> Thing | None:

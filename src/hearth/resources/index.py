@@ -93,6 +93,8 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
         "OS::Keystone::GroupRoleAssignment",
         "OS::Keystone::UserRoleAssignment",
     ),
+    "magnum.cluster": ("OS::Magnum::Cluster",),
+    "magnum.cluster_template": ("OS::Magnum::BayModel", "OS::Magnum::ClusterTemplate"),
     "mistral.cron_trigger": ("OS::Mistral::CronTrigger",),
     "mistral.external_resource": ("OS::Mistral::ExternalResource",),
     "mistral.workflow": ("OS::Mistral::Workflow",),

@@ -3,7 +3,8 @@
 A server has it if its image has the property `simulated_agent` with the value `true`, and its user
 data configure an agent that polls the Orchestration API. The agent succeeds at once, unless fault
 rules for the service `agent` match: `name` is the name of the server or of the deployment,
-`latency_s` delays the answer, `error` makes it a failure, `drop` loses it, and `body` has outputs.
+`latency_s` delays the answer, `drop` loses it, `status` is the exit status, and `body`, beside a
+status, has outputs.
 """
 
 from __future__ import annotations
@@ -151,19 +152,18 @@ def _run(cloud: Cloud, server: Thing, agent: Body, config: Body) -> None:
     inputs = {one["name"]: one.get("value") for one in config.get("inputs", ())}
     wanted = _signal(cloud, agent, inputs)
     if wanted is not None:
-        delay_s = fate.latency_s + (fate.effects.slow_s or 0.0)
         data = json.dumps(_results(server, config, fate))
-        jobs.order(cloud, "guest.signalled", server.id, data=data, after_s=delay_s, **wanted)
+        jobs.order(cloud, "guest.signalled", server.id, data=data, after_s=fate.latency_s, **wanted)
 
 
 def _results(server: Thing, config: Body, fate: Fate) -> Body:
     """Return what a script would report."""
-    failed = fate.effects.error
+    failed = bool(fate.status)
     said = f"{config['name']} on {server.body['name']}: "
     results: Body = {
         "deploy_stdout": f"{said}{'begun' if failed else 'done'}\n",
         "deploy_stderr": f"{said}failed by a fault rule\n" if failed else "",
-        "deploy_status_code": 1 if failed else 0,
+        "deploy_status_code": fate.status or 0,
     }
     return results | (fate.body if isinstance(fate.body, dict) else {})
 

@@ -13,6 +13,7 @@ import os
 import socket
 import sys
 from collections.abc import Callable, Coroutine
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,12 @@ _ANSWER_S = 2.0  # of a load balancer
 _AGAIN = {"rebooting", "rebooting_hard"}
 _ANEW = {"rebuilding"}
 _MB_PER_GB = 1024
+
+
+@cache
+def _stand_in() -> str:
+    """Return the program that stands for Kubernetes, which runs inside servers."""
+    return Path(__file__).with_name("kubernetes.py").read_text(encoding="utf-8")
 
 
 class Sandbox:
@@ -219,6 +226,7 @@ class Sandbox:
             "/etc/hosts": f"127.0.0.1 localhost\n127.0.1.1 {name}.{facts.DOMAIN} {name}\n",
             "/etc/machine-id": f"{server.id.replace('-', '')}\n",
             "/etc/resolv.conf": "",
+            "/etc/hearth-kubernetes.py": _stand_in(),
         }
         if self._image(server) is not None:
             return cloud_init_plan(instance_id=server.id, hostname=name, etc=etc, drive=files)

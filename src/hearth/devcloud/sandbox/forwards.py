@@ -12,7 +12,7 @@ from hearth.devcloud.sandbox.doors import Connect, forward
 from hearth.devcloud.sandbox.fabric import ROUTER
 from hearth.devcloud.store import Store
 
-PORTS = (22, 80, 443, 8000, 8080)
+PORTS = (22, 80, 443, 6443, 8000, 8080)
 LOCAL = "127.0.0.1"
 
 Inside = Callable[[str], Awaitable[int]]
