@@ -175,7 +175,10 @@ async def _wind_up(
     """Stop to accept requests, hand the work over, and wait for all tasks."""
     for one in servers:
         one.should_exit = True
-    workers = [*([running.conductor] if clusters else []), *([running.engine] if work else [])]
+    workers: list[Engine | Conductor] = [
+        *([running.conductor] if clusters else []),
+        *([running.engine] if work else []),
+    ]
     for worker in workers:
         await _taken_leave(worker)
     for task in tasks:

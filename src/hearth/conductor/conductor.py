@@ -48,6 +48,10 @@ class Conductor:
         """Look for new work now."""
         self._woken.set()
 
+    def running(self) -> list[asyncio.Task[None]]:
+        """Return the tasks that this conductor carries out."""
+        return list(self._running.values())
+
     def confirmed(self) -> bool:
         """Return whether no other conductor can have taken over: write calls may be sent."""
         return time.monotonic() - self._extended_at < LEASE_S * 2 / 3

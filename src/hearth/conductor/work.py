@@ -78,6 +78,7 @@ class Work:
             clusters.save(tx, found, *change(found))
         if step is None:
             cluster_tasks.finish(tx, self.task)
+            clusters.look_again(tx, self.cluster.uuid)  # only now the cluster may settle
             return self.task
         known = self.task.state if state is None else {**self.task.state, **state}
         return cluster_tasks.advance(tx, self.task, step, known, delay_s=delay_s)

@@ -147,6 +147,12 @@ def drop_group(tx: Tx, uuid: str) -> None:
     tx.execute(node_group.delete().where(node_group.c.uuid == uuid))
 
 
+def look_again(tx: Tx, cluster_id: str) -> None:
+    """Let the next synchronisation examine a cluster, also if its stacks do not change."""
+    mine = node_group.c.cluster_id == cluster_id
+    tx.execute(node_group.update().where(mine).values(seen=None))
+
+
 def remove(tx: Tx, gone: Whole) -> None:
     """Delete the rows of a cluster."""
     uuid = gone.cluster.uuid
