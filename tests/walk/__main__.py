@@ -1,4 +1,5 @@
-"""`python -m tests.walk [routes|personas|strangers]`: walk over the API and print the tables.
+"""`python -m tests.walk [routes|personas|strangers|clusters]`: walk over the APIs and print the
+tables.
 
 With `--write` the exchanges of the routes become those of the API reference.
 """
@@ -8,26 +9,37 @@ import tempfile
 from pathlib import Path
 
 from tests.clients.dev import hearth_dev
-from tests.walk import exchanges, personas, routes, strangers
+from tests.walk import clusters, exchanges, personas, routes, strangers
 from tests.walk.ground import prepare
 
 WALKS = {"routes": routes.walk, "personas": personas.walk, "strangers": strangers.walk}
+CLUSTERS = "clusters"
 
 
 def main(names: list[str], *, write: bool = False) -> int:
     """The exit status: 1 if anything is not as it should be."""
     failed = 0
-    with tempfile.TemporaryDirectory() as folder, hearth_dev(Path(folder)) as dev:
-        ground = prepare(dev)
-        for name in names or WALKS:
-            shown, wrong, *walked = WALKS[name](ground)
-            print(f"{shown}\n\n{name}: {len(shown.splitlines()) - 1} rows, {len(wrong)} wrong")
-            for words in wrong:
-                print(f"  {words}")
-            failed += len(wrong)
-            if write and name == "routes":
-                exchanges.write(*walked)
+    wanted = names or [*WALKS, CLUSTERS]
+    if main_api := [name for name in wanted if name != CLUSTERS]:
+        with tempfile.TemporaryDirectory() as folder, hearth_dev(Path(folder)) as dev:
+            ground = prepare(dev)
+            for name in main_api:
+                shown, wrong, *walked = WALKS[name](ground)
+                failed += _report(name, shown, wrong)
+                if write and name == "routes":
+                    exchanges.write(*walked)
+    if CLUSTERS in wanted:
+        with tempfile.TemporaryDirectory() as folder:
+            failed += _report(CLUSTERS, *clusters.walk(Path(folder)))
     return 1 if failed else 0
+
+
+def _report(name: str, shown: str, wrong: list[str]) -> int:
+    """Print a walk; return how much is wrong."""
+    print(f"{shown}\n\n{name}: {len(shown.splitlines()) - 1} rows, {len(wrong)} wrong")
+    for words in wrong:
+        print(f"  {words}")
+    return len(wrong)
 
 
 if __name__ == "__main__":

@@ -250,6 +250,14 @@ def api() -> None:
 
 
 @docs.command()
+def cluster_api() -> None:
+    """Print the reference of the cluster API, as in docs/cluster-api.md."""
+    from hearth.api.clusters.reference import page
+
+    click.echo(page(), nl=False)
+
+
+@docs.command()
 def options() -> None:
     """Print all settings by their names in heat.conf, as in docs/options.md."""
     from hearth.cli.docs_options import page

@@ -1,5 +1,6 @@
 """Every recorded cause of an error has its recorded status, with a text that a client can show."""
 
+import contextlib
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 import requests
 
 from hearth.clusters.config import ClusterConfig
-from hearth.store.cluster_tables import cluster_template
+from hearth.store.cluster_tables import cluster, cluster_template
 from tests.api.clusters.server import Api, image, running
 from tests.service.clusters.requests import csr
 
@@ -325,22 +326,27 @@ def critical() -> str:
     return csr([(x509.OCSPNoCheck(), True)])
 
 
-@pytest.fixture(scope="module")
-def causes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Causes]:
-    config = ClusterConfig(clusters_per_project=1000)
-    with running(tmp_path_factory.mktemp("api"), config) as api:
+@contextlib.contextmanager
+def prepared(folder: Path) -> Iterator[Causes]:
+    """Run an API with everything that requests go wrong with."""
+    with running(folder, ClusterConfig(clusters_per_project=1000)) as api:
         prepare(api)
         found = Causes(api)
         unready = api.cluster("unready", found.used)
-        from hearth.store.cluster_tables import cluster
-
         no_address = cluster.update().where(cluster.c.uuid == unready).values(api_address=None)
         api.run(lambda tx: tx.execute(no_address))
         yield found
 
 
+@pytest.fixture(scope="module")
+def causes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Causes]:
+    with prepared(tmp_path_factory.mktemp("api")) as found:
+        yield found
+
+
 def prepare(api: Api) -> None:
     """Create objects of the cloud that requests go wrong with."""
+    forbid_image(api)
     image(api.cloud, "bare")
     image(api.cloud, "plan9", os_distro="plan9")
     for _ in range(2):
@@ -374,8 +380,6 @@ def test_all_recorded_causes_are_here():
 
 @pytest.mark.parametrize("cause", [cause for cause, asks in ASKS.items() if asks])
 def test_each_cause_has_its_status_and_a_text(causes: Causes, cause: str):
-    if cause == "image forbidden":
-        forbid_image(causes.api)
     for ask in ASKS[cause]:
         reply = ask(causes)
         causes.api.settle()

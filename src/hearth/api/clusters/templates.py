@@ -8,6 +8,7 @@ from hearth.api.clusters import pages, patch, view
 from hearth.api.clusters.bodies import TEMPLATE
 from hearth.api.clusters.context import body, caller_of, document, services_of
 from hearth.clusters.objects import ClusterTemplate
+from hearth.service.clusters import fence
 from hearth.service.clusters.access import demand, scope
 from hearth.service.clusters.find import find_template
 from hearth.service.clusters.lists import list_templates
@@ -49,7 +50,9 @@ async def show(request: Request) -> Response:
     services, caller = services_of(request), caller_of(request)
     ident, everywhere = request.path_params["ident"], "clustertemplate:get_one_all_projects"
     template = await find_template(services, caller, ident, everywhere)
-    if not template.public or template.hidden:
+    if template.public and not template.hidden:
+        await fence.demand_person(services, caller)  # no rule applies
+    else:
         await demand(services, caller, "clustertemplate:get", template)
     return JSONResponse(view.template(request, template))
 

@@ -1,0 +1,83 @@
+"""The reference of the cluster API: generated from the route table and the fields of bodies."""
+
+from collections.abc import Iterator
+
+from hearth.api.clusters import bodies
+from hearth.api.clusters.endpoint import LAST, Endpoint
+from hearth.api.clusters.routes import ROUTES
+from hearth.api.clusters.types import Fields
+from hearth.api.clusters.versions import MINIMUM, shown
+
+HEAD = """# Cluster API v1
+
+After reading this page you can call every operation of the cluster API. For example, to list
+clusters:
+
+    curl -sS -H "X-Auth-Token: $TOKEN" -H "OpenStack-API-Version: container-infra latest" \\
+        "$CONTAINER_INFRA/clusters"
+
+`hearth docs cluster-api` generates this page. Paths are below `/v1`. Every request needs a token in
+`X-Auth-Token`. The header `OpenStack-API-Version` asks for a microversion; without it a request
+gets version 1.1. An operation answers 406 in versions that do not have it.
+
+Objects are named by UUID or by name; a name that several objects have is a 409. Unknown attributes
+and unknown query arguments are refused with 400. An error is a JSON object with `errors`, a list of
+one object with `status`, `code`, `title` and `detail`.
+
+Lists have `limit`, `marker` (the UUID of the last object of the previous page), `sort_key` and
+`sort_dir`. A full page has the address of the next one in `next`, also if nothing follows.
+
+A PATCH takes a list of operations `{"op": "add", "path": "/name", "value": "x"}`, with `add`,
+`replace` and `remove`; only quotas take an object. Magnum does not have the operations marked
+*Beyond Magnum*.
+"""
+OBJECTS: tuple[tuple[str, str, Fields], ...] = (
+    ("Cluster", "POST /clusters", bodies.CLUSTER),
+    ("Cluster template", "POST /clustertemplates", bodies.TEMPLATE),
+    ("Node group", "POST /clusters/{ident}/nodegroups", bodies.NODE_GROUP),
+    ("Resize", "POST /clusters/{ident}/actions/resize", bodies.RESIZE),
+    ("Upgrade", "POST /clusters/{ident}/actions/upgrade", bodies.UPGRADE),
+    ("Certificate", "POST /certificates", bodies.CERTIFICATE),
+    ("Quota", "POST /quotas", bodies.QUOTA),
+    ("Federation", "POST /federations", bodies.FEDERATION),
+)
+
+
+def page() -> str:
+    """Return the whole reference as Markdown."""
+    return "\n".join([HEAD, *_operations(), *_objects()]) + "\n"
+
+
+def _operations() -> Iterator[str]:
+    yield "## Operations\n"
+    yield "| request | versions | policy | status | query | meaning |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for one in ROUTES:
+        query = ", ".join(f"`{name}`" for name in one.query)
+        beside = " *Beyond Magnum.*" if one.beside else ""
+        yield (
+            f"| `{one.method} {one.path}` | {_versions(one)} | `{one.rule}` | {one.status} "
+            f"| {query} | {one.text}{beside} |"
+        )
+    yield ""
+
+
+def _versions(one: Endpoint) -> str:
+    if one.until != LAST:
+        return f"to {shown(one.until)}"
+    return "all" if one.since == MINIMUM else f"from {shown(one.since)}"
+
+
+def _objects() -> Iterator[str]:
+    yield "## Bodies\n"
+    yield "Attributes that only answers have are not listed. Some are accepted and have no effect."
+    for name, request, declared in OBJECTS:
+        yield f"\n### {name}\n"
+        yield f"`{request}`\n"
+        yield "| attribute | |"
+        yield "| --- | --- |"
+        for one in declared.values():
+            if not one.read_only and not one.unused:
+                notes = ["mandatory"] if one.required else []
+                notes += [] if one.since == MINIMUM else [f"from {shown(one.since)}"]
+                yield f"| `{one.name}` | {', '.join(notes)} |"

@@ -1,0 +1,112 @@
+"""The credential of a node: only certificates of its own cluster, and reports of its health."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import requests
+
+from hearth.api.clusters.routes import ROUTES
+from hearth.store import cluster_identities
+from hearth.store.cluster_identities import Identity
+from tests.api.clusters.server import Api, running
+from tests.service.clusters.requests import csr
+
+pytestmark = pytest.mark.slow
+
+HEALTH = [{"op": "replace", "path": "/health_status", "value": "UNHEALTHY"}]
+COUNT = [{"op": "replace", "path": "/node_count", "value": 9}]
+PERSONS = ("node", "admin's node")
+
+
+@pytest.fixture(scope="module")
+def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    with running(tmp_path_factory.mktemp("api")) as api:
+        template = api.template("public", public=True)
+        for name, owner in zip(PERSONS, ("member", "admin"), strict=True):
+            cluster = api.cluster(f"of-{owner}", template, by=owner, keys=True)
+            _credential(api, name, owner, cluster)
+        yield api
+
+
+def _credential(api: Api, name: str, owner: str, cluster: str) -> None:
+    """Log in with an application credential of a cluster's owner, as its nodes do."""
+    url = f"{api.cloud.url}/identity/v3"
+    headers = {"X-Auth-Token": api.tokens[owner]}
+    wanted = {"application_credential": {"name": name, "secret": "s" * 32}}
+    path = f"{url}/users/{api.users[owner]}/application_credentials"
+    made = requests.post(path, json=wanted, headers=headers, timeout=10)
+    made.raise_for_status()
+    credential = made.json()["application_credential"]
+    its = {"id": credential["id"], "secret": "s" * 32}
+    auth = {"identity": {"methods": ["application_credential"], "application_credential": its}}
+    reply = requests.post(f"{url}/auth/tokens", json={"auth": auth}, timeout=10)
+    api.tokens[name] = reply.headers["X-Subject-Token"]
+    identity = Identity(
+        id=api.services.new_id(), cluster_id=cluster, mode="application_credential",
+        project_id=api.projects["demo"], user_id=api.users[owner], created_at=1.0,
+        delegation_id=credential["id"],
+    )  # fmt: skip
+    api.run(lambda tx: cluster_identities.put(tx, identity))
+
+
+def own(person: str) -> str:
+    return "of-member" if person == "node" else "of-admin"
+
+
+@pytest.mark.parametrize("person", PERSONS)
+def test_a_node_gets_certificates_of_its_cluster_only(nodes: Api, person: str):
+    for cluster, read, sign in (
+        (own(person), 200, 201),
+        ({"of-member", "of-admin"}.difference({own(person)}).pop(), 403, 403),
+    ):
+        shown = nodes.call("GET", f"/v1/certificates/{cluster}", by=person)
+        assert shown.status_code == read
+        body = {"cluster_uuid": cluster, "csr": csr()}
+        assert nodes.call("POST", "/v1/certificates", body, by=person).status_code == sign
+
+
+@pytest.mark.parametrize("person", PERSONS)
+def test_a_node_reports_health_of_its_cluster_and_changes_nothing_else(nodes: Api, person: str):
+    mine = f"/v1/clusters/{own(person)}"
+    assert nodes.call("PATCH", mine, HEALTH, by=person).status_code == 202
+    assert nodes.call("GET", mine).json()["health_status"] == "UNHEALTHY"
+    for body in (COUNT, [*HEALTH, *COUNT]):
+        assert nodes.call("PATCH", mine, body, by=person).status_code == 403
+    other = "/v1/clusters/of-admin" if person == "node" else "/v1/clusters/of-member"
+    again = [{"op": "replace", "path": "/health_status", "value": "HEALTHY"}]
+    assert nodes.call("PATCH", other, again, by=person).status_code == 403
+
+
+BODIES: dict[str, Any] = {
+    "/clusters": {"cluster_template_id": "public"},
+    "/clustertemplates": {"coe": "kubernetes", "image_id": "img"},
+    "/clusters/{ident}/actions/resize": {"node_count": 1},
+    "/clusters/{ident}/actions/upgrade": {"cluster_template": "public"},
+    "/quotas": {"project_id": "p", "hard_limit": 1},
+    "/quotas/{project_id}/{resource}": {"hard_limit": 1},
+    "/federations": {"hostcluster_id": "x", "properties": {"dns-zone": "x"}},
+}
+OTHERS = [
+    one
+    for one in ROUTES
+    if one.rule not in ("certificate:get", "cluster:update") and one.path != "/certificates"
+]
+
+
+@pytest.mark.parametrize("person", PERSONS)
+@pytest.mark.parametrize("endpoint", OTHERS, ids=lambda one: f"{one.method} {one.path}")
+def test_every_other_route_refuses_a_node(nodes: Api, person: str, endpoint: Any):
+    ident = "public" if "template" in endpoint.path else own(person)
+    path = endpoint.path.replace("{ident}", ident).replace("{group}", "default-worker")
+    path = path.replace("{project_id}", nodes.projects["demo"]).replace("{resource}", "Cluster")
+    body = BODIES.get(endpoint.path, {}) if endpoint.method == "POST" else []
+    if endpoint.method == "PATCH" and "quotas" in path:
+        body = {"hard_limit": 1}
+    reply = nodes.call(endpoint.method, f"/v1{path}", body, by=person)
+    if "federations/{" in endpoint.path:
+        assert reply.status_code == 404  # there is none
+    elif endpoint.path.endswith("/kubeconfig"):
+        assert reply.status_code in (400, 403)
+    else:
+        assert reply.status_code == 403, reply.text
