@@ -1,5 +1,6 @@
 """Which servers have a simulated agent, and what fault rules do to its answers."""
 
+import base64
 import json
 
 import pytest
@@ -34,8 +35,6 @@ def cloud() -> DevCloud:
 
 
 def server(cloud: DevCloud, image: str, data: bytes = USER_DATA) -> Thing:
-    import base64
-
     found = image_named(cloud, image)
     assert found is not None
     hidden = {"image_id": found.id, "volumes": [], "user_data": base64.b64encode(data).decode()}
@@ -113,6 +112,19 @@ def test_an_answer_that_did_not_arrive_is_sent_again(cloud: DevCloud):
     call.hidden["answer"] = {"status": 404}
     simulated.signalled(cloud, call)
     assert cloud.store.table(CALLS) == {}
+
+
+def test_many_idle_agents_poll_rarely(cloud: DevCloud):
+    for number in range(400):
+        hidden = {"agent": {}, "volumes": []}
+        cloud.store.insert(Thing(f"s-{number}", "compute.servers", None, {"name": "x"}, hidden))
+    one = server(cloud, "ubuntu-kube")
+    polled(cloud, one)
+    one.hidden["agent"].update(done=["c-1"], pause_s=15.0)
+    answer = {"status": 200, "body": {"metadata": {"deployments": [CONFIG]}}}
+    job = Thing("job", CALLS, None, {}, {"about": one.id, "answer": answer})
+    simulated.polled(cloud, job)
+    assert one.hidden["agent"]["pause_s"] == pytest.approx(401 / simulated.POLLS_MAX)
 
 
 def test_the_agent_ends_with_its_stack(cloud: DevCloud):
