@@ -1,4 +1,4 @@
-"""Conductors that die again and again: a cluster still lives its life, and leaves nothing behind."""
+"""Conductors that die again and again: a cluster outlives them, and leaves nothing behind."""
 
 import asyncio
 import dataclasses
