@@ -369,6 +369,21 @@ def test_a_template_says_itself_what_it_is_referred_to_as(heat: Any):
     assert told["inner"] in [one.physical_resource_id for one in inner]
 
 
+def test_many_servers_read_their_user_data_at_once(heat: Any):
+    config = {"type": "OS::Heat::SoftwareConfig", "properties": {"config": "#!/bin/sh"}}
+    resources: dict[str, Any] = {}
+    for number in range(8):
+        resources[f"c{number}"] = config
+        properties = {
+            "image": "cirros", "flavor": "m1.nano", "networks": [{"network": "private"}],
+            "user_data_format": "RAW", "user_data": {"get_resource": f"c{number}"},
+        }  # fmt: skip
+        server = {"type": "OS::Nova::Server", "properties": properties, "depends_on": [*"abcd"]}
+        resources[f"s{number}"] = server
+    later = {"type": "OS::Heat::Delay", "properties": {"min_wait": 0.1}}
+    create(heat, "share", template(**resources, **dict.fromkeys("abcd", later)))
+
+
 def test_members_keep_their_own_reference_ids_when_the_group_grows(heat: Any):
     refs = {"refs": {"get_attr": ["group", "refs"]}}
 

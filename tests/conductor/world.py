@@ -168,9 +168,8 @@ class World:
         """Return what Keystone has for a cluster: application credentials, trusts and users."""
         found: list[str] = []
         for table in ("application_credentials", "trusts", "users"):
-            for one in self.cloud.cloud.store.all(f"identity.{table}"):
-                if uuid in str(one.body):
-                    found.append(f"{table} {one.id}")
+            objects = self.cloud.cloud.store.all(f"identity.{table}")
+            found += [f"{table} {one.id}" for one in objects if uuid in str(one.body)]
         return found
 
     async def statuses(self, uuid: str) -> Mapping[str, Any]:

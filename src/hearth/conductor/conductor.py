@@ -98,7 +98,11 @@ class Conductor:
         room = AT_ONCE_MAX - len(self._running)
         if room <= 0:
             return
-        found = await self._services.store.run(lambda tx: cluster_tasks.claim(tx, self.id, room))
+        store = self._services.store
+        wanted = await store.read(lambda tx: cluster_tasks.claimable(tx, room))
+        if not wanted:
+            return
+        found = await store.run(lambda tx: cluster_tasks.claim(tx, self.id, wanted))
         for task in found:
             running = asyncio.create_task(self._guarded(task))
             self._running[task.id] = running

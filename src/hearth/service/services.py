@@ -63,12 +63,12 @@ class Services:
     new_id: Callable[[], str]
     endpoints: Endpoints
     limits: Limits = field(default_factory=Limits)
-    clusters: ClusterConfig = field(default_factory=ClusterConfig)
     policy: Policy = field(default_factory=Policy)
+    fetching: FetchConfig = field(default_factory=FetchConfig)
+    clusters: ClusterConfig = field(default_factory=ClusterConfig)
     cluster_policy: Policy = field(
         default_factory=lambda: Policy(rules=cluster_policy_rules.defaults())
     )
-    fetching: FetchConfig = field(default_factory=FetchConfig)
     _seen: Cache[tuple[str, int, str], tuple[Revision, Program]] = field(
         default_factory=lambda: Cache(PROGRAMS_MAX)
     )

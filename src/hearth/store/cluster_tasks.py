@@ -75,18 +75,25 @@ def drop(tx: Tx, task_id: int) -> None:
     tx.execute(task.delete().where(task.c.id == task_id))
 
 
-def claim(tx: Tx, owner: str, limit: int) -> list[Task]:
-    """Claim due tasks that nobody works on, and return them."""
+_FREE = sa.or_(task.c.owner.is_(None), task.c.leased_until < NOW)
+
+
+def claimable(tx: Tx, limit: int) -> list[tuple[int, int]]:
+    """Return due tasks that nobody works on: their ids and epochs."""
     older = task.alias("older")
-    free = sa.or_(task.c.owner.is_(None), task.c.leased_until < NOW)
     first = ~sa.exists().where(older.c.cluster_id == task.c.cluster_id, older.c.id < task.c.id)
-    query = sa.select(task.c.id, task.c.epoch).where(free, task.c.due_at <= NOW, first)
+    query = sa.select(task.c.id, task.c.epoch).where(_FREE, task.c.due_at <= NOW, first)
+    return [(row.id, row.epoch) for row in tx.rows(query.order_by(task.c.due_at).limit(limit))]
+
+
+def claim(tx: Tx, owner: str, wanted: Sequence[tuple[int, int]]) -> list[Task]:
+    """Claim tasks that `claimable` found, and return those that are still free."""
     found: list[Task] = []
-    for row in tx.rows(query.order_by(task.c.due_at).limit(limit)):
-        mine = sa.and_(task.c.id == row.id, task.c.epoch == row.epoch)
-        values = {"owner": owner, "epoch": row.epoch + 1, "leased_until": NOW + LEASE_S}
-        if tx.execute(task.update().where(mine, free).values(values)).rowcount == 1:
-            claimed = tx.first(sa.select(task).where(task.c.id == row.id))
+    for task_id, epoch in wanted:
+        mine = sa.and_(task.c.id == task_id, task.c.epoch == epoch)
+        values = {"owner": owner, "epoch": epoch + 1, "leased_until": NOW + LEASE_S}
+        if tx.execute(task.update().where(mine, _FREE).values(values)).rowcount == 1:
+            claimed = tx.first(sa.select(task).where(task.c.id == task_id))
             found.append(_task(tx, claimed))
     return found
 

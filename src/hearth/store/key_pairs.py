@@ -82,13 +82,6 @@ def get(tx: Tx, cluster_id: str, pair_id: str) -> KeyPairRow | None:
     return None if row is None else _pair(tx, row)
 
 
-def by_cluster(tx: Tx, cluster_id: str) -> list[KeyPairRow]:
-    """Return all key pairs of a cluster, sorted by kind."""
-    table = cluster_key_pair.c
-    its = sa.select(cluster_key_pair).where(table.cluster_id == cluster_id).order_by(table.kind)
-    return [_pair(tx, row) for row in tx.rows(its)]
-
-
 def drop(tx: Tx, cluster_id: str, pair_id: str) -> None:
     """Delete a key pair of a cluster, if it exists."""
     table = cluster_key_pair.c

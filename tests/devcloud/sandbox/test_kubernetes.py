@@ -199,6 +199,15 @@ def test_a_silent_node_is_not_ready():
     assert kubernetes.shown(body)["status"]["conditions"][0]["status"] == "Unknown"
 
 
+@pytest.mark.parametrize(
+    ("selector", "fits"),
+    [("", True), ("a=b", True), ("a==b", True), ("a=c", False), ("a!=c", True), ("a!=b", False),
+     ("a", True), ("x", False), ("!x", True), ("!a", False), ("a=b,x", False)],
+)  # fmt: skip
+def test_labels_select_objects(selector: str, fits: bool):
+    assert kubernetes.selected({"metadata": {"labels": {"a": "b"}}}, selector) is fits
+
+
 def test_objects_are_made_changed_and_deleted(api: Running):
     pod = {"metadata": {"name": "p"}, "status": {"phase": "Running"}}
     assert api.call("POST", "/api/v1/namespaces/default/pods", pod)[0] == 201

@@ -20,15 +20,16 @@ class Shelf:
     def __init__(self, **configs):
         self.configs, self.sent = configs, None
 
-    async def request(self, service, method, path, *, json):
-        assert (service, method, path) == ("orchestration", "POST", "/software_configs")
-        self.sent = json
-        return Response(200, body={"software_config": {**json, "id": ID}})
-
-    async def member(self, service, path, ident):
+    async def request(self, service, method, path, *, json=None):
+        assert service == "orchestration"
+        if method == "POST":
+            assert path == "/software_configs"
+            self.sent = json
+            return Response(200, body={"software_config": {**json, "id": ID}})
+        ident = path.removeprefix("/software_configs/")
         if ident not in self.configs:
             raise CloudFault(service, 404, "NotFound", "no such config")
-        return {"config": self.configs[ident]}
+        return Response(200, body={"software_config": {"config": self.configs[ident]}})
 
 
 def made(name, properties, **configs):

@@ -22,6 +22,7 @@ from hearth.devcloud.store import Body, Thing
 
 PROPERTY = "simulated_agent"
 POLL_MIN_S, POLL_MAX_S = 0.1, 5.0
+POLLS_MAX = 20.0  # of all agents in a second, when nothing happens
 GROWTH = 1.6
 ATTEMPTS = 10  # of an answer
 RETRY_S = 0.5
@@ -137,9 +138,15 @@ def polled(cloud: Cloud, job: Thing) -> None:
     for config in fresh:
         agent["done"].append(config["id"])
         _run(cloud, server, agent, config)
-    pause_s = POLL_MIN_S if fresh else min(POLL_MAX_S, agent["pause_s"] * GROWTH)
+    pause_s = POLL_MIN_S if fresh else min(_rare_s(cloud), agent["pause_s"] * GROWTH)
     agent["pause_s"] = pause_s
     _later(cloud, server, pause_s)
+
+
+def _rare_s(cloud: Cloud) -> float:
+    """Return the pause of agents for which nothing happens; it grows with their number."""
+    agents = sum("agent" in server.hidden for server in cloud.store.table(SERVERS).values())
+    return max(POLL_MAX_S, agents / POLLS_MAX)
 
 
 def _run(cloud: Cloud, server: Thing, agent: Body, config: Body) -> None:

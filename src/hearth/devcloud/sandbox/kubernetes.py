@@ -247,6 +247,22 @@ def table(kind: str, items: list[Object]) -> Object:
             "columnDefinitions": defined, "rows": rows}  # fmt: skip
 
 
+def selected(one: Object, selector: str) -> bool:
+    """Return whether the labels of an object fit a selector such as `a=b,c!=d,e,!f`."""
+    labels = one["metadata"].get("labels") or {}
+    for word in filter(None, selector.replace("==", "=").split(",")):
+        name, equals, value = word.partition("=")
+        if name.endswith("!"):
+            fits = labels.get(name[:-1]) != value
+        elif equals:
+            fits = labels.get(name) == value
+        else:
+            fits = (name.lstrip("!") in labels) != name.startswith("!")
+        if not fits:
+            return False
+    return True
+
+
 def _cell(column: str, one: Object) -> str:
     meta, status = one["metadata"], one.get("status", {})
     if column == "Name":
@@ -347,7 +363,8 @@ class Handler(BaseHTTPRequestHandler):
         if size > BODY_MAX:
             raise Refused(413, "RequestEntityTooLarge", "the body is too large")
         body = json.loads(self.rfile.read(size) or b"{}") if size else {}
-        path = urllib.parse.urlsplit(self.path).path.rstrip("/") or "/"
+        path, _, query = self.path.partition("?")
+        path = path.rstrip("/") or "/"
         cluster = self.server.cluster
         if path in PUBLIC[:3]:
             cluster.etcd.get("/registry/nothing")
@@ -363,6 +380,8 @@ class Handler(BaseHTTPRequestHandler):
         self._permit(who, kind, name or str((body.get("metadata") or {}).get("name")))
         if self.command == "GET":
             items = [cluster.get(kind, namespace, name)] if name else cluster.list(kind, namespace)
+            selector = urllib.parse.parse_qs(query).get("labelSelector", [""])[0]
+            items = [one for one in items if name or selected(one, selector)]
             if "as=Table" in self.headers.get("Accept", ""):
                 return 200, table(kind, items)
             return 200, items[0] if name else _listed(kind, items)

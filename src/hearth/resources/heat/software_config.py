@@ -12,6 +12,7 @@ from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
+from hearth.cloud.path import segment
 from hearth.resources.base import IntentKey, Made, ResourceContext
 from hearth.resources.collection import Collection, CollectionResource
 from hearth.resources.heat.software_io import INPUT, OUTPUT, TYPES, UNGROUPED
@@ -59,6 +60,9 @@ class ConfigResource(CollectionResource):
         """Return the group, which is the name of the hook on the server."""
         return str(ctx.given("group") or UNGROUPED)
 
+    async def show(self, ctx: ResourceContext) -> Body:
+        return await stored_config(ctx, ctx.physical)
+
     async def content(self, ctx: ResourceContext) -> Any:
         """Return the content of the configuration to store."""
         return ctx.given("config")
@@ -87,12 +91,22 @@ class StructuredConfig(SoftwareConfig):
     properties = {**SoftwareConfig.properties, "config": Prop(MAP, "A map for the tool.")}
 
 
+async def stored_config(ctx: ResourceContext, config_id: str) -> Body:
+    """Return a configuration. It is never read from the list of all, whose members lack the text.
+
+    Raises CloudFault.
+    """
+    answer = await ctx.cloud.request(SERVICE, "GET", f"{PATH}/{segment(config_id)}")
+    found: Body = answer.body["software_config"]
+    return found
+
+
 async def config_or_text(ctx: ResourceContext, text: str) -> str:
     """Return the text of the configuration with this id; if there is none, the value itself."""
     if not ID.fullmatch(text):
         return text
     try:
-        found = await ctx.cloud.member(SERVICE, PATH, text)
+        found = await stored_config(ctx, text)
     except CloudFault as fault:
         if fault.not_found:
             return text

@@ -31,9 +31,9 @@ class MagnumResource(CollectionResource):
 
     async def change(self, ctx: ResourceContext, fields: Body) -> Made | None:
         patch = [
-            {"op": "remove", "path": f"/{name}"}
+            {"op": "remove", "path": "/" + name}
             if value is None
-            else {"op": "replace", "path": f"/{name}", "value": value}
+            else {"op": "replace", "path": "/" + name, "value": value}
             for name, value in fields.items()
         ]
         await ctx.cloud.request(

@@ -1,0 +1,160 @@
+"""The program of a node: what it decides, and how a member joins etcd."""
+
+import importlib.util
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hearth.service.clusters.template_files import TEMPLATES
+
+NODE = {"name": "farm-master-1", "address": "10.0.0.6", "kubernetes_port": 6443}
+
+
+@pytest.fixture
+def node(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """The program as a module; what it starts is noted in `started`."""
+    spec = importlib.util.spec_from_file_location("node", TEMPLATES / "scripts" / "node.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    started: list[tuple[str, list[str]]] = []
+    monkeypatch.setattr(module, "started", started, raising=False)
+    monkeypatch.setattr(module, "service", lambda name, line: started.append((name, line)))
+    monkeypatch.setattr(module, "program", lambda name: name)
+    monkeypatch.setattr(module, "PAUSE_S", 0.01)
+    monkeypatch.setattr(module, "FIRST_MASTER_WAIT_S", 0.05)
+    monkeypatch.setattr(module, "ETCD_DATA", tmp_path / "etcd")
+    return module
+
+
+class Members:
+    """A running etcd, as far as a new member asks it."""
+
+    def __init__(self, *members: dict[str, Any]) -> None:
+        self.members = list(members)
+        self.calls: list[str] = []
+
+    def answer(self, path: str, body: Any) -> Any:
+        self.calls.append(path.rpartition("/")[2])
+        if path == "/v3/cluster/member/remove":
+            self.members = [one for one in self.members if one["ID"] != body["ID"]]
+        elif path == "/v3/cluster/member/add":
+            self.members.append({"ID": "99", "peerURLs": body["peerURLs"]})
+        return {"members": self.members}
+
+
+@contextmanager
+def running(etcd: Members) -> Iterator[int]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            data = json.dumps(etcd.answer(self.path, body)).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield server.server_port
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def option(line: list[str], name: str) -> str:
+    (found,) = [word for word in line if word.startswith(f"--{name}=")]
+    return found.partition("=")[2]
+
+
+def start(module: Any, etcd: Members, **more: Any) -> list[str]:
+    """Start a member beside a running etcd; return its command line."""
+    with running(etcd) as port:
+        module.CLIENT_PORT = port
+        member = module.Etcd({**NODE, "etcd_address": "127.0.0.1", **more}, plain=True)
+        member.here = "http://127.0.0.1:1"  # not running yet
+        member._healthy = lambda url, asks=member._healthy: bool(module.started) or asks(url)
+        member.start()
+    ((name, line),) = module.started
+    assert name == "etcd"
+    return line
+
+
+FIRST = {"ID": "1", "name": "farm-master-0", "peerURLs": ["http://10.0.0.5:2380"]}
+
+
+def test_a_member_joins_a_running_etcd(node: Any):
+    line = start(node, Members(FIRST))
+    assert option(line, "initial-cluster-state") == "existing"
+    assert option(line, "initial-cluster") == (
+        "farm-master-0=http://10.0.0.5:2380,farm-master-1=http://10.0.0.6:2380"
+    )
+
+
+def test_a_replaced_master_removes_the_member_that_it_was(node: Any):
+    former = {"ID": "7", "name": "farm-master-1", "peerURLs": ["http://10.0.0.6:2380"]}
+    etcd = Members(FIRST, former)
+    start(node, etcd)
+    assert [one["ID"] for one in etcd.members] == ["1", "99"]
+    assert etcd.calls.index("remove") < etcd.calls.index("add")
+
+
+def test_the_first_master_that_is_replaced_joins_too(node: Any):
+    other = {"ID": "2", "name": "farm-master-1", "peerURLs": ["http://10.0.0.6:2380"]}
+    line = start(node, Members(other), name="farm-master-0", address="10.0.0.5")
+    assert option(line, "initial-cluster-state") == "existing"
+
+
+def test_the_first_master_begins_a_cluster(node: Any):
+    member = node.Etcd({**NODE, "name": "farm-master-0", "etcd_address": "127.0.0.1"}, plain=True)
+    node.CLIENT_PORT = 1
+    member._healthy = lambda url: bool(node.started)
+    member.start()
+    ((_, line),) = node.started
+    assert option(line, "initial-cluster-state") == "new"
+
+
+def test_a_later_master_never_begins_one(node: Any, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(node, "WAIT_S", 0.05)
+    member = node.Etcd({**NODE, "etcd_address": "127.0.0.1"}, plain=True)
+    member._healthy = lambda url: False
+    with pytest.raises(node.Failed, match="members of etcd"):
+        member.start()
+    assert node.started == []
+
+
+def test_an_image_without_kubernetes_is_named(node: Any, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(node.shutil, "which", lambda name: None)
+    with pytest.raises(node.Failed, match="the image has no kubeadm"):
+        node.runtime(NODE, "v1", plain=False)
+
+
+def test_labels_name_role_and_group(node: Any):
+    found = node.labels_of({"role": "gpu", "nodegroup": "big", "node_labels": "a=1,b=2"})
+    assert found == ["magnum.openstack.org/role=gpu", "magnum.openstack.org/nodegroup=big",
+                     "a=1", "b=2"]  # fmt: skip
+
+
+def test_options_of_a_command_line_become_a_map(node: Any):
+    assert node.options("--v=2 --feature-gates=A=true") == {"v": "2", "feature-gates": "A=true"}
+    assert node.options(None) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("10.0.0.1", "IP:10.0.0.1"), ("fd00::1", "IP:fd00::1"), ("a.b", "DNS:a.b")],
+)
+def test_alternative_names(node: Any, name: str, expected: str):
+    assert node.alternative(name) == expected
