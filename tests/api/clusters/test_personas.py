@@ -15,6 +15,7 @@ import requests
 
 from hearth.clusters.config import ClusterConfig
 from hearth.service.clusters.policy_rules import defaults
+from hearth.service.policy import Policy
 from tests.api.clusters.server import Api, running
 from tests.service.clusters.requests import csr
 
@@ -200,9 +201,33 @@ def test_each_rule_lets_in_whom_the_recorded_default_does(world: World, rule: st
     assert wrong == {}
 
 
-def test_certificates_can_be_left_to_the_owner_of_a_cluster(world: World):
-    from hearth.service.policy import Policy
+def request_of(rule: str) -> tuple[str, str, Any]:
+    """Return a request that a rule is about; rules for all projects go with another rule."""
+    if rule == "clustertemplate:publish":
+        return "POST", "/clustertemplates", {"coe": "kubernetes", "image_id": "img", "public": True}
+    name = rule.removesuffix("_all_projects")
+    return CASES[name.removesuffix("_one") if name.endswith("get_one") else name]
 
+
+@pytest.mark.parametrize("rule", sorted(CASES.keys() | INDIRECT))
+def test_a_site_can_take_each_right_away(world: World, rule: str):
+    usual = world.api.services.cluster_policy
+    world.api.services.cluster_policy = Policy(rules={**defaults(), rule: ("!", None)})
+    try:
+        method, path, body = request_of(rule)
+        body = body(world) if callable(body) else body
+        if "{federation}" in path:  # an earlier test has deleted that of the world
+            wanted = {"hostcluster_id": world.names["cluster"], "properties": {"dns-zone": "e."}}
+            federation = world.ask("POST", "/federations", "member", wanted).json()["uuid"]
+            path = path.replace("{federation}", federation)
+        reply = world.ask(method, path, "admin", body)
+        assert reply.status_code == 403, reply.text
+        assert rule in reply.text
+    finally:
+        world.api.services.cluster_policy = usual
+
+
+def test_certificates_can_be_left_to_the_owner_of_a_cluster(world: World):
     usual = world.api.services.cluster_policy
     world.api.services.cluster_policy = Policy(rules=defaults(owner_only_certificates=True))
     try:
@@ -262,12 +287,20 @@ def test_publishing_needs_its_own_right(world: World):
 
 
 def test_a_token_without_a_project_is_refused(world: World):
+    identity = f"{world.api.cloud.url}/identity/v3"
+    headers = {"X-Auth-Token": world.api.cloud.token("admin")}
+    roles = requests.get(f"{identity}/roles", headers=headers, timeout=10).json()["roles"]
+    where = f"domains/default/users/{world.api.users['member']}"
+    for role in roles:
+        if role["name"] in ("member", "reader"):
+            url = f"{identity}/{where}/roles/{role['id']}"
+            requests.put(url, headers=headers, timeout=10).raise_for_status()
     password = {"user": {"id": world.api.users["member"], "password": "secret"}}
     auth = {
         "identity": {"methods": ["password"], "password": password},
-        "scope": "unscoped",
+        "scope": {"domain": {"id": "default"}},
     }
-    url = f"{world.api.cloud.url}/identity/v3/auth/tokens"
+    url = f"{identity}/auth/tokens"
     token = requests.post(url, json={"auth": auth}, timeout=10).headers["X-Subject-Token"]
     world.api.tokens["unscoped"] = token
     for path in ("/clusters", "/clustertemplates", "/stats"):
