@@ -69,10 +69,13 @@ def printed(script: str, dev: Dev, folder: Path, monkeypatch: pytest.MonkeyPatch
     call = shlex.join([sys.executable, "-S", "-I", "-c", CALL, str(door)])
     before = f'openstack() {{ {call} "$@"; }}\nsleep() {{ command sleep {LOOK_S}; }}\n'
     with _commands(dev, door):
-        done = subprocess.run(
-            ["sh", "-e"], input=before + script, cwd=folder,
-            capture_output=True, text=True, timeout=LIMIT_S, check=False,
-        )  # fmt: skip
+        try:
+            done = subprocess.run(
+                ["sh", "-e"], input=before + script, cwd=folder,
+                capture_output=True, text=True, timeout=LIMIT_S, check=False,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired as late:
+            raise AssertionError(f"{LIMIT_S} s are over: {late.stdout!r}") from None
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr
     return done.stdout
 

@@ -14,7 +14,6 @@ from tests.clients.dev import Dev, hearth_dev, wait_for
 from tests.clusters.authority import ClusterApi, cluster_api
 from tests.clusters.examples import FACTS, request
 from tests.clusters.test_running import begin, outputs, settled, update
-from tests.conftest import lacking
 from tests.devcloud.sandbox.machines import need_namespaces
 
 pytestmark = pytest.mark.slow
@@ -27,7 +26,7 @@ def dev(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dev]:
         ("etcd", "etcd-server"), ("kubectl", "kubernetes-client"), ("ip", "iproute2"),
     ):  # fmt: skip
         if shutil.which(program) is None:
-            lacking(f"{program} (package {package})")
+            pytest.skip(f"needs {program} (package {package})")
     with hearth_dev(tmp_path_factory.mktemp("hearth"), "--servers", "sandbox") as running:
         yield running
 

@@ -5,6 +5,7 @@ from hearth.clusters.objects import NodeGroup
 from hearth.clusters.problems import conflict
 from hearth.conductor.stacks import row_of
 from hearth.conductor.work import Work
+from hearth.service.clusters.cloud_checks import kubernetes_version
 from hearth.service.clusters.node_url import credential_url
 from hearth.service.outputs import outputs
 from hearth.store import reads
@@ -17,6 +18,7 @@ async def facts_of(work: Work, group: NodeGroup | None = None) -> Facts:
         auth_url=services.endpoints.identity,
         magnum_url=services.clusters.url,
         region=services.endpoints.region or "",
+        kube_version=await kubernetes_version(services, work.caller, work.whole.template) or "",
         credential_url=credential_url(services, work.cluster),
         existing=None if group is None else await _network(work),
     )
@@ -28,7 +30,9 @@ async def _network(work: Work) -> ClusterNetwork:
     records = reads.in_charge(await work.services.store.read(lambda tx: reads.records(tx, row.id)))
     found = {one.key: one.value for one in await outputs(work.services, work.caller, row)}
     network, group = records.get("network"), records.get("secgroup_kube_minion")
-    address = found.get("api_address_private") or found.get("api_address")
+    switch = records.get("api_address_lb_switch")  # nodes need not reach the public address
+    inside = None if switch is None else switch.held.attributes.get("private_ip")
+    address = inside or found.get("api_address")
     if network is None or group is None or not group.physical_id or not address:
         raise conflict(f"The network of cluster {work.cluster.name} is not known.")
     held = network.held.attributes

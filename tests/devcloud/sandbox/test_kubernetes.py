@@ -23,7 +23,6 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from hearth.devcloud.sandbox import kubernetes
-from tests.conftest import lacking
 
 pytestmark = pytest.mark.slow
 
@@ -103,7 +102,7 @@ class Running:
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     if shutil.which("etcd") is None:
-        lacking("etcd (package etcd-server)")
+        pytest.skip("needs etcd (package etcd-server)")
     folder = tmp_path_factory.mktemp("pki")
     authority = Authority(folder)
     authority.issue("apiserver", "kubernetes")
@@ -224,7 +223,7 @@ def test_objects_are_made_changed_and_deleted(api: Running):
 
 def test_kubectl_lists_the_nodes(api: Running, tmp_path: Path):
     if shutil.which("kubectl") is None:
-        lacking("kubectl (package kubernetes-client)")
+        pytest.skip("needs kubectl (package kubernetes-client)")
     report(api)
     options = [f"--server={api.url}", f"--certificate-authority={api.folder}/ca.crt",
                f"--client-certificate={api.folder}/admin.crt",
