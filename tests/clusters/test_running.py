@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 import requests
 
+from hearth.clusters.bundle import bundle
 from hearth.clusters.definition import ClusterNetwork, ClusterStack, resize_parameters
 from hearth.clusters.environments import Balancer, Choice, environment_files
 from hearth.clusters.objects import NodeGroup
+from hearth.service.clusters.template_files import template_texts
 from tests.clients.dev import Dev, hearth_dev, settled
 from tests.clusters.examples import FACTS, WORKERS, cluster_at, group, request
 
@@ -172,6 +174,49 @@ def test_an_upgrade_replaces_the_control_plane_before_the_workers(heat: Any, dev
         [at for name, at in born.items() if f"-{kind}-" in name] for kind in ("master", "node")
     )
     assert max(masters) <= min(nodes)
+
+
+def newer_family(heat: Any, stack_id: str, change: str, **given: Any) -> str:
+    """Update a cluster to templates in which workers have one more metadata entry."""
+    texts = template_texts()
+    mark = "        magnum.openstack.org/role:"
+    texts["kubeminion.yaml"] = texts["kubeminion.yaml"].replace(
+        mark, f"        x: {change}\n{mark}"
+    )
+    wanted = request(files=bundle(texts), **given)
+    heat.stacks.update(
+        stack_id, existing=True, template=wanted.template, files=dict(wanted.files),
+        environment_files=list(wanted.environment_files),
+        parameters={**wanted.parameters, "update_max_batch_size": 1},
+    )  # fmt: skip
+    return str(settled(heat, stack_id, "UPDATE").stack_status)
+
+
+def test_a_living_cluster_takes_newer_templates_and_keeps_its_nodes(heat: Any, dev: Dev):
+    given = {"workers": {"node_count": 3}}
+    stack_id = create(heat, request(**given))
+    before = workers(heat, stack_id)
+    assert newer_family(heat, stack_id, "y", **given) == "UPDATE_COMPLETE"
+    assert workers(heat, stack_id) == before
+    with dev.sdk() as cloud:
+        assert [cloud.compute.get_server(one).metadata["x"] for one in before.values()] == ["y"] * 3
+
+
+def test_a_failed_update_of_templates_can_be_repeated(heat: Any, dev: Dev):
+    given = {"workers": {"node_count": 3}}
+    stack_id = create(heat, request(**given))
+    before = workers(heat, stack_id)
+    rule = {"match": {"service": "compute", "method": "POST", "path_regex": "/metadata", "nth": 2},
+            "effect": {"status": 400}}  # fmt: skip
+    requests.post(f"{dev.cloud_url}/devcloud/knobs", json=[rule], timeout=10).raise_for_status()
+    assert newer_family(heat, stack_id, "y", **given) == "UPDATE_FAILED"
+    assert newer_family(heat, stack_id, "y", **given) == "UPDATE_COMPLETE"
+    update(heat, stack_id, resize_parameters(WORKERS, 4))
+    after = workers(heat, stack_id)
+    with dev.sdk() as cloud:
+        servers = [cloud.compute.get_server(one) for one in after.values()]
+        assert [one.metadata["x"] for one in servers] == ["y"] * 4
+    assert len(set(after.values()) & set(before.values())) >= 2
 
 
 def test_a_rotation_runs_on_every_node_and_replaces_none(heat: Any):

@@ -103,6 +103,7 @@ def test_a_lost_answer_leaves_no_second_credential(mode, nth, after):
             try:
                 _, cluster, identities = await made(here)
             except CloudFault:
+                assert mode == BY_TRUST  # a credential is made again at once
                 caller = await here.caller()
                 cluster = cluster_of(caller, uuid=only_cluster(here))
                 identities = NodeIdentity(here.services)

@@ -15,11 +15,16 @@ _AGENT_GOES_HERE = "@AGENT@\n"
 
 @cache
 def template_files() -> Bundle:
-    """Return the files, named by their content. The boot script contains the agent of servers."""
+    """Return the files, named by their content."""
+    return bundle(template_texts())
+
+
+def template_texts() -> dict[str, str]:
+    """Return the texts of the files by plain name; the boot script contains the agent."""
     texts = {
         path.relative_to(TEMPLATES).as_posix(): path.read_text(encoding="utf-8")
         for path in sorted(TEMPLATES.rglob("*"))
         if path.is_file() and "__pycache__" not in path.parts
     }
     texts[BOOT] = texts[BOOT].replace(_AGENT_GOES_HERE, AGENT.read_text(encoding="utf-8"))
-    return bundle(texts)
+    return texts
