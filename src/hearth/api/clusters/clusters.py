@@ -47,7 +47,7 @@ RULES = patch.Rules(
         "api_address", "node_addresses", "master_addresses", "stack_id", "cluster_id",
         "ca_cert_ref", "magnum_cert_ref", "etcd_ca_cert_ref", "front_proxy_ca_cert_ref",
     },
-    kept={"cluster_template_id"},
+    kept={"cluster_template_id", "name"},
 )  # fmt: skip
 
 
@@ -112,7 +112,8 @@ async def update(request: Request) -> Response:
         "node_count": sum(workers),
     }
     changed = patch.differing(before, patch.applied(before, operations, RULES))
-    patch.only(changed, CHANGEABLE, "cluster")
+    named = ("name",) if services.clusters.rename else ()
+    patch.only(changed, (*CHANGEABLE, *named), "cluster")
     _demand_nodes(request, changed.get("node_count"))
     await _demand_update(request, cluster, changed)
     if changed:
