@@ -150,3 +150,34 @@ def test_nobody_can_sort_by_internal_columns():
         assert {"id", "created_at"} <= set(sort_keys(kind))
         hidden = {"body", "version", "identity_id", "ca_cert_ref", "seen"}
         assert not hidden & set(sort_keys(kind))
+
+
+def test_a_held_template_exists_until_the_transaction_ends(store: Store):
+    template = ClusterTemplate(
+        uuid=UUID(0), name="t", project_id="p", user_id="u", coe="kubernetes", image_id="i"
+    )
+    assert not store.transact(lambda tx: cluster_find.hold_template(tx, UUID(0)))
+    store.transact(lambda tx: cluster_rows.insert(tx, template))
+
+    def transaction(tx: Tx) -> int:
+        assert cluster_find.hold_template(tx, UUID(0))
+        return cluster_rows.insert(tx, one(1), version=0).id
+
+    assert store.transact(transaction) > 0
+
+
+def test_sizes_are_sums_by_role(store: Store):
+    def transaction(tx: Tx) -> None:
+        for number, (cluster, role, count) in enumerate(
+            [(1, "master", 3), (1, "worker", 5), (1, "gpu", 2), (2, "worker", 0)]
+        ):
+            group = NodeGroup(
+                uuid=UUID(number), name=f"g{number}", cluster_id=UUID(cluster), project_id="p",
+                role=role, node_count=count,
+            )  # fmt: skip
+            cluster_rows.insert(tx, group)
+
+    store.transact(transaction)
+    found = store.transact(lambda tx: cluster_quotas.sizes(tx, [UUID(n) for n in (1, 2, 3)]))
+    assert found == {UUID(1): (7, 3), UUID(2): (0, 0), UUID(3): (0, 0)}
+    assert store.transact(lambda tx: cluster_quotas.sizes(tx, [])) == {}

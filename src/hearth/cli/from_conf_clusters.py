@@ -15,6 +15,7 @@ def cluster_config(conf: Any, url: str) -> ClusterConfig:
         version_max=own.cluster_version_max,
         owner_only_certificates=own.cluster_owner_only_certificates,
         forced_common_name=own.cluster_forced_common_name,
+        rename=own.cluster_rename,
         identity=own.cluster_identity,
         clusters_per_project=conf.quotas.max_clusters_per_project,
         default_boot_volume_size=conf.cinder.default_boot_volume_size,

@@ -46,6 +46,12 @@ def usable_templates(project_id: str | None) -> list[sa.ColumnElement[bool]]:
     return [sa.or_(columns.project_id == project_id, public)]
 
 
+def hold_template(tx: Tx, uuid: str) -> bool:
+    """Lock a template against changes until the transaction ends; return whether it exists."""
+    query = sa.select(cluster_template.c.id).where(cluster_template.c.uuid == uuid)
+    return tx.first(query.with_for_update(read=True)) is not None
+
+
 def in_use(tx: Tx, template_uuid: str) -> bool:
     """Return whether a cluster refers to a template."""
     query = sa.select(cluster.c.id).where(cluster.c.cluster_template_id == template_uuid).limit(1)

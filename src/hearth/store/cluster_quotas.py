@@ -1,11 +1,41 @@
 """Quotas of clusters, and the numbers of clusters and nodes."""
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import sqlalchemy as sa
 
-from hearth.clusters.objects import Quota
+from hearth.clusters.objects import MASTER, Quota
 from hearth.store.cluster_rows import object_of
 from hearth.store.cluster_tables import cluster, cluster_quota, node_group
 from hearth.store.database import Tx
+from hearth.store.prepared import Listed
+
+_SIZES = Listed(
+    lambda ids: sa.select(
+        node_group.c.cluster_id, node_group.c.role, node_group.c.node_count
+    ).where(node_group.c.cluster_id.in_(ids))
+)
+
+
+class Size(NamedTuple):
+    """The numbers of nodes of a cluster."""
+
+    nodes: int = 0
+    masters: int = 0
+
+    def plus(self, role: str, count: int) -> "Size":
+        """Return the size with a group more."""
+        nodes, masters = self
+        return Size(nodes, masters + count) if role == MASTER else Size(nodes + count, masters)
+
+
+def sizes(tx: Tx, cluster_ids: Sequence[str]) -> dict[str, Size]:
+    """Return the sizes of clusters by UUID, without the encrypted parts of their groups."""
+    found = dict.fromkeys(cluster_ids, Size())
+    for row in tx.listed(_SIZES, cluster_ids) if cluster_ids else ():
+        found[row.cluster_id] = found[row.cluster_id].plus(row.role, row.node_count)
+    return found
 
 
 def find(tx: Tx, project_id: str, resource: str, *, lock: bool = False) -> Quota | None:

@@ -164,3 +164,15 @@ def test_any_body_is_applied_or_refused(body: Any):
         assert after.keys() == before.keys()
         labels = after["labels"]
         assert labels is None or all(isinstance(value, str) for value in labels.values())
+
+
+@pytest.mark.parametrize(
+    "literal",
+    ["-" * 60_000 + "1", "[" * 60_000, "[1," * 20_000, "1" * 60_000, "{1:" * 15_000, "~" * 60_000,
+     "not " * 15_000 + "1", "1+" * 30_000 + "1", "'a' " * 15_000, "\\" * 60_000, "lambda:" * 8_000,
+     "[*" * 20_000 + "1", "x." * 30_000 + "x",
+     "((" * 90 + "))" * 90, "f'{1}'", "{**{}}", "__import__"],
+)  # fmt: skip
+def test_hostile_literals_are_refused(literal: str):
+    with pytest.raises(Rejected, match="Expected a map or a list"):
+        changed(CLUSTER, clusters.RULES, one("replace", "/health_status_reason", literal))

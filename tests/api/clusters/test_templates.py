@@ -4,6 +4,10 @@ from typing import Any
 
 import pytest
 
+from hearth.clusters.objects import ClusterTemplate
+from hearth.service.caller import Caller
+from hearth.service.clusters.templates import delete_template
+from hearth.service.services import Services
 from tests.api.clusters.server import Api, image
 
 LEAST = {"coe": "kubernetes", "image_id": "img"}
@@ -155,3 +159,18 @@ def test_user_values_are_encrypted(magnum: Api):
     text = repr([tuple(row) for row in rows])
     assert "2718" not in text
     assert "2719" not in text
+
+
+def test_a_template_that_is_deleted_during_a_create_gets_no_cluster(
+    magnum: Api, monkeypatch: pytest.MonkeyPatch
+):
+    uuid = create(magnum).json()["uuid"]
+
+    async def check(services: Services, caller: Caller, template: ClusterTemplate, _: Any) -> None:
+        await delete_template(services, template)
+
+    monkeypatch.setattr("hearth.service.clusters.create.check_cluster", check)
+    before = magnum.call("GET", "/v1/stats").json()
+    reply = magnum.call("POST", "/v1/clusters", {"cluster_template_id": uuid})
+    assert reply.status_code == 404, reply.text
+    assert magnum.call("GET", "/v1/stats").json() == before

@@ -27,7 +27,7 @@ from hearth.service.clusters.create import create_cluster
 from hearth.service.clusters.delete import delete_cluster
 from hearth.service.clusters.events import cluster_events
 from hearth.service.clusters.find import find_cluster, template_for_clusters
-from hearth.service.clusters.lists import list_clusters, with_groups
+from hearth.service.clusters.lists import list_clusters, list_sizes, with_groups
 from hearth.service.clusters.preview import preview_cluster
 from hearth.service.clusters.resize import resize_cluster
 from hearth.service.clusters.upgrade import upgrade_cluster
@@ -47,33 +47,38 @@ RULES = patch.Rules(
         "api_address", "node_addresses", "master_addresses", "stack_id", "cluster_id",
         "ca_cert_ref", "magnum_cert_ref", "etcd_ca_cert_ref", "front_proxy_ca_cert_ref",
     },
-    kept={"cluster_template_id"},
+    kept={"cluster_template_id", "name"},
 )  # fmt: skip
 
 
 async def index(request: Request) -> Response:
     """List clusters."""
-    return await _list(request, "cluster:get_all", "cluster:get_all_all_projects", full=False)
+    services = services_of(request)
+    project = await _project(request, "cluster:get_all", "cluster:get_all_all_projects")
+    page = pages.wanted(request, Cluster)
+    found, sizes = await list_sizes(services, project, page)
+    shown = [view.cluster_short(request, one, sizes[one.uuid]) for one in found]
+    return pages.answer(request, "clusters", shown, page, found[-1].uuid if found else None)
 
 
 async def detail(request: Request) -> Response:
     """List clusters with all their attributes."""
-    return await _list(request, "cluster:detail", "cluster:detail_all_projects", full=True)
-
-
-async def _list(request: Request, rule: str, everywhere: str, *, full: bool) -> Response:
-    services, caller = services_of(request), caller_of(request)
-    await demand(services, caller, rule)
-    project = await scope(services, caller, everywhere)
+    services = services_of(request)
+    project = await _project(request, "cluster:detail", "cluster:detail_all_projects")
     page = pages.wanted(request, Cluster)
     found, groups, templates = await list_clusters(services, project, page)
     shown = [
         view.cluster(request, one, groups[one.uuid], templates.get(one.cluster_template_id))
-        if full
-        else view.cluster_short(request, one, groups[one.uuid])
         for one in found
     ]
     return pages.answer(request, "clusters", shown, page, found[-1].uuid if found else None)
+
+
+async def _project(request: Request, rule: str, everywhere: str) -> str | None:
+    """Return the project whose clusters the caller lists, None for all. Raises Rejected."""
+    services, caller = services_of(request), caller_of(request)
+    await demand(services, caller, rule)
+    return await scope(services, caller, everywhere)
 
 
 async def show(request: Request) -> Response:
@@ -107,7 +112,8 @@ async def update(request: Request) -> Response:
         "node_count": sum(workers),
     }
     changed = patch.differing(before, patch.applied(before, operations, RULES))
-    patch.only(changed, CHANGEABLE, "cluster")
+    named = ("name",) if services.clusters.rename else ()
+    patch.only(changed, (*CHANGEABLE, *named), "cluster")
     _demand_nodes(request, changed.get("node_count"))
     await _demand_update(request, cluster, changed)
     if changed:

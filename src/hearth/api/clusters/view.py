@@ -23,6 +23,7 @@ from hearth.clusters.objects import (
     Quota,
 )
 from hearth.clusters.states import FAILED
+from hearth.store.cluster_quotas import Size
 
 Body = dict[str, Any]
 
@@ -93,12 +94,12 @@ def template(request: Request, one: ClusterTemplate) -> Body:
     return {**_of(one, _TEMPLATE), "links": its_links, **_times(one)}
 
 
-def cluster_short(request: Request, one: Cluster, groups: Sequence[NodeGroup]) -> Body:
+def cluster_short(request: Request, one: Cluster, size: Size) -> Body:
     """Return a cluster as in lists."""
     return {
         **_of(one, _CLUSTER_SHORT),
-        "node_count": sum(group.node_count for group in groups if group.role != MASTER),
-        "master_count": sum(group.node_count for group in groups if group.role == MASTER),
+        "node_count": size.nodes,
+        "master_count": size.masters,
         "links": links(request, "clusters", one.uuid),
         **_stack(request, one),
         "merge_labels": False,
@@ -114,8 +115,11 @@ def cluster(
     faults: bool = False,
 ) -> Body:
     """Return all of a cluster. With `faults`, a failed one has the reasons of its groups."""
+    size = Size()
+    for group in groups:
+        size = size.plus(group.role, group.node_count)
     found = {
-        **cluster_short(request, one, groups),
+        **cluster_short(request, one, size),
         **_of(one, _CLUSTER_MORE),
         "node_addresses": _addresses(group for group in groups if group.role != MASTER),
         "master_addresses": _addresses(group for group in groups if group.role == MASTER),

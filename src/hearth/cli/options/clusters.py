@@ -34,6 +34,7 @@ CLUSTERS = (
     Option("hearth", "cluster_version_max", str, "1.14", "Highest microversion that the API of clusters announces. 1.12 helps tools that read stack_id of clusters.", own=True, choices=("1.9", "1.10", "1.11", "1.12", "1.13", "1.14")),
     Option("hearth", "cluster_identity", str, "application_credential", "What nodes of clusters log in with.", own=True, choices=("application_credential", "trust", "none")),
     Option("hearth", "cluster_owner_only_certificates", bool, False, "true: only its creator can use the certificates of a cluster, as in Magnum; false: each member of the project.", own=True),
+    Option("hearth", "cluster_rename", bool, False, "true: the name of a cluster can be changed; its stack keeps the old one.", own=True),
     Option("hearth", "cluster_forced_common_name", bool, False, "true: certificates that users sign get their name as common name.", own=True),
 )
 # fmt: on

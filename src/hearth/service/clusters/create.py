@@ -24,7 +24,7 @@ from hearth.clusters.objects import (
     ClusterTemplate,
     NodeGroup,
 )
-from hearth.clusters.problems import bad_request, refused
+from hearth.clusters.problems import bad_request, not_found, refused
 from hearth.clusters.states import CREATE_IN_PROGRESS
 from hearth.model.problem import Rejected
 from hearth.service.caller import Caller
@@ -33,7 +33,7 @@ from hearth.service.clusters.drivers import driver_of
 from hearth.service.clusters.find import template_for_clusters
 from hearth.service.clusters.tasks import CREATE, hand_over
 from hearth.service.services import Services
-from hearth.store import clusters
+from hearth.store import cluster_find, clusters
 from hearth.store.database import Tx
 
 COPIED = (
@@ -63,6 +63,8 @@ async def create_cluster(
     limit = services.clusters.clusters_per_project
 
     def transaction(tx: Tx) -> Cluster:
+        if not cluster_find.hold_template(tx, made.template.uuid):  # deleted meanwhile
+            raise not_found("cluster template", made.template.name)
         found = clusters.create(tx, made.cluster, made.groups, limit)
         if found is None:
             raise _no_room(clusters.quota_of(tx, caller.project_id, limit))

@@ -11,6 +11,7 @@ from hearth.service.services import Services
 from hearth.store import clusters
 from hearth.store.cluster_find import in_project, usable_templates
 from hearth.store.cluster_pages import NoMarker, Page, page
+from hearth.store.cluster_quotas import Size, sizes
 from hearth.store.cluster_rows import object_of
 from hearth.store.cluster_tables import cluster_template, node_group
 from hearth.store.database import Tx
@@ -22,6 +23,21 @@ Groups = Mapping[str, Sequence[NodeGroup]]
 """Node groups by the UUID of their cluster."""
 
 _TEMPLATES = Listed(lambda ids: sa.select(cluster_template).where(cluster_template.c.uuid.in_(ids)))
+
+
+async def list_sizes(
+    services: Services, project_id: str | None, wanted: Page
+) -> tuple[Sequence[Cluster], Mapping[str, Size]]:
+    """Return a page of clusters with the numbers of their nodes. Raises Rejected.
+
+    The project None means all projects.
+    """
+
+    def look(tx: Tx) -> tuple[Sequence[Cluster], Mapping[str, Size]]:
+        found = page(tx, Cluster, wanted, *in_project(Cluster, project_id))
+        return found, sizes(tx, [one.uuid for one in found])
+
+    return await _marked(services, wanted, look)
 
 
 async def list_clusters(

@@ -1,4 +1,4 @@
-"""Federations and quotas: what is kept, although no driver carries it out."""
+"""Federations, quotas, previews, events and new names: what Magnum lacks or only keeps."""
 
 from typing import Any
 
@@ -127,3 +127,18 @@ def test_events_of_a_cluster_are_listed(magnum: Api, host: str):
     assert events[0]["event"] == "cluster.resize"
     assert events[0]["time"].endswith("+00:00")
     assert magnum.call("GET", "/v1/clusters/host/events", by="stranger").status_code == 404
+
+
+def test_a_site_can_allow_new_names(magnum: Api, host: str):
+    def rename(name: str) -> int:
+        body = [{"op": "replace", "path": "/name", "value": name}]
+        return magnum.call("PATCH", f"/v1/clusters/{host}", body).status_code
+
+    assert rename("other") == 400
+    magnum.configure(rename=True)
+    assert (rename("1st"), rename("other")) == (400, 202)
+    shown = magnum.call("GET", "/v1/clusters/other").json()
+    assert (shown["uuid"], shown["status"]) == (host, "UPDATE_COMPLETE")
+    body = [{"op": "remove", "path": "/name"}]
+    assert magnum.call("PATCH", "/v1/clusters/other", body).status_code == 400
+    magnum.configure(rename=False)
