@@ -152,6 +152,23 @@ def test_a_resize_removes_the_named_server_and_no_other(heat: Any):
     assert resized(heat, stack_id, 0) == {}
 
 
+def at_once(heat: Any, stack_id: str, server: str, last: str) -> int:
+    """How many nodes an update replaced at the same time: from the new server to its deployment."""
+    running: set[str] = set()
+    most, updating = 0, False
+    for event in heat.events.list(stack_id, nested_depth=3, sort_dir="asc"):
+        updating = updating or event.resource_status == "UPDATE_IN_PROGRESS"
+        (place,) = [one["href"] for one in event.links if one["rel"] == "stack"]
+        if updating and (event.resource_name, event.resource_status) == (
+            server, "CREATE_IN_PROGRESS",
+        ):  # fmt: skip
+            running.add(place)
+        elif (event.resource_name, event.resource_status) == (last, "CREATE_COMPLETE"):
+            running.discard(place)
+        most = max(most, len(running))
+    return most
+
+
 def test_an_upgrade_replaces_the_control_plane_before_the_workers(heat: Any, dev: Dev):
     wanted = request(masters={"node_count": 3}, workers={"node_count": 3},
                      cluster={"master_lb_enabled": True})  # fmt: skip
@@ -174,6 +191,8 @@ def test_an_upgrade_replaces_the_control_plane_before_the_workers(heat: Any, dev
         [at for name, at in born.items() if f"-{kind}-" in name] for kind in ("master", "node")
     )
     assert max(masters) <= min(nodes)
+    assert at_once(heat, stack_id, "kube-master", "master_config_deployment") == 1
+    assert at_once(heat, stack_id, "kube-minion", "node_config_deployment") == 2
 
 
 def newer_family(heat: Any, stack_id: str, change: str, **given: Any) -> str:

@@ -120,7 +120,7 @@ def test_many_idle_agents_poll_rarely(cloud: DevCloud):
         cloud.store.insert(Thing(f"s-{number}", "compute.servers", None, {"name": "x"}, hidden))
     one = server(cloud, "ubuntu-kube")
     polled(cloud, one)
-    one.hidden["agent"].update(done=["c-1"], pause_s=15.0)
+    one.hidden["agent"].update(done=["c-1"], pause_s=60.0)
     answer = {"status": 200, "body": {"metadata": {"deployments": [CONFIG]}}}
     job = Thing("job", CALLS, None, {}, {"about": one.id, "answer": answer})
     simulated.polled(cloud, job)

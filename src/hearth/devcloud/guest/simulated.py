@@ -22,7 +22,7 @@ from hearth.devcloud.store import Body, Thing
 
 PROPERTY = "simulated_agent"
 POLL_MIN_S, POLL_MAX_S = 0.1, 5.0
-POLLS_MAX = 20.0  # of all agents in a second, when nothing happens
+POLLS_MAX = 10.0  # of all agents in a second, when nothing happens
 GROWTH = 1.6
 ATTEMPTS = 10  # of an answer
 RETRY_S = 0.5

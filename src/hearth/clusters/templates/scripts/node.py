@@ -45,6 +45,14 @@ class Failed(Exception):
     """The node cannot be set up; the message is for the user."""
 
 
+class Answer(OSError):
+    """A service answered with an error."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(f"{status} {text}")
+        self.status = status
+
+
 def say(text: str) -> None:
     """Write a line to the output of the deployment."""
     print(text, flush=True)
@@ -73,9 +81,14 @@ def request(
     data = None if body is None else json.dumps(body).encode()
     given = {"Content-Type": "application/json", **(headers or {})}
     asked = urllib.request.Request(url, data, given, method=method)
-    with urllib.request.urlopen(asked, timeout=TIMEOUT_S, context=context) as answer:
-        text = answer.read().decode()
-        return (json.loads(text) if text[:1] in "{[" and text else text), answer.headers
+    try:
+        with urllib.request.urlopen(asked, timeout=TIMEOUT_S, context=context) as answer:
+            text = answer.read().decode()
+            return (json.loads(text) if text[:1] in "{[" and text else text), answer.headers
+    except urllib.error.HTTPError as problem:
+        with problem:
+            said = problem.read().decode(errors="replace")[:500]
+        raise Answer(problem.code, said) from None
 
 
 class CloudAccess:
@@ -118,13 +131,12 @@ class CloudAccess:
             url = str(self._settings["magnum_url"]).rstrip("/") + path
             try:
                 return request(method, url, body, {"X-Auth-Token": self._token}, self._context)
-            except urllib.error.HTTPError as problem:
-                said = problem.read().decode(errors="replace")[:500]
-                if problem.code == 401:
+            except Answer as problem:
+                if problem.status == 401:
                     self._token = ""
-                if problem.code in (401, 409, 429) or problem.code >= 500:
+                if problem.status in (401, 409, 429) or problem.status >= 500:
                     raise
-                raise Failed(f"{method} {path}: {problem.code} {said}") from None
+                raise Failed(f"{method} {path}: {problem}") from None
 
         return until(f"{method} {path}", send, 120)[0]
 
@@ -285,7 +297,7 @@ class Etcd:
         scheme = self._scheme
         command = [
             program("etcd"), f"--name={name}", f"--data-dir={ETCD_DATA}",
-            f"--listen-client-urls={scheme}://0.0.0.0:{CLIENT_PORT}",
+            f"--listen-client-urls={scheme}://{address}:{CLIENT_PORT},{self.here}",
             f"--advertise-client-urls={scheme}://{address}:{CLIENT_PORT}",
             f"--listen-peer-urls={scheme}://{address}:{PEER_PORT}",
             f"--initial-advertise-peer-urls={scheme}://{address}:{PEER_PORT}",
