@@ -51,7 +51,7 @@ outputs:
 """
 
 
-def small_files() -> Bundle:
+def small_files(resources: Mapping[str, Any] | None = None) -> Bundle:
     """Return templates with the parameters of the real ones, and hardly any resources."""
     real = yaml.safe_load((TEMPLATES / ROOT).read_text())
 
@@ -77,6 +77,7 @@ def small_files() -> Bundle:
             },
             "kube_masters": group("number_of_masters", removed=False),
             "kube_minions": group("number_of_minions", removed=True),
+            **(resources or {}),
         },
         "outputs": {
             "api_address": {"value": "10.0.0.3"},

@@ -33,7 +33,6 @@ class ClusterConfig:
     owner_only_certificates: bool = False  # as in Magnum; else each member of the project
     forced_common_name: bool = False  # signed certificates get the caller's name as common name
     rename: bool = False  # PATCH may change the name of a cluster, which Magnum refuses
-    late_refusal: bool = False  # refuse an operation in the wrong state after the 202, as Magnum
     plain_group_limits: bool = False  # lists of node groups show default limits, as Magnum
     identity: str = "application_credential"  # or "trust", or "none" for clouds without nodes
     clusters_per_project: int = 20

@@ -24,7 +24,6 @@ class Driver:
 
     name: str
     provides: tuple[Triple, ...]
-    beta: bool = False
     upgrade: bool = True
     ca_rotation: bool = True
     credential_rotation: bool = True

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from hearth.clusters.objects import MASTER, Cluster, NodeGroup
+from hearth.clusters.objects import Cluster, NodeGroup
 from hearth.clusters.outputs import read_back
 from hearth.clusters.states import (
     CREATE_COMPLETE,
@@ -23,8 +23,6 @@ from hearth.clusters.states import (
     UPDATE_IN_PROGRESS,
     combined,
 )
-
-STACK_MISSING = "StackMissing"
 
 
 class StackState(msgspec.Struct, frozen=True, kw_only=True):
@@ -159,8 +157,3 @@ def failed(
         for group in groups
         if (group.status or "").endswith("_IN_PROGRESS")
     ]
-
-
-def is_master(group: NodeGroup) -> bool:
-    """Return whether a group consists of masters."""
-    return group.role == MASTER

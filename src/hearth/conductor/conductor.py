@@ -10,6 +10,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from hearth.cloud.fault import CloudFault
 from hearth.clusters.bundle import Bundle
+from hearth.conductor.health import HealthCheck
 from hearth.conductor.steps import STEPS
 from hearth.conductor.sync import Sync
 from hearth.conductor.work import Work
@@ -40,6 +41,8 @@ class Conductor:
         self._files = files
         self._host = host
         self._woken = asyncio.Event()
+        self._health = HealthCheck(services)
+        self._examining: asyncio.Task[None] | None = None
         self._running: dict[int, asyncio.Task[None]] = {}
         self._beat_at = self._extended_at = self._settled_at = float("-inf")
         self._stopped = False
@@ -50,7 +53,7 @@ class Conductor:
 
     def running(self) -> list[asyncio.Task[None]]:
         """Return the tasks that this conductor carries out."""
-        return list(self._running.values())
+        return [*self._running.values(), *([self._examining] if self._examining else [])]
 
     def confirmed(self) -> bool:
         """Return whether no other conductor can have taken over: write calls may be sent."""
@@ -72,7 +75,7 @@ class Conductor:
         """Give up all tasks, so that another conductor continues at once."""
         self._stopped = True
         self.wake()
-        running = list(self._running.values())
+        running = [*self._running.values(), *([self._examining] if self._examining else [])]
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
@@ -89,10 +92,20 @@ class Conductor:
             await store.run(lambda tx: cluster_tasks.extend(tx, self.id))
             self._extended_at = now
         await self._claim()
+        if self._examining is None or self._examining.done():  # it may take long
+            self._examining = asyncio.create_task(self._examine())
         await self.sync.busy()
         if now - self._settled_at >= SETTLED_EVERY_S:
             self._settled_at = now
             await self.sync.settled()
+
+    async def _examine(self) -> None:
+        try:
+            await self._health.round()
+        except SQLAlchemyError as problem:
+            log.warning("the database is unavailable: %s", str(problem).partition("\n")[0])
+        except Exception:  # the health of clusters must not stop the conductor
+            log.exception("the health of clusters")
 
     async def _claim(self) -> None:
         room = AT_ONCE_MAX - len(self._running)

@@ -1,0 +1,44 @@
+"""Which clusters are examined for their health, and when."""
+
+import sqlalchemy as sa
+
+from hearth.clusters.objects import Cluster
+from hearth.store import cluster_rows
+from hearth.store.cluster_tables import cluster
+from hearth.store.database import Tx
+from hearth.store.prepared import NOW
+
+_DUE = sa.and_(
+    cluster.c.api_address.is_not(None),
+    cluster.c.status.is_not(None),
+    sa.or_(cluster.c.health_at.is_(None), cluster.c.health_at <= NOW),
+)
+
+
+def due(tx: Tx, limit: int) -> list[str]:
+    """Return the UUIDs of clusters that are due; those that wait longest come first."""
+    query = sa.select(cluster.c.uuid).where(_DUE).order_by(cluster.c.health_at).limit(limit)
+    return [row.uuid for row in tx.rows(query)]
+
+
+def take(tx: Tx, uuid: str, every_s: float) -> Cluster | None:
+    """Return a cluster that is due, and make it due again later; None if another conductor was
+    first.
+    """
+    mine = sa.and_(cluster.c.uuid == uuid, _DUE)
+    if tx.execute(cluster.update().where(mine).values(health_at=NOW + every_s)).rowcount != 1:
+        return None
+    row = tx.first(sa.select(cluster).where(cluster.c.uuid == uuid))
+    return cluster_rows.object_of(tx, Cluster, row)
+
+
+def store(tx: Tx, uuid: str, status: str, reason: dict[str, str]) -> None:
+    """Store the health of a cluster, if it differs from the stored one."""
+    row = tx.first(sa.select(cluster).where(cluster.c.uuid == uuid).with_for_update())
+    if row is None:
+        return
+    found = cluster_rows.object_of(tx, Cluster, row)
+    if (found.health_status, dict(found.health_status_reason)) != (status, reason):
+        changed = {"health_status": status, "health_status_reason": reason}
+        after = cluster_rows.with_values(found, changed)
+        cluster_rows.update(tx, after, version=row.version + 1)

@@ -1,0 +1,152 @@
+"""The health of clusters: what their API answers, and what is said when it does not answer."""
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from hearth.clusters.health import judged, reachable, reports_itself
+from hearth.clusters.objects import Cluster
+from hearth.conductor.health import HealthCheck
+from hearth.service.clusters import certificates
+from hearth.store import clusters
+from hearth.store.cluster_tables import cluster as table
+from tests.conductor.test_conductor import created
+from tests.conductor.world import World, story, world
+
+
+def node(name: str, ready: str) -> dict[str, Any]:
+    conditions = [{"type": "MemoryPressure", "status": "False"}, {"type": "Ready", "status": ready}]
+    return {"metadata": {"name": name}, "status": {"conditions": conditions}}
+
+
+def test_a_cluster_is_healthy_if_its_api_and_all_nodes_say_so() -> None:
+    nodes = {"items": [node("a", "True"), node("b", "True")]}
+    assert judged("ok", nodes) == (
+        "HEALTHY", {"api": "ok", "a.Ready": "True", "b.Ready": "True"}
+    )  # fmt: skip
+    assert judged("ok", {"items": [node("a", "False")]})[0] == "UNHEALTHY"
+    assert judged("not ok", nodes)[0] == "UNHEALTHY"
+    for strange in (None, [], {"items": None}, {"items": [None]}, {"items": [{}]}, "text"):
+        status, reason = judged("ok", strange)
+        assert status in ("HEALTHY", "UNHEALTHY")
+        assert all(isinstance(value, str) for value in reason.values())
+    assert judged("ok", {"items": [{}]})[0] == "UNHEALTHY"
+
+
+def test_where_a_cluster_can_be_reached() -> None:
+    about = {
+        "uuid": "u", "name": "n", "project_id": "p", "user_id": "u", "cluster_template_id": "t"
+    }  # fmt: skip
+    public = Cluster(**about, floating_ip_enabled=True)
+    balanced = Cluster(**about, floating_ip_enabled=False, master_lb_enabled=True)
+    label = {"master_lb_floating_ip_enabled": "true"}
+    open_balancer = Cluster(
+        **about, floating_ip_enabled=False, master_lb_enabled=True, labels=label
+    )
+    assert [reachable(one) for one in (public, balanced, open_balancer)] == [True, False, True]
+    healed = {"auto_healing_enabled": "true", "auto_healing_controller": "magnum-auto-healer"}
+    assert reports_itself(Cluster(**about, labels=healed))
+    assert not reports_itself(Cluster(**about, labels={"auto_healing_enabled": "true"}))
+
+
+@contextlib.asynccontextmanager
+async def kubernetes(
+    here: World, cluster: Cluster, folder: Path, answers: dict[str, Any]
+) -> AsyncIterator[str]:
+    """Serve what a test puts into `answers`, to clients with a certificate of the cluster."""
+    key = rsa.generate_private_key(65537, 2048)
+    wanted = x509.CertificateSigningRequestBuilder().subject_name(
+        x509.Name.from_rfc4514_string("CN=kubernetes")
+    )
+    text = wanted.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM).decode()
+    pem = await certificates.signed(here.services, here.caller, cluster, text)
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )  # fmt: skip
+    (folder / "server.pem").write_bytes(pem.encode() + private)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "server.pem")
+    context.verify_mode = ssl.CERT_REQUIRED
+    context.load_verify_locations(
+        cadata=await certificates.ca_certificate(here.services, here.caller, cluster)
+    )
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        found = answers[request.path]
+        if found is Ellipsis:
+            endless = web.StreamResponse()
+            await endless.prepare(request)
+            while True:
+                await endless.write(b"x" * 65536)
+        return web.json_response(found) if not isinstance(found, str) else web.Response(text=found)
+
+    app = web.Application()
+    app.router.add_get("/{path:.*}", answer)
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context)
+    await site.start()
+    port = runner.addresses[0][1]
+    try:
+        yield f"https://127.0.0.1:{port}"
+    finally:
+        await runner.cleanup()
+
+
+@story
+async def test_the_health_follows_the_api_of_the_cluster(tmp_path: Path) -> None:
+    async with world(tmp_path) as here:
+        conductor = here.start()
+        found = await created(here)
+        await conductor.stop()
+        here.conductor = None
+        check = HealthCheck(here.services)
+
+        async def after(rounds: int = 1) -> Cluster:
+            for _ in range(rounds):
+                await here.services.store.run(
+                    lambda tx: tx.execute(table.update().values(health_at=0.0)) and None
+                )
+                await check.round()
+            whole = await here.whole(found.uuid)
+            assert whole is not None
+            return whole.cluster
+
+        answers: dict[str, Any] = {
+            "/healthz": "ok", "/api/v1/nodes": {"items": [node("a", "True")]}
+        }  # fmt: skip
+        async with kubernetes(here, found, tmp_path, answers) as address:
+            await here.services.store.run(
+                lambda tx: (
+                    clusters.changed(
+                        tx, found.uuid, lambda one: clusters.at(one.cluster, api_address=address)
+                    )
+                    and None
+                )
+            )
+            assert (await after()).health_status == "HEALTHY"
+            answers["/api/v1/nodes"] = {"items": [node("a", "Unknown")]}
+            sick = await after()
+            assert (sick.health_status, sick.health_status_reason["a.Ready"]) == (
+                "UNHEALTHY", "Unknown",
+            )  # fmt: skip
+            answers["/healthz"] = ...
+            assert (await after(2)).health_status == "UNHEALTHY"  # it may be a moment's trouble
+            lost = await after()
+            assert lost.health_status == "UNKNOWN"
+            assert "longer than" in lost.health_status_reason["api"]
+            answers["/healthz"] = "ok"
+            assert (await after()).health_status == "UNHEALTHY"
+        gone = await after(3)
+        assert gone.health_status == "UNKNOWN"
+        assert "updated_at" in gone.health_status_reason
+        await asyncio.sleep(0)
