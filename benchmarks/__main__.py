@@ -10,6 +10,7 @@ from benchmarks import machine
 from benchmarks.booting import booting
 from benchmarks.boxed import boxed
 from benchmarks.cloudy import makespan, servers
+from benchmarks.clustering import clustering
 from benchmarks.compiling import compiling
 from benchmarks.databases import databases
 from benchmarks.deploying import deploying
@@ -40,6 +41,7 @@ CASES: dict[str, Case] = {
     "poll": polling,
     "deploy": deploying,
     "boot": booting,
+    "clusters": clustering,
     "servers": servers,
     "makespan": makespan,
     "edit": editing,

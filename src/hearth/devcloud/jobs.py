@@ -16,6 +16,7 @@ import msgspec
 
 from hearth.devcloud.http import Cloud
 from hearth.devcloud.store import Body, Thing
+from hearth.devcloud.streams import read_up_to
 
 CALLS = "errands.calls"  # the name in saved states
 TIMEOUT_S = 60.0
@@ -119,7 +120,7 @@ class Runner:
                 timeout=aiohttp.ClientTimeout(total=wanted["timeout_s"]),
                 allow_redirects=False,
             ) as answer:
-                raw = await answer.content.read(ANSWER_MAX)
+                raw = await read_up_to(answer.content, ANSWER_MAX)
                 body: Any = raw.decode(errors="replace")
                 with contextlib.suppress(msgspec.DecodeError):
                     body = msgspec.json.decode(raw)

@@ -129,7 +129,8 @@ def polled(cloud: Cloud, job: Thing) -> None:
         return
     if answer["status"] == 401:
         agent["tokens"] = {}
-    metadata = answer["body"].get("metadata", {}) if answer["status"] == 200 else {}
+    good = answer["status"] == 200 and isinstance(answer["body"], dict)
+    metadata = answer["body"].get("metadata", {}) if good else {}
     fresh = [
         config
         for config in metadata.get("deployments", ())

@@ -21,6 +21,7 @@ from hearth.devcloud.guest import service
 from hearth.devcloud.http import Cloud
 from hearth.devcloud.sandbox.fabric import METADATA
 from hearth.devcloud.store import Thing
+from hearth.devcloud.streams import read_up_to
 
 _CHUNK = 65536
 _BODY_MAX = 65536
@@ -77,7 +78,7 @@ def _metadata(
     cloud: Cloud, server: Thing
 ) -> Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]:
     async def answer(request: web.BaseRequest) -> web.StreamResponse:
-        body = await request.content.read(_BODY_MAX) if request.body_exists else b""
+        body = await read_up_to(request.content, _BODY_MAX) if request.body_exists else b""
         reply = service.answer(cloud.store, server, request.method, request.path, body)
         data = reply.body.encode() if isinstance(reply.body, str) else reply.body or b""
         return web.Response(status=reply.status, body=data, headers=reply.headers)
