@@ -1,9 +1,9 @@
 """Bodies that arrive in pieces."""
 
 import asyncio
+from unittest import mock
 
 from aiohttp import StreamReader
-from aiohttp.base_protocol import BaseProtocol
 
 from hearth.devcloud.streams import read_up_to
 
@@ -11,7 +11,8 @@ from hearth.devcloud.streams import read_up_to
 def test_a_body_in_pieces_is_read_to_its_end_or_to_the_limit():
     async def story(limit: int) -> bytes:
         loop = asyncio.get_running_loop()
-        content = StreamReader(BaseProtocol(loop), 2**16, loop=loop)
+        protocol = mock.Mock(_reading_paused=False)
+        content = StreamReader(protocol, 2**16, loop=loop)
 
         async def arrive() -> None:
             for _ in range(5):
