@@ -32,6 +32,7 @@ def applications(running: Running) -> tuple[Any, Any, Any]:
     from hearth.api.cfn.auth import Gate, Identity
     from hearth.api.cfn.polls import Polls
     from hearth.api.clusters.app import application as cluster_application
+    from hearth.api.door import Door
     from hearth.api.front.chain import fronted
     from hearth.api.front.rate import Rates
     from hearth.service.describe_resource import secret_of_guest
@@ -50,13 +51,14 @@ def applications(running: Running) -> tuple[Any, Any, Any]:
     gate = Gate(signers, tokens, auth_url, settings.stack_user_role, polls)
     rates = Rates(front)
     clusters = cluster_application(services, tokens, auth_url, rates)
-    main = below(CLUSTERS, clusters, application(services, tokens, gate, auth_url, rates))
     cfn = cfn_application(services, gate, rates)
+    main = below(CLUSTERS, clusters, application(services, tokens, gate, auth_url, rates))
 
     async def database() -> object:
         return await services.store.read(engines)
 
-    apps = (main, cfn, clusters)
+    doors = (Door(app, services, polls, tokens, rates) for app in (main, cfn))
+    apps: list[ASGIApp] = [*doors, clusters]
     one, two, three = (fronted(app, front, database) for app in apps)
     return one, two, three
 

@@ -14,13 +14,17 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote, unquote
+
+from starlette.types import Scope
 
 from hearth.service.caller import Caller
 
 ACTION = "DescribeStackResource"
 KEPT_MAX = 20_000
 KEPT_BYTES_MAX = 32 * 1024 * 1024  # of answers
+FIELDS_MAX = 100  # of a poll
+AHEAD_MAX_S = 900.0  # as in auth: a clock may be ahead by this
 LIFE_S = 15 * 60.0  # of a signature with a time, as Keystone has it
 
 SecretOf = Callable[[Caller, Mapping[str, str], str], Awaitable[str | None]]
@@ -108,6 +112,36 @@ class Polls:
         if known is not None:
             self._bytes -= len(known.kept.body)
             known.kept.asked = ()  # a request that has it may still be in progress
+
+
+def poll_of(scope: Scope) -> dict[str, Any] | None:
+    """Return the signed parts of a poll with a signature of version 2, as `Polls.caller` takes
+    them; None for every other request.
+    """
+    try:
+        pairs = parse_qsl(
+            scope["query_string"].decode(), keep_blank_values=True, errors="strict",
+            max_num_fields=FIELDS_MAX,
+        )  # fmt: skip
+    except ValueError:
+        return None
+    params = dict(pairs)
+    signature, moment = params.pop("Signature", ""), moment_of(params.get("Timestamp", ""))
+    access, name = params.get("AWSAccessKeyId"), params.get("LogicalResourceId")
+    if not (signature and access and name) or params.get("Action") != ACTION:
+        return None
+    if "X-Amz-Signature" in params or (moment or 0) > time.time() + AHEAD_MAX_S:
+        return None
+    headers = dict(scope["headers"])
+    path = bytes(scope.get("raw_path") or scope["path"].encode())
+    return {
+        "access": access,
+        "signature": signature,
+        "host": headers.get(b"host", b"").decode("latin-1"),
+        "verb": scope["method"],
+        "path": unquote(path.partition(b"?")[0].decode("latin-1")),
+        "params": params,
+    }
 
 
 def _asked(params: Mapping[str, str]) -> tuple[str | None, ...]:
