@@ -1,5 +1,6 @@
 """What becomes of a suspended resource whose state no longer says that it is suspended."""
 
+import asyncio
 import json
 
 import pytest
@@ -7,7 +8,9 @@ import pytest
 from hearth.engine.core.walk import asleep
 from hearth.engine.programs.programs import Programs
 from hearth.engine.worker.failure import ResourceFailure
+from hearth.engine.worker.known.desired import unchanged
 from hearth.engine.worker.node import immediate
+from hearth.engine.worker.operation.begin import begin
 from hearth.model.state import Action, Status
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import Catalog
@@ -92,3 +95,15 @@ def test_an_update_that_cannot_wake_it_and_fails_does_not_forget_it():
     assert failed.state == "UPDATE_FAILED"
     assert asleep(failed)
     assert [one.held.asleep for one in stack.memory.if_current.full.values()] == [True]
+
+
+def test_a_rollback_finds_that_the_replaced_one_is_asleep():
+    unwoken = owned.record("a", action=Action.RESUME, status=Status.FAILED)
+    template = "heat_template_version: 2018-08-31\nresources: {a: {type: OS::Heat::Value}}\n"
+    stack = owned.Owned(owned.stack_row(), unwoken, revision=Revision(template, {}, {}))
+    asyncio.run(begin(stack.operation))
+    immediate.replacement(stack.owned, unwoken, unchanged(unwoken), late=True)
+    replaced = stack.memory.records[unwoken.id]
+    assert replaced.state == "UPDATE_COMPLETE"
+    assert asleep(replaced)
+    assert stack.memory.if_current.full[unwoken.id].held.asleep
