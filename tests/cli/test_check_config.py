@@ -45,6 +45,11 @@ def test_a_policy_file_that_is_not_there_is_told(tmp_path: Path, caplog: pytest.
         ({"database": {"connection": "nonsense"}}, "[database] connection"),
         ({"DEFAULT": {"default_log_levels": "a=LOUD"}}, "there is no level LOUD"),
         ({"oslo_policy": {"policy_file": "policy.yaml"}}, "[oslo_policy]"),
+        ({"drivers": {"default_driver": "nobody"}}, "[drivers]: default driver nobody does not"),
+        (
+            {"drivers": {"default_driver": "k8s_ubuntu_v1", "disabled_drivers": "k8s_ubuntu_v1"}},
+            "[drivers]: default driver k8s_ubuntu_v1 does not exist or is disabled",
+        ),
     ],
 )
 def test_what_cannot_be_served_is_told_in_one_line(

@@ -12,6 +12,7 @@ from hearth.cli.from_conf import settings
 from hearth.cli.options import OPTIONS
 from hearth.cli.options.option import Option
 from hearth.cli.process import WrongSetting
+from hearth.cli.reloading import CLUSTERS_AT_START
 from hearth.cli.settings import Settings
 from hearth.cloud.reach import Reach, Tls
 
@@ -109,6 +110,7 @@ def changed(option: Option, folder: Path) -> str:
         "url": "http://heat/%(tenant_id)s",
         "driver": "messagingv2",
         "clouds": "one",
+        "default_driver": "k8s_ubuntu_v1",
     }
     if option.name in special:
         return special[option.name]
@@ -131,7 +133,7 @@ NOTIFIED = {
     "DEFAULT": {"transport_url": "rabbit://h/"},
     "oslo_messaging_notifications": {"driver": "messaging"},
 }
-IN_FORCE_AT_ONCE = {"limits", "fetching", "retention", "action_timeout_s", "front"}
+IN_FORCE_AT_ONCE = {"limits", "fetching", "retention", "action_timeout_s", "front", "clusters"}
 """What a process takes over while it runs: see hearth.cli.reloading.put."""
 FILES = ("ca_file", "cert_file", "key_file", "cafile", "certfile", "keyfile")
 NOT_SETTINGS = {
@@ -180,7 +182,12 @@ def test_what_is_said_to_do_something_does(option: Option, tmp_path: Path):
         if one.name != "policy" and getattr(before, one.name) != getattr(after, one.name)
     }
     assert changed_fields
-    assert option.live == (changed_fields <= IN_FORCE_AT_ONCE), changed_fields
+    announced = any(
+        getattr(before.clusters, name) != getattr(after.clusters, name)
+        for name in CLUSTERS_AT_START
+    )
+    live = changed_fields <= IN_FORCE_AT_ONCE and not announced
+    assert option.live == live, changed_fields
 
 
 def test_services_are_reached_as_their_sections_say(tmp_path: Path):

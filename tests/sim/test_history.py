@@ -55,6 +55,7 @@ def test_many_histories_converge_and_have_every_feature():
         180666,
         190687,
         700117,
+        901180,
         4001392,
         4001665,
         4003959,
@@ -70,21 +71,21 @@ def test_many_histories_converge_and_have_every_feature():
 )
 def test_histories_that_once_went_wrong(seed):
     """149: an abandon that was repeated deleted what a nested stack had kept. 576: a scaling
-    group that was adopted with more members than its template says lost them. 840: a preview
-    was sure that a change is refused, of a thing that was gone. 5260: a machine stood while a
-    call waited for the heartbeat before it. 100139: a late adoption took its new values for
-    those in the cloud. 110198: what a replaced one had given up was not its own again. 150432:
-    two owners made a trust each. 160312: a commit whose answer was lost was tried again.
-    160580: the first trust was forgotten. 180666: something outside was deleted with a half
-    adopted stack. 190687: an old attempt forgot its successor. 700117: a rollback kept what a
-    failed update had changed. 4001392: a delete came before what a take-over had to look for.
-    4001665: an attempt of an older update kept the name. 4003959: a resume failed that had not
-    begun. 6000817: a resource kept the type of a definition that had not made it. 6010239: a
-    delete ended twice. 6014272: an engine passed over what it did not know. 7011541: an update
-    passed over what could not be woken. 7013273: a nested stack that was adopted late took its
-    new values for those in the cloud. 7016607: what is not our own was made anew. 7016642: a
-    preview told what an update that failed had been given. 20004060: what a check found broken
-    was marked healthy before its end."""
+    group that was adopted with more members than its template says lost them. 840: a preview was
+    sure that a change is refused, of a thing that was gone. 5260: a machine stood while a call
+    waited for the heartbeat before it. 100139: a late adoption took its new values for those in
+    the cloud. 110198: what a replaced one had given up was not its own again. 150432: two owners
+    made a trust each. 160312: a commit whose answer was lost was tried again. 160580: the first
+    trust was forgotten. 180666: something outside was deleted with a half adopted stack. 190687:
+    an old attempt forgot its successor. 700117: a rollback kept what a failed update had
+    changed. 901180: what slept was marked unhealthy and never woken. 4001392: a delete came
+    before what a take-over had to look for. 4001665: an attempt of an older update kept the
+    name. 4003959: a resume failed that had not begun. 6000817: a resource kept the type of a
+    definition that had not made it. 6010239: a delete ended twice. 6014272: an engine passed
+    over what it did not know. 7011541: an update passed over what could not be woken. 7013273: a
+    nested stack that was adopted late took its new values for those in the cloud. 7016607: what
+    is not our own was made anew. 7016642: a preview told what an update that failed had been
+    given. 20004060: what a check found broken was marked healthy before its end."""
     assert simulate(seed).wrong == []
 
 

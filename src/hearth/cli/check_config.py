@@ -11,10 +11,11 @@ from hearth.cli.from_conf import settings
 from hearth.cli.logs import checked_levels
 from hearth.cli.options import OPTIONS
 from hearth.cli.options.register import values
+from hearth.cli.policies import policies
 from hearth.cli.process import WrongSetting
 from hearth.cli.serve import address
 from hearth.cli.settings import Settings
-from hearth.service.policy import Policy, WrongRules
+from hearth.service.policy import WrongRules
 from hearth.store.database import shown_url
 
 
@@ -27,7 +28,8 @@ def run(configs: Sequence[Path], role: str) -> int:
         conf = configuration.conf
         checked_levels(conf)
         found = settings(conf, address(conf.heat_api, ()), address(conf.heat_api_cfn, ()))
-        Policy(conf).load()
+        owner_only = found.clusters.owner_only_certificates
+        policies(conf, owner_only_certificates=owner_only).load()
         lines = list(_lines(configuration, found, role))
     except ArgumentError as problem:
         print(f"hearth: [database] connection: {problem}", file=sys.stderr)

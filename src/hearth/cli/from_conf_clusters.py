@@ -2,11 +2,17 @@
 
 from typing import Any
 
+from hearth.cli.process import WrongSetting
 from hearth.clusters.config import X509, ClusterConfig
+from hearth.clusters.drivers import Drivers
 
 
 def cluster_config(conf: Any, url: str) -> ClusterConfig:
-    """Return the settings of the cluster service of a process whose API listens at `url`."""
+    """Return the settings of the cluster service of a process whose API listens at `url`.
+
+    Raises WrongSetting.
+    """
+    _check_drivers(conf.drivers)
     own, certificates = conf.hearth, conf.x509
     base = (own.cluster_public_url or url).rstrip("/").removesuffix("/v1")
     return ClusterConfig(
@@ -41,3 +47,10 @@ def cluster_config(conf: Any, url: str) -> ClusterConfig:
             allow_ca=certificates.allow_ca,
         ),
     )
+
+
+def _check_drivers(given: Any) -> None:
+    try:
+        Drivers(disabled=given.disabled_drivers, default=given.default_driver)
+    except ValueError as problem:
+        raise WrongSetting(f"[drivers]: {problem}") from None

@@ -4,18 +4,22 @@ import asyncio
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 from hearth.cli.configuration import Configuration
 from hearth.cli.logs import checked_levels, levels
 from hearth.cli.options import OPTIONS
+from hearth.cli.policies import Policies, policies
 from hearth.cli.process import WrongSetting
 from hearth.cli.settings import Settings
 from hearth.cli.wiring import Running, template_limits
-from hearth.service.policy import Policy, WrongRules
+from hearth.service.policy import WrongRules
 
 log = logging.getLogger(__name__)
 
 LIVE = frozenset(option.place for option in OPTIONS if option.live)
+CLUSTERS_AT_START = ("header_service", "url", "version_max")
+"""The settings of the cluster service that a running process keeps: its API announces them."""
 Read = Callable[[], tuple[Configuration, Settings]]
 
 
@@ -32,7 +36,7 @@ class Reloading:
         thread = ThreadPoolExecutor(1, "settings")
         try:
             loop = asyncio.get_running_loop()
-            told, settings, policy = await loop.run_in_executor(thread, self._looked)
+            told, settings, rules = await loop.run_in_executor(thread, self._looked)
         except (WrongSetting, WrongRules) as problem:
             log.error("the settings remain unchanged: %s", problem)
             return
@@ -42,7 +46,7 @@ class Reloading:
         before, after = former.values(), told.values()
         changed = {place for place, value in after.items() if before.get(place) != value}
         self._told = told
-        put(self._running, settings, policy)
+        put(self._running, settings, rules)
         levels(told.conf)
         told.tell(former)
         words = ", ".join(sorted(changed & LIVE)) or "nothing but policies"
@@ -50,20 +54,23 @@ class Reloading:
         if fixed := sorted(changed - LIVE):
             log.warning("these settings take effect at the next start: %s", ", ".join(fixed))
 
-    def _looked(self) -> tuple[Configuration, Settings, Policy]:
+    def _looked(self) -> tuple[Configuration, Settings, Policies]:
         told, settings = self._read()
         checked_levels(told.conf)
-        policy = Policy(told.conf)
-        policy.load()
-        return told, settings, policy
+        owner_only = settings.clusters.owner_only_certificates
+        rules = policies(told.conf, owner_only_certificates=owner_only)
+        rules.load()
+        return told, settings, rules
 
 
-def put(running: Running, settings: Settings, policy: Policy) -> None:
+def put(running: Running, settings: Settings, rules: Policies) -> None:
     """Apply the live settings."""
     services = running.services
     services.limits = settings.limits
     services.fetching = settings.fetching
-    services.policy = policy
+    services.policy, services.cluster_policy = rules.stacks, rules.clusters
+    kept = {name: getattr(services.clusters, name) for name in CLUSTERS_AT_START}
+    services.clusters = replace(settings.clusters, **kept)
     services.programs.limits = template_limits(settings.limits)
     services.store.retention = settings.retention
     services.store.action_timeout_s = settings.action_timeout_s

@@ -80,6 +80,7 @@ async def _run(told: Configuration, configs: Sequence[Path], port: int | None, r
         if role != "engine":
             try:
                 running.services.policy.load()
+                running.services.cluster_policy.load()
             except WrongRules as problem:
                 raise WrongSetting(str(problem)) from None
         tell_of_readable(told.files)

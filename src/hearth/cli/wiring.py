@@ -18,6 +18,7 @@ from hearth.bus.local import Bus
 from hearth.cli.global_environment import global_environment
 from hearth.cli.ids import new_id
 from hearth.cli.installed import use_installed
+from hearth.cli.policies import policies
 from hearth.cli.process import WrongSetting, lock
 from hearth.cli.settings import Settings, with_version
 from hearth.cloud.credential import PasswordCredential
@@ -36,9 +37,7 @@ from hearth.engine.worker.ports import Tools
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.nova.defaults import with_defaults
 from hearth.resources.registry import default_catalog, share
-from hearth.service.clusters.policy_rules import defaults
 from hearth.service.clusters.template_files import template_files
-from hearth.service.policy import Policy
 from hearth.service.services import Limits, Services
 from hearth.service.stack_clouds import StackClouds
 from hearth.service.types_used import refused_types
@@ -119,22 +118,20 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
     )
     endpoints = await _endpoints(pool, settings)
     bus = Bus()
-    policy = Policy(settings.policy)
     owner_only = settings.clusters.owner_only_certificates
-    rules = defaults(owner_only_certificates=owner_only)
-    cluster_policy = Policy(settings.policy, rules)
+    found = policies(settings.policy, owner_only_certificates=owner_only)
     tools = Tools(
         store=store, clouds=clouds, programs=programs, clock=clock, new_id=new_id,
         jitter=random.random, endpoints=endpoints, plugins=plugins,
         retries=settings.retries, fetch=lambda url: fetch_template(url, services.fetching),
-        refused_types=partial(refused_types, policy),
+        refused_types=partial(refused_types, found.stacks),
     )  # fmt: skip
     engine = Engine(tools)
     bus.listen(engine.wake)
     services = Services(
         store=store, programs=programs, clouds=clouds, bus=bus, clock=clock, new_id=new_id,
         endpoints=endpoints, limits=settings.limits, clusters=settings.clusters,
-        fetching=settings.fetching, policy=policy, cluster_policy=cluster_policy,
+        fetching=settings.fetching, policy=found.stacks, cluster_policy=found.clusters,
     )  # fmt: skip
     conductor = Conductor(services, template_files(), socket.gethostname())
     bus.listen(conductor.wake)

@@ -116,7 +116,10 @@ class Store:
         return found
 
     def count(self, table: str, project_id: str) -> int:
-        """Return the number of objects of a project in a table, which is indexed or small."""
+        """Return the number of objects of a project in a table.
+
+        This is slow for a large table without an index on `project_id`.
+        """
         if "project_id" in INDEXED.get(table, ()):
             return len(self._index.get((table, "project_id", project_id), ()))
         return len(self.where(table, project_id=project_id))

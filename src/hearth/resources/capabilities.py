@@ -128,5 +128,5 @@ def of_member(members: Mapping[str, Mapping[str, Any]], name: str) -> Any:
     member, _, attribute = rest.partition(".")
     found = members.get(member)
     if found is None:
-        raise LookupError(f"Member '{member}' not found in group resource '{name}'.")
+        raise LookupError(f"Attribute '{name}': the group has no member '{member}'.")
     return found["attributes"].get(attribute) if attribute else found["reference"]

@@ -103,7 +103,7 @@ def move(properties: Mapping[str, Any], rules: Sequence[Rule], at: Span | None =
 
 
 def renamed_among(rules: Sequence[Rule], names: Collection[str]) -> set[str]:
-    """Return the names that these properties have after the rules."""
+    """Return the names of the properties that Add and Replace rules fill from these properties."""
     found = set()
     for rule in rules:
         if isinstance(rule, Replace | Add):

@@ -1,8 +1,8 @@
 """Posts events to the sinks of their stacks: in order for each stack tree and sink, at least once.
 
-No operation waits for it. A failed post is retried, soon at first, then every minute, and dropped
-after an hour. Events that the service refuses permanently are dropped at once. Both cases are
-logged.
+No operation waits for a post. A failed post is retried, soon at first, then every minute, and
+dropped after an hour. Events that the service refuses permanently are dropped at once. Both cases
+are logged.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """Why a resource of a stack in progress is not complete yet, derived from rows only.
 
 A resource at a hook waits for a user. A resource with a node row has a call in progress. Any other
-resource waits for resources that are not complete: those that it requires or, in a delete, those
-that still use it.
+resource waits for resources that are not complete: those that it requires or, if it is being
+deleted or suspended, those that still use it.
 """
 
 from collections.abc import Mapping, Sequence

@@ -8,26 +8,30 @@ import sqlalchemy as sa
 
 from hearth.engine.core.record import Record
 from hearth.engine.core.rules import ActionInProgress
+from hearth.engine.core.walk import kept_asleep, unhealthy
 from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
 from hearth.store import accept, events
 from hearth.store.database import Tx
 from hearth.store.messages import HealthMarked, kind_of
-from hearth.store.rows import Event, StackRow, record_of, record_state
+from hearth.store.rows import Event, StackRow, record_of, record_state, seal_held
 from hearth.store.tables import inbox, node, resource
 
 
 def marked(record: Record, *, healthy: bool, reason: str, now: float) -> Record | None:
     """Return the record with the mark, or None if the mark changes nothing. Source: engine.md,
     23.
+
+    The mark hides the state of a suspended resource, so the record notes that it is asleep.
     """
     if record.action is Action.DELETE:
         return None
-    bad = record.action is Action.CHECK and record.status is Status.FAILED
-    if healthy and not bad:
+    if healthy and not unhealthy(record):
         return None
     status = Status.COMPLETE if healthy else Status.FAILED
-    return record.having(action=Action.CHECK, status=status, reason=reason, updated_at=now)
+    return kept_asleep(record).having(
+        action=Action.CHECK, status=status, reason=reason, updated_at=now
+    )
 
 
 def mark(
@@ -56,7 +60,8 @@ def mark(
     after = marked(before, healthy=healthy, reason=reason, now=now) if before else None
     if after is None:
         return True
-    tx.execute(resource.update().where(resource.c.id == record_id).values(record_state(tx, after)))
+    values = {**record_state(tx, after), "state": seal_held(tx, after)}
+    tx.execute(resource.update().where(resource.c.id == record_id).values(values))
     events.append(tx, [event(row, after, event_id, now)])
     return True
 

@@ -332,7 +332,8 @@ class Specialiser:
                     self.problems.append(StackValidationFailed(one.at, words))
 
     def ordered(self, program: Program) -> Program:
-        """Return the program with the edges that types add, in order.
+        """Add the dependencies that resource types imply to the program, set its topological order,
+        and return it.
 
         Raises Rejected on a cycle.
         """

@@ -86,3 +86,8 @@ def test_what_is_not_our_own_is_taken_in_again_until_its_first_check_succeeds():
     half = record(Action.CHECK, Status.FAILED, parts=parts)
     assert decided(half, parts=parts).verdict is Verdict.CREATE
     assert decided(record(parts=parts, reference="x1"), parts=parts).verdict is Verdict.KEEP
+
+
+def test_one_that_is_asleep_under_another_state_does_not_stay_without_its_node():
+    assert provably_kept(record(Action.CHECK, definition="d"), "d")
+    assert not provably_kept(record(Action.CHECK, definition="d", asleep=True), "d")

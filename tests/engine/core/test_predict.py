@@ -79,3 +79,12 @@ def test_what_is_restricted_fails_and_what_is_observed_is_not_certain():
     assert limited(told(u="2"), "x", forbidden).planned is PlannedAction.FAIL
     assert limited(told(r="2"), "x", forbidden).planned is PlannedAction.REPLACE
     assert limited(told(), "x", preview(observe=True)).planned is PlannedAction.MAY_REPLACE
+
+
+def test_a_suspended_one_is_woken_first_but_an_unhealthy_one_is_replaced():
+    held = Held(kind="T", properties={"u": "1", "r": "1", "m": "1"}, asleep=True)
+    well = record(action=Action.CHECK, held=held)
+    assert told(old=well).planned is PlannedAction.MAY_REPLACE
+    assert told(old=record(action=Action.SUSPEND)).planned is PlannedAction.MAY_REPLACE
+    unwell = well.having(status=Status.FAILED)
+    assert told(old=unwell).planned is PlannedAction.REPLACE

@@ -74,7 +74,7 @@ def test_what_is_shown_of_members():
     assert shown("ip") == ["2", "10"]
     assert shown("resource.10") == "k"
     assert shown("resource.10.ip") == "10"
-    with pytest.raises(LookupError, match="Member '7' not found"):
+    with pytest.raises(LookupError, match="the group has no member '7'"):
         shown("resource.7")
 
 

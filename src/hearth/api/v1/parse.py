@@ -58,7 +58,9 @@ async def body(request: Request, *, needed: bool = True) -> dict[str, Any]:
     kind = request.headers.get("content-type", "").partition(";")[0].strip()
     if kind not in ("", "application/json", "text/plain") or not raw.lstrip().startswith(b"{"):
         if needed:
-            raise bad("The request needs a JSON object as its body")
+            raise bad(
+                "The request needs a JSON object as its body, with Content-Type application/json"
+            )
         return {}
     if raw.count(b"[") + raw.count(b"{") > CONTAINERS_MAX:
         raise bad(f"The request body has more than {CONTAINERS_MAX} lists and maps")

@@ -1,41 +1,45 @@
 """The options of the cluster service, with the names of magnum.conf."""
 
+from functools import partial
+
 from hearth.cli.options.option import Option
+
+_live = partial(Option, live=True)
 
 # fmt: off
 CLUSTERS = (
     Option("api", "host", str, "127.0.0.1", "Address where the API of clusters listens."),
     Option("api", "port", int, 9511, "Its port.", least=0, most=65535),
-    Option("api", "max_limit", int, 1000, "Maximum and default size of a page of a list of clusters, templates or node groups.", least=1),
-    Option("certificates", "cert_manager_type", str, "x509keypair", "Where certificates of clusters are stored: in the database of Hearth, encrypted, or in Barbican.", choices=("x509keypair", "barbican"),
+    _live("api", "max_limit", int, 1000, "Maximum and default size of a page of a list of clusters, templates or node groups.", least=1),
+    _live("certificates", "cert_manager_type", str, "x509keypair", "Where certificates of clusters are stored: in the database of Hearth, encrypted, or in Barbican.", choices=("x509keypair", "barbican"),
         differs="barbican, the default of Magnum, needs another service"),
-    Option("cinder", "default_boot_volume_size", int, 0, "Size of the boot volume of nodes in GB, without label boot_volume_size; 0: no volume.", least=0),
-    Option("cinder", "default_boot_volume_type", str, "", "Type of these volumes."),
-    Option("cinder", "default_docker_volume_type", str, "", "Type of volumes for containers."),
-    Option("cinder", "default_etcd_volume_type", str, "", "Type of volumes for etcd."),
-    Option("cluster", "nodes_affinity_policy", str, "soft-anti-affinity", "Policy of the server groups of nodes.", choices=("affinity", "anti-affinity", "soft-affinity", "soft-anti-affinity")),
-    Option("cluster", "pre_delete_lb_timeout", int, 60, "Time limit in seconds for the delete of load balancers that software in a cluster created.", least=0),
-    Option("cluster_heat", "create_timeout", int, 60, "Time limit of the stack of a cluster in minutes, if the cluster has none.", least=1),
-    Option("cluster_template", "kubernetes_allowed_network_drivers", list, ["flannel", "calico"], "Allowed network drivers of templates."),
-    Option("cluster_template", "kubernetes_default_network_driver", str, "flannel", "Network driver of templates that name none."),
-    Option("drivers", "default_driver", str, "", "Driver of templates that name none, and whose image names none."),
-    Option("drivers", "disabled_drivers", list, [], "Drivers that are not offered."),
-    Option("kubernetes", "health_polling_interval", int, 60, "Seconds between two looks at the health of a cluster; negative: never."),
-    Option("quotas", "max_clusters_per_project", int, 20, "Maximum number of clusters of a project without a quota of its own.", least=0),
-    Option("trust", "cluster_user_trust", bool, False, "true: nodes of clusters get access to the cloud, with identity trust."),
-    Option("trust", "roles", list, [], "Roles that the nodes of a cluster get; empty: all roles of its creator."),
-    Option("x509", "allow_ca", bool, False, "true: signing requests may ask for certificates of authorities."),
-    Option("x509", "allowed_extensions", list, ["keyUsage", "extendedKeyUsage", "subjectAltName", "basicConstraints", "subjectKeyIdentifier"], "Extensions that are copied from signing requests."),
-    Option("x509", "allowed_key_usage", list, ["Digital Signature", "Key Encipherment", "Non Repudiation"], "Key usages that are copied from signing requests."),
-    Option("x509", "rsa_key_size", int, 2048, "Size of new keys in bits.", least=2048, most=8192),
-    Option("x509", "term_of_validity", int, 1825, "Days for which new certificates are valid.", least=1),
+    _live("cinder", "default_boot_volume_size", int, 0, "Size of the boot volume of nodes in GB, without label boot_volume_size; 0: no volume.", least=0),
+    _live("cinder", "default_boot_volume_type", str, "", "Type of these volumes."),
+    _live("cinder", "default_docker_volume_type", str, "", "Type of volumes for containers."),
+    _live("cinder", "default_etcd_volume_type", str, "", "Type of volumes for etcd."),
+    _live("cluster", "nodes_affinity_policy", str, "soft-anti-affinity", "Policy of the server groups of nodes.", choices=("affinity", "anti-affinity", "soft-affinity", "soft-anti-affinity")),
+    _live("cluster", "pre_delete_lb_timeout", int, 60, "Time limit in seconds for the delete of load balancers that software in a cluster created.", least=0),
+    _live("cluster_heat", "create_timeout", int, 60, "Time limit of the stack of a cluster in minutes, if the cluster has none.", least=1),
+    _live("cluster_template", "kubernetes_allowed_network_drivers", list, ["flannel", "calico"], "Allowed network drivers of templates."),
+    _live("cluster_template", "kubernetes_default_network_driver", str, "flannel", "Network driver of templates that name none."),
+    _live("drivers", "default_driver", str, "", "Driver of templates that name none, and whose image names none."),
+    _live("drivers", "disabled_drivers", list, [], "Drivers that are not offered."),
+    _live("kubernetes", "health_polling_interval", int, 60, "Seconds between two looks at the health of a cluster; negative: never."),
+    _live("quotas", "max_clusters_per_project", int, 20, "Maximum number of clusters of a project without a quota of its own.", least=0),
+    _live("trust", "cluster_user_trust", bool, False, "true: nodes of clusters get access to the cloud, with identity trust."),
+    _live("trust", "roles", list, [], "Roles that the nodes of a cluster get; empty: all roles of its creator."),
+    _live("x509", "allow_ca", bool, False, "true: signing requests may ask for certificates of authorities."),
+    _live("x509", "allowed_extensions", list, ["keyUsage", "extendedKeyUsage", "subjectAltName", "basicConstraints", "subjectKeyIdentifier"], "Extensions that are copied from signing requests."),
+    _live("x509", "allowed_key_usage", list, ["Digital Signature", "Key Encipherment", "Non Repudiation"], "Key usages that are copied from signing requests."),
+    _live("x509", "rsa_key_size", int, 2048, "Size of new keys in bits.", least=2048, most=8192),
+    _live("x509", "term_of_validity", int, 1825, "Days for which new certificates are valid.", least=1),
     Option("hearth", "clusters", bool, False, "true: `hearth serve --role all` also serves clusters.", own=True),
     Option("hearth", "cluster_public_url", str, "", "Address of the API of clusters for users and nodes, without /v1. Default: the address where it listens.", own=True),
     Option("hearth", "cluster_version_max", str, "1.14", "Highest microversion that the API of clusters announces. 1.12 helps tools that read stack_id of clusters.", own=True, choices=("1.9", "1.10", "1.11", "1.12", "1.13", "1.14")),
-    Option("hearth", "cluster_identity", str, "application_credential", "What nodes of clusters log in with.", own=True, choices=("application_credential", "trust", "none")),
-    Option("hearth", "cluster_owner_only_certificates", bool, False, "true: only its creator can use the certificates of a cluster, as in Magnum; false: each member of the project.", own=True),
-    Option("hearth", "cluster_rename", bool, False, "true: the name of a cluster can be changed; its stack keeps the old one.", own=True),
-    Option("hearth", "cluster_forced_common_name", bool, False, "true: certificates that users sign get their name as common name.", own=True),
+    _live("hearth", "cluster_identity", str, "application_credential", "What nodes of clusters log in with.", own=True, choices=("application_credential", "trust", "none")),
+    _live("hearth", "cluster_owner_only_certificates", bool, False, "true: only its creator can use the certificates of a cluster, as in Magnum; false: each member of the project.", own=True),
+    _live("hearth", "cluster_forced_common_name", bool, False, "true: certificates that users sign get their name as common name.", own=True),
+    _live("hearth", "cluster_rename", bool, False, "true: the name of a cluster can be changed; its stack keeps the old one.", own=True),
 )
 # fmt: on
 

@@ -57,8 +57,11 @@ def create(call: Call) -> Reply:
     kind, refs = given.get("type"), given.get("secret_refs") or []
     if kind not in _TYPES:
         raise bad(f"type must be one of {', '.join(_TYPES)}")
-    if given.keys() - {"name", "type", "secret_refs"}:
-        raise bad("Provided object does not match schema: additional properties")
+    if unknown := given.keys() - {"name", "type", "secret_refs"}:
+        raise bad(
+            "Provided object does not match schema: additional properties are not allowed: "
+            f"{', '.join(sorted(unknown))}"
+        )
     if not isinstance(refs, list):
         raise bad("Provided object does not match schema: 'secret_refs' is not a list")
     secrets = [_secret(call, one) for one in refs]

@@ -269,7 +269,7 @@ def images(call: Call) -> Reply:
     if marker := call.argument("marker"):
         index = next((i for i, t in enumerate(found) if t.id == marker), None)
         if index is None:
-            raise _bad(f"Invalid marker: image {marker}")
+            raise _bad(f"Invalid marker. Image {marker} could not be found.")
         found = found[index + 1 :]
     limit_text = call.argument("limit")
     if limit_text is not None and not limit_text.isdigit():

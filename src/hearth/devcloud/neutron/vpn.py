@@ -197,7 +197,8 @@ class _Connections(Pending):
             text_ = "The timeout of dpd must be greater than its interval"
             raise Refusal(400, "IPsecSiteConnectionDpdIntervalValueError", text_)
         if not values["peer_cidrs"] and not values["peer_ep_group_id"]:
-            raise Refusal(400, "MissingPeerCidrs", "Missing peer CIDRs for IPsec site-to-site")
+            text_ = "Missing peer CIDRs for IPsec site-to-site connection"
+            raise Refusal(400, "MissingPeerCidrs", text_)
 
 
 ike_policies = _Policies(IKE_POLICIES)

@@ -245,7 +245,10 @@ def _reset(call: Call, server: Thing, given: Body) -> Reply:
     admin_only(call)
     state = given.get("state")
     if state not in ("active", "error"):
-        raise bad("Invalid input for field/attribute state")
+        raise bad(
+            f"Invalid input for field/attribute state. Value: {state}. "
+            "Expected one of: active, error"
+        )
     life.set_state(call.cloud, server, state)
     return Reply(202)
 

@@ -60,6 +60,8 @@ class Balancers(Part):
             raise bad(f"subnet {values['vip_subnet_id']} not found.")
         network_id = subnet.body["network_id"] if subnet else values["vip_network_id"]
         network = store.get("network.networks", network_id)
+        if network is None and network_id:
+            raise bad(f"network {network_id} not found.")
         if network is None:
             raise bad("VIP must contain one of: vip_port_id, vip_network_id, vip_subnet_id.")
         wanted = {"subnet_id": subnet.id} if subnet else {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,17 +25,17 @@ def planned(listeners: Any) -> list[Planned]:
 
 def _planned(listeners: list[Any]) -> Iterator[Planned]:
     for one in listeners:
-        given = _body(one)
+        given = _body(one, "listener")
         pool, monitor, members = given.pop("default_pool", None), None, []
         if pool is not None:
-            pool = _body(pool)
+            pool = _body(pool, "default_pool")
             monitor, members = pool.pop("healthmonitor", None), pool.pop("members", [])
             pool = _checked(tree.POOLS, pool)
         yield (
             _checked(tree.LISTENERS, {**given, "loadbalancer_id": ""}),
             pool,
-            None if monitor is None else _checked(tree.MONITORS, {**_body(monitor), "pool_id": ""}),
-            [_checked(tree.MEMBERS, _body(member)) for member in members],
+            None if monitor is None else _monitor(monitor),
+            [_checked(tree.MEMBERS, _body(member, "member")) for member in members],
         )
 
 
@@ -65,9 +66,13 @@ def grow(call: Call, balancer: Thing, plan: list[Planned]) -> None:
             Members(tree.MEMBERS).insert(call, member, below, project)
 
 
-def _body(value: Any) -> Body:
+def _monitor(value: Any) -> Body:
+    return _checked(tree.MONITORS, {**_body(value, "healthmonitor"), "pool_id": ""})
+
+
+def _body(value: Any, what: str) -> Body:
     if not isinstance(value, dict):
-        raise bad(f"{value!r} is not an object")
+        raise bad(f"{what}: expected an object, got {json.dumps(value)}")
     return dict(value)
 
 

@@ -13,7 +13,10 @@ _BALANCER = frozenset({"loadbalancer_id", "load_balancer_id"})  # clients filter
 
 
 class Part:
-    """A kind of part of a load balancer. Subclasses override the methods that differ."""
+    """The API of one type of load-balancer object, such as listeners or pools.
+
+    Subclasses override the methods that differ.
+    """
 
     within = ""
     operating = "OFFLINE"

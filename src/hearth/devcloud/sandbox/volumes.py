@@ -70,4 +70,5 @@ def _inside(pid: int, folder: Path | None, target: str) -> None:
     for namespace, _ in namespaces:
         os.close(namespace)
     if os.waitpid(child, 0)[1]:
-        raise OSError(f"the volume cannot be {'shown' if folder else 'hidden'} at {target}")
+        done = "mounted at" if folder else "unmounted from"
+        raise OSError(f"the volume cannot be {done} {target}")

@@ -156,4 +156,5 @@ def provably_kept(record: Record, definition: str) -> bool:
         and record.replaced_by is None
         and record.held.definition == definition
         and record.held.attempted is None
+        and not record.held.asleep
     )

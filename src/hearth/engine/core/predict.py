@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from hearth.engine.core.decide import EXTERNAL, MustReplace, Values, to_write
 from hearth.engine.core.record import Record
-from hearth.engine.core.walk import asleep
+from hearth.engine.core.walk import asleep, unhealthy
 from hearth.model.state import Action
 from hearth.model.unknown import Unknown, nulled, unknown_in
 from hearth.schema import Add, Prop, Replace, Rule
@@ -219,7 +219,7 @@ def predict(
         return Prediction(PlannedAction.CREATE)
     if not record.held.kind:
         return Prediction(PlannedAction.MAY_REPLACE, (Reason("it has no successful create yet"),))
-    if asleep(record):
+    if asleep(record) and not unhealthy(record):
         words = "it is suspended and will be resumed first"
         return _because(PlannedAction.MAY_REPLACE, words)
     if (at_once := _by_state(record, expected, traits)) is not None:
@@ -276,7 +276,7 @@ def _by_state(record: Record, expected: Expected, traits: Traits) -> Prediction 
         return Prediction(PlannedAction.KEEP)
     if record.action is Action.DELETE:
         return _because(PlannedAction.REPLACE, "it was being deleted")
-    if record.failed and record.action is Action.CHECK:
+    if unhealthy(record):
         planned = PlannedAction.MAY_REPLACE if traits.nested else PlannedAction.REPLACE
         return _because(planned, "its last check failed")
     if record.failed and traits.replace_failed:

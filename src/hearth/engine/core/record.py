@@ -20,6 +20,8 @@ class Held(Struct, frozen=True, omit_defaults=True):
     properties. `written` are the evaluated properties, `properties` the same with names replaced by
     ids. `attributes` are the recorded values, and `reference` is the value of get_resource.
     `attempted` are the properties of a failed update: the object may have some of them already.
+    `asleep` is true if the object is suspended although the record's action does not say so: a
+    later state, such as a health mark, took the place of the suspend.
     """
 
     definition: str = ""
@@ -32,6 +34,7 @@ class Held(Struct, frozen=True, omit_defaults=True):
     reference: str | None = None
     deletion_policy: str = "Delete"
     attempted: Mapping[str, Any] | None = None
+    asleep: bool = False
 
     def having(self, **changes: Any) -> "Held":
         return replace(self, **changes)

@@ -56,7 +56,31 @@ def build(
 
 def asleep(record: Record) -> bool:
     """Return whether the resource must be resumed before any other action."""
-    return record.action is Action.SUSPEND or (record.action is Action.RESUME and record.failed)
+    if record.action is Action.DELETE:
+        return False
+    suspended = record.action is Action.SUSPEND or (
+        record.action is Action.RESUME and record.failed
+    )
+    return suspended or record.held.asleep
+
+
+def kept_asleep(record: Record) -> Record:
+    """Return the record with a note of whether it is asleep, to be given a state that hides it."""
+    if not asleep(record) or record.held.asleep:
+        return record
+    return record.having(held=record.held.having(asleep=True))
+
+
+def said_by_state(record: Record) -> Record:
+    """Return the record without the note of `kept_asleep`: its state says whether it is asleep."""
+    if not record.held.asleep:
+        return record
+    return record.having(held=record.held.having(asleep=False))
+
+
+def unhealthy(record: Record) -> bool:
+    """Return whether the last check of the resource failed, or a user marked it unhealthy."""
+    return record.failed and record.action is Action.CHECK
 
 
 def call(record: Record, action: Action, *, handled: bool) -> Call:
@@ -72,9 +96,10 @@ def call(record: Record, action: Action, *, handled: bool) -> Call:
         settled = record.status is Status.COMPLETE
         if settled and record.action is action:
             return Call.LEAVE
-        if action is Action.RESUME and record.action not in _ASLEEP_OR_AWOKEN:
+        known = record.action in _ASLEEP_OR_AWOKEN or asleep(record)
+        if action is Action.RESUME and not known:
             return Call.LEAVE  # awake
-        again = record.failed and record.action in _ASLEEP_OR_AWOKEN
+        again = record.failed and known
         if record.action is Action.DELETE or not (settled or again):
             return Call.REFUSE
     return Call.CARRY_OUT if handled else Call.MARK

@@ -392,7 +392,7 @@ class StackWorker:
         now = self._engine.tools.clock.now()
         after = marked(record, healthy=mark.healthy, reason=mark.reason, now=now)
         if after is not None:
-            self._memory.put(after)
+            self._memory.put(after, full=after.held is not record.held)
             self._memory.event(after, after.status, after.reason)
 
     async def _is_current(self) -> bool:

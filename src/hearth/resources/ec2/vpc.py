@@ -254,7 +254,9 @@ class SubnetRouteTableAssociation(ResourceType):
         return (Step("return", self.give_back),) if ctx.physical_id else ()
 
     async def leave(self, ctx: ResourceContext) -> Made | None:
-        """Disconnect the subnet from its current router."""
+        """Disconnect the subnet from its current router, unless that is the router of the route
+        table.
+        """
         subnet = str(ctx.properties["SubnetId"])
         now = await router_of_subnet(ctx, await network_of(ctx, subnet), subnet)
         if now is not None and now != ctx.properties["RouteTableId"]:

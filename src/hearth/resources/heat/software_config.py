@@ -116,7 +116,10 @@ async def config_or_text(ctx: ResourceContext, text: str) -> str:
 
 
 def _input(given: Body) -> Body:
-    """Return an input in its stored form; the service refuses a default of another type."""
+    """Return an input as the create call sends it, with its default converted to the input's type.
+
+    The service refuses a default of another type.
+    """
     default = "" if given.get("default") is None else given["default"]
     kind = TYPES[given["type"]]
     if default != "" and kind not in AS_GIVEN:

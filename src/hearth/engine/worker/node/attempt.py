@@ -185,8 +185,8 @@ class Attempt:
         await self.until_committed()
 
     async def until_committed(self) -> None:
-        """Wait until all changes so far are committed. Raises Superseded if the commit was
-        refused.
+        """Wait until all changes so far are committed. Raises Superseded if the commit that starts
+        this attempt was refused.
         """
         starts = self._begun and not self.committed
         fate = await self.owned.commits.written(start=starts)

@@ -8,6 +8,7 @@ from typing import Any
 from hearth.engine.core.decide import Decision, Desired, Verdict, decide
 from hearth.engine.core.graph import Node, NodeKind
 from hearth.engine.core.record import Record
+from hearth.engine.core.walk import asleep, kept_asleep, said_by_state
 from hearth.engine.worker.failure import ResourceFailure, failure_of
 from hearth.engine.worker.known.context import context_of
 from hearth.engine.worker.known.desired import desired_of, evaluated_of
@@ -186,10 +187,10 @@ def keep(
         record = record.having(status=Status.COMPLETE, reason=reason)
         memory.event(record, Status.COMPLETE, reason, if_current=True)
         memory.put(record, if_current=True)
-    if record.action is Action.SUSPEND:  # its resume was overtaken
+    if asleep(record):  # its resume was overtaken
         memory.event(record, Status.IN_PROGRESS, action=Action.RESUME, if_current=True)
-        record = record.having(action=Action.RESUME, status=Status.COMPLETE)
-        memory.put(record, if_current=True)
+        record = said_by_state(record).having(action=Action.RESUME, status=Status.COMPLETE)
+        memory.put(record, full=True, if_current=True)
         memory.event(record, Status.COMPLETE, if_current=True)
     before = record.held
     record = record.having(replaced_by=None)
@@ -221,9 +222,10 @@ def replacement(owned: OwnedStack, old: Record, desired: Desired, *, late: bool)
         reason = f"The Resource {old.name} requires replacement."
         begun = old.having(action=Action.UPDATE, status=Status.IN_PROGRESS)
         memory.event(begun, Status.IN_PROGRESS, if_current=True)
-        old = begun.having(status=Status.COMPLETE, reason=reason, updated_at=now)
+        ended = begun.having(status=Status.COMPLETE, reason=reason, updated_at=now)
+        old = ended.having(held=kept_asleep(old).held)  # a rollback may return to it
         memory.event(old, Status.COMPLETE, reason, if_current=True)
-    memory.put(old.having(until=revision, replaced_by=new.id), if_current=True)
+    memory.put(old.having(until=revision, replaced_by=new.id), full=late, if_current=True)
     memory.add(new)
     owned.aim.replaced(old.name, new)
     return new
@@ -234,11 +236,11 @@ def fail(owned: OwnedStack, record: Record, failure: ResourceFailure) -> Failed:
     memory = owned.memory
     action = Action.CREATE if record.new else Action.UPDATE
     reason = failure.reason(record.name)
-    failed = record.having(
+    failed = kept_asleep(record).having(
         action=action, status=Status.FAILED, reason=reason, updated_at=owned.tools.clock.now()
     )
     memory.event(record.having(action=action), Status.IN_PROGRESS, if_current=True)
-    memory.put(failed, if_current=True)
+    memory.put(failed, full=failed.held is not record.held, if_current=True)
     memory.event(failed, Status.FAILED, reason, if_current=True)
     return Failed(f"Resource {action} failed: {reason}")
 

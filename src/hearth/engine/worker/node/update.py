@@ -9,7 +9,7 @@ import msgspec
 from hearth.cloud.fault import CloudFault
 from hearth.engine.core.decide import EXTERNAL, Decision, Desired, Verdict, decide, to_write
 from hearth.engine.core.record import Record
-from hearth.engine.core.walk import asleep
+from hearth.engine.core.walk import asleep, unhealthy
 from hearth.engine.worker.failure import ResourceFailure, failure_of
 from hearth.engine.worker.known.context import attributes_of
 from hearth.engine.worker.known.desired import desired_of, evaluated_of
@@ -30,10 +30,16 @@ _desired = msgspec.json.Decoder(Desired).decode
 
 async def update(attempt: Attempt) -> Outcome:
     """Carry out the node. Raises Superseded, Stopped, CloudFault, ResourceFailure."""
-    owned, aim = attempt.owned, attempt.owned.aim
-    if asleep(attempt.record):  # its resume was overtaken
+    # an unhealthy one sleeps on, because nearly always it is replaced
+    if asleep(attempt.record) and not unhealthy(attempt.record):  # its resume was overtaken
         await walk.wake(attempt)
         attempt.not_stale()
+    return await _update_awake(attempt)
+
+
+async def _update_awake(attempt: Attempt) -> Outcome:
+    """Carry out the node of a resource that is awake, could not be woken, or is unhealthy."""
+    owned, aim = attempt.owned, attempt.owned.aim
     definition = aim.program.resources[attempt.record.name]
     rtype = owned.tools.programs.rtype_of(definition)
     try:
@@ -49,9 +55,14 @@ async def update(attempt: Attempt) -> Outcome:
         return immediate.fail(owned, attempt.record, failure_of(problem))
     if (refused := immediate.restricted(owned, attempt.record, decision)) is not None:
         return refused
+    replaced = decision.verdict is Verdict.REPLACE
+    if not replaced and asleep(attempt.record) and unhealthy(attempt.record):
+        await walk.wake(attempt)
+        attempt.not_stale()
+        return await _update_awake(attempt)
     # of a nested stack its own resources say so
     sleeps = asleep(attempt.record) and not isinstance(rtype, NestedType)
-    if sleeps and decision.verdict is not Verdict.REPLACE:
+    if sleeps and not replaced:
         return Failed(f"Resource RESUME failed: {attempt.record.reason}")
     if decision.verdict in _GOES_ON and attempt.record.type != definition.type:
         renamed = attempt.record.having(type=definition.type)

@@ -55,11 +55,11 @@ def _mark(owned: OwnedStack, record: Record, action: Action) -> None:
         reason = f"{UNSUPPORTED}{record.type}"
     else:
         memory.event(record, Status.IN_PROGRESS, action=action, if_current=True)
-    ended = record.having(
+    ended = walk.said_by_state(record).having(
         action=action, status=Status.COMPLETE, reason=reason, traversal=memory.stack.traversal,
         updated_at=owned.tools.clock.now(),
     )  # fmt: skip
-    memory.put(ended, if_current=True)
+    memory.put(ended, full=ended.held is not record.held, if_current=True)
     memory.event(ended, Status.COMPLETE, reason, if_current=True)
 
 
@@ -122,10 +122,11 @@ async def _act(attempt: Attempt, action: Action) -> None:
         raise
     if attempt.is_over() or owned.aim.over:  # nobody will ask for what was taken here
         await _give_up(attempt, rtype, ctx, action, before)
-    ended = attempt.record.having(
+    acted = attempt.record
+    ended = walk.said_by_state(acted).having(
         status=Status.COMPLETE, reason=USUAL_REASON, updated_at=owned.tools.clock.now()
     )
-    owned.memory.put(ended)
+    owned.memory.put(ended, full=ended.held is not acted.held)
     owned.memory.event(ended, Status.COMPLETE)
 
 
