@@ -33,7 +33,7 @@ def settled(dev: Dev, name: str) -> Any:
         found = coe(dev, "cluster", "show", name)
         return None if found["status"].endswith("IN_PROGRESS") else found
 
-    return wait_for(look, f"{name} settles")
+    return wait_for(look, f"{name} settles", 180)
 
 
 def events_of(dev: Dev, name: str) -> list[Any]:
@@ -95,7 +95,7 @@ def test_a_request_becomes_a_cluster_step_by_step(dev: Dev) -> None:
             return "No cluster" in str(problem) or None
         return None
 
-    wait_for(gone, "the cluster is deleted")
+    wait_for(gone, "the cluster is deleted", 180)
     dev.shell("coe", "cluster", "template", "delete", "small")
     assert dev.left_over() == []
 
@@ -144,7 +144,7 @@ def test_three_masters_and_five_workers_with_a_load_balancer(dev: Dev, tmp_path:
         used = {one.image.id for one in cloud.compute.servers()}
     assert used == {wanted}
     dev.shell("coe", "cluster", "delete", "farm")
-    wait_for(lambda: coe(dev, "cluster", "list") == [] or None, "the cluster is deleted")
+    wait_for(lambda: coe(dev, "cluster", "list") == [] or None, "the cluster is deleted", 180)
     for name in ("large", "newer"):
         dev.shell("coe", "cluster", "template", "delete", name)
     assert dev.left_over() == []

@@ -279,6 +279,7 @@ def everything() -> list[str]:
         if example(kind) is not None
         and (kind.service or kind.needs_users)
         and kind.service != "orchestration"  # which is another Hearth's: the story `outer`
+        and kind.service != "container-infra"  # Hearth's own: tests/conductor
         and "signal" not in (cases().get(name) or {})  # somebody would have to send them
     )
 

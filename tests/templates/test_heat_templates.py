@@ -88,6 +88,11 @@ CASES = [
         {"key_name": "stack_key", "image": "cirros", "admin_pass": "Abc123"},
         {"flavor": "m1.medium"},
     ),
+    Case(
+        "magnum/create_coe_cluster",
+        {"keypair": "stack_key", "image": "ubuntu-kube", "external_network": "public"},
+        {"node_count": 2},
+    ),
     Case("keystone/keystone", caller="admin", becomes="keystone/keystone_updated"),
     Case(
         "keystone/keystone_domain", {"domain_name": "t"}, {"domain_enabled": False}, caller="admin"
@@ -255,9 +260,6 @@ LEFT_OUT = {
     "OS::Designate::Domain": {
         "designate/desginate_domain",
         "designate/desginate_record",
-    },
-    "OS::Magnum::Cluster": {
-        "magnum/create_coe_cluster",
     },
 }
 """Templates by the first type that is missing."""
@@ -431,6 +433,8 @@ def guests(heat: Any) -> Iterator[None]:
 
     def report(config: Any) -> None:
         given = {one["name"]: one["value"] for one in config.inputs}
+        if "deploy_signal_id" not in given:
+            return  # the simulated agent of a cluster's node answers it
         results = {one["name"]: "a result" for one in config.outputs}
         body = {**results, "deploy_stdout": config.name, "deploy_status_code": 0}
         said = requests.request(

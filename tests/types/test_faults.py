@@ -18,7 +18,8 @@ TYPES = builtin_types()
 NAMES = [
     name
     for name, kind in TYPES.items()
-    if kind.service not in (None, "orchestration") and kind.known_by != NOTHING_MADE
+    if kind.service not in (None, "orchestration", "container-infra")
+    and kind.known_by != NOTHING_MADE
 ]
 """The types that change something in the cloud in a box."""
 

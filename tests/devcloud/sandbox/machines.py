@@ -18,16 +18,21 @@ from tests.devcloud.running import Served
 
 WAIT_S = 20.0
 KEEPER = "hearth.devcloud.sandbox.keeper"
+ATTEMPTS, ATTEMPT_S = 10, 1.0
 
 
 @cache
 def namespaces() -> bool:
     """Whether this machine permits namespaces of users."""
     command = ["unshare", "--user", "--map-root-user", "--mount", "--pid", "--net", "--fork"]
-    try:
-        return subprocess.run([*command, "true"], check=False, capture_output=True).returncode == 0
-    except FileNotFoundError:
-        return False
+    for _ in range(ATTEMPTS):  # the kernel frees those of ended servers a little later
+        try:
+            if subprocess.run([*command, "true"], check=False, capture_output=True).returncode == 0:
+                return True
+        except FileNotFoundError:
+            return False
+        time.sleep(ATTEMPT_S)
+    return False
 
 
 def need_namespaces() -> None:
