@@ -214,4 +214,4 @@ def settled(heat: Any, stack_id: str, action: str) -> Any:
         state = stack.stack_status
         return stack if state in {f"{action}_COMPLETE", f"{action}_FAILED"} else None
 
-    return wait_for(look, f"{action} of {stack_id}")
+    return wait_for(look, f"{action} of {stack_id}", 180)

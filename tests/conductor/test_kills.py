@@ -98,7 +98,7 @@ async def told(here: World) -> None:
     made = await here.create(await here.template(), node_count=1)
 
     async def good() -> Any:
-        found = await here.settled(made.uuid, 60)
+        found = await here.settled(made.uuid, 240)
         assert found is not None
         assert (found.status or "").endswith("_COMPLETE"), found.status_reason
         return found
@@ -121,7 +121,7 @@ async def told(here: World) -> None:
     assert await here.count(cluster_identity) == 1
     assert len(here.in_keystone(made.uuid)) == 2
     await delete_cluster(services, caller, last)
-    assert await here.settled(made.uuid, 60) is None
+    assert await here.settled(made.uuid, 240) is None
 
 
 @pytest.mark.slow

@@ -33,7 +33,7 @@ from hearth.store.clusters import Whole
 from hearth.store.tables import stack
 
 VERSION = (1, 14)
-WAIT_S = 30.0
+WAIT_S = 120.0
 MEMBERS = """
 heat_template_version: 2021-04-16
 resources:
