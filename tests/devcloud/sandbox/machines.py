@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -19,12 +20,13 @@ from tests.devcloud.running import Served
 WAIT_S = 20.0
 KEEPER = "hearth.devcloud.sandbox.keeper"
 ATTEMPTS, ATTEMPT_S = 10, 1.0
+UNSHARE = shutil.which("unshare") or "unshare"  # tests change the path of programs
 
 
 @cache
 def namespaces() -> bool:
     """Whether this machine permits namespaces of users."""
-    command = ["unshare", "--user", "--map-root-user", "--mount", "--pid", "--net", "--fork"]
+    command = [UNSHARE, "--user", "--map-root-user", "--mount", "--pid", "--net", "--fork"]
     for _ in range(ATTEMPTS):  # the kernel frees those of ended servers a little later
         try:
             if subprocess.run([*command, "true"], check=False, capture_output=True).returncode == 0:
