@@ -20,7 +20,8 @@ from tests.devcloud.running import Served
 WAIT_S = 20.0
 KEEPER = "hearth.devcloud.sandbox.keeper"
 ATTEMPTS, ATTEMPT_S = 10, 1.0
-UNSHARE = shutil.which("unshare") or "unshare"  # tests change the path of programs
+# tests change the path of programs
+UNSHARE, TRUE = (shutil.which(name) or name for name in ("unshare", "true"))
 
 
 @cache
@@ -29,7 +30,7 @@ def namespaces() -> bool:
     command = [UNSHARE, "--user", "--map-root-user", "--mount", "--pid", "--net", "--fork"]
     for _ in range(ATTEMPTS):  # the kernel frees those of ended servers a little later
         try:
-            if subprocess.run([*command, "true"], check=False, capture_output=True).returncode == 0:
+            if subprocess.run([*command, TRUE], check=False, capture_output=True).returncode == 0:
                 return True
         except FileNotFoundError:
             return False
