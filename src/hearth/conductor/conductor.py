@@ -75,7 +75,7 @@ class Conductor:
         """Give up all tasks, so that another conductor continues at once."""
         self._stopped = True
         self.wake()
-        running = [*self._running.values(), *([self._examining] if self._examining else [])]
+        running = self.running()
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from hearth.clusters.definition import rotation_parameters
 from hearth.clusters.objects import Cluster, NodeGroup
 from hearth.conductor import stacks
-from hearth.conductor.facts import facts_of
 from hearth.conductor.waiting import settled, why
 from hearth.conductor.work import Work
 from hearth.service.clusters import certificates
 from hearth.service.clusters import rotation as rotations
 from hearth.service.clusters.identity import NodeIdentity
+from hearth.service.clusters.node_url import credential_url
 from hearth.store import cluster_tasks, clusters
 from hearth.store.clusters import Whole
 from hearth.store.database import Tx
@@ -74,7 +74,7 @@ async def done(work: Work) -> None:
 
 async def _told(work: Work, phase: str, step: str) -> None:
     """Update the stack of each group, so that its nodes run their deployments again."""
-    url = (await facts_of(work)).credential_url
+    url = credential_url(work.services, work.cluster)
     parameters = rotation_parameters(f"{work.task.id}-{phase}")
     if url:
         parameters["node_credential_url"] = url

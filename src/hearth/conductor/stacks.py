@@ -62,7 +62,6 @@ async def update(
     rollback: bool = False,
     state: Mapping[str, Any] | None = None,
     whole: ClusterStack | None = None,
-    change: Callable[[Whole], Changed] | None = None,
 ) -> bool:
     """Update the stack of a group with other parameters, and go on to `step`.
 
@@ -77,7 +76,7 @@ async def update(
         )
 
     def also(tx: Tx, _row: StackRow) -> None:
-        work.task = work.advance(tx, step, change, state=state)
+        work.task = work.advance(tx, step, state=state)
 
     try:
         await update_stack(work.services, work.caller, row, request, also)

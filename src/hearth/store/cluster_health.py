@@ -1,6 +1,7 @@
 """Which clusters are examined for their health, and when."""
 
 import sqlalchemy as sa
+from msgspec.structs import replace
 
 from hearth.clusters.objects import Cluster
 from hearth.store import cluster_rows
@@ -39,6 +40,5 @@ def store(tx: Tx, uuid: str, status: str, reason: dict[str, str]) -> None:
         return
     found = cluster_rows.object_of(tx, Cluster, row)
     if (found.health_status, dict(found.health_status_reason)) != (status, reason):
-        changed = {"health_status": status, "health_status_reason": reason}
-        after = cluster_rows.with_values(found, changed)
+        after = replace(found, health_status=status, health_status_reason=reason)
         cluster_rows.update(tx, after, version=row.version + 1)

@@ -87,11 +87,6 @@ def update(tx: Tx, one: Stored, **more: Any) -> None:
     tx.execute(table.update().where(table.c.id == one.id).values(values))
 
 
-def with_values(one: T, values: Mapping[str, Any]) -> T:
-    """Return an object with other values."""
-    return msgspec.structs.replace(one, **values)
-
-
 def delete(tx: Tx, one: Stored) -> None:
     """Delete the row of an object."""
     table = TABLES[type(one)]

@@ -61,9 +61,7 @@ def groups_of(tx: Tx, cluster_ids: Sequence[str]) -> dict[str, list[NodeGroup]]:
     found: dict[str, list[NodeGroup]] = {uuid: [] for uuid in cluster_ids}
     if cluster_ids:
         for row in tx.listed(_GROUPS, list(cluster_ids)):
-            found[row.cluster_id].append(_group(tx, row))
-    for groups in found.values():
-        groups.sort(key=lambda group: group.id)
+            found[row.cluster_id].append(cluster_rows.object_of(tx, NodeGroup, row))
     return found
 
 
@@ -225,10 +223,6 @@ def changed(tx: Tx, uuid: str, change: Callable[[Whole], Cluster]) -> Cluster | 
     after = change(found)
     save(tx, found, after)
     return after
-
-
-def _group(tx: Tx, row: Any) -> NodeGroup:
-    return cluster_rows.object_of(tx, NodeGroup, row)
 
 
 def at(one: Cluster, **values: Any) -> Cluster:

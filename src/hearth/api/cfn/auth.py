@@ -18,7 +18,7 @@ from starlette.requests import Request
 
 from hearth.api.auth import Tokens, caller_from
 from hearth.api.cfn.faults import CfnError
-from hearth.api.cfn.polls import Polls, moment_of
+from hearth.api.cfn.polls import AHEAD_MAX_S, Polls, moment_of
 from hearth.api.cfn.query import Asked
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
@@ -28,7 +28,6 @@ log = logging.getLogger(__name__)
 
 OUTSIDE = frozenset({"Signature", "X-Amz-Signature"})
 """Parameters that the signature does not cover: the signature itself."""
-AHEAD_MAX_S = 900.0  # a signer's clock may be ahead by this; Keystone refuses only old ones
 PROVEN_S = 60.0  # if the token was accepted within this time, a 401 is about the signature
 _CREDENTIAL = re.compile(r"Credential=([^/,\s]+)")
 _SIGNATURE = re.compile(r"\bSignature=([^,\s]+)")

@@ -24,7 +24,7 @@ ACTION = "DescribeStackResource"
 KEPT_MAX = 20_000
 KEPT_BYTES_MAX = 32 * 1024 * 1024  # of answers
 FIELDS_MAX = 100  # of a poll
-AHEAD_MAX_S = 900.0  # as in auth: a clock may be ahead by this
+AHEAD_MAX_S = 900.0  # a signer's clock may be ahead by this; Keystone refuses only old ones
 LIFE_S = 15 * 60.0  # of a signature with a time, as Keystone has it
 
 SecretOf = Callable[[Caller, Mapping[str, str], str], Awaitable[str | None]]
