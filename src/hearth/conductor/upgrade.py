@@ -27,9 +27,7 @@ async def masters(work: Work) -> None:
     if group is None:
         await work.commit("workers")
         return
-    parameters = await _parameters(work, group)
-    kept = {name: value for name, value in parameters.items() if name != "minion_image"}
-    await _updated(work, group, kept, "masters_done")
+    await _updated(work, group, "masters_done", without="minion_image")
 
 
 async def masters_done(work: Work) -> None:
@@ -43,7 +41,7 @@ async def workers(work: Work) -> None:
     if group is None:
         await work.commit(None, lambda found: _followed(work, found))
         return
-    await _updated(work, group, await _parameters(work, group), "workers_done")
+    await _updated(work, group, "workers_done")
 
 
 async def workers_done(work: Work) -> None:
@@ -74,28 +72,25 @@ async def _template(work: Work) -> ClusterTemplate:
     return found or work.whole.template
 
 
-async def _parameters(work: Work, group: NodeGroup) -> dict[str, Any]:
-    facts = await facts_of(work)
-    facts = dataclasses.replace(facts, kube_version=work.task.args.get("version") or "")
-    return upgrade_parameters(
-        await _template(work), work.cluster, group,
-        batch_size=work.task.args["batch"], facts=facts,
-    )  # fmt: skip
-
-
-async def _updated(work: Work, group: NodeGroup, parameters: Mapping[str, Any], step: str) -> None:
-    whole = work.whole
+async def _updated(work: Work, group: NodeGroup, step: str, *, without: str = "") -> None:
+    """Update the stack of a group to the new template, except one parameter; go on to `step`."""
+    whole, args = work.whole, work.task.args
     template = await _template(work)
     extra = None if group.is_default else group
+    facts = await facts_of(work, extra)
     asked = stack_request(
         template, whole.cluster, whole.groups, extra,
-        files=work.files, config=work.services.clusters, facts=await facts_of(work, extra),
+        files=work.files, config=work.services.clusters, facts=facts,
     )  # fmt: skip
-    current = {**asked.parameters, **parameters}
-    if "minion_image" not in parameters:
-        current.pop("minion_image", None)
+    changed = upgrade_parameters(
+        template, work.cluster, group, batch_size=args["batch"],
+        facts=dataclasses.replace(facts, kube_version=args.get("version") or ""),
+    )  # fmt: skip
+    changed.pop(without, None)
+    current = {**asked.parameters, **changed}
+    current.pop(without, None)
     asked = dataclasses.replace(asked, parameters=current)
-    await stacks.update(work, group, parameters, step=step, whole=asked)
+    await stacks.update(work, group, changed, step=step, whole=asked)
 
 
 async def _done(
