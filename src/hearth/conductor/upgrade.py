@@ -57,7 +57,7 @@ def _default(work: Work) -> NodeGroup | None:
 
 
 def _next(work: Work) -> NodeGroup | None:
-    """Return the next group whose workers are to be updated: a default group stands for both."""
+    """Return the next group whose workers must be updated: a default group stands for both."""
     wanted, done = set(work.task.args["groups"]), set(work.task.state.get("done", ()))
     worker = work.whole.defaults[-1]
     for group in (worker, *work.whole.extras):

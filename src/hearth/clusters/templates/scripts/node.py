@@ -427,7 +427,7 @@ class Kubeadm:
             run("kubectl", *access, "apply", "-f", node["post_install_manifest_url"])
 
     def _runtime(self) -> None:
-        """Tell containerd the proxies and the registry without TLS of the cluster."""
+        """Configure the proxies of containerd, and the cluster's registry without TLS."""
         names = {"http_proxy": "HTTP_PROXY", "https_proxy": "HTTPS_PROXY", "no_proxy": "NO_PROXY"}
         lines = [f'Environment="{big}={self._node[name]}"' for name, big in names.items()
                  if self._node.get(name)]  # fmt: skip
