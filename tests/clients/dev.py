@@ -34,6 +34,11 @@ READY = re.compile(
     r"^hearth is ready: orchestration (?P<url>\S+)/v1, cloud (?P<cloud>\S+), "
     r"identity (?P<identity>\S+); clients: \. (?P<openrc>.+)\n$"
 )
+def environment_of(folder: Path) -> dict[str, str]:
+    """Variables of a user whose clouds are in `folder`; `coe cluster config` asks for the shell."""
+    return {"OS_CLIENT_CONFIG_FILE": str(folder.resolve() / "clouds.yaml"), "SHELL": "/bin/sh"}
+
+
 OPENSTACK = Path(sys.executable).with_name("openstack")
 HEARTH = [sys.executable, "-m", "hearth.cli.main"]
 
@@ -184,8 +189,8 @@ def hearth_dev(folder: Path, *options: str, in_a_hurry: bool = False) -> Iterato
             line = process.stdout.readline()
             found = READY.match(line)
             assert found is not None, f"no ready line: {line!r}"
-            environment = {"OS_CLIENT_CONFIG_FILE": str(folder.resolve() / "clouds.yaml")}
-            yield Dev(process, found["url"], found["cloud"], found["identity"], folder, environment)
+            urls = (found["url"], found["cloud"], found["identity"])
+            yield Dev(process, *urls, folder, environment_of(folder))
         finally:
             process.terminate()
             try:

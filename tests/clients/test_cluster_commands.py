@@ -16,7 +16,7 @@ from cryptography import x509
 
 from hearth.store.cluster_tables import conductor
 from tests.api.clusters.server import PASSWORD, Api, running
-from tests.clients.dev import CommandFailed, Dev
+from tests.clients.dev import CommandFailed, Dev, environment_of
 from tests.conftest import lacking
 from tests.service.clusters.requests import csr
 
@@ -33,7 +33,7 @@ class Clients:
         auth_url = f"{api.cloud.url}/identity/v3"
         clouds = {name: _entry(api, auth_url, name) for name in ("member", "admin")}
         (folder / "clouds.yaml").write_text(yaml.safe_dump({"clouds": clouds}))
-        environment = {"OS_CLIENT_CONFIG_FILE": str(folder / "clouds.yaml")}
+        environment = environment_of(folder)
         self.dev = Dev(None, api.url, api.cloud.url, auth_url, folder, environment)  # type: ignore[arg-type]
         self.called: set[str] = set()
 
