@@ -34,6 +34,8 @@ READY = re.compile(
     r"^hearth is ready: orchestration (?P<url>\S+)/v1, cloud (?P<cloud>\S+), "
     r"identity (?P<identity>\S+); clients: \. (?P<openrc>.+)\n$"
 )
+
+
 def environment_of(folder: Path) -> dict[str, str]:
     """Variables of a user whose clouds are in `folder`; `coe cluster config` asks for the shell."""
     return {"OS_CLIENT_CONFIG_FILE": str(folder.resolve() / "clouds.yaml"), "SHELL": "/bin/sh"}

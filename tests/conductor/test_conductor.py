@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from hearth.clusters.conditions import IN_SYNC, condition
 from hearth.clusters.objects import DEFAULT_MASTER, DEFAULT_WORKER
 from hearth.model.problem import Rejected
 from hearth.service.clusters.change import change_cluster
@@ -166,6 +167,9 @@ async def test_a_stack_that_somebody_deleted_is_noticed(tmp_path: Path):
         assert after is not None
         assert after.status == "UPDATE_FAILED"
         assert "no longer exists" in (after.status_reason or "")
+        in_sync = condition(after, IN_SYNC)
+        assert in_sync is not None
+        assert (in_sync.status, in_sync.reason) == ("False", "StackDeleted")
 
 
 @story

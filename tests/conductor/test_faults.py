@@ -95,13 +95,16 @@ async def test_a_resource_fails(tmp_path: Path) -> None:
         server = {"image": "cirros", "flavor": "m1.tiny", "networks": [{"network": "private"}]}
         with_resources(here, broken={"type": "OS::Nova::Server", "properties": server})
         match = {"service": "compute", "method": "POST", "path_regex": "/servers"}
-        effect = {"status": 403, "body": {"forbidden": {"message": "Quota exceeded", "code": 403}}}
+        effect = {
+            "status": 403,
+            "body": {"forbidden": {"message": "no such key pair", "code": 403}},
+        }
         here.cloud.cloud.knobs.add([{"match": match, "effect": effect}])
         here.start()
         found = await failed(here)
         assert "default-master failed, default-worker failed" in found.status_reason
         assert "broken of stack" in found.status_reason
-        assert "Quota exceeded" in found.status_reason
+        assert "no such key pair" in found.status_reason
 
 
 @story

@@ -128,7 +128,10 @@ async def test_the_health_follows_the_api_of_the_cluster(tmp_path: Path) -> None
             await here.services.store.run(
                 lambda tx: (
                     clusters.changed(
-                        tx, found.uuid, lambda one: clusters.at(one.cluster, api_address=address)
+                        tx,
+                        found.uuid,
+                        lambda one: clusters.at(one.cluster, api_address=address),
+                        1.0,
                     )
                     and None
                 )

@@ -183,40 +183,42 @@ class World:
 async def world(folder: Path, config: ClusterConfig | None = None) -> AsyncIterator[World]:
     """Yield a world on a fresh SQLite file; its conductor is not started yet."""
     cloud = await serve()
-    url = cloud.auth_url
+    try:
+        url = cloud.auth_url
 
-    def user(name: str, domain: str, **scope: str) -> PasswordCredential:
-        return PasswordCredential(url, name, "secret", user_domain_name=domain, **scope)
+        def user(name: str, domain: str, **scope: str) -> PasswordCredential:
+            return PasswordCredential(url, name, "secret", user_domain_name=domain, **scope)
 
-    settings = Settings(
-        database=f"sqlite:///{folder / 'hearth.db'}",
-        secret="s" * 40,
-        auth_url=url,
-        service_user=user(
-            "hearth", "Default", project_name="service", project_domain_name="Default"
-        ),
-        domain_admin=user("heat_domain_admin", "heat", domain_name="heat"),
-        stack_domain_name="heat",
-        region="RegionOne",
-        heat_url="http://127.0.0.1:1/v1/{project}",
-        cfn_url="http://127.0.0.1:1/cfn/v1",
-        clusters=replace(
-            config or ClusterConfig(),
-            url="http://127.0.0.1:1/container-infra/v1",
-            sync_every_s=0.02,
-        ),
-    )
-    async with wired(settings) as process:
-        engine = asyncio.create_task(process.engine.run())
-        made = World(cloud, process, await _caller(process, url))
-        try:
-            yield made
-        finally:
-            if made.conductor is not None:
-                await made.conductor.stop()
-            await process.engine.stop()
-            await asyncio.gather(engine, return_exceptions=True)
-    await cloud.close()
+        settings = Settings(
+            database=f"sqlite:///{folder / 'hearth.db'}",
+            secret="s" * 40,
+            auth_url=url,
+            service_user=user(
+                "hearth", "Default", project_name="service", project_domain_name="Default"
+            ),
+            domain_admin=user("heat_domain_admin", "heat", domain_name="heat"),
+            stack_domain_name="heat",
+            region="RegionOne",
+            heat_url="http://127.0.0.1:1/v1/{project}",
+            cfn_url="http://127.0.0.1:1/cfn/v1",
+            clusters=replace(
+                config or ClusterConfig(),
+                url="http://127.0.0.1:1/container-infra/v1",
+                sync_every_s=0.02,
+            ),
+        )
+        async with wired(settings) as process:
+            engine = asyncio.create_task(process.engine.run())
+            made = World(cloud, process, await _caller(process, url))
+            try:
+                yield made
+            finally:
+                if made.conductor is not None:
+                    await made.conductor.stop()
+                await process.engine.stop()
+                await asyncio.gather(engine, return_exceptions=True)
+    finally:
+        await cloud.close()
 
 
 async def _caller(process: Process, url: str) -> Caller:

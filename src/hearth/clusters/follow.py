@@ -27,6 +27,7 @@ from hearth.clusters.states import (
 
 class StackState(msgspec.Struct, frozen=True, kw_only=True):
     """A stack as a synchronisation found it. `mark` identifies the state in `nodegroup.seen`.
+    `causes` are the failures of a failed operation.
 
     `outputs` and `parameters` are empty while an operation runs.
     """
@@ -35,6 +36,7 @@ class StackState(msgspec.Struct, frozen=True, kw_only=True):
     status: str
     mark: str
     reason: str = ""
+    causes: Sequence[str] = ()
     outputs: Mapping[str, Any] = {}
     parameters: Mapping[str, Any] = {}
 
@@ -84,8 +86,10 @@ def _state(cluster: Cluster, group: NodeGroup, stacks: Mapping[str, StackState])
     if found is None:
         return replace(group, status=_missing(group), status_reason=_words_gone(group))
     status = found.status
-    if status == UPDATE_COMPLETE and group.status in (CREATE_IN_PROGRESS, CREATE_COMPLETE):
-        status = CREATE_COMPLETE  # a create that needed more than one attempt
+    if group.status == CREATE_IN_PROGRESS and status.startswith("UPDATE_"):
+        status = "CREATE_" + status.removeprefix("UPDATE_")  # one of several attempts
+    elif status == UPDATE_COMPLETE and group.status == CREATE_COMPLETE:
+        status = CREATE_COMPLETE
     return replace(group, status=status, status_reason=found.reason or None)
 
 

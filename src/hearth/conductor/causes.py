@@ -3,7 +3,7 @@
 Source: spec/clusters.md, section 9, requirement 4.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from hearth.engine.core.record import Record
 from hearth.model.state import Status
@@ -16,9 +16,14 @@ CAUSES_MAX = 3
 DEPTH_MAX = 6
 
 
-async def cause(services: Services, row: StackRow) -> str | None:
-    """Return the deepest failures of a stack, one per line, or None if no resource failed."""
+async def causes(services: Services, row: StackRow) -> list[str]:
+    """Return the deepest failures of a stack, each once."""
     found = await services.store.read(lambda tx: _failures(tx, row))
+    return list(dict.fromkeys(found))
+
+
+def shown(found: Sequence[str]) -> str | None:
+    """Return the first failures in one line, or None if there are none."""
     return "; ".join(found[:CAUSES_MAX]) or None
 
 

@@ -60,7 +60,8 @@ class HealthCheck:
             health = unreachable() if not reachable(found) else await self._asked(found)
             if health is not None:
                 status, reason = health
-                await store.run(lambda tx: cluster_health.store(tx, uuid, status, reason))
+                now = self._services.clock.now()
+                await store.run(lambda tx: cluster_health.store(tx, uuid, status, reason, now))
 
     async def _asked(self, cluster: Cluster) -> Health | None:
         """Return the health; UNKNOWN after several attempts without an answer, None before."""

@@ -44,7 +44,8 @@ async def issued(work: Work) -> None:
     def save(tx: Tx, after: Cluster) -> None:
         cluster_tasks.check(tx, work.task)
         refs = {name: getattr(after, name) for name in certificates.KINDS}
-        clusters.changed(tx, after.uuid, lambda found: clusters.at(found.cluster, **refs))
+        now = work.services.clock.now()
+        clusters.changed(tx, after.uuid, lambda found: clusters.at(found.cluster, **refs), now)
 
     await rotations.finish(work.services, work.cluster, save)
     await work.commit(None)

@@ -62,21 +62,30 @@ async def update(
     rollback: bool = False,
     state: Mapping[str, Any] | None = None,
     whole: ClusterStack | None = None,
+    timeout_mins: int | None = None,
+    delay_s: float | None = None,
+    change: Callable[[Whole], Changed] | None = None,
 ) -> bool:
     """Update the stack of a group with other parameters, and go on to `step`.
 
-    With `whole`, the stack also gets the current templates. Returns False if the stack cannot take
-    an update now; then the task is due again soon. Raises Rejected, Lost.
+    With `whole`, the stack also gets the current templates. `change` changes the cluster at the
+    same time; with `delay_s` the task is due again after that time only. Returns False if the stack
+    cannot take an update now; then the task is due again soon. Raises Rejected, Lost.
     """
     row = await row_of(work, group)
-    request = StackRequest(existing=True, parameters=parameters, disable_rollback=not rollback)
+    request = StackRequest(
+        existing=True,
+        parameters=parameters,
+        disable_rollback=not rollback,
+        timeout_mins=timeout_mins,
+    )
     if whole is not None:
         request = replace(
             requested(whole), parameters={**whole.parameters, **parameters}, existing=True
         )
 
     def also(tx: Tx, _row: StackRow) -> None:
-        work.task = work.advance(tx, step, state=state)
+        work.task = work.advance(tx, step, change, state=state, delay_s=delay_s)
 
     try:
         await update_stack(work.services, work.caller, row, request, also)

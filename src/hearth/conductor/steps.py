@@ -5,7 +5,7 @@ Every step can be repeated without harm. Source: spec/clusters.md, 4.2 and secti
 
 from collections.abc import Awaitable, Callable, Mapping
 
-from hearth.conductor import balancers, create, removal, rotation, upgrade
+from hearth.conductor import balancers, create, removal, retry, rotation, upgrade
 from hearth.conductor.resize import resize
 from hearth.conductor.work import Work
 from hearth.service.clusters import tasks
@@ -31,6 +31,7 @@ STEPS: Mapping[str, Mapping[str, Step]] = {
         "stacks": removal.all_stacks,
     },
     tasks.CLEAN_UP: {"keys": removal.keys, "identity": removal.identity, "rows": removal.rows},
+    tasks.RETRY: {"attempt": retry.attempt},
     tasks.GROUP_CREATE: {"stack": create.group_stack},
     tasks.GROUP_DELETE: {"stack": removal.group_stack},
     tasks.ROTATE_CA: {

@@ -6,17 +6,20 @@ nothing. Source: spec/clusters.md, section 6.
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
 from sqlalchemy.exc import SQLAlchemyError
 
 from hearth.clusters.follow import Followed, StackState, followed
 from hearth.clusters.objects import NodeGroup
+from hearth.clusters.obstacles import Obstacle, held
 from hearth.clusters.states import BUSY, DELETE_IN_PROGRESS, FAILED
-from hearth.conductor.causes import cause
+from hearth.conductor.causes import causes, shown
+from hearth.conductor.retry import noted
 from hearth.model.problem import Rejected
-from hearth.service.clusters.tasks import CLEAN_UP, caller_of
+from hearth.service.clusters.tasks import ASIDE, CLEAN_UP, RETRY, caller_of
 from hearth.service.outputs import outputs
 from hearth.service.services import Services
 from hearth.store import cluster_rows, cluster_tasks, clusters, reads
@@ -80,11 +83,13 @@ class Sync:
         parameters: dict[str, Any] = {}
         if row.state in WITH_OUTPUTS:
             values, parameters = await self._values(row)
+        found: list[str] = []
         if row.state in FAILED:
-            reason = await cause(self._services, row) or reason
+            found = await causes(self._services, row)
+            reason = shown(found) or reason
         return StackState(
-            id=row.id, status=row.state, mark=mark(row), reason=reason, outputs=values,
-            parameters=parameters,
+            id=row.id, status=row.state, mark=mark(row), reason=reason, causes=found,
+            outputs=values, parameters=parameters,
         )  # fmt: skip
 
     async def _values(self, row: StackRow) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -115,18 +120,22 @@ def _look(tx: Tx, uuid: str) -> tuple[Whole | None, list[StackRow]]:
     return whole, [row for row in rows if row is not None]
 
 
-def _store(tx: Tx, seen: Whole, states: dict[str, StackState], now: float) -> None:
+def _store(tx: Tx, read: Whole, states: dict[str, StackState], now: float) -> None:
     """Store the result, unless the cluster was changed since it was read."""
-    whole = clusters.whole(tx, seen.cluster.uuid, lock=True)
-    if whole is None or whole.version != seen.version:
+    whole = clusters.whole(tx, read.cluster.uuid, lock=True)
+    if whole is None or whole.version != read.version:
         return  # the next look begins with the new state
     tasks = cluster_tasks.of_cluster(tx, whole.cluster.uuid)
-    working = any(task.kind != CLEAN_UP for task in tasks)
-    result = followed(whole.cluster, whole.groups, states, working=working)
-    _write(tx, whole, result, now)
-    left = {group.uuid for group in result.groups}
-    marks = {g.uuid: _mark(g, states) for g in whole.groups if g.uuid in left and g.stack_id}
-    clusters.see(tx, marks)
+    working = any(task.kind not in ASIDE for task in tasks)
+    marks = {g.uuid: _mark(g, states) for g in whole.groups if g.stack_id}
+    seen = held(whole.cluster, states, now)
+    result = followed(whole.cluster, whole.groups, seen.states, working=working)
+    known = {task.args["group"] for task in tasks if task.kind == RETRY}
+    for stack_id, obstacle in ({} if working else seen.waiting).items():
+        group = next(g for g in whole.groups if g.stack_id == stack_id)
+        if group.uuid not in known:
+            result = _waiting(tx, result, group, obstacle, now)
+    _write(tx, whole, result, marks, now)
     if result.deleted and not any(task.kind == CLEAN_UP for task in tasks):
         cluster_tasks.put(tx, Task(cluster_id=whole.cluster.uuid, kind=CLEAN_UP), now)
 
@@ -136,7 +145,21 @@ def _mark(group: NodeGroup, states: dict[str, StackState]) -> str:
     return GONE if found is None else found.mark
 
 
-def _write(tx: Tx, whole: Whole, result: Followed, now: float) -> None:
+def _waiting(
+    tx: Tx, result: Followed, group: NodeGroup, obstacle: Obstacle, now: float
+) -> Followed:
+    """Store another attempt for a stack that waits; return the cluster as blocked."""
+    uuid = group.cluster_id
+    row = reads.find_stack(tx, None, group.stack_id or "")
+    requester = _requester(None if row is None else reads.credential_of(tx, row))
+    attempt = Task(cluster_id=uuid, kind=RETRY, args={"group": group.uuid}, requester=requester)
+    cluster_tasks.put(tx, attempt, now, obstacle.delay_s)
+    body = {"group": group.name, "reason": obstacle.reason, "causes": obstacle.causes}
+    clusters.put_event(tx, uuid, "cluster.blocked", body, now)
+    return msgspec.structs.replace(result, cluster=noted(obstacle, result.cluster, now))
+
+
+def _write(tx: Tx, whole: Whole, result: Followed, marks: Mapping[str, str], now: float) -> None:
     before, after = whole.cluster, result.cluster
     if result.deleted:  # it is gone when the task that cleans up has ended
         after = clusters.at(after, status=DELETE_IN_PROGRESS, status_reason=None)
@@ -144,7 +167,9 @@ def _write(tx: Tx, whole: Whole, result: Followed, now: float) -> None:
         cluster_rows.delete(tx, group)
     if after.status != before.status and after.status not in BUSY:
         after = clusters.at(after, updated_at=now)
-    clusters.save(tx, whole, after, _changed(whole, result.groups))
+    left = {group.uuid for group in result.groups}
+    seen = {uuid: state for uuid, state in marks.items() if uuid in left}
+    clusters.save(tx, whole, after, _changed(whole, result.groups), now=now, seen=seen)
     if after.status != before.status or after.status_reason != before.status_reason:
         body = {"status": after.status, "reason": after.status_reason}
         clusters.put_event(tx, after.uuid, "cluster.status", body, now)

@@ -75,7 +75,8 @@ class Work:
             found = clusters.whole(tx, self.cluster.uuid, lock=True)
             if found is None:
                 raise Lost
-            clusters.save(tx, found, *change(found))
+            after, groups = change(found)
+            clusters.save(tx, found, after, groups, now=self.services.clock.now())
         if step is None:
             cluster_tasks.finish(tx, self.task)
             clusters.look_again(tx, self.cluster.uuid)  # only now the cluster may settle

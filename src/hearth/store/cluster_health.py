@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from msgspec.structs import replace
 
 from hearth.clusters.objects import Cluster
-from hearth.store import cluster_rows
+from hearth.store import cluster_rows, clusters
 from hearth.store.cluster_tables import cluster
 from hearth.store.database import Tx
 from hearth.store.prepared import NOW
@@ -33,12 +33,12 @@ def take(tx: Tx, uuid: str, every_s: float) -> Cluster | None:
     return cluster_rows.object_of(tx, Cluster, row)
 
 
-def store(tx: Tx, uuid: str, status: str, reason: dict[str, str]) -> None:
+def store(tx: Tx, uuid: str, status: str, reason: dict[str, str], now: float) -> None:
     """Store the health of a cluster, if it differs from the stored one."""
-    row = tx.first(sa.select(cluster).where(cluster.c.uuid == uuid).with_for_update())
-    if row is None:
+    whole = clusters.whole(tx, uuid, lock=True)
+    if whole is None:
         return
-    found = cluster_rows.object_of(tx, Cluster, row)
+    found = whole.cluster
     if (found.health_status, dict(found.health_status_reason)) != (status, reason):
         after = replace(found, health_status=status, health_status_reason=reason)
-        cluster_rows.update(tx, after, version=row.version + 1)
+        clusters.save(tx, whole, after, now=now)

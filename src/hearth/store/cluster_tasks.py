@@ -70,6 +70,11 @@ def drop_of_cluster(tx: Tx, cluster_id: str) -> None:
     tx.execute(task.delete().where(task.c.cluster_id == cluster_id))
 
 
+def drop_kind(tx: Tx, cluster_id: str, kind: str) -> None:
+    """Remove the tasks of a kind of a cluster."""
+    tx.execute(task.delete().where(task.c.cluster_id == cluster_id, task.c.kind == kind))
+
+
 def drop(tx: Tx, task_id: int) -> None:
     """Remove a task."""
     tx.execute(task.delete().where(task.c.id == task_id))

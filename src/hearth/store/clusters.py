@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
+from hearth.clusters.conditions import observed
 from hearth.clusters.objects import Cluster, ClusterTemplate, NodeGroup
 from hearth.clusters.states import BUSY
 from hearth.store import cluster_rows
@@ -92,8 +93,9 @@ def create(
     _lock_count(tx, new.project_id)
     if count(tx, new.project_id) >= quota_of(tx, new.project_id, limit):
         return None
-    stored = cluster_rows.insert(tx, new, version=0)
-    return stored, [cluster_rows.insert(tx, group) for group in groups]
+    members = list(groups)
+    stored = cluster_rows.insert(tx, observed(None, new, members, new.created_at), version=0)
+    return stored, [cluster_rows.insert(tx, group) for group in members]
 
 
 def count(tx: Tx, project_id: str) -> int:
@@ -120,17 +122,26 @@ def _lock_count(tx: Tx, project_id: str) -> None:
 
 
 def save(
-    tx: Tx, before: Whole, after: Cluster, groups: Iterable[NodeGroup] = (), **more: Any
+    tx: Tx,
+    before: Whole,
+    after: Cluster,
+    groups: Iterable[NodeGroup] = (),
+    *,
+    now: float,
+    seen: Mapping[str, str] | None = None,
 ) -> None:
-    """Write a locked cluster and changed groups of it. `more` are values of further columns."""
-    cluster_rows.update(tx, after, version=before.version + 1, **more)
-    for group in groups:
+    """Write a locked cluster, its conditions, and changed groups of it.
+
+    `seen` is the state of its stack that was taken into each group: {uuid of the group: state}.
+    """
+    changed, states = {group.uuid: group for group in groups}, {**before.seen, **(seen or {})}
+    members = [changed.get(group.uuid, group) for group in before.groups]
+    gone = [uuid for uuid, state in states.items() if state == GONE]
+    after = observed(before.cluster, after, members, now, gone=gone)
+    cluster_rows.update(tx, after, version=before.version + 1)
+    for group in changed.values():
         cluster_rows.update(tx, group)
-
-
-def see(tx: Tx, groups: Mapping[str, str | None]) -> None:
-    """Store which state of its stack was taken into each group: {uuid of the group: state}."""
-    for uuid, state in groups.items():
+    for uuid, state in (seen or {}).items():
         tx.execute(node_group.update().where(node_group.c.uuid == uuid).values(seen=state))
 
 
@@ -215,13 +226,13 @@ def events_of(tx: Tx, cluster_id: str) -> list[dict[str, Any]]:
     ]
 
 
-def changed(tx: Tx, uuid: str, change: Callable[[Whole], Cluster]) -> Cluster | None:
+def changed(tx: Tx, uuid: str, change: Callable[[Whole], Cluster], now: float) -> Cluster | None:
     """Lock a cluster and store what `change` makes of it; return None if it does not exist."""
     found = whole(tx, uuid, lock=True)
     if found is None:
         return None
     after = change(found)
-    save(tx, found, after)
+    save(tx, found, after, now=now)
     return after
 
 

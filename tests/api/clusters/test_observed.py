@@ -16,7 +16,17 @@ FACTS = Path(__file__).parents[2] / "facts" / "magnum" / "http_observed.json"
 CASES: list[dict[str, Any]] = json.loads(FACTS.read_text())["cases"]
 UNLIKE = {"upgrade empty": 400}
 """Statuses that we answer on purpose: the original fails with 500."""
-MORE_KEYS = {"ng show uuid": {"members"}}
+_CONDITIONS = {"conditions"}
+MORE_KEYS = {
+    "ng show uuid": {"members"},
+    "show cluster 1.12": _CONDITIONS,
+    "show cluster latest": _CONDITIONS,
+    "show failed cluster faults": _CONDITIONS,
+    "path without v1": _CONDITIONS,
+    "detail": _CONDITIONS,
+}
+"""What answers have beside what the original answers."""
+
 NOWHERE = "00000000-0000-4000-8000-000000000000"
 
 

@@ -12,6 +12,7 @@ from starlette.requests import Request
 
 from hearth.api.clusters.bodies import SINCE_TAINTS
 from hearth.api.clusters.context import base, services_of, version_of
+from hearth.clusters.conditions import Condition, conditions
 from hearth.clusters.merging import difference
 from hearth.clusters.objects import (
     MASTER,
@@ -45,6 +46,7 @@ _CLUSTER_MORE = (
     "container_version", "project_id", "user_id", "fixed_network", "fixed_subnet",
     "floating_ip_enabled", "master_lb_enabled",
 )  # fmt: skip
+_CONDITION = ("type", "status", "reason", "message")
 _GROUP_SHORT = (
     "uuid", "name", "flavor_id", "node_count", "role", "is_default", "image_id", "status",
     "stack_id", "min_node_count", "max_node_count",
@@ -126,10 +128,18 @@ def cluster(
         **_differences({} if template is None else template.labels, one.labels),
         **_times(one),
     }
+    found["conditions"] = [_condition(told) for told in conditions(one)]
     if faults and one.status in FAILED:
         found["faults"] = {
             group.name: group.status_reason for group in groups if group.status in FAILED
         }
+    return found
+
+
+def _condition(one: Condition) -> Body:
+    found: Body = {**_of(one, _CONDITION), "since": time(one.since)}
+    if one.retry_at is not None:
+        found |= {"retry_at": time(one.retry_at), "attempts": one.attempts}
     return found
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from hearth.clusters.conditions import restarted
 from hearth.clusters.objects import Cluster, NodeGroup
 from hearth.clusters.problems import bad_request, not_found
 from hearth.service.caller import Caller
@@ -31,8 +32,8 @@ async def begin(
     def transaction(tx: Tx) -> Cluster:
         found = locked(tx, cluster)
         (after, groups), args = change(found, tx)
-        after = clusters.at(after, updated_at=now)
-        clusters.save(tx, found, after, groups)
+        after = clusters.at(restarted(after), updated_at=now)
+        clusters.save(tx, found, after, groups, now=now)
         hand_over(tx, caller, cluster.uuid, kind, args, now)
         shown = {name: value for name, value in args.items() if name != "before"}
         body = {"by": caller.user_id, **shown}

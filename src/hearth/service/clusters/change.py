@@ -35,7 +35,7 @@ async def change_cluster(
             found = locked(tx, cluster)
             demand_state(found.cluster, SETTLED, "Update")
             after = clusters.at(found.cluster, **health, updated_at=now)
-            clusters.save(tx, found, after)
+            clusters.save(tx, found, after, now=now)
             return after
 
         cluster = await services.store.run_once(transaction)

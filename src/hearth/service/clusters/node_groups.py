@@ -108,7 +108,7 @@ async def change_group(
             )
         after = replace(current, **_reset(changed), updated_at=now)
         _check(after)
-        clusters.save(tx, found, found.cluster, [after])
+        clusters.save(tx, found, found.cluster, [after], now=now)
         body = {"group": group.name, "by": caller.user_id, **changed}
         clusters.put_event(tx, cluster.uuid, "nodegroup.update", body, now)
         return after

@@ -16,6 +16,12 @@ RESIZE = "resize"
 UPGRADE = "upgrade"
 DELETE = "delete"
 CLEAN_UP = "clean_up"
+RETRY = "retry"
+"""Another attempt for a stack that failed for want of quota or capacity."""
+
+ASIDE = (CLEAN_UP, RETRY)
+"""Tasks beside which the state of a cluster follows from its stacks alone."""
+
 GROUP_CREATE = "group_create"
 GROUP_DELETE = "group_delete"
 ROTATE_CA = "rotate_ca"
@@ -25,7 +31,11 @@ ROTATE_CREDENTIAL = "rotate_credential"
 def hand_over(
     tx: Tx, caller: Caller, cluster_id: str, kind: str, args: Mapping[str, Any], now: float
 ) -> None:
-    """Store a task for the conductors, with the caller's token and rights."""
+    """Store a task for the conductors, with the caller's token and rights.
+
+    It takes the place of an attempt that waits.
+    """
+    cluster_tasks.drop_kind(tx, cluster_id, RETRY)
     new = Task(cluster_id=cluster_id, kind=kind, args=args, requester=requester(caller))
     cluster_tasks.put(tx, new, now)
 

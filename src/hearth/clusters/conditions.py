@@ -1,0 +1,174 @@
+"""What is known about a cluster beside its status: is it ready, blocked, healthy, as it should be?
+
+A condition is stored and answered as {type, status, reason, message, since}, as Kubernetes has
+them; `status` is "True", "False" or "Unknown". Source: spec/clusters.md, section 12, items 1 and 2.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from hearth.clusters.health import HEALTHY, UNHEALTHY
+from hearth.clusters.objects import Cluster, NodeGroup
+from hearth.clusters.states import BUSY, DELETE_COMPLETE, SETTLED
+
+READY = "Ready"
+PROGRESSING = "Progressing"
+BLOCKED = "Blocked"
+NODES_HEALTHY = "Healthy"
+IN_SYNC = "InSync"
+TRUE, FALSE, UNSURE = "True", "False", "Unknown"
+_OF_NODE = ".Ready"  # the end of a node's key in the reason of the health
+
+
+class Condition(msgspec.Struct, frozen=True, kw_only=True):
+    """One condition. Times are seconds since 1970. BLOCKED alone has `retry_at` and `attempts`."""
+
+    type: str
+    status: str
+    reason: str
+    since: float = 0.0
+    message: str = ""
+    retry_at: float | None = None
+    attempts: int = 0
+
+
+def condition(cluster: Cluster, kind: str) -> Condition | None:
+    """Return a condition of a cluster, or None."""
+    return next((one for one in conditions(cluster) if one.type == kind), None)
+
+
+def conditions(cluster: Cluster) -> list[Condition]:
+    """Return all conditions of a cluster."""
+    return [msgspec.convert(one, Condition) for one in cluster.conditions]
+
+
+def blocked(cluster: Cluster, reason: str, message: str, *, retry_at: float) -> Cluster:
+    """Return the cluster as blocked until its next attempt at a time."""
+    before = condition(cluster, BLOCKED)
+    found = Condition(
+        type=BLOCKED, status=TRUE, reason=reason, message=message, retry_at=retry_at,
+        attempts=(before.attempts if before is not None else 0) + 1,
+    )  # fmt: skip
+    return _with(cluster, found)
+
+
+def retrying(cluster: Cluster) -> Cluster:
+    """Return a blocked cluster whose next attempt has begun."""
+    before = condition(cluster, BLOCKED)
+    if before is None:
+        return cluster
+    found = msgspec.structs.replace(
+        before, status=FALSE, reason="Retrying", message="", retry_at=None
+    )
+    return _with(cluster, found)
+
+
+def restarted(cluster: Cluster) -> Cluster:
+    """Return the cluster at the beginning of an operation, whose time limit begins now."""
+    kept = [one for one in cluster.conditions if one["type"] not in (PROGRESSING, BLOCKED)]
+    return msgspec.structs.replace(cluster, conditions=kept)
+
+
+def begun_at(cluster: Cluster) -> float:
+    """Return when the operation of a cluster began."""
+    found = condition(cluster, PROGRESSING)
+    return cluster.created_at if found is None or found.status != TRUE else found.since
+
+
+def observed(
+    before: Cluster | None,
+    after: Cluster,
+    groups: Sequence[NodeGroup],
+    now: float,
+    *,
+    gone: Collection[str] = (),
+) -> Cluster:
+    """Return the cluster with the conditions that follow from its state and that of its groups.
+
+    `gone` are the UUIDs of groups whose stacks no longer exist. A condition keeps its `since`
+    while its status stays the same.
+    """
+    if before is not None and before.status in BUSY and after.status not in BUSY:
+        after = _without_block(after)
+    told = condition(after, BLOCKED)
+    found = [_ready(after), _progressing(after)]
+    found.append(told or Condition(type=BLOCKED, status=FALSE, reason="NotBlocked"))
+    found += [_healthy(after), _in_sync(after, groups, gone)]
+    known = {one.type: one for one in conditions(after)}
+    if before is not None:
+        known |= {one.type: one for one in conditions(before) if one.type in known}
+    stamped = [_since(known.get(one.type), one, now) for one in found]
+    return msgspec.structs.replace(after, conditions=[_stored(one) for one in stamped])
+
+
+def _since(before: Condition | None, after: Condition, now: float) -> Condition:
+    same = before is not None and before.status == after.status and before.since
+    return msgspec.structs.replace(after, since=before.since if before and same else now)
+
+
+def _ready(cluster: Cluster) -> Condition:
+    good = cluster.status in SETTLED
+    return Condition(
+        type=READY, status=TRUE if good else FALSE, reason=_words(cluster.status),
+        message=cluster.status_reason or "",
+    )  # fmt: skip
+
+
+def _progressing(cluster: Cluster) -> Condition:
+    busy = cluster.status in BUSY
+    return Condition(
+        type=PROGRESSING, status=TRUE if busy else FALSE, reason=_words(cluster.status)
+    )
+
+
+def _healthy(cluster: Cluster) -> Condition:
+    status = {HEALTHY: TRUE, UNHEALTHY: FALSE}.get(cluster.health_status or "", UNSURE)
+    bad = [
+        f"{key} is {value}"
+        for key, value in sorted(cluster.health_status_reason.items())
+        if value != ("ok" if key == "api" else TRUE) and key != "updated_at"
+    ]
+    reason = {TRUE: "NodesReady", FALSE: "Unhealthy", UNSURE: "NotExamined"}[status]
+    return Condition(type=NODES_HEALTHY, status=status, reason=reason, message=", ".join(bad))
+
+
+def _in_sync(cluster: Cluster, groups: Sequence[NodeGroup], gone: Collection[str]) -> Condition:
+    """Return whether the cloud has what the cluster wants: stacks, and as many nodes."""
+    if cluster.status in BUSY or cluster.status == DELETE_COMPLETE:
+        return Condition(type=IN_SYNC, status=UNSURE, reason="InProgress")
+    lost = [group.name for group in groups if group.uuid in gone]
+    if lost:
+        words = f"The stack of {', '.join(lost)} was deleted."
+        return Condition(type=IN_SYNC, status=FALSE, reason="StackDeleted", message=words)
+    nodes = sum(key.endswith(_OF_NODE) for key in cluster.health_status_reason)
+    wanted = sum(group.node_count for group in groups)
+    if nodes == 0:
+        return Condition(type=IN_SYNC, status=UNSURE, reason="NodesNotExamined")
+    if nodes != wanted:
+        words = f"Kubernetes has {nodes} nodes, the node groups {wanted}."
+        return Condition(type=IN_SYNC, status=FALSE, reason="NodesDiffer", message=words)
+    return Condition(type=IN_SYNC, status=TRUE, reason="AsWanted")
+
+
+def _words(status: str | None) -> str:
+    """Return a status as one word: CREATE_FAILED is CreateFailed."""
+    return "".join(part.capitalize() for part in (status or "UNKNOWN").split("_"))
+
+
+def _without_block(cluster: Cluster) -> Cluster:
+    kept = [one for one in cluster.conditions if one["type"] != BLOCKED]
+    return msgspec.structs.replace(cluster, conditions=kept)
+
+
+def _with(cluster: Cluster, new: Condition) -> Cluster:
+    others: Iterable[Mapping[str, Any]] = (
+        one for one in cluster.conditions if one["type"] != new.type
+    )
+    return msgspec.structs.replace(cluster, conditions=[*others, _stored(new)])
+
+
+def _stored(one: Condition) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.to_builtins(one)
+    return {name: value for name, value in found.items() if value not in (None, "", 0)}

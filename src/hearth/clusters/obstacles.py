@@ -1,0 +1,101 @@
+"""Failures that may go away by themselves: a quota that somebody raises, a cloud that is full.
+
+Source: spec/clusters.md, section 12, item 2.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from hearth.clusters.conditions import BLOCKED, begun_at, blocked, condition
+from hearth.clusters.follow import StackState
+from hearth.clusters.objects import Cluster
+from hearth.clusters.states import CREATE_IN_PROGRESS, FAILED, UPDATE_IN_PROGRESS
+
+QUOTA, CAPACITY = "Quota", "Capacity"
+DELAY_S, DELAY_MAX_S = 30.0, 600.0
+RETRIED = (CREATE_IN_PROGRESS, UPDATE_IN_PROGRESS)
+_SHOWN = 3  # causes
+_WORDS = {
+    QUOTA: re.compile(
+        r"quota|over ?limit|limit ?exceeded|maximum number of (?!retries)\w+ (allowed|exceeded)",
+        re.IGNORECASE,
+    ),
+    CAPACITY: re.compile(
+        r"no valid host|no more (fixed )?ip|no available (ip|fixed)|ipaddressgenerationfailure"
+        r"|insufficient (capacity|resources|free)|not enough (hosts|memory|space|capacity)"
+        r"|exceeded maximum number of retries",
+        re.IGNORECASE,
+    ),
+}
+
+
+def obstacle(causes: Sequence[str]) -> str | None:
+    """Return QUOTA or CAPACITY if waiting may help against all causes of a failure, or None."""
+    found = [next((k for k, words in _WORDS.items() if words.search(c)), None) for c in causes]
+    return None if not found or None in found else found[0]
+
+
+def delay_s(cluster: Cluster, now: float) -> float | None:
+    """Return how long to wait for the next attempt; None once the time limit has passed.
+
+    The last attempt is at the end of the time limit.
+    """
+    told = condition(cluster, BLOCKED)
+    attempts = 0 if told is None else told.attempts
+    wanted = min(DELAY_S * 2.0**attempts, DELAY_MAX_S)
+    left = time_left_s(cluster, now)
+    if left is None:
+        return wanted
+    return None if left <= 0 else min(wanted, left)
+
+
+def time_left_s(cluster: Cluster, now: float) -> float | None:
+    """Return how much of the time limit of an operation is left, or None without a limit."""
+    if not cluster.create_timeout:
+        return None
+    return begun_at(cluster) + cluster.create_timeout * 60.0 - now
+
+
+class Obstacle(msgspec.Struct, frozen=True, kw_only=True):
+    """What an operation waits for, and in how many seconds it is tried again."""
+
+    reason: str
+    causes: Sequence[str]
+    delay_s: float
+
+    def noted(self, cluster: Cluster, retry_at: float, shown: str) -> Cluster:
+        """Return the cluster as blocked until a time, which is `shown` to users."""
+        causes = "; ".join(self.causes[:_SHOWN])
+        reason = f"Blocked ({self.reason}): {causes}. The next attempt is at {shown}."
+        after = blocked(cluster, self.reason, causes, retry_at=retry_at)
+        return replace(after, status_reason=reason)
+
+
+def obstacle_of(cluster: Cluster, causes: Sequence[str], now: float) -> Obstacle | None:
+    """Return what an operation of a cluster waits for, or None if it has failed for good."""
+    reason, wait_s = obstacle(causes), delay_s(cluster, now)
+    if cluster.status not in RETRIED or reason is None or wait_s is None:
+        return None
+    return Obstacle(reason=reason, causes=causes, delay_s=wait_s)
+
+
+class Held(msgspec.Struct, frozen=True, kw_only=True):
+    """Stacks as the cluster shall see them, and those that wait: {id of the stack: why}."""
+
+    states: Mapping[str, StackState]
+    waiting: Mapping[str, Obstacle]
+
+
+def held(cluster: Cluster, stacks: Mapping[str, StackState], now: float) -> Held:
+    """Return the stacks of a cluster; one that waits is in progress for the cluster."""
+    states, waiting = dict(stacks), {}
+    for stack_id, state in stacks.items():
+        found = obstacle_of(cluster, state.causes, now)
+        if found is not None and state.status in FAILED:
+            action = state.status.removesuffix("_FAILED")
+            waiting[stack_id] = found
+            states[stack_id] = replace(state, status=f"{action}_IN_PROGRESS")
+    return Held(states=states, waiting=waiting)
