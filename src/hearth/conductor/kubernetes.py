@@ -1,0 +1,153 @@
+"""The Kubernetes API of a cluster, called with the client certificate of the service.
+
+Everything that a cluster answers is hostile: time and bytes are limited.
+"""
+
+import asyncio
+import json
+import os
+import ssl
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import aiohttp
+
+from hearth.cloud.fault import CloudFault
+from hearth.clusters.objects import Cluster
+from hearth.model.problem import Rejected
+from hearth.service.clusters.certificates import service_client, trusted
+from hearth.service.services import Services
+
+LIMIT_S = 10.0
+BYTES_MAX = 16 * 1024 * 1024  # a node with all its labels has some kilobytes
+SILENT = (aiohttp.ClientError, OSError, TimeoutError, CloudFault, Rejected, ValueError)
+"""What a call of an API can raise that does not answer as it should."""
+
+_PATCH = "application/merge-patch+json"
+Object = Mapping[str, Any]
+
+
+class Refused(Exception):
+    """The API answered with an error; the message has its words."""
+
+    def __init__(self, status: int, words: str) -> None:
+        super().__init__(words)
+        self.status = status
+
+
+class KubernetesApi:
+    """The calls that conductors make. Each raises one of SILENT, or Refused."""
+
+    def __init__(self, session: aiohttp.ClientSession, url: str) -> None:
+        self._session = session
+        self._url = url
+
+    async def text(self, path: str) -> str:
+        """Return the body of an answer, whatever its status."""
+        return (await self._call("GET", path))[1]
+
+    async def node(self, name: str) -> Object | None:
+        """Return a node, or None if there is none of this name."""
+        try:
+            return await self._object("GET", _node(name))
+        except Refused as refused:
+            if refused.status == 404:
+                return None
+            raise
+
+    async def cordon(self, name: str) -> None:
+        """Let no new pods start on a node."""
+        await self._object("PATCH", _node(name), {"spec": {"unschedulable": True}})
+
+    async def pods(self, node: str) -> list[Object]:
+        """Return the pods on a node."""
+        query = urlencode({"fieldSelector": f"spec.nodeName={node}"})
+        found = (await self._object("GET", f"/api/v1/pods?{query}")).get("items")
+        return [pod for pod in found or () if isinstance(pod, dict)]
+
+    async def evict(self, namespace: str, name: str) -> bool:
+        """Ask a pod to leave; return False if a disruption budget does not allow it now."""
+        meta = {"namespace": namespace, "name": name}
+        body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": meta}
+        path = f"/api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(name, safe='')}"
+        try:
+            await self._object("POST", f"{path}/eviction", body)
+        except Refused as refused:
+            if refused.status == 429:
+                return False
+            if refused.status != 404:
+                raise
+        return True
+
+    async def forget(self, name: str) -> None:
+        """Delete a node whose server is gone."""
+        try:
+            await self._object("DELETE", _node(name))
+        except Refused as refused:
+            if refused.status != 404:
+                raise
+
+    async def _object(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
+        status, text = await self._call(method, path, body)
+        answer = json.loads(text) if text else {}
+        if not isinstance(answer, dict):
+            raise ValueError(f"{method} {path}: the answer is no object")
+        if status >= 400:
+            raise Refused(status, f"{method} {path}: {status} {answer.get('message') or ''}"[:500])
+        return answer
+
+    async def _call(self, method: str, path: str, body: Any = None) -> tuple[int, str]:
+        headers = {"Content-Type": _PATCH if method == "PATCH" else "application/json"}
+        data = None if body is None else json.dumps(body)
+        url = self._url + path
+        async with (
+            asyncio.timeout(LIMIT_S),
+            self._session.request(
+                method, url, data=data, headers=headers, allow_redirects=False
+            ) as answer,
+        ):
+            found: bytes = await answer.content.read(BYTES_MAX + 1)
+            while len(found) <= BYTES_MAX and (more := await answer.content.read(BYTES_MAX)):
+                found += more
+            if len(found) > BYTES_MAX:
+                raise ValueError(f"{url}: the answer is longer than {BYTES_MAX} bytes")
+            return answer.status, found.decode("utf-8", "replace")
+
+
+@asynccontextmanager
+async def kubernetes_api(services: Services, cluster: Cluster) -> AsyncIterator[KubernetesApi]:
+    """Yield the API of a cluster that has an address. Raises one of SILENT."""
+    assert cluster.api_address is not None
+    context = None
+    if cluster.api_address.startswith("https://"):
+        client = await service_client(services, cluster)
+        ca = await trusted(services, cluster)
+        context = _context(ca, client.certificate, client.private_key)
+    connector = aiohttp.TCPConnector(ssl=context if context is not None else True)
+    async with aiohttp.ClientSession(connector=connector) as session:
+        yield KubernetesApi(session, cluster.api_address)
+
+
+def _node(name: str) -> str:
+    return f"/api/v1/nodes/{quote(name, safe='')}"
+
+
+def _context(ca: str, certificate: str, key: str) -> ssl.SSLContext:
+    """Return a context that trusts only the cluster's authority, and shows the certificate.
+
+    The standard library loads client certificates from files only, so a private one exists for a
+    moment.
+    """
+    context = ssl.create_default_context(cadata=ca)
+    context.check_hostname = False  # addresses change, and the authority belongs to this cluster
+    handle, name = tempfile.mkstemp()
+    try:
+        with os.fdopen(handle, "w") as file:
+            file.write(certificate + key)
+        context.load_cert_chain(name)
+    finally:
+        os.unlink(name)
+    return context
