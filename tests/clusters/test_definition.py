@@ -46,7 +46,7 @@ def test_all_parameters_are_declared_by_the_template():
     for update in (
         resize_parameters(WORKERS, 3),
         resize_parameters(MASTERS, 3),
-        upgrade_parameters(TEMPLATE, CLUSTER, WORKERS, batch_size=2, facts=FACTS),
+        upgrade_parameters(TEMPLATE, CLUSTER, WORKERS, facts=FACTS),
         rotation_parameters("r-1"),
     ):
         assert update.keys() <= declared.keys()
@@ -161,21 +161,22 @@ def test_an_extra_group_without_a_network_is_an_error():
 
 
 def test_a_resize_always_sends_the_members_to_remove():
-    assert resize_parameters(WORKERS, 3) == {"number_of_minions": 3, "minions_to_remove": []}
+    assert resize_parameters(WORKERS, 3)["minions_to_remove"] == []
     found = resize_parameters(WORKERS, 2, ["s-1"])
-    assert found == {"number_of_minions": 2, "minions_to_remove": ["s-1"]}
+    assert found == {
+        "number_of_minions": 2, "temporary_minions": 0, "minions_to_remove": ["s-1"],
+    }  # fmt: skip
     assert resize_parameters(MASTERS, 3)["number_of_masters"] == 3
 
 
 def test_an_upgrade_brings_the_new_image_and_version():
     facts = replace(FACTS, kube_version="v1.32.1")
     new = changed(TEMPLATE, image_id="newer")
-    found = upgrade_parameters(new, CLUSTER, WORKERS, batch_size=3, facts=facts)
+    found = upgrade_parameters(new, CLUSTER, WORKERS, facts=facts)
     assert found == {
-        "update_max_batch_size": 3, "minions_to_remove": [], "minion_image": "newer",
-        "master_image": "newer", "kube_version": "v1.32.1",
+        "minion_image": "newer", "master_image": "newer", "kube_version": "v1.32.1",
     }  # fmt: skip
-    extra = upgrade_parameters(new, CLUSTER, EXTRA, batch_size=1, facts=facts)
+    extra = upgrade_parameters(new, CLUSTER, EXTRA, facts=facts)
     assert "master_image" not in extra
 
 

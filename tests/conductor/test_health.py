@@ -2,22 +2,18 @@
 
 import asyncio
 import contextlib
-import ssl
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 from aiohttp import web
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import rsa
 
 from hearth.clusters.health import judged, reachable, reports_itself
 from hearth.clusters.objects import Cluster
 from hearth.conductor.health import HealthCheck
-from hearth.service.clusters import certificates
 from hearth.store import clusters
 from hearth.store.cluster_tables import cluster as table
+from tests.conductor.kubernetes import served
 from tests.conductor.test_conductor import created
 from tests.conductor.world import World, story, world
 
@@ -62,23 +58,6 @@ async def kubernetes(
     here: World, cluster: Cluster, folder: Path, answers: dict[str, Any]
 ) -> AsyncIterator[str]:
     """Serve what a test puts into `answers`, to clients with a certificate of the cluster."""
-    key = rsa.generate_private_key(65537, 2048)
-    wanted = x509.CertificateSigningRequestBuilder().subject_name(
-        x509.Name.from_rfc4514_string("CN=kubernetes")
-    )
-    text = wanted.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM).decode()
-    pem = await certificates.signed(here.services, here.caller, cluster, text)
-    private = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
-    )  # fmt: skip
-    (folder / "server.pem").write_bytes(pem.encode() + private)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(folder / "server.pem")
-    context.verify_mode = ssl.CERT_REQUIRED
-    context.load_verify_locations(
-        cadata=await certificates.ca_certificate(here.services, here.caller, cluster)
-    )
 
     async def answer(request: web.Request) -> web.StreamResponse:
         found = answers[request.path]
@@ -89,17 +68,8 @@ async def kubernetes(
                 await endless.write(b"x" * 65536)
         return web.json_response(found) if not isinstance(found, str) else web.Response(text=found)
 
-    app = web.Application()
-    app.router.add_get("/{path:.*}", answer)
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context)
-    await site.start()
-    port = runner.addresses[0][1]
-    try:
-        yield f"https://127.0.0.1:{port}"
-    finally:
-        await runner.cleanup()
+    async with served(here, cluster, folder, answer) as address:
+        yield address
 
 
 @story

@@ -36,8 +36,15 @@ VERSION = (1, 14)
 WAIT_S = 120.0
 MEMBERS = """
 heat_template_version: 2021-04-16
+parameters:
+  index: {type: string}
+  generations: {type: json}
+  image: {type: string}
+  kube_version: {type: string}
 resources:
-  kube-minion: {type: OS::Heat::RandomString}
+  kube-minion:  # is replaced with its image, as a server
+    type: OS::Heat::RandomString
+    properties: {salt: {get_attr: [boots, value, image]}}
 outputs:
   OS::stack_id: {value: {get_resource: kube-minion}}
 """
@@ -58,7 +65,15 @@ def small_files(resources: Mapping[str, Any] | None = None) -> Bundle:
     def group(count: str, removed: bool) -> dict[str, Any]:
         properties: dict[str, Any] = {
             "count": {"get_param": count},
-            "resource_def": {"type": "member.yaml"},
+            "resource_def": {
+                "type": "member.yaml",
+                "properties": {
+                    "index": "%index%",
+                    "generations": {"get_param": "worker_generations"} if removed else [],
+                    "image": {"get_param": "minion_image" if removed else "master_image"},
+                    "kube_version": {"get_param": "kube_version"},
+                },
+            },
         }
         if removed:
             lists = [{"resource_list": {"get_param": "minions_to_remove"}}]
@@ -86,7 +101,14 @@ def small_files(resources: Mapping[str, Any] | None = None) -> Bundle:
         },
     }
     names = {name for choice in choices() for name in environment_files(choice)}
-    texts = {ROOT: yaml.safe_dump(small), "member.yaml": MEMBERS, "network.yaml": NETWORK}
+    member = yaml.safe_load(MEMBERS)
+    minion = yaml.safe_load((TEMPLATES / "kubeminion.yaml").read_text())
+    member["resources"]["boots"] = minion["resources"]["boots"]
+    texts = {
+        ROOT: yaml.safe_dump(small),
+        "member.yaml": yaml.safe_dump(member, sort_keys=False),
+        "network.yaml": NETWORK,
+    }
     return bundle({**dict.fromkeys(names, "resource_registry: {}\n"), **texts})
 
 

@@ -285,7 +285,11 @@ def resize_parameters(group: NodeGroup, count: int, remove: Sequence[str] = ()) 
     """
     if group.role == MASTER and group.is_default:
         return {"number_of_masters": count, "minions_to_remove": []}
-    return {"number_of_minions": count, "minions_to_remove": list(remove)}
+    return {
+        "number_of_minions": count,
+        "temporary_minions": 0,  # of an upgrade that stopped
+        "minions_to_remove": list(remove),
+    }
 
 
 def upgrade_parameters(
@@ -293,18 +297,14 @@ def upgrade_parameters(
     cluster: Cluster,
     group: NodeGroup,
     *,
-    batch_size: int,
     facts: Facts,
 ) -> dict[str, Any]:
     """Return the changed parameters of an upgrade to another template.
 
-    For the default worker group the control plane changes too, and first. Members to remove are
-    reset, as in a resize.
+    For the default worker group the control plane changes too.
     """
     version = kube_version(cluster, template.labels, facts) or None
     parameters = {
-        "update_max_batch_size": batch_size,
-        "minions_to_remove": [],
         "minion_image": template.image_id,
         "kube_version": version,
         "kube_tag": template.labels.get("kube_tag"),

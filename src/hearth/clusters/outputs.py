@@ -46,7 +46,8 @@ def read_back(
             fields["node_addresses"] = [str(one) for one in addresses if one]
         count = parameters.get(f"number_of_{name}")
         if count is not None:
-            fields["node_count"] = int(count)
+            temporary = parameters.get("temporary_minions") if name == "minions" else None
+            fields["node_count"] = int(count) - int(temporary or 0)
         of_groups[group.uuid] = _changed(group, fields)
     return Changes(
         _changed(cluster, found), {uuid: fields for uuid, fields in of_groups.items() if fields}

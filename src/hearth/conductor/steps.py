@@ -24,6 +24,8 @@ STEPS: Mapping[str, Mapping[str, Step]] = {
         "masters_done": upgrade.masters_done,
         "workers": upgrade.workers,
         "workers_done": upgrade.workers_done,
+        "ready": upgrade.ready,
+        "drain": upgrade.drain,
     },
     tasks.DELETE: {
         "balancers": balancers.remove,

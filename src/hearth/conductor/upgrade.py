@@ -1,7 +1,8 @@
 """Upgrade a cluster: replace the masters one by one, then the workers in batches.
 
-The nodes of a group are replaced by one update of its stack, whose rolling policy sets the size of
-a batch. The upgrade stops at the first failure; the same request resumes it.
+The masters are replaced by one update of the stack. For the workers of a group, each batch begins
+with as many new workers; once Kubernetes knows them as ready, the old ones are drained and removed.
+The upgrade stops at the first failure; the same request resumes it.
 Source: spec/clusters.md, section 12, item 4.
 """
 
@@ -11,44 +12,159 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from hearth.clusters.definition import stack_request, upgrade_parameters
+from hearth.clusters.definition import ClusterStack, stack_request, upgrade_parameters
+from hearth.clusters.health import reachable
 from hearth.clusters.objects import ClusterTemplate, NodeGroup
+from hearth.clusters.upgrading import Booted, WorkerStack, in_stack, next_parameters
 from hearth.conductor import stacks
+from hearth.conductor.drain import drained, not_ready
 from hearth.conductor.facts import facts_of
+from hearth.conductor.kubernetes import SILENT, Refused, kubernetes_api
 from hearth.conductor.waiting import settled, why
 from hearth.conductor.work import Changed, Work
+from hearth.service.clusters.members import members_of
 from hearth.store import clusters
 from hearth.store.clusters import Whole
+
+LOOK_AGAIN_S = 1.0
+LIMIT_S = 900.0
+"""How long new workers may take until they are ready, and pods until they have left."""
 
 
 async def masters(work: Work) -> None:
     """Update the control plane, and with it what new workers of the default group boot."""
     group = _default(work)
+    state = {"answers": await _answers(work)}
     if group is None:
-        await work.commit("workers")
+        await work.commit("workers", state=state)
         return
-    await _updated(work, group, "masters_done", without="minion_image")
+    whole, wanted = await _target(work, group)
+    found = await _workers(work, group)
+    parameters = {
+        "worker_generations": found.pinned(wanted),
+        "number_of_minions": work.whole.defaults[-1].node_count + found.temporary,
+        "temporary_minions": found.temporary,
+        "minions_to_remove": [],
+    }
+    await _update(work, group, whole, parameters, "masters_done", state)
 
 
 async def masters_done(work: Work) -> None:
     """Wait for the masters."""
-    await _done(work, [_default(work)], "masters_done", "workers")
+    if await _succeeded(work, _default(work), "masters_done"):
+        await work.commit("workers")
 
 
 async def workers(work: Work) -> None:
-    """Update the workers of each group that is upgraded, one group after the other."""
+    """Begin with the next batch: remove the workers that were drained, and create new ones.
+
+    Once a group has no old workers any more, the next one is upgraded.
+    """
     group = _next(work)
     if group is None:
         await work.commit(None, lambda found: _followed(work, found))
         return
-    await _updated(work, group, "workers_done")
+    state = work.task.state
+    whole, wanted = await _target(work, group)
+    found, removed = await _workers(work, group), state.get("drained", ())
+    old = [index for index in found.old(wanted) if index not in removed]
+    batch = old[: work.task.args["batch"]]
+    count = state.get("count")
+    if count is None:  # a resize that is asked for meanwhile is carried out afterwards
+        count = group.node_count
+    parameters = next_parameters(
+        found.pinned(wanted), count=count, extra=len(batch), removed=removed,
+        workers=len(found.indexes),
+    )  # fmt: skip
+    after = {"count": count, "batch": batch, "drained": []}
+    await _update(work, group, whole, parameters, "workers_done", after)
 
 
 async def workers_done(work: Work) -> None:
-    """Wait for the workers of the group that is being updated."""
+    """Wait for the stack of the group that is being upgraded."""
     group = _next(work)
-    done = [*work.task.state.get("done", ()), group.uuid] if group is not None else []
-    await _done(work, [group], "workers_done", "workers", {"done": done})
+    if not await _succeeded(work, group, "workers_done"):
+        return
+    if work.task.state.get("batch"):
+        await work.commit("ready", state={"since": work.services.clock.now()})
+        return
+    done = [*work.task.state.get("done", ()), *([group.uuid] if group is not None else ())]
+    await work.commit("workers", state={"done": done, "count": None, "drained": []})
+
+
+async def ready(work: Work) -> None:
+    """Wait until Kubernetes knows the new workers as ready."""
+    group = _next(work)
+    if group is None or not work.task.state["answers"]:
+        await work.commit("drain")
+        return
+    _, wanted = await _target(work, group)
+    found = await _workers(work, group)
+    old = found.old(wanted)
+    names = await _names(work, group, [index for index in found.indexes if index not in old])
+    try:
+        async with kubernetes_api(work.services, work.cluster) as api:
+            missing = await not_ready(api, names)
+    except (*SILENT, Refused) as problem:
+        await _again(work, group, "ready", f"Kubernetes does not answer: {problem}")
+        return
+    if missing:
+        await _again(work, group, "ready", f"New nodes are not ready: {', '.join(missing)}.")
+        return
+    await work.commit("drain", state={"since": work.services.clock.now()})
+
+
+async def drain(work: Work) -> None:
+    """Take the pods off the old workers of the batch, and let Kubernetes forget these."""
+    group, batch = _next(work), work.task.state["batch"]
+    after = {"drained": batch, "batch": []}
+    names = [] if group is None else await _names(work, group, batch)
+    if group is not None and not work.task.state["answers"]:
+        now, uuid = work.services.clock.now(), work.cluster.uuid
+        body = {"group": group.name, "nodes": names, "reason": "Kubernetes cannot be reached."}
+        await work.commit(
+            "workers",
+            state=after,
+            also=lambda tx: clusters.put_event(tx, uuid, "nodegroup.not_drained", body, now),
+        )
+        return
+    if group is not None:
+        try:
+            async with kubernetes_api(work.services, work.cluster) as api:
+                left = await drained(api, names)
+                if not left:
+                    for name in names:
+                        await api.forget(name)
+        except (*SILENT, Refused) as problem:
+            await _again(work, group, "drain", f"Kubernetes does not answer: {problem}")
+            return
+        if left:
+            await _again(work, group, "drain", f"Pods do not leave: {', '.join(left[:10])}.")
+            return
+    await work.commit("workers", state=after)
+
+
+async def _again(work: Work, group: NodeGroup, step: str, reason: str) -> None:
+    """Let the step be repeated, until its time has passed."""
+    if work.services.clock.now() - work.task.state["since"] > LIMIT_S:
+        await work.fail(f"The upgrade of {group.name} stopped: {reason}")
+        return
+    await work.commit(step, delay_s=LOOK_AGAIN_S)
+
+
+async def _answers(work: Work) -> bool:
+    """Return whether this service can reach the Kubernetes API of the cluster.
+
+    Otherwise nodes are replaced without being drained.
+    """
+    if not reachable(work.cluster) or work.cluster.api_address is None:
+        return False
+    try:
+        async with kubernetes_api(work.services, work.cluster) as api:
+            await api.text("/healthz")
+    except SILENT:
+        return False
+    return True
 
 
 def _default(work: Work) -> NodeGroup | None:
@@ -57,7 +173,7 @@ def _default(work: Work) -> NodeGroup | None:
 
 
 def _next(work: Work) -> NodeGroup | None:
-    """Return the next group whose workers must be updated: a default group stands for both."""
+    """Return the next group whose workers must be upgraded: a default group stands for both."""
     wanted, done = set(work.task.args["groups"]), set(work.task.state.get("done", ()))
     worker = work.whole.defaults[-1]
     for group in (worker, *work.whole.extras):
@@ -66,14 +182,8 @@ def _next(work: Work) -> NodeGroup | None:
     return None
 
 
-async def _template(work: Work) -> ClusterTemplate:
-    uuid = work.task.args["template"]
-    found = await work.services.store.read(lambda tx: clusters.template(tx, uuid))
-    return found or work.whole.template
-
-
-async def _updated(work: Work, group: NodeGroup, step: str, *, without: str = "") -> None:
-    """Update the stack of a group to the new template, except one parameter; go on to `step`."""
+async def _target(work: Work, group: NodeGroup) -> tuple[ClusterStack, Booted]:
+    """Return the stack of a group after the upgrade, and what its workers boot."""
     whole, args = work.whole, work.task.args
     template = await _template(work)
     extra = None if group.is_default else group
@@ -82,34 +192,56 @@ async def _updated(work: Work, group: NodeGroup, step: str, *, without: str = ""
         template, whole.cluster, whole.groups, extra,
         files=work.files, config=work.services.clusters, facts=facts,
     )  # fmt: skip
-    changed = upgrade_parameters(
-        template, work.cluster, group, batch_size=args["batch"],
-        facts=dataclasses.replace(facts, kube_version=args.get("version") or ""),
-    )  # fmt: skip
-    changed.pop(without, None)
-    current = {**asked.parameters, **changed}
-    current.pop(without, None)
-    asked = dataclasses.replace(asked, parameters=current)
-    await stacks.update(work, group, changed, step=step, whole=asked)
+    facts = dataclasses.replace(facts, kube_version=args.get("version") or "")
+    changed = upgrade_parameters(template, work.cluster, group, facts=facts)
+    parameters = {**asked.parameters, **changed}
+    booted = Booted(
+        str(parameters.get("minion_image") or ""), str(parameters.get("kube_version") or "")
+    )
+    return dataclasses.replace(asked, parameters=parameters), booted
 
 
-async def _done(
+async def _template(work: Work) -> ClusterTemplate:
+    uuid = work.task.args["template"]
+    found = await work.services.store.read(lambda tx: clusters.template(tx, uuid))
+    return found or work.whole.template
+
+
+async def _workers(work: Work, group: NodeGroup) -> WorkerStack:
+    """Return the workers of a group as they are."""
+    row = await stacks.row_of(work, group)
+    worker = work.whole.defaults[-1] if group.is_default else group
+    members = await members_of(work.services, work.cluster, worker.uuid)
+    _, program = await work.services.program(row)
+    parameters = {name: one.value for name, one in program.parameters.items()}
+    return in_stack(parameters, [int(one.index) for one in members if one.index.isdecimal()])
+
+
+async def _names(work: Work, group: NodeGroup, indexes: Sequence[int]) -> list[str]:
+    """Return the names of nodes; the template of the driver makes them."""
+    row = await stacks.row_of(work, group)
+    return [f"{row.name}-node-{index}" for index in indexes]
+
+
+async def _update(
     work: Work,
-    groups: Sequence[NodeGroup | None],
-    here: str,
+    group: NodeGroup,
+    whole: ClusterStack,
+    parameters: Mapping[str, Any],
     step: str,
     state: Mapping[str, Any] | None = None,
 ) -> None:
-    for group in groups:
-        if group is None:
-            continue
-        succeeded = await settled(work, group, here)
-        if succeeded is None:
-            return
-        if not succeeded:
-            await work.fail(f"The upgrade of {group.name} stopped: {await why(work, group)}")
-            return
-    await work.commit(step, state=state)
+    await stacks.update(work, group, parameters, step=step, whole=whole, state=state)
+
+
+async def _succeeded(work: Work, group: NodeGroup | None, here: str) -> bool:
+    """Return whether the stack is complete; otherwise the task waits, or the upgrade has failed."""
+    if group is None:
+        return True
+    found = await settled(work, group, here)
+    if found is False:
+        await work.fail(f"The upgrade of {group.name} stopped: {await why(work, group)}")
+    return bool(found)
 
 
 def _followed(work: Work, found: Whole) -> Changed:
