@@ -18,6 +18,7 @@ from hearth.service.clusters.upgrade import upgrade_cluster
 from hearth.store.cluster_key_table import cluster_identity, cluster_key_pair, cluster_rotation
 from hearth.store.cluster_tables import cluster_task
 from hearth.store.database import Store, Tx
+from tests.conductor.test_notifications import words
 from tests.conductor.world import World, story, world
 from tests.daily import part_of
 
@@ -129,6 +130,7 @@ async def told(here: World) -> None:
 @story
 async def test_a_cluster_outlives_its_conductors(tmp_path: Path, writes: int, after: bool) -> None:
     async with world(tmp_path) as here:
+        here.services.store.notifies = True
         mortals = Mortals(here, writes, after=after)
         living = asyncio.create_task(mortals.live())
         telling = asyncio.create_task(told(here))
@@ -143,4 +145,8 @@ async def test_a_cluster_outlives_its_conductors(tmp_path: Path, writes: int, af
         assert await here.stacks() == []
         for table in (cluster_key_pair, cluster_identity, cluster_rotation, cluster_task):
             assert await here.count(table) == 0, table.name
+        found = [one for one in await words(here) if one.startswith("cluster")]
+        for operation, times in (("create", 1), ("update", 5), ("delete", 1)):
+            for outcome in ("pending", "success"):
+                assert found.count(f"cluster.{operation} {outcome}") == times, found
         here.conductor = None

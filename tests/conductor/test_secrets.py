@@ -1,5 +1,6 @@
-"""No secret of a cluster is in a stack, in a log, or readable in the database."""
+"""No secret of a cluster is in a stack, a log, a notification, or readable in the database."""
 
+import json
 import logging
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from hearth.service.clusters.identity import NodeIdentity
 from hearth.store import cluster_identities, reads
 from hearth.store.tables import stack
 from tests.conductor.test_conductor import created
+from tests.conductor.test_notifications import sent
 from tests.conductor.world import World, story, world
 
 
@@ -43,14 +45,20 @@ async def test_secrets_stay_where_they_belong(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     async with world(tmp_path) as here:
+        here.services.store.notifies = True
         here.start()
-        cluster = await created(here)
-        secrets = await secrets_of(here, cluster)
+        labels = {"grafana_admin_passwd": "canary of a label"}
+        cluster = await created(here, labels=labels)
+        secrets = {**await secrets_of(here, cluster), **labels}
+        text = await certificates.kubeconfig(here.services, here.caller, cluster)
+        secrets["kubeconfig"] = json.loads(text)["users"][0]["user"]["client-key-data"][100:200]
         token = here.caller.token
         store = here.services.store
         ids = await store.read(lambda tx: [row.id for row in tx.rows(stack.select())])
         assert len(ids) > 3
-        texts = [caplog.text]
+        messages = await sent(here)
+        assert len(messages) == 3
+        texts = [caplog.text, *map(str, messages)]
         for ident in ids:
             row = await store.read(lambda tx, i=ident: reads.find_stack(tx, None, i))  # type: ignore[misc]
             revision, program = await here.services.program(row)

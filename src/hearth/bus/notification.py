@@ -27,6 +27,7 @@ class Notifications:
     topics: tuple[str, ...] = ("notifications",)
     level: str = "INFO"
     publisher_id: str = f"{SERVICE}.{socket.gethostname()}"
+    cluster_publisher_id: str = f"magnum.{socket.gethostname()}"
     exchange: str = "heat"
     envelope: bool = True  # the driver messagingv2; without it messaging
     logged: bool = False  # the driver log, beside the others; alone where there is no transport_url
@@ -48,22 +49,47 @@ def message_of(state: Mapping[str, Any], description: str, to: Notifications) ->
     failed = status == "FAILED"
     what = "autoscaling" if scaling else f"stack.{state['action'].lower()}"
     priority = ERROR if failed else to.level.upper()
+    return wrapped(
+        state["id"],
+        state["time"],
+        f"{SERVICE}.{what}.{SUFFIXES[status]}",
+        priority,
+        {**payload(state, description), **(scaling["facts"] if scaling else {})},
+        by=(state["user_id"], state["project_id"]),
+        publisher_id=to.publisher_id,
+        to=to,
+    )
+
+
+def wrapped(
+    ident: str,
+    time: float,
+    event_type: str,
+    priority: str,
+    payload: Mapping[str, Any],
+    *,
+    by: tuple[str | None, str | None],
+    publisher_id: str,
+    to: Notifications,
+) -> Message:
+    """Return a message with a payload. `by` are the ids of a user and a project."""
+    user_id, project_id = by
     inner = {
-        "message_id": state["id"],
-        "publisher_id": to.publisher_id,
-        "event_type": f"{SERVICE}.{what}.{SUFFIXES[status]}",
+        "message_id": ident,
+        "publisher_id": publisher_id,
+        "event_type": event_type,
         "priority": priority,
-        "payload": {**payload(state, description), **(scaling["facts"] if scaling else {})},
-        "timestamp": _at(state["time"]).strftime("%Y-%m-%d %H:%M:%S.%f"),
-        "_unique_id": uuid.uuid5(uuid.NAMESPACE_OID, state["id"]).hex,
-        "_context_project_id": state["project_id"],
-        "_context_user_id": state["user_id"],
+        "payload": payload,
+        "timestamp": at(time).strftime("%Y-%m-%d %H:%M:%S.%f"),
+        "_unique_id": uuid.uuid5(uuid.NAMESPACE_OID, ident).hex,
+        "_context_project_id": project_id,
+        "_context_user_id": user_id,
     }
     outer: Any = inner
     if to.envelope:
         outer = {"oslo.version": "2.0", "oslo.message": json.dumps(inner)}
     keys = tuple(f"{topic}.{priority.lower()}" for topic in to.topics)
-    return Message(state["id"], keys, json.dumps(outer).encode())
+    return Message(ident, keys, json.dumps(outer).encode())
 
 
 def log_message(message: Message) -> None:
@@ -116,9 +142,10 @@ def addresses(transport_url: str) -> Sequence[str]:
     return found
 
 
-def _at(seconds: float) -> datetime:
+def at(seconds: float) -> datetime:
+    """Return a time in seconds since 1970 as a time in UTC."""
     return datetime.fromtimestamp(seconds, UTC)
 
 
 def _iso(seconds: float | None) -> str | None:
-    return None if seconds is None else _at(seconds).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return None if seconds is None else at(seconds).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -331,4 +331,6 @@ def _notifications(conf: Any) -> Notifications | None:
         url, tuple(group.topics), level, exchange=conf.control_exchange,
         envelope="messagingv2" in drivers, logged=logged,
     )  # fmt: skip
-    return replace(to, publisher_id=conf.default_publisher_id or to.publisher_id)
+    if (own := conf.default_publisher_id) is None:
+        return to
+    return replace(to, publisher_id=own, cluster_publisher_id=own)

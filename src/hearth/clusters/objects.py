@@ -65,7 +65,8 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
 
     `conditions` are the findings of reconciliation, newest first: {type, status, reason, since}.
     `ca_cert_ref`, `etcd_ca_cert_ref`, `front_proxy_ca_cert_ref` and `magnum_cert_ref` name stored
-    key pairs. `identity_id` names the stored credential of its nodes.
+    key pairs. `identity_id` names the stored credential of its nodes. `initiator` is who asked for
+    the last operation: {user_id, project_id, domain_id}.
     """
 
     uuid: str
@@ -99,6 +100,7 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
     floating_ip_enabled: bool = True
     master_lb_enabled: bool = False
     conditions: Sequence[Mapping[str, Any]] = ()
+    initiator: Mapping[str, str | None] = _NOTHING
     created_at: float = 0.0
     updated_at: float | None = None
 

@@ -21,6 +21,10 @@ class ClusterProblem(Problem):
         return self.words
 
 
+class WrongState(Rejected):
+    """The cluster is in a state that does not allow the operation."""
+
+
 def refused(status: int, words: str) -> Rejected:
     """Return the exception for a refused request."""
     return Rejected([ClusterProblem(None, status, words)])

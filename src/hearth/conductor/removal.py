@@ -34,7 +34,8 @@ async def group_stack(work: Work) -> None:
     elif group.stack_id:
         await stacks.delete(work, [uuid], step=None)
     else:
-        await work.commit(None, also=lambda tx: clusters.drop_group(tx, uuid))
+        now = work.services.clock.now()
+        await work.commit(None, also=lambda tx: clusters.drop_group(tx, work.whole, group, now))
 
 
 async def keys(work: Work) -> None:
@@ -52,4 +53,5 @@ async def identity(work: Work) -> None:
 
 async def rows(work: Work) -> None:
     """Delete the rows."""
-    await work.commit(None, also=lambda tx: clusters.remove(tx, work.whole))
+    now = work.services.clock.now()
+    await work.commit(None, also=lambda tx: clusters.remove(tx, work.whole, now))

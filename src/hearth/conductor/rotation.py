@@ -8,11 +8,12 @@ old ones are deleted. Source: spec/clusters.md, section 10.
 from collections.abc import Sequence
 
 from hearth.clusters.definition import rotation_parameters
+from hearth.clusters.notifications import SUCCESS
 from hearth.clusters.objects import Cluster, NodeGroup
 from hearth.conductor import stacks
 from hearth.conductor.waiting import settled, why
 from hearth.conductor.work import Work
-from hearth.service.clusters import certificates
+from hearth.service.clusters import certificates, notify
 from hearth.service.clusters import rotation as rotations
 from hearth.service.clusters.identity import NodeIdentity
 from hearth.service.clusters.node_url import credential_url
@@ -48,7 +49,8 @@ async def issued(work: Work) -> None:
         clusters.changed(tx, after.uuid, lambda found: clusters.at(found.cluster, **refs), now)
 
     await rotations.finish(work.services, work.cluster, save)
-    await work.commit(None)
+    now = work.services.clock.now()
+    await work.commit(None, also=lambda tx: notify.rotated(tx, work.whole, SUCCESS, now))
 
 
 async def identity(work: Work) -> None:

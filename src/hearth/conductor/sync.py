@@ -22,7 +22,7 @@ from hearth.model.problem import Rejected
 from hearth.service.clusters.tasks import ASIDE, CLEAN_UP, RETRY, caller_of
 from hearth.service.outputs import outputs
 from hearth.service.services import Services
-from hearth.store import cluster_rows, cluster_tasks, clusters, reads
+from hearth.store import cluster_tasks, clusters, reads
 from hearth.store.cluster_tasks import Task
 from hearth.store.clusters import GONE, Whole
 from hearth.store.credentials import Requester, StackCredential
@@ -164,7 +164,7 @@ def _write(tx: Tx, whole: Whole, result: Followed, marks: Mapping[str, str], now
     if result.deleted:  # it is gone when the task that cleans up has ended
         after = clusters.at(after, status=DELETE_IN_PROGRESS, status_reason=None)
     for group in result.gone:
-        cluster_rows.delete(tx, group)
+        clusters.drop_group(tx, whole, group, now)
     if after.status != before.status and after.status not in BUSY:
         after = clusters.at(after, updated_at=now)
     left = {group.uuid for group in result.groups}

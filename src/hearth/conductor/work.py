@@ -6,8 +6,11 @@ from typing import Any
 
 from hearth.clusters.bundle import Bundle
 from hearth.clusters.follow import failed
+from hearth.clusters.notifications import FAILURE
 from hearth.clusters.objects import Cluster, NodeGroup
 from hearth.service.caller import Caller
+from hearth.service.clusters import notify
+from hearth.service.clusters.tasks import ROTATE_CA
 from hearth.service.services import Services
 from hearth.store import cluster_tasks, clusters
 from hearth.store.cluster_tasks import Lost, Task
@@ -95,5 +98,7 @@ class Work:
         def note(tx: Tx) -> None:
             body = {"operation": self.task.kind, "reason": reason}
             clusters.put_event(tx, self.cluster.uuid, "cluster.failed", body, now)
+            if self.task.kind == ROTATE_CA:
+                notify.rotated(tx, self.whole, FAILURE, now)
 
         await self.commit(None, change_failed, also=note)

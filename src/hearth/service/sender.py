@@ -1,4 +1,4 @@
-"""Sends the messages of the outbox in order until they are confirmed.
+"""Sends the notifications of the outbox in order until they are confirmed.
 
 A row is removed after its message was confirmed. A crash in between causes a second message, so
 delivery is at least once. A row that cannot be sent delays all later rows.
@@ -11,11 +11,13 @@ from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from hearth.bus.cadf import cluster_message
 from hearth.bus.notification import Message, Notifications, message_of
 from hearth.engine.programs.programs import Programs
 from hearth.model.problem import Rejected
 from hearth.store import claim, outbox
 from hearth.store.database import Store, Tx
+from hearth.store.outbox import Leaving
 from hearth.store.rows import Revision, StackRow
 from hearth.store.texts import get_revision
 
@@ -85,13 +87,17 @@ class Sender:
         done: list[int] = []
         try:
             for row in rows:
-                description = await self._description(row.body)
-                await self._publish(message_of(row.body, description, self._to))
+                await self._publish(await self._message(row))
                 done.append(row.id)
         finally:
             if done:
                 await self._store.run(lambda tx: outbox.sent(tx, done))
         return len(done)
+
+    async def _message(self, row: Leaving) -> Message:
+        if row.kind == outbox.CLUSTER:
+            return cluster_message(row.body, self._to)
+        return message_of(row.body, await self._description(row.body), self._to)
 
     async def _description(self, state: Mapping[str, Any]) -> str:
         """Return the template's description; empty if it does not compile."""

@@ -5,6 +5,7 @@ groups at the same time. `version` counts the changes: what was computed without
 only if nobody has changed the cluster meanwhile.
 """
 
+import uuid as uuids
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,10 +13,12 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
+from hearth.clusters import notifications
 from hearth.clusters.conditions import observed
+from hearth.clusters.notifications import DELETE, SUCCESS, Notification
 from hearth.clusters.objects import Cluster, ClusterTemplate, NodeGroup
-from hearth.clusters.states import BUSY
-from hearth.store import cluster_rows
+from hearth.clusters.states import BUSY, DELETE_COMPLETE
+from hearth.store import cluster_rows, outbox
 from hearth.store.cluster_tables import (
     cluster,
     cluster_count,
@@ -133,6 +136,7 @@ def save(
     """Write a locked cluster, its conditions, and changed groups of it.
 
     `seen` is the state of its stack that was taken into each group: {uuid of the group: state}.
+    A status that becomes final is reported by a notification.
     """
     changed, states = {group.uuid: group for group in groups}, {**before.seen, **(seen or {})}
     members = [changed.get(group.uuid, group) for group in before.groups]
@@ -143,6 +147,16 @@ def save(
         cluster_rows.update(tx, group)
     for uuid, state in (seen or {}).items():
         tx.execute(node_group.update().where(node_group.c.uuid == uuid).values(seen=state))
+    if tx.notifies:
+        found = notifications.of_change(before.cluster, before.groups, after, changed.values())
+        notify(tx, before.version + 1, found, now)
+
+
+def notify(tx: Tx, version: int, found: Iterable[Notification], now: float) -> None:
+    """Store notifications about a version of a cluster, if notifications are enabled."""
+    for one in found:
+        name = f"{one.about} {one.target_id} {one.action} {one.outcome} {version}"
+        outbox.put_cluster(tx, str(uuids.uuid5(uuids.NAMESPACE_OID, name)), one, now)
 
 
 def template(tx: Tx, uuid: str) -> ClusterTemplate | None:
@@ -151,9 +165,11 @@ def template(tx: Tx, uuid: str) -> ClusterTemplate | None:
     return None if row is None else cluster_rows.object_of(tx, ClusterTemplate, row)
 
 
-def drop_group(tx: Tx, uuid: str) -> None:
-    """Delete the row of a node group."""
-    tx.execute(node_group.delete().where(node_group.c.uuid == uuid))
+def drop_group(tx: Tx, of: Whole, group: NodeGroup, now: float) -> None:
+    """Delete the row of an extra group of a cluster."""
+    cluster_rows.delete(tx, group)
+    gone = notifications.of_group(DELETE, SUCCESS, group, of.cluster)
+    notify(tx, of.version, [gone], now)
 
 
 def look_again(tx: Tx, cluster_id: str) -> None:
@@ -162,12 +178,15 @@ def look_again(tx: Tx, cluster_id: str) -> None:
     tx.execute(node_group.update().where(mine).values(seen=None))
 
 
-def remove(tx: Tx, gone: Whole) -> None:
+def remove(tx: Tx, gone: Whole, now: float) -> None:
     """Delete the rows of a cluster."""
     uuid = gone.cluster.uuid
     for table in (node_group, cluster_event):
         tx.execute(table.delete().where(table.c.cluster_id == uuid))
     tx.execute(cluster.delete().where(cluster.c.uuid == uuid))
+    last = at(gone.cluster, status=DELETE_COMPLETE)
+    done = notifications.of_cluster(DELETE, SUCCESS, last, gone.groups)
+    notify(tx, gone.version, [done], now)
 
 
 STATE = stack.c.traversal + ":" + stack.c.action + "_" + stack.c.status

@@ -1,7 +1,8 @@
 """Messages that leave Hearth, stored in the transaction of the change that they report.
 
 One process at a time sends: the living engine with the smallest id. It sends in the order of the
-rows, so the notifications of a stack are sent in the order of its states, each at least once.
+rows, so the notifications of a stack or a cluster are sent in the order of its states, each at
+least once.
 Events for sinks are sent in lanes, one for each stack tree and sink: a failure delays only its own
 lane.
 """
@@ -10,9 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 from msgspec import structs
 
+from hearth.clusters.notifications import Notification
 from hearth.model.state import Status
 from hearth.store import credentials
 from hearth.store.claim import LEASE_S
@@ -22,6 +25,7 @@ from hearth.store.rows import Event, cut, stack_row
 from hearth.store.tables import credential, engine, outbox, revision, stack
 
 STATE = "state"
+CLUSTER = "cluster"
 EVENT = "event"
 _INSERT = Prepared(outbox.insert())
 _DELETE = Prepared(outbox.delete().where(outbox.c.id == sa.bindparam("b_id")))
@@ -38,7 +42,7 @@ _FIRST_ALIVE = (
 _MINE = sa.bindparam("me", type_=sa.String()) == _FIRST_ALIVE
 _MOST = sa.bindparam("most", type_=sa.Integer())
 _PENDING = Prepared(
-    sa.select(outbox).where(outbox.c.kind == STATE, _MINE).order_by(outbox.c.id).limit(_MOST)
+    sa.select(outbox).where(outbox.c.lane.is_(None), _MINE).order_by(outbox.c.id).limit(_MOST)
 )
 _ROOT = Prepared(
     sa.select(
@@ -127,6 +131,14 @@ def put_states(tx: Tx, events: Iterable[Event]) -> None:
     )
 
 
+def put_cluster(tx: Tx, ident: str, notification: Notification, now: float) -> None:
+    """Store a notification about a cluster with its id, if notifications are enabled."""
+    if not tx.notifies:
+        return
+    body = {"id": ident, "time": now, **msgspec.to_builtins(notification)}
+    tx.many(_INSERT, [_row(tx, CLUSTER, now, body)])
+
+
 def put_events(tx: Tx, root_id: str, events: Iterable[Event]) -> None:
     """Store the events of a tree for each sink that its root stack names now.
 
@@ -177,7 +189,7 @@ def _state(tx: Tx, ident: str, time: float, one: Any, its: Any) -> dict[str, Any
 
 
 def pending(tx: Tx, engine_id: str, most: int) -> list[Leaving]:
-    """Return the oldest states to send; empty unless this engine is the one that sends."""
+    """Return the oldest notifications to send; empty unless this engine is the one that sends."""
     return _leaving(tx, tx.rows(_PENDING, {"me": engine_id, "most": most}))
 
 

@@ -62,7 +62,7 @@ MESSAGES = (
     _is("transport_url", str, None, "Broker for notifications, if [oslo_messaging_notifications] names none.", secret=True),
     _is("control_exchange", str, "heat", "Exchange for notifications."),
     _is("default_notification_level", str, "INFO", "Priority of notifications."),
-    _is("default_publisher_id", str, None, "Publisher id of notifications. Default: orchestration.HOST."),
+    _is("default_publisher_id", str, None, "Publisher id of notifications. Default: orchestration.HOST, and magnum.HOST for clusters."),
 )
 LOG = (
     _live("debug", bool, False, "Log at DEBUG instead of INFO. HEARTH_LOG in the environment overrides it."),

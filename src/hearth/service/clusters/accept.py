@@ -5,8 +5,9 @@ from typing import Any
 
 from hearth.clusters.conditions import restarted
 from hearth.clusters.objects import Cluster, NodeGroup
-from hearth.clusters.problems import bad_request, not_found
+from hearth.clusters.problems import ClusterProblem, WrongState, not_found
 from hearth.service.caller import Caller
+from hearth.service.clusters import notify
 from hearth.service.clusters.tasks import hand_over
 from hearth.service.services import Services
 from hearth.store import clusters
@@ -32,15 +33,20 @@ async def begin(
     def transaction(tx: Tx) -> Cluster:
         found = locked(tx, cluster)
         (after, groups), args = change(found, tx)
-        after = clusters.at(restarted(after), updated_at=now)
+        after = clusters.at(restarted(after), updated_at=now, initiator=notify.initiator_of(caller))
         clusters.save(tx, found, after, groups, now=now)
         hand_over(tx, caller, cluster.uuid, kind, args, now)
         shown = {name: value for name, value in args.items() if name != "before"}
         body = {"by": caller.user_id, **shown}
         clusters.put_event(tx, cluster.uuid, f"cluster.{kind}", body, now)
+        notify.accepted(tx, cluster.uuid, kind, now, group_id=args.get("group"))
         return after
 
-    after = await services.store.run_once(transaction)
+    try:
+        after = await services.store.run_once(transaction)
+    except WrongState:
+        await notify.refused(services, caller, cluster, kind)
+        raise
     services.bus.tell()
     return after
 
@@ -54,9 +60,10 @@ def locked(tx: Tx, cluster: Cluster) -> Whole:
 
 
 def demand_state(cluster: Cluster, allowed: frozenset[str], operation: str) -> None:
-    """Raise Rejected unless the operation may begin in the cluster's state."""
+    """Raise WrongState unless the operation may begin in the cluster's state."""
     if cluster.status not in allowed:
-        raise bad_request(
+        words = (
             f"{operation} is not supported in this state. Cluster {cluster.name} is in "
             f"{cluster.status}."
         )
+        raise WrongState([ClusterProblem(None, 400, words)])

@@ -14,6 +14,7 @@ from msgspec import structs
 from hearth.clusters.objects import Cluster
 from hearth.clusters.problems import bad_request, conflict
 from hearth.service.caller import Caller
+from hearth.service.clusters import notify
 from hearth.service.clusters.fence import demand, node_cluster
 from hearth.service.clusters.key_store import key_store_of, new_key_store
 from hearth.service.clusters.x509 import KeyPair, common_name, in_thread, new_ca, new_client, sign
@@ -112,7 +113,8 @@ async def signed(
     ca = await key_pair(services, cluster, ref)
     options, now = services.clusters.x509, services.clock.now()
     issued = await in_thread(lambda: sign(csr, ca, options, now, subject=subject))
-    _record(caller, cluster, ca_cert_type, issued.subject, issued.serial, issued.not_after)
+    serial, ends = issued.serial, issued.not_after
+    await _record(services, caller, cluster, ca_cert_type, issued.subject, serial, ends)
     return issued.pem
 
 
@@ -138,7 +140,8 @@ async def kubeconfig(
     name = caller.user_name or caller.user_id
     group = None if services.clusters.forced_common_name else ADMIN_GROUP
     pair = await in_thread(lambda: new_client(ca, name, group, options, now, valid_s=valid_s))
-    _record(caller, cluster, None, f"kubeconfig of {name}", None, now + valid_s)
+    words = f"kubeconfig of {name}"
+    await _record(services, caller, cluster, None, words, None, now + valid_s)
     return kubeconfig_text(cluster, await trusted(services, cluster), pair)
 
 
@@ -234,7 +237,8 @@ async def _authorities(services: Services, cluster: Cluster, ca_cert_type: str |
     return [new, own] if rotation.phase == ISSUE else [own, new]
 
 
-def _record(
+async def _record(
+    services: Services,
     caller: Caller,
     cluster: Cluster,
     ca_cert_type: str | None,
@@ -242,20 +246,26 @@ def _record(
     serial: int | None,
     not_after: float,
 ) -> None:
-    """Write an audit line: JSON, because a subject may contain line breaks."""
-    facts = {
-        "event": "certificate signed",
-        "cluster": cluster.uuid,
+    """Write an audit line and a notification. The line is JSON, because a subject may contain line
+    breaks.
+    """
+    about = {
         "authority": KINDS[BY_TYPE.get(ca_cert_type or "", MAIN)],
         "subject": subject,
         "serial": None if serial is None else f"{serial:x}",
         "not_after": int(not_after),
+    }
+    facts = {
+        "event": "certificate signed",
+        "cluster": cluster.uuid,
+        **about,
         "user": caller.user_id,
         "project": caller.project_id,
         "delegation": caller.delegation_id,
         "request": caller.request_id,
     }
     audit.info("%s", json.dumps(facts))
+    await notify.signed(services, caller, cluster, **about)
 
 
 def _base64(text: str) -> str:

@@ -26,7 +26,6 @@ async def change_cluster(
 
     A report of health alone does not touch the stack. Raises Rejected.
     """
-    demand_state(cluster, SETTLED, "Update")
     health = {name: value for name, value in changed.items() if name != "node_count"}
     if health:
         now = services.clock.now()

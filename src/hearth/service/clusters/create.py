@@ -28,6 +28,7 @@ from hearth.clusters.problems import bad_request, not_found, refused
 from hearth.clusters.states import CREATE_IN_PROGRESS
 from hearth.model.problem import Rejected
 from hearth.service.caller import Caller
+from hearth.service.clusters import notify
 from hearth.service.clusters.cloud_checks import check_cluster
 from hearth.service.clusters.drivers import driver_of
 from hearth.service.clusters.find import template_for_clusters
@@ -71,6 +72,7 @@ async def create_cluster(
         hand_over(tx, caller, made.cluster.uuid, CREATE, {}, now)
         body = {"template": made.template.uuid, "by": caller.user_id}
         clusters.put_event(tx, made.cluster.uuid, "cluster.create", body, now)
+        notify.accepted(tx, made.cluster.uuid, CREATE, now)
         return found[0]
 
     try:
@@ -129,6 +131,7 @@ def _cluster(
         discovery_url=given.get("discovery_url"),
         status=CREATE_IN_PROGRESS,
         created_at=services.clock.now(),
+        initiator=notify.initiator_of(caller),
         **taken,
         **switched,
     )

@@ -1,0 +1,62 @@
+"""Notifications about clusters: audit events of the CADF format.
+
+Source: facts/magnum/notifications.json.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hearth.bus.notification import ERROR, Message, Notifications, at, wrapped
+
+EVENT = "http://schemas.dmtf.org/cloud/audit/1.0/event"
+USER = "service/security/account/user"
+SERVICE = "magnum"
+OBSERVER = f"service/{SERVICE}/cluster"
+FAILURE = "failure"
+TIMES = ("created_at", "updated_at")
+
+
+def cluster_message(body: Mapping[str, Any], to: Notifications) -> Message:
+    """Return the message for a row of the outbox about a cluster, a node group or a certificate."""
+    who = body["initiator"]
+    return wrapped(
+        body["id"],
+        body["time"],
+        f"{SERVICE}.{body['about']}.{body['action']}",
+        ERROR if body["outcome"] == FAILURE else "INFO",
+        _event(body, to.cluster_publisher_id),
+        by=(who.get("user_id"), who.get("project_id")),
+        publisher_id=to.cluster_publisher_id,
+        to=to,
+    )
+
+
+def _event(body: Mapping[str, Any], observer: str) -> dict[str, Any]:
+    who, about = body["initiator"], body["about"]
+    kind = f"service/{SERVICE}/{about}"
+    snapshot = {"typeURI": kind, "name": f"{about}_data", "content": _content(body["content"])}
+    return {
+        "typeURI": EVENT,
+        "eventType": "activity",
+        "id": body["id"],
+        "eventTime": at(body["time"]).strftime("%Y-%m-%dT%H:%M:%S.%f+0000"),
+        "action": body["action"],
+        "outcome": body["outcome"],
+        "initiator": {"typeURI": USER, "id": who.get("user_id"), **who},
+        "target": {
+            "typeURI": kind,
+            "id": body["target_id"],
+            "name": body["name"],
+            "attachments": [snapshot],
+        },
+        "observer": {"typeURI": OBSERVER, "id": observer},
+    }
+
+
+def _content(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the snapshot of an object with its times as text, as in the API."""
+    times = {name: content[name] for name in TIMES if content.get(name) is not None}
+    return {
+        **content,
+        **{name: at(seconds).isoformat(timespec="microseconds") for name, seconds in times.items()},
+    }

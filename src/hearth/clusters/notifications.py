@@ -1,0 +1,145 @@
+"""Notifications about clusters, their node groups and certificates: what is reported, and when.
+
+An operation has three outcomes: `pending` when it is accepted, then `success` or `failure`. These
+are audit events in the CADF format. Source: facts/magnum/notifications.json.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from hearth.clusters.objects import MASTER, Cluster, Labels, NodeGroup
+from hearth.clusters.states import BUSY, FAILED
+
+CLUSTER, GROUP, CERTIFICATE = "cluster", "nodegroup", "certificate"
+CREATE, UPDATE, DELETE = "create", "update", "delete"
+PENDING, SUCCESS, FAILURE = "pending", "success", "failure"
+MASK = "******"
+SECRET_LABELS = ("passw", "secret", "token")
+"""A label with one of these texts in its name has a secret value."""
+_CLUSTER_FIELDS = (
+    "status", "status_reason", "project_id", "created_at", "updated_at", "cluster_template_id",
+    "keypair", "master_flavor_id", "flavor_id", "stack_id", "health_status", "create_timeout",
+    "api_address", "discovery_url",
+)  # fmt: skip
+_GROUP_FIELDS = (
+    "cluster_id", "status", "status_reason", "project_id", "created_at", "updated_at", "role",
+    "node_count", "min_node_count", "max_node_count", "flavor_id", "image_id", "stack_id",
+    "docker_volume_size",
+)  # fmt: skip
+
+
+class Notification(msgspec.Struct, frozen=True, kw_only=True):
+    """One notification. `about` is the type of the object, `target_id` its UUID, `content` a
+    snapshot of it. `initiator` is who asked for the operation: {user_id, project_id, domain_id}.
+    """
+
+    about: str
+    action: str
+    outcome: str
+    target_id: str
+    name: str
+    content: Mapping[str, Any]
+    initiator: Mapping[str, str | None]
+
+
+def of_cluster(
+    action: str, outcome: str, cluster: Cluster, groups: Sequence[NodeGroup]
+) -> Notification:
+    """Return a notification about a cluster."""
+    masters = [group for group in groups if group.role == MASTER]
+    workers = [group for group in groups if group.role != MASTER]
+    content = {
+        **{name: getattr(cluster, name) for name in _CLUSTER_FIELDS},
+        "docker_volume_size:": cluster.docker_volume_size,  # with the colon, as in Magnum
+        "labels": _labels(cluster.labels),
+        "node_addresses": _addresses(workers),
+        "master_addresses": _addresses(masters),
+        "node_count": sum(group.node_count for group in workers),
+        "master_count": sum(group.node_count for group in masters),
+    }
+    return Notification(
+        about=CLUSTER, action=action, outcome=outcome, target_id=cluster.uuid, name=cluster.name,
+        content=content, initiator=cluster.initiator,
+    )  # fmt: skip
+
+
+def of_group(action: str, outcome: str, group: NodeGroup, cluster: Cluster) -> Notification:
+    """Return a notification about a node group with a stack of its own."""
+    content = {
+        **{name: getattr(group, name) for name in _GROUP_FIELDS},
+        "labels": _labels(group.labels),
+        "node_addresses": list(group.node_addresses),
+    }
+    return Notification(
+        about=GROUP, action=action, outcome=outcome, target_id=group.uuid, name=group.name,
+        content=content, initiator=cluster.initiator,
+    )  # fmt: skip
+
+
+def of_certificate(
+    action: str,
+    outcome: str,
+    cluster: Cluster,
+    initiator: Mapping[str, str | None],
+    **facts: Any,
+) -> Notification:
+    """Return a notification about the certificates of a cluster: a signature is a `create`, a
+    rotation an `update`.
+    """
+    return Notification(
+        about=CERTIFICATE,
+        action=action,
+        outcome=outcome,
+        target_id=cluster.uuid,
+        name=cluster.name,
+        content={"cluster_id": cluster.uuid, "project_id": cluster.project_id, **facts},
+        initiator=initiator,
+    )
+
+
+def of_change(
+    before: Cluster,
+    groups_before: Iterable[NodeGroup],
+    after: Cluster,
+    groups_after: Iterable[NodeGroup],
+) -> list[Notification]:
+    """Return what a change of a cluster and of some of its groups reports: a status that became
+    final. The default groups are parts of the cluster, so they report nothing.
+    """
+    known = {group.uuid: group for group in groups_before}
+    changed = {group.uuid: group for group in groups_after}
+    found = []
+    for uuid, group in changed.items():
+        outcome = outcome_of(known[uuid].status if uuid in known else None, group.status)
+        if outcome is not None and not group.is_default:
+            found.append(of_group(action_of(group.status), outcome, group, after))
+    if (outcome := outcome_of(before.status, after.status)) is not None:
+        groups = list({**known, **changed}.values())
+        found.append(of_cluster(action_of(after.status), outcome, after, groups))
+    return found
+
+
+def outcome_of(before: str | None, after: str | None) -> str | None:
+    """Return the outcome that a new status reports, None if it is not new or not final."""
+    if after is None or after == before or after in BUSY:
+        return None
+    return FAILURE if after in FAILED else SUCCESS
+
+
+def action_of(status: str | None) -> str:
+    """Return the action of a status. A rollback belongs to an update."""
+    action = (status or "").partition("_")[0].lower()
+    return action if action in (CREATE, DELETE) else UPDATE
+
+
+def _labels(labels: Labels) -> dict[str, str]:
+    return {
+        name: MASK if any(part in name.lower() for part in SECRET_LABELS) else value
+        for name, value in labels.items()
+    }
+
+
+def _addresses(groups: Iterable[NodeGroup]) -> list[str]:
+    return [address for group in groups for address in group.node_addresses]

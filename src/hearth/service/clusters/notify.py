@@ -1,0 +1,89 @@
+"""Report requests for clusters: those that were accepted, and those that their state refused."""
+
+from hearth.clusters.notifications import (
+    CREATE,
+    DELETE,
+    FAILURE,
+    PENDING,
+    SUCCESS,
+    UPDATE,
+    Notification,
+    of_certificate,
+    of_cluster,
+    of_group,
+)
+from hearth.clusters.objects import Cluster
+from hearth.service.caller import Caller
+from hearth.service.clusters import tasks
+from hearth.service.services import Services
+from hearth.store import clusters, outbox
+from hearth.store.clusters import Whole
+from hearth.store.database import Tx
+
+GROUP_ACTIONS = {tasks.GROUP_CREATE: CREATE, tasks.GROUP_DELETE: DELETE}
+CLUSTER_ACTIONS = {tasks.CREATE: CREATE, tasks.DELETE: DELETE}
+"""The actions of tasks; all other tasks are updates of the cluster."""
+
+
+def initiator_of(caller: Caller) -> dict[str, str | None]:
+    """Return who asks for an operation, as `Cluster.initiator`."""
+    return {
+        "user_id": caller.user_id,
+        "project_id": caller.project_id,
+        "domain_id": caller.user_domain_id,
+    }
+
+
+def accepted(
+    tx: Tx, cluster_id: str, kind: str, now: float, *, group_id: str | None = None
+) -> None:
+    """Report that a task was stored; `group_id` is the group of a task that is about one."""
+    if not tx.notifies:
+        return
+    whole = clusters.whole(tx, cluster_id)
+    assert whole is not None, "its row was just written"
+    clusters.notify(tx, whole.version, _pending(whole, kind, group_id), now)
+
+
+def _pending(whole: Whole, kind: str, group_id: str | None) -> list[Notification]:
+    cluster, groups = whole.cluster, whole.groups
+    found = [of_cluster(CLUSTER_ACTIONS.get(kind, UPDATE), PENDING, cluster, groups)]
+    if kind in GROUP_ACTIONS:
+        group = next(one for one in groups if one.uuid == group_id)
+        found.append(of_group(GROUP_ACTIONS[kind], PENDING, group, cluster))
+    if kind == tasks.ROTATE_CA:
+        found.append(of_certificate(UPDATE, PENDING, cluster, cluster.initiator))
+    return found
+
+
+async def refused(services: Services, caller: Caller, cluster: Cluster, kind: str) -> None:
+    """Report that an operation was refused because of the cluster's state."""
+    if not services.store.notifies:
+        return
+    ident, now = services.new_id(), services.clock.now()
+
+    def transaction(tx: Tx) -> None:
+        whole = clusters.whole(tx, cluster.uuid)
+        if whole is not None:
+            asked = clusters.at(whole.cluster, initiator=initiator_of(caller))
+            action = CLUSTER_ACTIONS.get(kind, UPDATE)
+            failure = of_cluster(action, FAILURE, asked, whole.groups)
+            outbox.put_cluster(tx, ident, failure, now)
+
+    await services.store.run(transaction)
+
+
+async def signed(services: Services, caller: Caller, cluster: Cluster, **facts: object) -> None:
+    """Report that a certificate was signed."""
+    if not services.store.notifies:
+        return
+    ident, now = services.new_id(), services.clock.now()
+    about = of_certificate(CREATE, SUCCESS, cluster, initiator_of(caller), **facts)
+    await services.store.run(lambda tx: outbox.put_cluster(tx, ident, about, now))
+
+
+def rotated(tx: Tx, whole: Whole, outcome: str, now: float) -> None:
+    """Report the end of a rotation of certificates."""
+    cluster = whole.cluster
+    found = of_certificate(UPDATE, outcome, cluster, cluster.initiator)
+    clusters.notify(tx, whole.version, [found], now)
