@@ -87,6 +87,11 @@ async def until_stopped(
     if reload is not None:
         _on_hangup(reload)
     tasks = _at_work(running) if work else [loop.create_task(_keep_time(running), name=SENDING)]
+    workers: list[Engine | Conductor] = [
+        *([running.conductor] if clusters else []),
+        *([running.engine] if work else []),
+    ]
+    running.pool.may_write = _fence(workers)
     if clusters:
         tasks.append(loop.create_task(running.conductor.run(), name="conductor"))
     bound_to = (sockets if api else [], [*cfn_sockets], [*cluster_sockets])
@@ -103,7 +108,7 @@ async def until_stopped(
     broken = [task for task in tasks if task.done()]
     for task in broken:
         log.error("a task of the process ended unexpectedly", exc_info=task.exception())
-    await _wind_up(running, tasks, servers, clusters=clusters, work=work)
+    await _wind_up(tasks, servers, workers)
     stopped.cancel()
     small.cancel()
     log.info("stopped")
@@ -112,12 +117,20 @@ async def until_stopped(
 
 def _at_work(running: Running) -> list[asyncio.Task[Any]]:
     loop = asyncio.get_running_loop()
-    running.pool.may_write = running.engine.confirmed
     tasks: list[asyncio.Task[Any]] = [loop.create_task(running.engine.run())]
     tasks.append(loop.create_task(_post_events(running), name=SENDING))
     if (to := running.settings.notifications) is not None:
         tasks.append(loop.create_task(_send(running, to), name=SENDING))
     return tasks
+
+
+def _fence(workers: Sequence[Engine | Conductor]) -> Callable[[], Awaitable[bool]]:
+    """Return what decides before each write call to the cloud: all workers must agree."""
+
+    async def may_write() -> bool:
+        return all([await worker.confirmed() for worker in workers])
+
+    return may_write
 
 
 def _servers(
@@ -165,20 +178,13 @@ async def _keep_time(running: Running) -> None:
 
 
 async def _wind_up(
-    running: Running,
     tasks: Sequence[asyncio.Task[Any]],
     servers: Sequence[Any],
-    *,
-    clusters: bool,
-    work: bool,
+    workers: Sequence[Engine | Conductor],
 ) -> None:
     """Stop to accept requests, hand the work over, and wait for all tasks."""
     for one in servers:
         one.should_exit = True
-    workers: list[Engine | Conductor] = [
-        *([running.conductor] if clusters else []),
-        *([running.engine] if work else []),
-    ]
     for worker in workers:
         await _taken_leave(worker)
     for task in tasks:

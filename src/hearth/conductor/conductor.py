@@ -5,6 +5,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Awaitable
+from contextvars import ContextVar
 
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -24,11 +25,13 @@ from hearth.store.database import Tx
 log = logging.getLogger(__name__)
 
 AT_ONCE_MAX = 40  # tasks of one conductor
-BEAT_S = 10.0
-EXTEND_S = LEASE_S / 3
+HEARTBEAT_S = LEASE_S / 3
 ATTEMPTS_MAX = 8
 DELAY_MAX_S = 30.0
 SETTLED_EVERY_S = 10.0  # between two looks at clusters that are not in progress
+
+_current: ContextVar[Task | None] = ContextVar("task", default=None)
+"""The task to which the running code belongs."""
 
 
 class Conductor:
@@ -43,8 +46,9 @@ class Conductor:
         self._woken = asyncio.Event()
         self._health = HealthCheck(services)
         self._examining: asyncio.Task[None] | None = None
-        self._running: dict[int, asyncio.Task[None]] = {}
-        self._beat_at = self._extended_at = self._settled_at = float("-inf")
+        self._running: dict[tuple[int, int], asyncio.Task[None]] = {}  # by id and epoch
+        self._beginning = asyncio.Lock()
+        self._settled_at = float("-inf")
         self._stopped = False
 
     def wake(self) -> None:
@@ -55,45 +59,73 @@ class Conductor:
         """Return the tasks that this conductor carries out."""
         return [*self._running.values(), *([self._examining] if self._examining else [])]
 
-    def confirmed(self) -> bool:
-        """Return whether no other conductor can have taken over: write calls may be sent."""
-        return time.monotonic() - self._extended_at < LEASE_S * 2 / 3
+    async def confirmed(self) -> bool:
+        """Return whether a write call may be sent now: the task that sends it is still ours.
+
+        The database decides, because all clocks of a machine stop while it is suspended. The same
+        query extends the lease, so that it lasts for the call. Calls outside of tasks are free.
+        """
+        task = _current.get()
+        if task is None:
+            return True
+        try:
+            return await self._services.store.run(lambda tx: cluster_tasks.renew(tx, task))
+        except SQLAlchemyError as problem:
+            log.warning("the database is unavailable: %s", str(problem).partition("\n")[0])
+            return False
 
     async def run(self) -> None:
         """Work until cancelled or stopped."""
-        while not self._stopped:
-            self._woken.clear()
-            try:
-                await self._round()
-            except SQLAlchemyError as problem:
-                log.warning("the database is unavailable: %s", str(problem).partition("\n")[0])
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(self._services.clusters.sync_every_s):
-                    await self._woken.wait()
+        heartbeats = asyncio.create_task(self._keep_leases())
+        try:
+            while not self._stopped:
+                self._woken.clear()
+                try:
+                    await self._round()
+                except SQLAlchemyError as problem:
+                    log.warning("the database is unavailable: %s", str(problem).partition("\n")[0])
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(self._services.clusters.sync_every_s):
+                        await self._woken.wait()
+        finally:
+            heartbeats.cancel()
+            await asyncio.gather(heartbeats, return_exceptions=True)
 
     async def stop(self) -> None:
         """Give up all tasks, so that another conductor continues at once."""
         self._stopped = True
         self.wake()
-        running = self.running()
+        async with self._beginning:
+            running = self.running()
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
         await self._services.store.run(lambda tx: cluster_tasks.release(tx, self.id))
 
+    async def _keep_leases(self) -> None:
+        """Extend the leases, also while a round takes long."""
+        store = self._services.store
+
+        def heartbeat(tx: Tx) -> None:
+            cluster_tasks.beat(tx, self._host, self._services.clock.now())
+            cluster_tasks.extend(tx, self.id)
+
+        while True:
+            try:
+                await store.run(heartbeat)
+            except SQLAlchemyError as problem:
+                log.warning("the database is unavailable: %s", str(problem).partition("\n")[0])
+            await asyncio.sleep(HEARTBEAT_S)
+
     async def _round(self) -> None:
-        """Extend the leases, claim tasks, and follow stacks."""
-        store, now = self._services.store, time.monotonic()
-        if now - self._beat_at >= BEAT_S:
-            moment = self._services.clock.now()
-            await store.run(lambda tx: cluster_tasks.beat(tx, self._host, moment))
-            self._beat_at = now
-        if now - self._extended_at >= EXTEND_S:
-            await store.run(lambda tx: cluster_tasks.extend(tx, self.id))
-            self._extended_at = now
-        await self._claim()
-        if self._examining is None or self._examining.done():  # it may take long
-            self._examining = asyncio.create_task(self._examine())
+        """Claim tasks, and follow stacks."""
+        now = time.monotonic()
+        async with self._beginning:
+            if self._stopped:
+                return
+            await self._claim()
+            if self._examining is None or self._examining.done():  # it may take long
+                self._examining = asyncio.create_task(self._examine())
         await self.sync.busy()
         if now - self._settled_at >= SETTLED_EVERY_S:
             self._settled_at = now
@@ -117,17 +149,22 @@ class Conductor:
             return
         found = await store.run(lambda tx: cluster_tasks.claim(tx, self.id, wanted))
         for task in found:
+            for (ident, _), former in self._running.items():
+                if ident == task.id:  # its lease expired while it ran
+                    former.cancel()
+            key = task.id, task.epoch
             running = asyncio.create_task(self._guarded(task))
-            self._running[task.id] = running
-            running.add_done_callback(lambda done, key=task.id: self._done(key))  # type: ignore[misc]
+            self._running[key] = running
+            running.add_done_callback(lambda done, key=key: self._done(key))  # type: ignore[misc]
 
-    def _done(self, key: int) -> None:
+    def _done(self, key: tuple[int, int]) -> None:
         del self._running[key]
         self.wake()
 
     async def _guarded(self, task: Task) -> None:
         """Carry out a task. Whatever goes wrong ends in a retry or in a failed operation."""
         work = None
+        _current.set(task)
         try:
             work = await self._work(task)
             if work is not None:

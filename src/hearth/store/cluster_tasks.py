@@ -109,6 +109,12 @@ def extend(tx: Tx, owner: str) -> None:
     tx.execute(task.update().where(mine).values(leased_until=NOW + LEASE_S))
 
 
+def renew(tx: Tx, one: Task) -> bool:
+    """Extend the lease of a task; return False if it has expired or was taken over."""
+    mine = sa.and_(task.c.id == one.id, task.c.epoch == one.epoch, task.c.leased_until >= NOW)
+    return tx.execute(task.update().where(mine).values(leased_until=NOW + LEASE_S)).rowcount == 1
+
+
 def release(tx: Tx, owner: str) -> None:
     """Give up all tasks of a conductor that stops."""
     mine = task.c.owner == owner
