@@ -1,27 +1,22 @@
 """What the stack of a cluster needs to know from outside. Source: spec/clusters.md, 4.3 and 5."""
 
+from dataclasses import replace
+
 from hearth.clusters.definition import ClusterNetwork, Facts
 from hearth.clusters.objects import NodeGroup
 from hearth.clusters.problems import conflict
 from hearth.conductor.stacks import row_of
 from hearth.conductor.work import Work
-from hearth.service.clusters.cloud_checks import kubernetes_version
-from hearth.service.clusters.node_url import credential_url
+from hearth.service.clusters.stack import facts_of_cluster
 from hearth.service.outputs import outputs
 from hearth.store import reads
 
 
 async def facts_of(work: Work, group: NodeGroup | None = None) -> Facts:
     """Return the facts for the stack of the cluster, or of an extra group. Raises Rejected."""
-    services = work.services
-    return Facts(
-        auth_url=services.endpoints.identity,
-        magnum_url=services.clusters.url,
-        region=services.endpoints.region or "",
-        kube_version=await kubernetes_version(services, work.caller, work.whole.template) or "",
-        credential_url=credential_url(services, work.cluster),
-        existing=None if group is None else await _network(work),
-    )
+    template, cluster = work.whole.template, work.cluster
+    found = await facts_of_cluster(work.services, work.caller, template, cluster)
+    return found if group is None else replace(found, existing=await _network(work))
 
 
 async def _network(work: Work) -> ClusterNetwork:

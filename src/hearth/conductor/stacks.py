@@ -14,6 +14,7 @@ from hearth.clusters.problems import conflict
 from hearth.conductor.work import Changed, Work
 from hearth.engine.core.rules import ActionInProgress
 from hearth.model.problem import Rejected
+from hearth.service.clusters.stack import requested
 from hearth.service.create_stack import create_stack
 from hearth.service.stack_request import StackRequest
 from hearth.service.update_stack import delete_stack, update_stack
@@ -24,19 +25,6 @@ from hearth.store.rows import StackRow
 
 BUSY_AGAIN_S = 1.0
 """When a stack is asked again that cannot take a request at the moment."""
-
-
-def requested(asked: ClusterStack) -> StackRequest:
-    """Return the request to the stack service for a stack of a cluster."""
-    return StackRequest(
-        template=asked.template,
-        files=asked.files,
-        environment_files=asked.environment_files,
-        parameters=asked.parameters,
-        timeout_mins=asked.timeout_mins,
-        disable_rollback=True,
-        tags=asked.tags,
-    )
 
 
 async def create(

@@ -79,7 +79,7 @@ class Api:
 
     def person(self, name: str, project: str, *roles: str) -> None:
         """Create a user with roles in a project, and log it in. Projects are created too."""
-        admin = _Identity(self.cloud)
+        admin = Identity(self.cloud)
         if project not in self.projects:
             found = admin.find("projects", project)
             self.projects[project] = found or admin.create("projects", "project", {"name": project})
@@ -160,7 +160,7 @@ class Api:
         return str(self.run(lambda tx: tx.value(query)))
 
 
-class _Identity:
+class Identity:
     """Calls of Keystone by the administrator."""
 
     def __init__(self, cloud: Served) -> None:

@@ -106,20 +106,6 @@ def test_the_stored_quota_limits_the_project(magnum: Api):
     magnum.settle("DELETE_COMPLETE")
 
 
-def test_a_dry_run_stores_nothing(magnum: Api):
-    template = magnum.template("dry")
-    before = magnum.call("GET", "/v1/stats").json()
-    body = {"cluster_template_id": template, "name": "planned", "node_count": 2}
-    found = magnum.call("POST", "/v1/clusters?dry_run=true", body)
-    assert found.status_code == 200, found.text
-    assert magnum.call("GET", "/v1/stats").json() == before
-    assert (
-        magnum.call("POST", "/v1/clusters?dry_run=true", {**body, "master_count": 2}).status_code
-        == 400
-    )
-    assert magnum.call("POST", "/v1/clusters?dry_run=true", body, by="reader").status_code == 403
-
-
 def test_events_of_a_cluster_are_listed(magnum: Api, host: str):
     magnum.call("POST", "/v1/clusters/host/actions/resize", {"node_count": 5})
     magnum.settle()

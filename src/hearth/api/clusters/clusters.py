@@ -89,13 +89,16 @@ async def show(request: Request) -> Response:
 
 
 async def create(request: Request) -> Response:
-    """Create a cluster. With `dry_run`, only return what would be created."""
+    """Create a cluster. With `dry_run`, only carry out all checks and return what would be created:
+    the cluster, its groups, and a preview of its stack.
+    """
     services, caller, version = services_of(request), caller_of(request), version_of(request)
     wanted = await body(request, CLUSTER)
     _demand_nodes(request, wanted.get("node_count"))
     await demand(services, caller, "cluster:create")
     if asked(request, "dry_run"):
-        return JSONResponse(await preview_cluster(services, caller, wanted))
+        found = await preview_cluster(services, caller, wanted, version=version)
+        return JSONResponse(view.preview(request, found))
     return _accepted(await create_cluster(services, caller, wanted, version=version))
 
 

@@ -24,7 +24,11 @@ from hearth.clusters.objects import (
     Quota,
 )
 from hearth.clusters.states import FAILED
+from hearth.service.clusters.preview import Check, Preview
+from hearth.service.prediction import StackPrediction
+from hearth.service.preview import created_items, created_outputs
 from hearth.store.cluster_quotas import Size
+from hearth.template.describe import parameter_texts
 
 Body = dict[str, Any]
 
@@ -46,6 +50,7 @@ _CLUSTER_MORE = (
     "container_version", "project_id", "user_id", "fixed_network", "fixed_subnet",
     "floating_ip_enabled", "master_lb_enabled",
 )  # fmt: skip
+_OF_STORED = frozenset({"uuid", "id", "links", "stack_id", "cluster_id", "conditions"})
 _CONDITION = ("type", "status", "reason", "message")
 _GROUP_SHORT = (
     "uuid", "name", "flavor_id", "node_count", "role", "is_default", "image_id", "status",
@@ -141,6 +146,49 @@ def _condition(one: Condition) -> Body:
     if one.retry_at is not None:
         found |= {"retry_at": time(one.retry_at), "attempts": one.attempts}
     return found
+
+
+def preview(request: Request, found: Preview) -> Body:
+    """Return what a create would do. Objects that do not exist have no ids and links."""
+    body: Body = {
+        "accepted": all(one.passed for one in found.checks),
+        "checks": [_check(one) for one in found.checks],
+        "cluster": None,
+        "nodegroups": None,
+        "stack": None if found.stack is None else _stack_preview(found.stack),
+    }
+    if (draft := found.draft) is not None:
+        of_cluster = cluster(request, draft.cluster, draft.groups, draft.template)
+        of_groups = [group(request, one, draft.cluster) for one in draft.groups]
+        body["cluster"] = _unborn(of_cluster)
+        body["nodegroups"] = [_unborn(one) for one in of_groups]
+    return body
+
+
+def _check(one: Check) -> Body:
+    problems = [{"status": status, "message": words} for status, words in one.problems]
+    return {"name": one.name, "passed": one.passed, "problems": problems}
+
+
+def _unborn(body: Body) -> Body:
+    return {name: value for name, value in body.items() if name not in _OF_STORED}
+
+
+def _stack_preview(found: StackPrediction) -> Body:
+    """Return a stack as the Orchestration API previews it; hidden values are masked."""
+    row, program = found.aim.row, found.aim.program
+    return {
+        "stack_name": row.name,
+        "description": program.description,
+        "parameters": parameter_texts(program),
+        "timeout_mins": row.timeout_mins,
+        "disable_rollback": row.disable_rollback,
+        "resources": created_items(found),
+        "outputs": [
+            {"output_key": one.key, "description": one.description, "output_value": one.value}
+            for one in created_outputs(found)
+        ],
+    }
 
 
 def _stack(request: Request, one: Cluster) -> Body:

@@ -4,14 +4,17 @@ All questions are asked at once; the first error in the order of spec/clusters.m
 """
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any
 
 from hearth.cloud.contract import Body, Cloud
+from hearth.cloud.fault import CloudFault
 from hearth.clusters.config import ClusterConfig
 from hearth.clusters.labels import number
 from hearth.clusters.objects import Cluster, ClusterTemplate, Labels
 from hearth.clusters.problems import bad_request
+from hearth.model.problem import Rejected
 from hearth.service.caller import Caller
 from hearth.service.clusters import cloud_lookup
 from hearth.service.services import Services
@@ -20,12 +23,12 @@ from hearth.service.services import Services
 async def check_template(services: Services, caller: Caller, template: ClusterTemplate) -> Body:
     """Return the image of a template after the checks of its objects. Raises Rejected."""
     cloud = services.cloud(caller)
-    image, *_ = await _in_order(
-        cloud_lookup.image(cloud, template.image_id),
-        _flavors(cloud, template.flavor_id, template.master_flavor_id, template.labels, services),
-        _networks(cloud, template, template.fixed_network, template.fixed_subnet),
-        _keypair(cloud, template.keypair_id),
-    )
+    questions = _questions(
+        services, cloud, template, template.labels,
+        (template.flavor_id, template.master_flavor_id),
+        (template.fixed_network, template.fixed_subnet), template.keypair_id,
+    )  # fmt: skip
+    image, *_ = await _in_order(*questions.values())
     assert image is not None
     return image
 
@@ -34,22 +37,34 @@ async def check_cluster(
     services: Services, caller: Caller, template: ClusterTemplate, cluster: Cluster
 ) -> None:
     """Raise Rejected or CloudFault unless the cloud has all objects that a new cluster names."""
-    cloud = services.cloud(caller)
+    for problem in (await cluster_findings(services, caller, template, cluster)).values():
+        if problem is not None:
+            raise problem
+
+
+async def cluster_findings(
+    services: Services, caller: Caller, template: ClusterTemplate, cluster: Cluster
+) -> dict[str, Rejected | CloudFault | None]:
+    """Return what is wrong with each object that a new cluster names: {what it is: problem}."""
     flavors = (
         cluster.flavor_id or template.flavor_id,
         cluster.master_flavor_id or template.master_flavor_id,
     )
-    await _in_order(
-        cloud_lookup.image(cloud, template.image_id),
-        _flavors(cloud, *flavors, cluster.labels, services),
-        _networks(
-            cloud,
-            template,
-            cluster.fixed_network or template.fixed_network,
-            cluster.fixed_subnet or template.fixed_subnet,
-        ),
-        _keypair(cloud, cluster.keypair or template.keypair_id),
+    networks = (
+        cluster.fixed_network or template.fixed_network,
+        cluster.fixed_subnet or template.fixed_subnet,
     )
+    questions = _questions(
+        services, services.cloud(caller), template, cluster.labels, flavors, networks,
+        cluster.keypair or template.keypair_id,
+    )  # fmt: skip
+    found = await asyncio.gather(*questions.values(), return_exceptions=True)
+    results: dict[str, Rejected | CloudFault | None] = {}
+    for name, one in zip(questions, found, strict=True):
+        if isinstance(one, BaseException) and not isinstance(one, Rejected | CloudFault):
+            raise one
+        results[name] = one if isinstance(one, Rejected | CloudFault) else None
+    return results
 
 
 async def check_group(services: Services, caller: Caller, given: Mapping[str, Any]) -> None:
@@ -59,8 +74,8 @@ async def check_group(services: Services, caller: Caller, given: Mapping[str, An
     cloud = services.cloud(caller)
     labels = given.get("labels") or {}
     await _in_order(
-        _image(cloud, given.get("image_id")),
-        _flavors(cloud, given.get("flavor_id"), None, labels, services),
+        _asked(cloud_lookup.image, cloud, given.get("image_id")),
+        _flavor(cloud, given.get("flavor_id"), labels, services),
     )
 
 
@@ -86,37 +101,51 @@ async def _in_order(*checks: Awaitable[Body | None]) -> list[Body | None]:
     return results
 
 
-async def _image(cloud: Cloud, ident: str | None) -> Body | None:
-    return None if ident is None else await cloud_lookup.image(cloud, ident)
+def _questions(
+    services: Services,
+    cloud: Cloud,
+    template: ClusterTemplate,
+    labels: Labels,
+    flavors: tuple[str | None, str | None],
+    networks: tuple[str | None, str | None],
+    keypair: str | None,
+) -> dict[str, Awaitable[Body | None]]:
+    """Return the questions about the objects of a cluster or a template, in their order.
+
+    `flavors` are those of workers and masters, `networks` the network and the subnet.
+    """
+    worker, master = flavors
+    network, subnet = networks
+    lookup = cloud_lookup
+    external = partial(lookup.network, external=True)
+    return {
+        "image": lookup.image(cloud, template.image_id),
+        "flavor": _flavor(cloud, worker, labels, services),
+        "master_flavor": _flavor(cloud, None if master == worker else master, labels, services),
+        "external_network": _asked(external, cloud, template.external_network_id),
+        "fixed_network": _asked(lookup.network, cloud, network),
+        "fixed_subnet": _asked(lookup.subnet, cloud, subnet),
+        "keypair": _asked(lookup.keypair, cloud, keypair),
+    }
 
 
-async def _keypair(cloud: Cloud, name: str | None) -> Body | None:
-    return None if name is None else await cloud_lookup.keypair(cloud, name)
+async def _asked(
+    look: Callable[[Cloud, str], Awaitable[Body]], cloud: Cloud, ident: str | None
+) -> Body | None:
+    return None if ident is None else await look(cloud, ident)
 
 
-async def _flavors(
-    cloud: Cloud, worker: str | None, master: str | None, labels: Labels, services: Services
-) -> None:
-    size = boot_volume_size(labels, services.clusters)
-    for ident in dict.fromkeys((worker, master)):
-        if ident is None:
-            continue
-        found = await cloud_lookup.flavor(cloud, ident)
-        if not size and not found.get("disk"):
-            raise bad_request(
-                f"Flavor {ident} has no disk. Use another flavor or set label boot_volume_size."
-            )
-
-
-async def _networks(
-    cloud: Cloud, template: ClusterTemplate, fixed_network: str | None, fixed_subnet: str | None
-) -> None:
-    if template.external_network_id is not None:
-        await cloud_lookup.network(cloud, template.external_network_id, external=True)
-    if fixed_network is not None:
-        await cloud_lookup.network(cloud, fixed_network)
-    if fixed_subnet is not None:
-        await cloud_lookup.subnet(cloud, fixed_subnet)
+async def _flavor(
+    cloud: Cloud, ident: str | None, labels: Labels, services: Services
+) -> Body | None:
+    if ident is None:
+        return None
+    found = await cloud_lookup.flavor(cloud, ident)
+    if not boot_volume_size(labels, services.clusters) and not found.get("disk"):
+        raise bad_request(
+            f"Flavor {ident} has no disk. Use another flavor or set label boot_volume_size."
+        )
+    return found
 
 
 def boot_volume_size(labels: Labels, config: ClusterConfig) -> int:

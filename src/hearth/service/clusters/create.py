@@ -4,7 +4,7 @@ Source: spec/clusters.md, 4.1.
 """
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +32,7 @@ from hearth.service.clusters import notify
 from hearth.service.clusters.cloud_checks import check_cluster
 from hearth.service.clusters.drivers import driver_of
 from hearth.service.clusters.find import template_for_clusters
+from hearth.service.clusters.identity import NodeIdentity
 from hearth.service.clusters.tasks import CREATE, hand_over
 from hearth.service.services import Services
 from hearth.store import cluster_find, clusters
@@ -46,20 +47,20 @@ ZERO_NODES_SINCE = (1, 10)
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """A checked request: what would be stored."""
+class Draft:
+    """What a create request would store."""
 
     template: ClusterTemplate
     cluster: Cluster
-    groups: tuple[NodeGroup, ...]
+    groups: tuple[NodeGroup, NodeGroup]  # masters and workers
 
 
 async def create_cluster(
     services: Services, caller: Caller, wanted: Mapping[str, Any], *, version: tuple[int, int]
 ) -> Cluster:
     """Return the new cluster, in CREATE_IN_PROGRESS. Raises Rejected, CloudFault."""
-    await _room(services, caller)
-    made = await prepared(services, caller, wanted, version=version)
+    await room(services, caller)
+    made = await _checked(services, caller, wanted, version)
     now = services.clock.now()
     limit = services.clusters.clusters_per_project
 
@@ -83,33 +84,68 @@ async def create_cluster(
     return created
 
 
-async def prepared(
-    services: Services, caller: Caller, wanted: Mapping[str, Any], *, version: tuple[int, int]
-) -> Prepared:
+async def _checked(
+    services: Services, caller: Caller, wanted: Mapping[str, Any], version: tuple[int, int]
+) -> Draft:
     """Return what a create request would store, after all checks. Raises Rejected, CloudFault."""
-    given = {name: value for name, value in wanted.items() if value is not None}
-    if given.get("node_count") == 0 and version < ZERO_NODES_SINCE:
+    if wanted.get("node_count") == 0 and version < ZERO_NODES_SINCE:
         raise bad_request("node_count must be at least 1 before API version 1.10.")
-    template = await template_for_clusters(
-        services, caller, given["cluster_template_id"], version=version
-    )
+    ident = wanted["cluster_template_id"]
+    template = await template_for_clusters(services, caller, ident, version=version)
+    draft = draft_of(services, caller, template, wanted)
+    for check in CHECKS.values():
+        check(services, caller, draft)
+    await check_cluster(services, caller, template, draft.cluster)
+    return draft
+
+
+def draft_of(
+    services: Services, caller: Caller, template: ClusterTemplate, wanted: Mapping[str, Any]
+) -> Draft:
+    """Return what a create request would store, unchecked."""
+    given = {name: value for name, value in wanted.items() if value is not None}
     cluster = _cluster(services, caller, template, given)
-    driver_of(services, template)
-    masters = given.get("master_count", 1)
-    if problem := master_count_problem(masters):
+    masters, nodes = given.get("master_count", 1), given.get("node_count", 1)
+    return Draft(template, cluster, _groups(services, template, cluster, masters, nodes))
+
+
+def _check_driver(services: Services, _caller: Caller, draft: Draft) -> None:
+    driver_of(services, draft.template)
+
+
+def _check_master_count(_services: Services, _caller: Caller, draft: Draft) -> None:
+    if problem := master_count_problem(draft.groups[0].node_count):
         raise bad_request(problem)
-    if masters > 1 and not cluster.master_lb_enabled:
+
+
+def _check_balancer(_services: Services, _caller: Caller, draft: Draft) -> None:
+    masters = draft.groups[0].node_count
+    if masters > 1 and not draft.cluster.master_lb_enabled:
         raise bad_request(
             f"master_count {masters} needs a load balancer. Set master_lb_enabled to true."
         )
+
+
+def _check_labels(services: Services, _caller: Caller, draft: Draft) -> None:
     problems = label_problems(
-        cluster.labels, services.clusters, volume_driver=template.volume_driver
+        draft.cluster.labels, services.clusters, volume_driver=draft.template.volume_driver
     )
     if problems:
         raise bad_request(" ".join(problems))
-    await check_cluster(services, caller, template, cluster)
-    groups = _groups(services, template, cluster, masters, given.get("node_count", 1))
-    return Prepared(template, cluster, groups)
+
+
+def _check_credential(services: Services, caller: Caller, _draft: Draft) -> None:
+    NodeIdentity(services).check(caller)
+
+
+CHECKS: Mapping[str, Callable[[Services, Caller, Draft], None]] = {
+    "driver": _check_driver,
+    "master_count": _check_master_count,
+    "master_lb_enabled": _check_balancer,
+    "labels": _check_labels,
+    "credential": _check_credential,
+}
+"""The checks that ask nobody, in their order. Each raises Rejected."""
 
 
 def _cluster(
@@ -169,7 +205,7 @@ def _groups(
     return master, worker
 
 
-async def _room(services: Services, caller: Caller) -> None:
+async def room(services: Services, caller: Caller) -> None:
     """Raise Rejected if the project already has its limit, before anything else is looked at."""
     default = services.clusters.clusters_per_project
 

@@ -1,23 +1,110 @@
-"""Preview a cluster: check a create request and return what it would store."""
+"""Preview a cluster: carry out all checks of a create request, and preview its stack."""
 
-from collections.abc import Mapping
-from typing import Any
+import secrets
+from collections.abc import Awaitable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
-import msgspec
-
+from hearth.cloud.fault import CloudFault
+from hearth.clusters.definition import stack_request
+from hearth.clusters.names import STACK_BITS, stack_name
+from hearth.clusters.problems import ClusterProblem
+from hearth.model.problem import Problem, Rejected
 from hearth.service.caller import Caller
-from hearth.service.clusters.create import prepared
+from hearth.service.clusters.cloud_checks import cluster_findings
+from hearth.service.clusters.create import CHECKS, Draft, draft_of, room
+from hearth.service.clusters.find import template_for_clusters
+from hearth.service.clusters.stack import facts_of_cluster, requested
+from hearth.service.clusters.template_files import template_files
+from hearth.service.prediction import StackPrediction
+from hearth.service.preview import plan_create
 from hearth.service.services import Services
 
-LATEST = (1, 14)
+T = TypeVar("T")
+UNAVAILABLE = 503
+
+
+@dataclass(frozen=True)
+class Check:
+    """The result of one check: the status and the message of each problem."""
+
+    name: str
+    problems: tuple[tuple[int, str], ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether the check found no problem."""
+        return not self.problems
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a create would do. `draft` and `stack` are None if a failed check makes them unknown."""
+
+    checks: tuple[Check, ...]
+    draft: Draft | None = None
+    stack: StackPrediction | None = None
 
 
 async def preview_cluster(
-    services: Services, caller: Caller, wanted: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return the cluster and the node groups of a create request. Raises Rejected, CloudFault."""
-    made = await prepared(services, caller, wanted, version=LATEST)
-    return {
-        "cluster": msgspec.to_builtins(made.cluster),
-        "nodegroups": [msgspec.to_builtins(group) for group in made.groups],
-    }
+    services: Services, caller: Caller, wanted: Mapping[str, Any], *, version: tuple[int, int]
+) -> Preview:
+    """Return the results of all checks, the cluster that would be stored, and its stack.
+
+    The stack is previewed if the image is known. Nothing is stored or created.
+    """
+    quota, _ = await _result("quota", room(services, caller))
+    ident = wanted["cluster_template_id"]
+    found, template = await _result(
+        "template", template_for_clusters(services, caller, ident, version=version)
+    )
+    if template is None:
+        return Preview((quota, found))
+    draft = draft_of(services, caller, template, wanted)
+    own = [_checked(name, draft, services, caller) for name in CHECKS]
+    of_cloud = [
+        Check(name, () if problem is None else tuple(_told(problem)))
+        for name, problem in (
+            await cluster_findings(services, caller, template, draft.cluster)
+        ).items()
+    ]
+    checks = (quota, found, *own, *of_cloud)
+    if any(one.name == "image" and not one.passed for one in checks):
+        return Preview(checks, draft)
+    last, stack = await _result("stack", _stack(services, caller, draft))
+    return Preview((*checks, last), draft, stack)
+
+
+async def _stack(services: Services, caller: Caller, draft: Draft) -> StackPrediction:
+    asked = stack_request(
+        draft.template, draft.cluster, draft.groups,
+        files=template_files(), config=services.clusters,
+        facts=await facts_of_cluster(services, caller, draft.template, draft.cluster),
+    )  # fmt: skip
+    name = stack_name(draft.cluster.name, secrets.randbits(STACK_BITS))
+    return await plan_create(services, caller, name, requested(asked))
+
+
+def _checked(name: str, draft: Draft, services: Services, caller: Caller) -> Check:
+    try:
+        CHECKS[name](services, caller, draft)
+    except Rejected as rejected:
+        return Check(name, tuple(_told(rejected)))
+    return Check(name)
+
+
+async def _result(name: str, awaited: Awaitable[T]) -> tuple[Check, T | None]:
+    try:
+        return Check(name), await awaited
+    except (Rejected, CloudFault) as problem:
+        return Check(name, tuple(_told(problem))), None
+
+
+def _told(problem: Rejected | CloudFault) -> Iterable[tuple[int, str]]:
+    if isinstance(problem, CloudFault):
+        return [(problem.status or UNAVAILABLE, problem.message)]
+    return [(_status(one), one.message) for one in problem.problems]
+
+
+def _status(problem: Problem) -> int:
+    return problem.status if isinstance(problem, ClusterProblem) else 400

@@ -1,0 +1,38 @@
+"""The request for the stack of a new cluster, and what it needs to know from outside.
+
+Source: spec/clusters.md, 4.3.
+"""
+
+from hearth.clusters.definition import ClusterStack, Facts
+from hearth.clusters.objects import Cluster, ClusterTemplate
+from hearth.service.caller import Caller
+from hearth.service.clusters.cloud_checks import kubernetes_version
+from hearth.service.clusters.node_url import credential_url
+from hearth.service.services import Services
+from hearth.service.stack_request import StackRequest
+
+
+async def facts_of_cluster(
+    services: Services, caller: Caller, template: ClusterTemplate, cluster: Cluster
+) -> Facts:
+    """Return the facts for the stack of a cluster. Raises Rejected, CloudFault."""
+    return Facts(
+        auth_url=services.endpoints.identity,
+        magnum_url=services.clusters.url,
+        region=services.endpoints.region or "",
+        kube_version=await kubernetes_version(services, caller, template) or "",
+        credential_url=credential_url(services, cluster),
+    )
+
+
+def requested(asked: ClusterStack) -> StackRequest:
+    """Return the request to the stack service for a stack of a cluster."""
+    return StackRequest(
+        template=asked.template,
+        files=asked.files,
+        environment_files=asked.environment_files,
+        parameters=asked.parameters,
+        timeout_mins=asked.timeout_mins,
+        disable_rollback=True,
+        tags=asked.tags,
+    )
