@@ -148,3 +148,36 @@ def test_three_masters_and_five_workers_with_a_load_balancer(dev: Dev, tmp_path:
     for name in ("large", "newer"):
         dev.shell("coe", "cluster", "template", "delete", name)
     assert dev.left_over() == []
+
+
+def test_a_server_of_the_user_stops_the_delete_until_it_is_forced(dev: Dev) -> None:
+    dev.shell(
+        "coe", "cluster", "template", "create", "tiny", "--coe", "kubernetes",
+        "--image", "ubuntu-kube", "--external-network", "public", "--flavor", "m1.tiny",
+        "--master-flavor", "m1.tiny",
+    )  # fmt: skip
+    dev.shell("coe", "cluster", "create", "yard", "--cluster-template", "tiny")
+    assert settled(dev, "yard")["status"] == "CREATE_COMPLETE"
+    dev.shell(
+        "server", "create", "web", "--image", "cirros", "--flavor", "m1.tiny",
+        "--network", "yard", "--wait",
+    )  # fmt: skip
+    mine = dev.json("server", "show", "web")["id"]
+    dev.shell("coe", "cluster", "delete", "yard")
+    found = settled(dev, "yard")
+    assert found["status"] == "DELETE_FAILED"
+    assert f"server web ({mine}) on network yard (" in found["status_reason"]
+
+    with dev.sdk() as cloud:
+        url = f"{dev.url}/container-infra/v1/clusters/{found['uuid']}?force=true"
+        headers = {"X-Auth-Token": cloud.auth_token}
+        assert requests.delete(url, headers=headers, timeout=10).status_code == 204
+
+    def gone() -> bool | None:
+        return None if dev.json("coe", "cluster", "list") else True
+
+    wait_for(gone, "the cluster is deleted", 180)
+    assert dev.json("server", "show", "web")["status"] == "ACTIVE"
+    assert dev.json("stack", "list") == []
+    dev.shell("server", "delete", "web", "--wait")
+    dev.shell("coe", "cluster", "template", "delete", "tiny")

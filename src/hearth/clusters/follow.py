@@ -122,10 +122,13 @@ def _with_status(
     if status is None:
         return cluster
     before = cluster.status or ""
-    if working and status not in FAILED and before.endswith("_IN_PROGRESS"):
+    going_on = status not in FAILED or before == DELETE_IN_PROGRESS  # its stacks come last
+    if working and going_on and before.endswith("_IN_PROGRESS"):
         status = before
     if before == DELETE_IN_PROGRESS and not status.startswith("DELETE"):
         status, reason = before, cluster.status_reason  # the delete has not reached it yet
+    if status == before == DELETE_IN_PROGRESS:
+        reason = cluster.status_reason  # it names what a forced delete has left behind
     if before == UPDATE_IN_PROGRESS and status == CREATE_COMPLETE:
         status = UPDATE_COMPLETE
     return replace(cluster, status=status, status_reason=reason)

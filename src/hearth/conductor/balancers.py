@@ -34,7 +34,7 @@ async def gone(work: Work) -> None:
     """Wait until they are deleted, for a limited time."""
     left = await _own(work, work.services.cloud(work.caller))
     if not left:
-        await work.commit("stacks")
+        await work.commit("detach" if work.task.args.get("force") else "stacks")
         return
     waited = work.services.clock.now() - work.task.state["since"]
     if waited > work.services.clusters.pre_delete_lb_timeout_s:

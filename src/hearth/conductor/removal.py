@@ -1,6 +1,6 @@
 """Delete a cluster or a group: their stacks, then what was made for the nodes, then the rows."""
 
-from hearth.conductor import stacks
+from hearth.conductor import blockers, stacks
 from hearth.conductor.work import Work
 from hearth.service.clusters import certificates
 from hearth.service.clusters.identity import NodeIdentity
@@ -8,6 +8,40 @@ from hearth.service.clusters.tasks import CLEAN_UP
 from hearth.store import cluster_tasks, clusters
 from hearth.store.cluster_tasks import Task
 from hearth.store.database import Tx
+
+DETACH_S = 60.0
+LOOK_AGAIN_S = 1.0
+
+
+async def detach(work: Work) -> None:
+    """Detach what users added to the cluster, again and again for a limited time until nothing is
+    in the way. `status_reason` and an event name what is left behind.
+    """
+    now = work.services.clock.now()
+    since = work.task.state.get("detaching_since", now)
+    ids = [group.stack_id for group in work.whole.groups if group.stack_id]
+    mine = await work.services.store.read(lambda tx: blockers.own(tx, ids))
+    cloud = work.services.cloud(work.caller)
+    found = await blockers.blockers(cloud, mine)
+    if not found or now - since > DETACH_S:
+        await work.commit("stacks")
+        return
+    done = [one for one in found if await blockers.detach(cloud, one)]
+    told = dict.fromkeys([*work.task.state.get("detached", ()), *(one.text for one in done)])
+    reason = f"Detached and left behind: {', '.join(told)}."
+
+    def also(tx: Tx) -> None:
+        if done:
+            body = {"objects": [one.facts for one in done]}
+            clusters.put_event(tx, work.cluster.uuid, "cluster.detached", body, now)
+
+    await work.commit(
+        "detach",
+        (lambda whole: (clusters.at(whole.cluster, status_reason=reason), ())) if told else None,
+        state={"detaching_since": since, "detached": list(told)},
+        delay_s=LOOK_AGAIN_S,
+        also=also,
+    )
 
 
 async def all_stacks(work: Work) -> None:

@@ -30,6 +30,7 @@ STEPS: Mapping[str, Mapping[str, Step]] = {
     tasks.DELETE: {
         "balancers": balancers.remove,
         "balancers_gone": balancers.gone,
+        "detach": removal.detach,
         "stacks": removal.all_stacks,
     },
     tasks.CLEAN_UP: {"keys": removal.keys, "identity": removal.identity, "rows": removal.rows},

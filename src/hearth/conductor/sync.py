@@ -12,10 +12,12 @@ from typing import Any
 import msgspec
 from sqlalchemy.exc import SQLAlchemyError
 
+from hearth.cloud.fault import CloudFault
 from hearth.clusters.follow import Followed, StackState, followed
 from hearth.clusters.objects import NodeGroup
 from hearth.clusters.obstacles import Obstacle, held
-from hearth.clusters.states import BUSY, DELETE_IN_PROGRESS, FAILED
+from hearth.clusters.states import BUSY, DELETE_FAILED, DELETE_IN_PROGRESS, FAILED
+from hearth.conductor import blockers
 from hearth.conductor.causes import causes, shown
 from hearth.conductor.retry import noted
 from hearth.model.problem import Rejected
@@ -87,10 +89,29 @@ class Sync:
         if row.state in FAILED:
             found = await causes(self._services, row)
             reason = shown(found) or reason
+        if row.state == DELETE_FAILED:
+            reason += await self._blockers(row)
         return StackState(
             id=row.id, status=row.state, mark=mark(row), reason=reason, causes=found,
             outputs=values, parameters=parameters,
         )  # fmt: skip
+
+    async def _blockers(self, row: StackRow) -> str:
+        """Return a text that names what blocks the delete of a stack; empty if that is unknown."""
+        services = self._services
+
+        def look(tx: Tx) -> tuple[blockers.Own, StackCredential | None]:
+            return blockers.own(tx, [row.id]), reads.credential_of(tx, row)
+
+        mine, credential = await services.store.read(look)
+        try:
+            found = await blockers.blockers(services.clouds.of(row, credential), mine)
+        except CloudFault as fault:
+            log.info("stack %s: what blocks its delete is not known: %s", row.id, fault)
+            return ""
+        if not found:
+            return ""
+        return f" Still in use by {blockers.shown(found)}. Delete with force=true detaches it."
 
     async def _values(self, row: StackRow) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the outputs and the parameters of a stack."""
@@ -162,7 +183,7 @@ def _waiting(
 def _write(tx: Tx, whole: Whole, result: Followed, marks: Mapping[str, str], now: float) -> None:
     before, after = whole.cluster, result.cluster
     if result.deleted:  # it is gone when the task that cleans up has ended
-        after = clusters.at(after, status=DELETE_IN_PROGRESS, status_reason=None)
+        after = clusters.at(after, status=DELETE_IN_PROGRESS)
     for group in result.gone:
         clusters.drop_group(tx, whole, group, now)
     if after.status != before.status and after.status not in BUSY:

@@ -138,7 +138,7 @@ async def _demand_update(request: Request, cluster: Cluster, changed: dict[str, 
 
 
 async def delete(request: Request) -> Response:
-    """Delete a cluster. With `force`, objects that cannot be deleted are left behind."""
+    """Delete a cluster. With `force`, what users added to it is detached and left behind."""
     cluster = await _found(request, "cluster:delete", "cluster:delete_all_projects")
     force = asked(request, "force", False)
     await delete_cluster(services_of(request), caller_of(request), cluster, force=force)

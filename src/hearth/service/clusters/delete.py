@@ -18,7 +18,7 @@ from hearth.store.database import Tx
 async def delete_cluster(
     services: Services, caller: Caller, cluster: Cluster, *, force: bool = False
 ) -> None:
-    """Begin the delete. With `force`, objects that cannot be deleted are left and reported."""
+    """Begin the delete. With `force`, what users added is detached, left behind and reported."""
 
     def change(found: Whole, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
         cluster_tasks.drop_of_cluster(tx, cluster.uuid)

@@ -1,0 +1,223 @@
+"""Objects that users added to a cluster, and that block the delete of its stack.
+
+A server or a port on the network of the cluster, a router that is connected to it, a floating IP
+behind its router, a volume on one of its servers. Source: spec/clusters.md, section 7, "Delete".
+"""
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hearth.cloud.contract import Body, Cloud
+from hearth.cloud.fault import CloudFault
+from hearth.cloud.path import segment
+from hearth.engine.core.record import Record
+from hearth.store import reads
+from hearth.store.database import Tx
+
+log = logging.getLogger(__name__)
+
+NETWORK, COMPUTE, VOLUMES = "network", "compute", "block-storage"
+NETS, ROUTERS, SERVERS = "OS::Neutron::Net", "OS::Neutron::Router", "OS::Nova::Server"
+DEPTH_MAX = 6
+INTERFACE = "network:router_interface"
+OF_THE_SERVICE = ("network:dhcp", "network:distributed", "network:floatingip", "Octavia")
+"""Owners of ports that Neutron or Octavia deletes itself."""
+AMPHORA = "octavia-lb-"  # the beginning of the names of ports of load balancers
+SHOWN_MAX = 10
+
+
+@dataclass(frozen=True)
+class Call:
+    """A write call that detaches an object."""
+
+    service: str
+    method: str
+    path: str
+    body: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Blocker:
+    """An object in the way: what it is, its name and id, where it is, and how to detach it."""
+
+    kind: str
+    name: str
+    id: str
+    place: str
+    call: Call
+
+    @property
+    def text(self) -> str:
+        """The blocker in one phrase."""
+        name = f"{self.name} ({self.id})" if self.name else self.id
+        return f"{self.kind} {name} on {self.place}"
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """The blocker as a part of an event."""
+        return {"kind": self.kind, "name": self.name, "id": self.id, "where": self.place}
+
+
+@dataclass(frozen=True)
+class Own:
+    """What stacks have created: all ids, and the names of networks, routers and servers by id."""
+
+    ids: frozenset[str]
+    networks: Mapping[str, str]
+    routers: Mapping[str, str]
+    servers: Mapping[str, str]
+
+
+def shown(found: Sequence[Blocker]) -> str:
+    """Return blockers as one text."""
+    more = ["..."] if len(found) > SHOWN_MAX else []
+    return ", ".join([*(one.text for one in found[:SHOWN_MAX]), *more])
+
+
+def own(tx: Tx, stack_ids: Iterable[str]) -> Own:
+    """Return what stacks and their nested stacks have created and not deleted yet."""
+    records: list[Record] = []
+    for stack_id in stack_ids:
+        root = reads.find_stack(tx, None, stack_id)
+        if root is not None:
+            rows = (root, *reads.children(tx, root, DEPTH_MAX))
+            records += [record for row in rows for record in reads.records(tx, row.id)]
+    made = [record for record in records if record.physical_id]
+
+    def named(rtype: str) -> dict[str, str]:
+        return {
+            str(record.physical_id): str(record.held.properties.get("name") or "")
+            for record in made
+            if rtype in (record.type, record.held.kind)
+        }
+
+    ids = frozenset(str(record.physical_id) for record in made)
+    return Own(ids, named(NETS), named(ROUTERS), named(SERVERS))
+
+
+async def blockers(cloud: Cloud, mine: Own) -> list[Blocker]:
+    """Return what is in the way, in the order in which it can be detached. Raises CloudFault."""
+    found: list[Blocker] = []
+    for router_id, name in mine.routers.items():
+        found += await _floating_ips(cloud, mine, router_id, _place("router", name, router_id))
+        found += await _interfaces(cloud, mine, router_id, _place("router", name, router_id))
+    for network_id, name in mine.networks.items():
+        place = _place("network", name, network_id)
+        for port in await cloud.listing(NETWORK, f"/v2.0/ports?network_id={segment(network_id)}"):
+            if _is_foreign(port, mine):
+                found.append(await _of_port(cloud, port, place))
+    for server_id, name in mine.servers.items():
+        found += await _volumes(cloud, mine, server_id, _place("server", name, server_id))
+    return found
+
+
+async def detach(cloud: Cloud, one: Blocker) -> bool:
+    """Detach a blocker; return False if the cloud refuses it."""
+    call = one.call
+    try:
+        await cloud.request(call.service, call.method, call.path, json=call.body, idempotent=True)
+    except CloudFault as fault:
+        if fault.not_found:
+            return True
+        log.info("%s cannot be detached: %s", one.text, fault)
+        return False
+    return True
+
+
+def _place(kind: str, name: str, ident: str) -> str:
+    return f"{kind} {name} ({ident})" if name else f"{kind} {ident}"
+
+
+def _is_foreign(port: Body, mine: Own) -> bool:
+    device = str(port.get("device_id") or "").removeprefix("lb-")
+    return not (
+        port["id"] in mine.ids
+        or device in mine.ids
+        or str(port.get("device_owner") or "").startswith(OF_THE_SERVICE)
+        or str(port.get("name") or "").startswith(AMPHORA)
+    )
+
+
+async def _of_port(cloud: Cloud, port: Body, place: str) -> Blocker:
+    owner, device, ident = str(port.get("device_owner") or ""), port.get("device_id"), port["id"]
+    if device and owner.startswith("compute:"):
+        name = await _name(cloud, COMPUTE, f"/servers/{segment(device)}", "server")
+        path = f"/servers/{segment(device)}/os-interface/{segment(ident)}"
+        return Blocker("server", name, str(device), place, Call(COMPUTE, "DELETE", path))
+    if device and owner.startswith(INTERFACE):
+        name = await _name(cloud, NETWORK, f"/v2.0/routers/{segment(device)}", "router")
+        return Blocker("router", name, str(device), place, _unplug(str(device), ident))
+    path = f"/v2.0/ports/{segment(ident)}"
+    return Blocker("port", str(port.get("name") or ""), ident, place, Call(NETWORK, "DELETE", path))
+
+
+def _unplug(router_id: str, port_id: str) -> Call:
+    path = f"/v2.0/routers/{segment(router_id)}/remove_router_interface"
+    return Call(NETWORK, "PUT", path, {"port_id": port_id})
+
+
+async def _floating_ips(cloud: Cloud, mine: Own, router_id: str, place: str) -> list[Blocker]:
+    """Return floating IPs of others that the router translates."""
+    listed = await cloud.listing(NETWORK, f"/v2.0/floatingips?router_id={segment(router_id)}")
+    freed = {"floatingip": {"port_id": None}}
+    return [
+        Blocker(
+            "floating IP", str(one["floating_ip_address"]), one["id"], place,
+            Call(NETWORK, "PUT", f"/v2.0/floatingips/{segment(one['id'])}", freed),
+        )
+        for one in listed
+        if one["id"] not in mine.ids and one.get("port_id")
+    ]  # fmt: skip
+
+
+async def _interfaces(cloud: Cloud, mine: Own, router_id: str, place: str) -> list[Blocker]:
+    """Return the interfaces of the router on networks of others."""
+    ports = await cloud.listing(NETWORK, f"/v2.0/ports?device_id={segment(router_id)}")
+    return [
+        Blocker(
+            "interface", str(port.get("name") or ""), port["id"], place,
+            _unplug(router_id, port["id"]),
+        )
+        for port in ports
+        if str(port.get("device_owner") or "").startswith(INTERFACE)
+        and port["network_id"] not in mine.networks
+    ]  # fmt: skip
+
+
+async def _volumes(cloud: Cloud, mine: Own, server_id: str, place: str) -> list[Blocker]:
+    """Return the volumes of others on a server, without the one that it boots from."""
+    path = f"/servers/{segment(server_id)}/os-volume_attachments"
+    try:
+        attached = await cloud.listing(COMPUTE, path)
+    except CloudFault as fault:
+        if fault.not_found:
+            return []
+        raise
+    found = []
+    for one in attached:
+        ident = one["volumeId"]
+        if ident in mine.ids:
+            continue
+        volume = await _shown(cloud, VOLUMES, f"/volumes/{segment(ident)}", "volume")
+        if volume.get("bootable") != "true":
+            name = str(volume.get("name") or "")
+            call = Call(COMPUTE, "DELETE", f"{path}/{segment(ident)}")
+            found.append(Blocker("volume", name, ident, place, call))
+    return found
+
+
+async def _name(cloud: Cloud, service: str, path: str, root: str) -> str:
+    return str((await _shown(cloud, service, path, root)).get("name") or "")
+
+
+async def _shown(cloud: Cloud, service: str, path: str, root: str) -> Mapping[str, Any]:
+    """Return an object; empty if the caller cannot see it."""
+    try:
+        found: Mapping[str, Any] = (await cloud.request(service, "GET", path)).part(root)
+    except CloudFault as fault:
+        if fault.status not in (403, 404):
+            raise
+        return {}
+    return found
