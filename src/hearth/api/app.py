@@ -1,7 +1,7 @@
 """The application: the route table and the middleware around it."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from starlette.applications import Starlette
@@ -18,11 +18,12 @@ from hearth.api.answer import JSONResponse
 from hearth.api.auth import Authenticated, Tokens
 from hearth.api.cfn import app as cfn
 from hearth.api.cfn.auth import Gate
-from hearth.api.endpoint import Endpoint, Handler
+from hearth.api.endpoint import Endpoint
 from hearth.api.front.rate import RateLimited, Rates
 from hearth.api.front.scope import below
 from hearth.api.front.settings import Front
 from hearth.api.openapi import document
+from hearth.api.routing import by_path
 from hearth.api.v1 import stacks
 from hearth.api.v1.context import admit
 from hearth.api.v1.routes import ROUTES
@@ -115,8 +116,8 @@ def application(
         Route("/v1/", version_one),
         Route("/openapi.json", openapi_document),
         Mount("/cfn", cfn.application(services, gate, rates)),
-        *_by_path([replace(arn, method=method) for method in ANY_METHOD]),
-        *_by_path(ROUTES),
+        *by_path([replace(arn, method=method) for method in ANY_METHOD], "/v1", _answer),
+        *by_path(ROUTES, "/v1", _answer),
         Route("/v{number:float}", version_other),
         Route("/v{number:float}/{rest:path}", version_other),
     ]
@@ -139,28 +140,8 @@ def application(
     return app
 
 
-def _by_path(table: Sequence[Endpoint]) -> list[Route]:
-    """Return one route per path, so that an unsupported method on a known path gets a 405."""
-    paths: dict[str, dict[str, Endpoint]] = {}
-    for endpoint in table:
-        paths.setdefault("/v1" + endpoint.path, {})[endpoint.method] = endpoint
-    return [
-        Route(path, _dispatch(by_method), methods=[*by_method, "OPTIONS"])
-        for path, by_method in paths.items()
-    ]
-
-
-def _dispatch(by_method: Mapping[str, Endpoint]) -> Handler:
-    allow = {"Allow": ", ".join(by_method)}
-
-    async def handle(request: Request) -> Response:
-        if request.method == "OPTIONS":
-            return Response(status_code=204, headers=allow)
-        endpoint = by_method.get(request.method)
-        if endpoint is None:  # the framework allows HEAD wherever GET is allowed
-            raise HTTPException(405, headers=allow)
-        request.scope["hearth.endpoint"] = endpoint
-        admit(request, endpoint)
-        return await endpoint.handler(request)
-
-    return handle
+async def _answer(request: Request, endpoints: Sequence[Endpoint]) -> Response:
+    [endpoint] = endpoints
+    request.scope["hearth.endpoint"] = endpoint
+    admit(request, endpoint)
+    return await endpoint.handler(request)

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy.exc import ArgumentError
 
@@ -27,7 +28,7 @@ def run(configs: Sequence[Path], role: str) -> int:
         configuration = read(configs)
         conf = configuration.conf
         checked_levels(conf)
-        found = settings(conf, address(conf.heat_api, ()), address(conf.heat_api_cfn, ()))
+        found = settings(conf, _address(conf.heat_api), _address(conf.heat_api_cfn))
         owner_only = found.clusters.owner_only_certificates
         policies(conf, owner_only_certificates=owner_only).load()
         lines = list(_lines(configuration, found, role))
@@ -46,8 +47,8 @@ def _lines(configuration: Configuration, found: Settings, role: str) -> Iterator
     yield f"read: {', '.join(configuration.files)}"
     yield f"role: {role}"
     if role != "engine":
-        yield f"orchestration: {address(conf.heat_api, ())}/v1, for servers {found.heat_url}"
-        yield f"cloudformation: {address(conf.heat_api_cfn, ())}/v1/"
+        yield f"orchestration: {_address(conf.heat_api)}/v1, for servers {found.heat_url}"
+        yield f"cloudformation: {_address(conf.heat_api_cfn)}/v1/"
     yield f"database: {shown_url(found.database)}"
     yield f"identity: {found.auth_url}, as {found.service_user.username or 'a user id'}"
     if found.trustee is not None:
@@ -70,3 +71,7 @@ def _lines(configuration: Configuration, found: Settings, role: str) -> Iterator
 
 def _text(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _address(at: Any) -> str:
+    return address(at.bind_host, at.bind_port)

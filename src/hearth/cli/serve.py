@@ -8,7 +8,7 @@ import stat
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hearth.cli.configuration import Configuration, read
 from hearth.cli.process import (
@@ -62,8 +62,9 @@ async def _run(told: Configuration, configs: Sequence[Path], port: int | None, r
     if clusters:
         number = port if role == "cluster" and port is not None else clusters_at.port
         cluster_sockets.append(listening(clusters_at.host, number, "[api] port"))
-    url, cfn_url = address(at, sockets), address(cfn, cfn_sockets)
-    cluster_url = cluster_address(conf.api, cluster_sockets)
+    url = address(at.bind_host, at.bind_port, sockets)
+    cfn_url = address(cfn.bind_host, cfn.bind_port, cfn_sockets)
+    cluster_url = address(clusters_at.host, clusters_at.port, cluster_sockets)
     settings = settings_of(conf, url, cfn_url, cluster_url)
 
     def again() -> "tuple[Configuration, Settings]":
@@ -97,13 +98,6 @@ async def _run(told: Configuration, configs: Sequence[Path], port: int | None, r
         )
 
 
-def cluster_address(at: Any, sockets: Sequence[socket.socket]) -> str:
-    """Return the URL of the API of clusters."""
-    number = sockets[0].getsockname()[1] if sockets else at.port
-    shown = "127.0.0.1" if at.host == "0.0.0.0" else at.host  # noqa: S104
-    return f"http://{shown}:{number}"
-
-
 def tell_of_readable(files: Sequence[str]) -> None:
     """Warn about configuration files that every user of this machine can read, because they contain
     secrets.
@@ -113,10 +107,10 @@ def tell_of_readable(files: Sequence[str]) -> None:
             log.warning("all users of this machine can read %s, which contains keys", file)
 
 
-def address(at: Any, sockets: Sequence[socket.socket]) -> str:
-    """Return the URL of the API of a section; it names this machine if the API listens on all
-    addresses.
+def address(host: str, port: int, sockets: Sequence[socket.socket] = ()) -> str:
+    """Return the URL of an API; it names this machine if the API listens on all addresses. The port
+    of a socket counts more than the one of the configuration.
     """
-    number = sockets[0].getsockname()[1] if sockets else at.bind_port
-    shown = "127.0.0.1" if at.bind_host == "0.0.0.0" else at.bind_host  # noqa: S104
+    number = sockets[0].getsockname()[1] if sockets else port
+    shown = "127.0.0.1" if host == "0.0.0.0" else host  # noqa: S104
     return f"http://{shown}:{number}"

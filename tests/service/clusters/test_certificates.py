@@ -417,21 +417,6 @@ def test_a_cluster_deleted_during_a_rotation_leaves_nothing():
     assert asyncio.run(story()) == (24, 0)
 
 
-def test_rotation_is_refused_without_tls_and_in_a_busy_state():
-    async def story():
-        async with world() as here:
-            services, caller = here.services, await here.caller()
-            cluster = cluster_of(caller)
-            busy = structs.replace(cluster, status="UPDATE_IN_PROGRESS")
-            await rotation.demand_rotation(services, caller, cluster, tls_disabled=False)
-            return [
-                await denied(rotation.demand_rotation(services, caller, one, tls_disabled=plain))
-                for one, plain in ((cluster, True), (busy, False))
-            ]
-
-    assert asyncio.run(story()) == [400, 400]
-
-
 def test_a_key_pair_with_a_passphrase_can_sign():
     ca = new_ca("prod", X509(), NOW)
     key = load_pem_private_key(ca.private_key.encode(), None)

@@ -1,6 +1,6 @@
 """The application of the cluster API: the route table and the middleware around it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -13,12 +13,13 @@ from hearth.api.answer import JSONResponse
 from hearth.api.auth import Authenticated, Tokens
 from hearth.api.clusters import fault, nodes
 from hearth.api.clusters.context import admit, base, services_of, version_of
-from hearth.api.clusters.endpoint import Endpoint, Handler
+from hearth.api.clusters.endpoint import Endpoint
 from hearth.api.clusters.paths import VERSION, Paths
 from hearth.api.clusters.routes import ROUTES
 from hearth.api.clusters.versions import FIRST, Microversions, shown
 from hearth.api.front.rate import RateLimited, Rates
 from hearth.api.front.settings import Front
+from hearth.api.routing import by_path
 from hearth.cloud.fault import CloudFault
 from hearth.model.problem import Rejected
 from hearth.service.services import Services
@@ -83,7 +84,7 @@ def application(
             Route(VERSION, version_one),
             Route(f"{VERSION}{nodes.PATH}/{{cluster}}/{{signature}}", nodes.credential),
             Route(VERSION + NO_DETAIL, _nothing, methods=["POST"]),
-            *_by_path(ROUTES),
+            *by_path(ROUTES, VERSION, _answer),
         ],
         middleware=[
             Middleware(Paths),
@@ -117,33 +118,12 @@ async def _nothing(request: Request) -> Response:
     raise HTTPException(405)
 
 
-def _by_path(table: Sequence[Endpoint]) -> list[Route]:
-    """Return one route per path, so that an unsupported method on a known path gets a 405."""
-    paths: dict[str, dict[str, list[Endpoint]]] = {}
-    for endpoint in table:
-        by_method = paths.setdefault(VERSION + endpoint.path, {})
-        by_method.setdefault(endpoint.method, []).append(endpoint)
-    return [
-        Route(path, _dispatch(by_method), methods=[*by_method, "OPTIONS"])
-        for path, by_method in paths.items()
-    ]
-
-
-def _dispatch(by_method: Mapping[str, Sequence[Endpoint]]) -> Handler:
-    allow = {"Allow": ", ".join(by_method)}
-
-    async def handle(request: Request) -> Response:
-        if request.method == "OPTIONS":
-            return Response(status_code=204, headers=allow)
-        endpoints = by_method.get(request.method)
-        if endpoints is None:  # the framework allows HEAD wherever GET is allowed
-            raise HTTPException(405, headers=allow)
-        version = version_of(request)
-        for endpoint in endpoints:
-            if endpoint.since <= version <= endpoint.until:
-                admit(request, endpoint.query)
-                return await endpoint.handler(request)
-        words = f"Not available in version {shown(version)}. Ask for a higher version."
-        raise HTTPException(406, words)
-
-    return handle
+async def _answer(request: Request, endpoints: Sequence[Endpoint]) -> Response:
+    """Answer with the endpoint of the request's version."""
+    version = version_of(request)
+    for endpoint in endpoints:
+        if endpoint.since <= version <= endpoint.until:
+            admit(request, endpoint.query)
+            return await endpoint.handler(request)
+    words = f"Not available in version {shown(version)}. Ask for a higher version."
+    raise HTTPException(406, words)

@@ -17,9 +17,6 @@ from dataclasses import replace
 from msgspec import structs
 
 from hearth.clusters.objects import Cluster
-from hearth.clusters.problems import bad_request
-from hearth.clusters.states import SETTLED
-from hearth.service.caller import Caller
 from hearth.service.clusters.certificates import (
     KINDS,
     drop_key_pairs,
@@ -28,7 +25,6 @@ from hearth.service.clusters.certificates import (
     rotation_of,
     suffix_of,
 )
-from hearth.service.clusters.fence import demand
 from hearth.service.services import Services
 from hearth.store import key_pairs
 from hearth.store.database import Tx
@@ -36,18 +32,6 @@ from hearth.store.key_pairs import DROP, ISSUE, MAKING, TRUST, Rotation
 
 Save = Callable[[Tx, Cluster], None]
 """Stores the references of a cluster in a transaction."""
-
-
-async def demand_rotation(
-    services: Services, caller: Caller, cluster: Cluster, *, tls_disabled: bool
-) -> None:
-    """Raise Rejected unless the caller may replace the certificates of the cluster now."""
-    await demand(services, "certificate:rotate_ca", caller, cluster)
-    if tls_disabled:
-        raise bad_request("The cluster does not use TLS. It has no certificates to rotate.")
-    if cluster.status not in SETTLED:
-        words = f"Certificates cannot be rotated in the state {cluster.status}."
-        raise bad_request(f"{words} Wait until the operation is complete.")
 
 
 async def begin(services: Services, cluster: Cluster) -> None:

@@ -1,0 +1,51 @@
+"""From the table of an API to its routes: one for each path, whatever the method."""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Protocol, TypeVar
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+
+class Row(Protocol):
+    """A row of the table."""
+
+    @property
+    def method(self) -> str: ...
+
+    @property
+    def path(self) -> str: ...
+
+
+E = TypeVar("E", bound=Row)
+Answer = Callable[[Request, Sequence[E]], Awaitable[Response]]
+"""Answers a request, given the rows with its path and its method."""
+
+
+def by_path(table: Iterable[E], prefix: str, answer: Answer[E]) -> list[Route]:
+    """Return one route per path, so that an unsupported method on a known path gets a 405."""
+    paths: dict[str, dict[str, list[E]]] = {}
+    for row in table:
+        paths.setdefault(prefix + row.path, {}).setdefault(row.method, []).append(row)
+    return [
+        Route(path, _dispatch(by_method, answer), methods=[*by_method, "OPTIONS"])
+        for path, by_method in paths.items()
+    ]
+
+
+def _dispatch(
+    by_method: Mapping[str, Sequence[E]], answer: Answer[E]
+) -> Callable[[Request], Awaitable[Response]]:
+    allow = {"Allow": ", ".join(by_method)}
+
+    async def handle(request: Request) -> Response:
+        if request.method == "OPTIONS":
+            return Response(status_code=204, headers=allow)
+        rows = by_method.get(request.method)
+        if rows is None:  # the framework allows HEAD wherever GET is allowed
+            raise HTTPException(405, headers=allow)
+        return await answer(request, rows)
+
+    return handle
