@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[2]
 MUTATIONS = sorted((Path(__file__).parent / "mutations").glob("*.diff"))
 SEEDS_MAX = 1000
 _SEED = re.compile(r"^seed: (\d+|not known)$", re.MULTILINE)
+_CHANGED = re.compile(r"^--- a/(.+)$", re.MULTILINE)
 LIMIT_S = 600.0  # for all histories of one mutation
 
 
@@ -48,13 +49,31 @@ def known_seed(diff: Path) -> int | None:
 def mutated(diff: Path) -> Iterator[Path]:
     """A folder with the product as the diff makes it. Raises Stale."""
     with tempfile.TemporaryDirectory() as folder:
-        shutil.copytree(ROOT / "src" / "hearth", Path(folder, "src", "hearth"))
+        linked(Path(folder))
         apply(diff, Path(folder))
         yield Path(folder, "src")
 
 
+def linked(folder: Path) -> None:
+    """Fill a folder with hard links to the product: copies take seconds."""
+    shutil.copytree(ROOT / "src" / "hearth", folder / "src" / "hearth", copy_function=_link)
+
+
+def _link(original: str, path: str) -> None:
+    try:
+        os.link(original, path)
+    except OSError:  # another file system
+        shutil.copy2(original, path)
+
+
 def apply(diff: Path, folder: Path, *, back: bool = False) -> None:
-    """Change the sources in a folder, or change them back. Raises Stale."""
+    """Change the sources in a folder, or change them back; originals stay. Raises Stale."""
+    for name in _CHANGED.findall(diff.read_text()):
+        path = folder / name
+        if path.exists():
+            text = path.read_bytes()
+            path.unlink()
+            path.write_bytes(text)
     alone = {**os.environ, "GIT_CEILING_DIRECTORIES": str(folder.parent)}
     done = subprocess.run(
         ["git", "apply", *(["--reverse"] if back else []), str(diff)],

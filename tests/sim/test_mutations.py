@@ -1,12 +1,11 @@
 """The judge is worth something: an engine broken on purpose is caught."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.daily import part_of
-from tests.sim.mutate import MUTATIONS, ROOT, Stale, apply, caught, known_seed
+from tests.sim.mutate import MUTATIONS, Stale, apply, caught, known_seed, linked
 
 NEARBY = 300
 
@@ -14,7 +13,7 @@ NEARBY = 300
 @pytest.fixture(scope="module")
 def product(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("product")
-    shutil.copytree(ROOT / "src" / "hearth", folder / "src" / "hearth")
+    linked(folder)
     return folder
 
 
