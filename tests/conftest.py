@@ -3,7 +3,7 @@
 import os
 import signal
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -117,12 +117,41 @@ def database_url(request: pytest.FixtureRequest, tmp_path) -> Iterator[str]:
     drop_database(request.param, name)
 
 
-@pytest.fixture
-def store(database_url: str) -> Iterator[Store]:
-    """A store with its tables made by the migrations."""
+@pytest.fixture(scope="session")
+def migrated() -> Iterator[Callable[[str], str]]:
+    """The URL of a database with tables on a server; all tests of the process share it."""
     from hearth.store.migrate import upgrade
 
-    store = Store(database_url, sealer_from_secret("test secret"))
-    upgrade(store)
+    made: dict[str, tuple[str, str]] = {}
+
+    def url_of(kind: str) -> str:
+        if kind not in made:
+            made[kind] = fresh_database(kind)
+            store = Store(made[kind][0], sealer_from_secret("test secret"))
+            upgrade(store)
+            store.close()
+        return made[kind][0]
+
+    yield url_of
+    for kind, (_, name) in made.items():
+        drop_database(kind, name)
+
+
+@pytest.fixture(params=["sqlite", "postgresql", "mariadb"])
+def store(
+    request: pytest.FixtureRequest, tmp_path: Path, migrated: Callable[[str], str]
+) -> Iterator[Store]:
+    """A store with empty tables made by the migrations, once for each kind of database."""
+    from hearth.store.migrate import upgrade
+    from hearth.store.schema import metadata
+
+    if request.param == "sqlite":
+        store = Store(f"sqlite:///{tmp_path}/hearth.db", sealer_from_secret("test secret"))
+        upgrade(store)
+    else:
+        store = Store(migrated(request.param), sealer_from_secret("test secret"))
+        with store.sync_engine.begin() as connection:
+            for table in reversed(metadata.sorted_tables):
+                connection.execute(table.delete())
     yield store
     store.close()

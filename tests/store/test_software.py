@@ -2,7 +2,6 @@
 
 import asyncio
 import itertools
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -15,43 +14,12 @@ from hearth.store import commit, reads, server_metadata, tables
 from hearth.store import software_configs as configs
 from hearth.store import software_deployments as deployments
 from hearth.store.database import Store, Tx
-from hearth.store.migrate import upgrade
 from hearth.store.rows import record_values
-from hearth.store.seal import sealer_from_secret
 from hearth.store.software_configs import Config
 from hearth.store.software_deployments import Deployment
-from tests.conftest import drop_database, fresh_database
 from tests.store.test_contract import an_engine, claimed, made, new_id, part, written
 
 P, USERS = "project", "users-of-a-stack"
-
-
-@pytest.fixture(scope="module", params=["sqlite", "postgresql", "mariadb"])
-def one_store(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Store]:
-    """One for all tests: to make the tables takes longer than the tests do."""
-    url, name = f"sqlite:///{tmp_path_factory.mktemp('store')}/hearth.db", ""
-    if request.param != "sqlite":
-        url, name = fresh_database(request.param)
-    store = Store(url, sealer_from_secret("test secret"))
-    upgrade(store)
-    yield store
-    store.close()
-    if name:
-        drop_database(request.param, name)
-
-
-@pytest.fixture
-def store(one_store: Store) -> Iterator[Store]:
-    """It, empty at the end of each test."""
-    yield one_store
-
-    def clear(tx: Tx) -> None:
-        for table in tables.metadata.sorted_tables:
-            tx.execute(table.delete())
-
-    one_store.transact(clear)
 
 
 def config(name: str | None = "n", at: float = 1.0, **more) -> Config:
