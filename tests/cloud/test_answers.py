@@ -6,6 +6,7 @@ import json
 import tracemalloc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cache
 from ipaddress import ip_network
 from typing import Any
 
@@ -44,6 +45,7 @@ def plain(body: bytes) -> bytes:
     return JSON_HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body
 
 
+@cache
 def gzipped(count: int) -> bytes:
     body = gzip.compress(b"x" * count)
     return JSON_HEAD + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(body) + body

@@ -60,7 +60,6 @@ outputs:
 
 def small_files(resources: Mapping[str, Any] | None = None) -> Bundle:
     """Return templates with the parameters of the real ones, and hardly any resources."""
-    real = yaml.safe_load((TEMPLATES / ROOT).read_text())
 
     def group(count: str, removed: bool) -> dict[str, Any]:
         properties: dict[str, Any] = {
@@ -82,7 +81,7 @@ def small_files(resources: Mapping[str, Any] | None = None) -> Bundle:
 
     small = {
         "heat_template_version": "2021-04-16",
-        "parameters": real["parameters"],
+        "parameters": _parameters(),
         "resources": {
             "network": {"type": "network.yaml"},
             "secgroup_kube_minion": {"type": "OS::Heat::RandomString"},
@@ -110,6 +109,13 @@ def small_files(resources: Mapping[str, Any] | None = None) -> Bundle:
         "network.yaml": NETWORK,
     }
     return bundle({**dict.fromkeys(names, "resource_registry: {}\n"), **texts})
+
+
+@functools.cache
+def _parameters() -> dict[str, Any]:
+    """Return the parameters of the real templates; reading them takes longer than a cluster."""
+    real: dict[str, Any] = yaml.safe_load((TEMPLATES / ROOT).read_text())["parameters"]
+    return real
 
 
 @dataclass
