@@ -28,19 +28,33 @@ def coe(dev: Dev, *words: str) -> Any:
     return dev.json("coe", *words)
 
 
-def settled(dev: Dev, name: str) -> Any:
-    def look() -> Any:
-        found = coe(dev, "cluster", "show", name)
-        return None if found["status"].endswith("IN_PROGRESS") else found
+def answers(dev: Dev, path: str) -> Iterator[requests.Response]:
+    """What the API answers, as often as it is asked: the command takes a third of a second."""
+    with dev.sdk() as cloud:
+        headers = {"X-Auth-Token": cloud.auth_token}
+    while True:
+        url = f"{dev.url}/container-infra/v1/clusters/{path}"
+        yield requests.get(url, headers=headers, timeout=10)
 
-    return wait_for(look, f"{name} settles", 180)
+
+def settled(dev: Dev, name: str) -> Any:
+    """Wait for the end of the operation; what the command shows then."""
+    asked = answers(dev, name)
+    wait_for(
+        lambda: None if next(asked).json()["status"].endswith("IN_PROGRESS") else True,
+        f"{name} settles",
+        180,
+    )
+    return coe(dev, "cluster", "show", name)
+
+
+def is_deleted(dev: Dev, name: str) -> None:
+    asked = answers(dev, name)
+    wait_for(lambda: next(asked).status_code == 404 or None, "the cluster is deleted", 180)
 
 
 def events_of(dev: Dev, name: str) -> list[Any]:
-    with dev.sdk() as cloud:
-        url = f"{dev.url}/container-infra/v1/clusters/{name}/events"
-        headers = {"X-Auth-Token": cloud.auth_token}
-        return list(requests.get(url, headers=headers, timeout=10).json()["events"])
+    return list(next(answers(dev, f"{name}/events")).json()["events"])
 
 
 def test_a_request_becomes_a_cluster_step_by_step(dev: Dev) -> None:
@@ -88,14 +102,9 @@ def test_a_request_becomes_a_cluster_step_by_step(dev: Dev) -> None:
 
     dev.shell("coe", "cluster", "delete", "My_Farm.1")
 
-    def gone() -> bool | None:
-        try:
-            coe(dev, "cluster", "show", "My_Farm.1")
-        except CommandFailed as problem:
-            return "No cluster" in str(problem) or None
-        return None
-
-    wait_for(gone, "the cluster is deleted", 180)
+    is_deleted(dev, "My_Farm.1")
+    with pytest.raises(CommandFailed, match="No cluster"):
+        coe(dev, "cluster", "show", "My_Farm.1")
     dev.shell("coe", "cluster", "template", "delete", "small")
     assert dev.left_over() == []
 
@@ -144,7 +153,8 @@ def test_three_masters_and_five_workers_with_a_load_balancer(dev: Dev, tmp_path:
         used = {one.image.id for one in cloud.compute.servers()}
     assert used == {wanted}
     dev.shell("coe", "cluster", "delete", "farm")
-    wait_for(lambda: coe(dev, "cluster", "list") == [] or None, "the cluster is deleted", 180)
+    is_deleted(dev, "farm")
+    assert coe(dev, "cluster", "list") == []
     for name in ("large", "newer"):
         dev.shell("coe", "cluster", "template", "delete", name)
     assert dev.left_over() == []

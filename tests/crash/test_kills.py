@@ -25,10 +25,14 @@ SEED = 56  # whose first kills are in all windows
 
 @pytest.mark.slow
 def test_a_stack_survives_the_death_of_its_engine_in_every_window(tmp_path: Path) -> None:
-    result = summary(carry_out(plan(KILLS, SEED, pairs=False), tmp_path))
+    lives = plan(KILLS, SEED, pairs=False)
+    assert {kill.window for life in lives for kill in life.kills} >= WINDOWS.keys()
+    today = part_of(lives, 2)
+    kills = [kill for life in today for kill in life.kills]
+    result = summary(carry_out(today, tmp_path))
     assert not result["wrong"], json.dumps(result["wrong"], indent=1)
-    assert result["kills"] >= KILLS * 0.9
-    assert result["windows"].keys() >= WINDOWS.keys()
+    assert result["kills"] >= len(kills) * 0.9
+    assert result["windows"].keys() >= {kill.window for kill in kills} & WINDOWS.keys()
 
 
 def test_every_type_is_in_a_story_or_in_the_run_of_all_types() -> None:
