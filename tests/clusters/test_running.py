@@ -15,6 +15,7 @@ from hearth.clusters.objects import NodeGroup
 from hearth.service.clusters.template_files import template_texts
 from tests.clients.dev import Dev, hearth_dev, settled
 from tests.clusters.examples import FACTS, WORKERS, cluster_at, group, request
+from tests.daily import part_of
 
 pytestmark = pytest.mark.slow
 LB, NO_LB = Balancer.OCTAVIA, Balancer.NONE
@@ -95,7 +96,7 @@ def label(choice: Choice) -> str:
     return " ".join(name.removesuffix(".yaml") for name in environment_files(choice))
 
 
-@pytest.mark.parametrize("choice", CHOICES, ids=label)
+@pytest.mark.parametrize("choice", part_of(CHOICES, 2), ids=label)
 def test_a_cluster_is_created_and_leaves_nothing(heat: Any, dev: Dev, choice: Choice):
     dev.mark()
     wanted = request(**cluster_at(choice), workers={"node_count": 1})

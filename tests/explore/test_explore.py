@@ -33,7 +33,7 @@ def test_a_story_ends_well_without_faults_and_plays_the_same_each_time(scenario:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scenario", part_of(SCENARIOS, 3), ids=lambda one: one.name)
+@pytest.mark.parametrize("scenario", part_of(SCENARIOS, 6), ids=lambda one: one.name)
 def test_every_single_fault_is_survived(scenario: Scenario):
     tried = list(explore(scenario, pairs=False))
     assert len(tried) == 1 + len(list(mishaps(tried[0].points)))
