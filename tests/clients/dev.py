@@ -203,13 +203,13 @@ def hearth_dev(folder: Path, *options: str, in_a_hurry: bool = False) -> Iterato
 
 
 def wait_for(look: Callable[[], Any], what: str, timeout_s: float = 60) -> Any:
-    """The first answer that is not None."""
-    deadline = time.monotonic() + timeout_s
-    while time.monotonic() < deadline:
+    """The first answer that is not None; what takes longer is looked at less often."""
+    began = time.monotonic()
+    while (waited_s := time.monotonic() - began) < timeout_s:
         found = look()
         if found is not None:
             return found
-        time.sleep(0.05)
+        time.sleep(min(0.05 + waited_s / 10, 0.3))
     raise AssertionError(f"{what}: not within {timeout_s} s")
 
 
