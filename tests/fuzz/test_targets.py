@@ -10,6 +10,7 @@ import time
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
+from tests.daily import part_of
 from tests.fuzz.targets import TARGETS
 
 TIMES = int(os.environ.get("HEARTH_FUZZ", "1"))
@@ -18,7 +19,7 @@ ANSWER_S = 5.0
 """Processor time that one answer may take, on a slow machine; most take a hundredth."""
 
 
-@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("name", part_of(list(TARGETS), 2))
 def test_whatever_comes_in_is_answered(name):
     target = TARGETS[name]
 
