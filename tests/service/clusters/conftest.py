@@ -1,0 +1,3 @@
+"""Keys of clusters are made once."""
+
+from tests.service.clusters.keys import known_keys as known_keys
