@@ -33,9 +33,12 @@ LONGEST = [  # about a minute and more each; what mostly waits beside what compu
     HERE / "engine" / "worker" / "test_takeover.py",
     HERE / "types" / "test_types.py",
     HERE / "faults" / "test_store.py",
+    HERE / "clusters" / "test_running.py",
+    HERE / "clusters" / "test_sandbox.py",
     HERE / "template" / "test_vectors.py",
     HERE / "types" / "test_faults.py",
     HERE / "clients" / "test_functional.py",
+    HERE / "conductor" / "test_trace.py",
 ]
 assert [path.name for path in LONGEST if not path.exists()] == []
 
