@@ -79,6 +79,7 @@ def place(etc: dict[str, str], drive: dict[str, str], folder: Path) -> None:
     """Write what is not there yet of `etc`, and the files of a config drive below a folder."""
     for path, text in etc.items():
         if not Path(path).exists():
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
             Path(path).write_text(text)
     for name, data in drive.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

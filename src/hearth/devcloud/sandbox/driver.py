@@ -44,9 +44,14 @@ _MB_PER_GB = 1024
 
 
 @cache
-def _stand_in() -> str:
-    """Return the program that stands for Kubernetes, which runs inside servers."""
-    return Path(__file__).with_name("kubernetes.py").read_text(encoding="utf-8")
+def _stand_in() -> dict[str, str]:
+    """Return the files of the program that stands for Kubernetes, which runs inside servers."""
+    folder = Path(__file__).parents[1] / "kubernetes"
+    modules = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.py")}
+    return {
+        "/etc/hearth-kubernetes.py": "from hearth_kubernetes.main import main\n\nmain()\n",
+        **{f"/etc/hearth_kubernetes/{name}": text for name, text in modules.items()},
+    }
 
 
 class Sandbox:
@@ -226,7 +231,7 @@ class Sandbox:
             "/etc/hosts": f"127.0.0.1 localhost\n127.0.1.1 {name}.{facts.DOMAIN} {name}\n",
             "/etc/machine-id": f"{server.id.replace('-', '')}\n",
             "/etc/resolv.conf": "",
-            "/etc/hearth-kubernetes.py": _stand_in(),
+            **_stand_in(),
         }
         if self._image(server) is not None:
             return cloud_init_plan(instance_id=server.id, hostname=name, etc=etc, drive=files)

@@ -11,9 +11,8 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,7 +21,10 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from hearth.devcloud.sandbox import kubernetes
+from hearth.devcloud.kubernetes.api import MASTERS, NODES
+from hearth.devcloud.kubernetes.node import Facts, register, report
+from hearth.devcloud.kubernetes.served import Server, client_context, server_context
+from hearth.devcloud.kubernetes.storage import Etcd
 
 pytestmark = pytest.mark.slow
 
@@ -106,8 +108,9 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     folder = tmp_path_factory.mktemp("pki")
     authority = Authority(folder)
     authority.issue("apiserver", "kubernetes")
-    authority.issue("admin", "admin", kubernetes.MASTERS)
-    authority.issue("kubelet", "system:node:n-1", kubernetes.NODES)
+    authority.issue("admin", "admin", MASTERS)
+    for name in ("n-1", "n-2", "n-3"):
+        authority.issue(name, f"system:node:{name}", NODES)
     authority.issue("stranger", "somebody")
     client, peer, port = free_port(), free_port(), free_port()
     tls = [f"--cert-file={folder}/apiserver.crt", f"--key-file={folder}/apiserver.key",
@@ -119,12 +122,9 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         "--log-level=error", *tls,
     ]  # fmt: skip
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as etcd:
-        own = kubernetes.client_context(
-            *(str(folder / n) for n in ("ca.crt", "admin.crt", "admin.key"))
-        )
-        store = kubernetes.Etcd(own_url, own)
-        context = kubernetes.server_context(str(folder))
-        server = kubernetes.Server(("127.0.0.1", port), store, context, "v1.31.4")
+        own = client_context(*(str(folder / n) for n in ("ca.crt", "admin.crt", "admin.key")))
+        context = server_context(str(folder))
+        server = Server(("127.0.0.1", port), Etcd(own_url, own), context, "v1.31.4")
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         running = Running(folder, port)
@@ -139,13 +139,27 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         etcd.terminate()
 
 
-def report(api: Running, name: str = "n-1", **more: Any) -> None:
+def facts(name: str = "n-1", *taints: str) -> Facts:
     labels = ["magnum.openstack.org/role=worker"]
-    given = {
-        "api": api.url, "name": name, "address": "10.0.0.5", "version": "v1.31.4",
-        "machine": "a" * 32, "label": labels, "taint": [], **more,
-    }  # fmt: skip
-    kubernetes.report(SimpleNamespace(**given), api.context("kubelet"))
+    return Facts(name, "10.0.0.5", "v1.31.4", "a" * 32, labels, list(taints))
+
+
+@pytest.fixture
+def nodes(api: Running) -> Iterator[None]:
+    """Two workers and a master, without pods."""
+    for pod in api.call("GET", "/api/v1/pods")[1]["items"]:
+        controlled = {"metadata": {"ownerReferences": None, "annotations": None}}
+        own = f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}"
+        assert api.call("PATCH", own, controlled)[0] == 200
+        assert api.call("DELETE", own)[0] == 200
+    for name in ("n-1", "n-2", "n-3"):
+        api.call("DELETE", f"/api/v1/nodes/{name}")
+    for name in ("n-1", "n-2"):
+        register(api.url, facts(name), api.context(name))
+    register(api.url, facts("n-3", "master=:NoSchedule"), api.context("n-3"))
+    yield
+    for name in ("n-2", "n-3"):
+        api.call("DELETE", f"/api/v1/nodes/{name}")
 
 
 def test_health_and_version_need_no_certificate(api: Running):
@@ -162,7 +176,7 @@ def test_everything_else_needs_one(api: Running, path: str):
 
 def test_a_certificate_of_another_authority_is_refused(api: Running, tmp_path: Path):
     other = Authority(tmp_path)
-    other.issue("fake", "admin", kubernetes.MASTERS)
+    other.issue("fake", "admin", MASTERS)
     context = api.context(None)
     context.load_cert_chain(tmp_path / "fake.crt", tmp_path / "fake.key")
     with pytest.raises((urllib.error.URLError, ssl.SSLError, ConnectionError)):
@@ -170,9 +184,9 @@ def test_a_certificate_of_another_authority_is_refused(api: Running, tmp_path: P
 
 
 def test_a_node_registers_and_reports(api: Running):
-    report(api)
+    register(api.url, facts(), api.context("n-1"))
     first = api.call("GET", "/api/v1/nodes/n-1")[1]
-    report(api)
+    assert report(api.url, facts(), api.context("n-1"))
     second = api.call("GET", "/api/v1/nodes/n-1")[1]
     assert first["metadata"]["uid"] == second["metadata"]["uid"]
     assert int(second["metadata"]["resourceVersion"]) > int(first["metadata"]["resourceVersion"])
@@ -182,29 +196,30 @@ def test_a_node_registers_and_reports(api: Running):
     assert second["status"]["nodeInfo"]["machineID"] == "a" * 32
 
 
+def test_a_node_that_starts_again_stays_cordoned(api: Running, nodes: None):
+    patch = {"spec": {"unschedulable": True, "taints": []}}
+    assert api.call("PATCH", "/api/v1/nodes/n-3", patch)[0] == 200
+    register(api.url, facts("n-3", "master=:NoSchedule"), api.context("n-3"))
+    assert api.call("GET", "/api/v1/nodes/n-3")[1]["spec"] == patch["spec"]
+
+
+def test_a_deleted_node_comes_back_only_when_its_process_starts(api: Running, nodes: None):
+    assert api.call("DELETE", "/api/v1/nodes/n-2")[0] == 200
+    assert not report(api.url, facts("n-2"), api.context("n-2"))
+    assert api.call("GET", "/api/v1/nodes/n-2")[0] == 404
+    register(api.url, facts("n-2"), api.context("n-2"))
+    assert api.call("GET", "/api/v1/nodes/n-2")[0] == 200
+
+
 def test_a_node_writes_no_other_node(api: Running):
     with pytest.raises(urllib.error.HTTPError, match="403"):
-        report(api, "n-2")
-    status, body = api.call("DELETE", "/api/v1/nodes/n-1", who="kubelet")
+        register(api.url, facts("n-2"), api.context("n-1"))
+    status, body = api.call("DELETE", "/api/v1/nodes/n-1", who="n-1")
     assert (status, body["reason"]) == (403, "Forbidden")
     assert api.call("POST", "/api/v1/nodes", {"metadata": {"name": "x"}}, who="stranger")[0] == 403
+    eviction = "/api/v1/namespaces/default/pods/p/eviction"
+    assert api.call("POST", eviction, {}, who="n-1")[0] == 403
     assert api.call("GET", "/api/v1/nodes", who="stranger")[0] == 200
-
-
-def test_a_silent_node_is_not_ready():
-    then = kubernetes.stamp(time.time() - kubernetes.SILENT_S - 1)
-    ready = {"type": "Ready", "status": "True", "lastHeartbeatTime": then}
-    body = {"status": {"conditions": [ready]}}
-    assert kubernetes.shown(body)["status"]["conditions"][0]["status"] == "Unknown"
-
-
-@pytest.mark.parametrize(
-    ("selector", "fits"),
-    [("", True), ("a=b", True), ("a==b", True), ("a=c", False), ("a!=c", True), ("a!=b", False),
-     ("a", True), ("x", False), ("!x", True), ("!a", False), ("a=b,x", False)],
-)  # fmt: skip
-def test_labels_select_objects(selector: str, fits: bool):
-    assert kubernetes.selected({"metadata": {"labels": {"a": "b"}}}, selector) is fits
 
 
 def test_objects_are_made_changed_and_deleted(api: Running):
@@ -221,21 +236,26 @@ def test_objects_are_made_changed_and_deleted(api: Running):
     assert api.call("GET", "/api/v1/namespaces/default/pods/p")[0] == 404
 
 
-def test_kubectl_lists_the_nodes(api: Running, tmp_path: Path):
+@pytest.fixture
+def kubectl(api: Running, tmp_path: Path) -> Callable[..., str]:
+    """The real command; it returns what it prints."""
     if shutil.which("kubectl") is None:
         pytest.skip("needs kubectl (package kubernetes-client)")
-    report(api)
     options = [f"--server={api.url}", f"--certificate-authority={api.folder}/ca.crt",
                f"--client-certificate={api.folder}/admin.crt",
                f"--client-key={api.folder}/admin.key", f"--cache-dir={tmp_path}"]  # fmt: skip
 
-    def kubectl(*words: str) -> str:
-        done = subprocess.run(["kubectl", "--kubeconfig=/dev/null", *options, *words],
-                              capture_output=True, text=True, timeout=30, check=False)  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+    def run(*words: str, given: str = "", status: int = 0) -> str:
+        done = subprocess.run(["kubectl", "--kubeconfig=/dev/null", *options, *words], input=given,
+                              capture_output=True, text=True, timeout=60, check=False)  # fmt: skip
+        assert done.returncode == status, done.stderr
+        return done.stdout + done.stderr
 
-    header, node = kubectl("get", "nodes").splitlines()
+    return run
+
+
+def test_kubectl_lists_the_nodes(api: Running, nodes: None, kubectl: Callable[..., str]):
+    header, node, *_ = kubectl("get", "nodes").splitlines()
     assert header.split() == ["NAME", "STATUS", "ROLES", "AGE", "VERSION"]
     assert node.split()[:3] == ["n-1", "Ready", "<none>"]
     assert node.split()[-1] == "v1.31.4"
@@ -243,3 +263,78 @@ def test_kubectl_lists_the_nodes(api: Running, tmp_path: Path):
     assert "default" in kubectl("get", "namespaces")
     kubectl("label", "node", "n-1", "node-role.kubernetes.io/worker=")
     assert " worker " in kubectl("get", "nodes")
+    kubectl("taint", "node", "n-1", "k=v:NoExecute")
+    kubectl("patch", "node", "n-1", "--type=json", "-p",
+            '[{"op": "add", "path": "/metadata/labels/x", "value": "y"}]')  # fmt: skip
+    found = json.loads(kubectl("get", "node", "n-1", "-o", "json"))
+    assert found["metadata"]["labels"]["x"] == "y"
+    assert found["spec"]["taints"] == [{"key": "k", "value": "v", "effect": "NoExecute"}]
+
+
+def pod(name: str, node: str | None = None, owner: str | None = None, **annotations: str) -> str:
+    """A pod as a file for kubectl; its controller is KIND/NAME."""
+    meta: dict[str, Any] = {"name": name, "annotations": annotations}
+    if owner is not None:
+        kind, _, named = owner.partition("/")
+        reference = {"apiVersion": "apps/v1", "kind": kind, "name": named, "uid": f"u-{named}",
+                     "controller": True}  # fmt: skip
+        meta["ownerReferences"] = [reference]
+    spec: dict[str, Any] = {"containers": [{"name": "c", "image": "i"}]}
+    if node is not None:
+        spec["nodeName"] = node
+    return json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec})
+
+
+def placed(kubectl: Callable[..., str]) -> dict[str, str]:
+    """The node of each pod."""
+    rows = kubectl("get", "pods", "-A", "-o", "wide", "--no-headers").splitlines()
+    return {row.split()[1]: row.split()[-1] for row in rows if not row.startswith("No resources")}
+
+
+def test_kubectl_drains_a_node(api: Running, nodes: None, kubectl: Callable[..., str]):
+    daemon = {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "proxy"}}
+    kubectl("create", "-f", "-", given=json.dumps(daemon))
+    assert "proxy" in kubectl("get", "daemonsets")
+    kubectl("run", "bare", "--image=i")
+    assert placed(kubectl) == {"bare": "n-1"}
+    for text in (
+        pod("web-1", "n-1", "ReplicaSet/web"), pod("proxy-1", "n-1", "DaemonSet/proxy"),
+        pod("static-n-1", "n-1", **{"kubernetes.io/config.mirror": "x"}),
+    ):  # fmt: skip
+        kubectl("create", "-f", "-", given=text)
+    listed = api.call("GET", "/api/v1/pods?fieldSelector=spec.nodeName%3Dn-1")[1]["items"]
+    assert len(listed) == 4
+    assert api.call("GET", "/api/v1/pods?fieldSelector=spec.nodeName%3Dn-2")[1]["items"] == []
+    kubectl("cordon", "n-1")
+    assert "Ready,SchedulingDisabled" in kubectl("get", "node", "n-1")
+    refused = kubectl("drain", "n-1", status=1)
+    assert "DaemonSet-managed" in refused
+    said = kubectl("drain", "n-1", "--ignore-daemonsets", "--force", "--timeout=30s")
+    assert "evicting pod default/bare" in said
+    after = placed(kubectl)
+    assert "bare" not in after
+    (moved,) = [name for name in after if name.startswith("web-")]
+    assert moved != "web-1"
+    assert after == {moved: "n-2", "proxy-1": "n-1", "static-n-1": "n-1"}
+    kubectl("delete", "node", "n-1")
+    assert placed(kubectl) == {moved: "n-2"}
+    kubectl("cordon", "n-2")
+    kubectl("run", "waits", "--image=i")
+    assert "Pending" in kubectl("get", "pod", "waits")
+    kubectl("uncordon", "n-2")
+    assert placed(kubectl)["waits"] == "n-2"
+    kubectl("delete", "daemonset", "proxy")
+
+
+def test_what_a_drain_does_not_use_is_refused(api: Running, nodes: None):
+    assert api.call("GET", "/api/v1/pods?fieldSelector=spec.color%3Dred")[0] == 400
+    assert api.call("GET", "/api/v1/pods?watch=1")[0] == 405
+    assert api.call("DELETE", "/api/v1/nodes/n-1?dryRun=All")[0] == 400
+    eviction = "/api/v1/namespaces/default/pods/nobody/eviction"
+    assert api.call("POST", eviction, {"kind": "Eviction"})[0] == 404
+    assert api.call("POST", "/api/v1/nodes", [])[0] == 400
+    strange = {"metadata": {"name": "x"}, "status": {"conditions": "none"}}
+    assert api.call("POST", "/api/v1/nodes", strange)[0] == 422
+    patch = "application/json-patch+json"
+    bad = [{"op": "remove", "path": "/metadata/nothing"}]
+    assert api.call("PATCH", "/api/v1/nodes/n-1", bad, **{"Content-Type": patch})[0] == 422

@@ -1,0 +1,192 @@
+"""The API without a socket: a request becomes an answer.
+
+With TLS, each request but those of PUBLIC needs a certificate of the cluster: the organisation
+`system:masters` may do everything, `system:nodes` may write its own node, others may read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import urllib.parse
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Union
+
+from .objects import NAMESPACED, Cluster, Refused
+from .patches import BadPatch, change_of
+from .view import by_fields, by_labels, discovery, listed, table
+
+PUBLIC = ("/healthz", "/livez", "/readyz", "/version")
+MASTERS, NODES = "system:masters", "system:nodes"
+BODY_MAX = 3 * 1024 * 1024  # bytes
+_PATH = re.compile(
+    r"/(?:api/v1(?:/namespaces/(?P<core>[^/]+)(?=/))?/(?P<kind>nodes|pods|namespaces)"
+    r"|apis/apps/v1(?:/namespaces/(?P<apps>[^/]+)(?=/))?/(?P<more>daemonsets))"
+    r"(?:/(?P<name>[^/]+)(?P<part>/status|/eviction)?)?"
+)
+
+Object = dict[str, Any]
+Body = Union[Object, str]
+
+
+class Caller(NamedTuple):
+    """Who sends a request: the subject of a certificate."""
+
+    name: str
+    groups: tuple[str, ...]
+
+
+class Request(NamedTuple):
+    """A request: its headers have names in lower case."""
+
+    method: str
+    target: str
+    headers: Mapping[str, str]
+    raw: bytes
+
+
+class Answer(NamedTuple):
+    """Status, type and bytes of an answer."""
+
+    status: int
+    content_type: str
+    data: bytes
+
+
+def failure(status: int, reason: str, words: str) -> Object:
+    """Return the body of an error."""
+    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "message": words, "reason": reason, "code": status}  # fmt: skip
+
+
+def caller_of(certificate: Mapping[str, Any] | None) -> Caller | None:
+    """Return the caller with a certificate, as the module ssl describes it; None without one."""
+    if not certificate:
+        return None
+    fields: dict[str, list[str]] = {}
+    for part in certificate.get("subject", ()):
+        for name, value in part:
+            fields.setdefault(name, []).append(value)
+    groups = tuple(fields.get("organizationName", ()))
+    return Caller(fields.get("commonName", [""])[0], groups)
+
+
+class Api:
+    """The API of a cluster. Without TLS everybody may do everything."""
+
+    def __init__(self, cluster: Cluster, version: str, *, tls: bool) -> None:
+        self.cluster, self._version, self._tls = cluster, version, tls
+
+    def answer(self, request: Request, caller: Caller | None) -> Answer:
+        """Carry out a request."""
+        body: Body
+        try:
+            status, body = self._answer(request, caller)
+        except Refused as refused:
+            status, body = refused.status, failure(refused.status, refused.reason, str(refused))
+        except BadPatch as problem:
+            status, body = 400, failure(400, "BadRequest", str(problem))
+        except (OSError, ValueError) as problem:
+            status, body = 500, failure(500, "InternalError", str(problem))
+        data = body.encode() if isinstance(body, str) else json.dumps(body).encode()
+        return Answer(status, "text/plain" if isinstance(body, str) else "application/json", data)
+
+    def _answer(self, request: Request, caller: Caller | None) -> tuple[int, Body]:
+        if len(request.raw) > BODY_MAX:
+            raise Refused(413, "RequestEntityTooLarge", "the body is too large")
+        path, _, text = request.target.partition("?")
+        path = path.rstrip("/") or "/"
+        if path in PUBLIC[:3]:
+            self.cluster.storage.get("/registry/nothing")
+            return 200, "ok"
+        if self._tls and caller is None and path not in PUBLIC:
+            raise Refused(401, "Unauthorized", "Unauthorized")
+        if path == "/openapi/v2":  # in protobuf: no schemas
+            return 200, ""
+        known = discovery(path, self._version)
+        if known is not None:
+            return 200, known
+        found = _PATH.fullmatch(path)
+        if found is None:
+            raise Refused(404, "NotFound", "the server could not find the requested resource")
+        query = {name: values[0] for name, values in urllib.parse.parse_qs(text).items()}
+        resource = found["kind"] or found["more"]
+        place = resource, found["core"] or found["apps"], found["name"]
+        if request.method == "GET":
+            return 200, self._read(request, query, *place)
+        if "dryRun" in query:
+            raise Refused(400, "BadRequest", "dryRun: not supported")
+        return self._write(request, caller, found["part"] or "", *place)
+
+    def _read(
+        self, request: Request, query: Mapping[str, str], resource: str,
+        namespace: str | None, name: str | None,
+    ) -> Object:  # fmt: skip
+        if query.get("watch", "").lower() in ("1", "true"):
+            raise Refused(405, "MethodNotAllowed", "watch: not supported")
+        if name:
+            items = [self.cluster.get(resource, namespace, name)]
+        else:
+            fits, labels = by_fields(query.get("fieldSelector", "")), query.get("labelSelector", "")
+            found = self.cluster.list(resource, namespace)
+            items = [one for one in found if fits(one) and by_labels(one, labels)]
+        if "as=Table" in request.headers.get("accept", ""):
+            return table(resource, items)
+        return items[0] if name else listed(resource, items)
+
+    def _write(
+        self, request: Request, caller: Caller | None, part: str, resource: str,
+        namespace: str | None, name: str | None,
+    ) -> tuple[int, Body]:  # fmt: skip
+        body = _json(request.raw)
+        about = name or str(_map(_map(body).get("metadata")).get("name"))
+        self._permit(request.method, caller, resource, about)
+        cluster, method = self.cluster, request.method
+        if name and resource in NAMESPACED and not namespace:
+            raise Refused(404, "NotFound", "the server could not find the requested resource")
+        if part == "/eviction":
+            if resource != "pods" or method != "POST" or not name or not namespace:
+                raise Refused(405, "MethodNotAllowed", "only pods can be evicted, by POST")
+            cluster.evict(namespace, name)
+            return 201, {"kind": "Status", "apiVersion": "v1", "metadata": {},
+                         "status": "Success", "code": 201}  # fmt: skip
+        if method == "POST" and not name:
+            return 201, cluster.create(resource, namespace, _object(body))
+        if method == "DELETE" and name:
+            return 200, cluster.drop(resource, namespace, name)
+        if method == "PATCH" and name:
+            change = change_of(request.headers.get("content-type", ""), body)
+            return 200, cluster.change(resource, namespace, name, change)
+        if method == "PUT" and name:
+            whole, status = _object(body), part == "/status"
+            return 200, cluster.change(
+                resource, namespace, name,
+                lambda before: {**before, "status": whole.get("status")} if status else whole,
+            )  # fmt: skip
+        raise Refused(405, "MethodNotAllowed", "the server does not allow this method here")
+
+    def _permit(self, method: str, caller: Caller | None, resource: str, name: str) -> None:
+        if not self._tls or caller is None or MASTERS in caller.groups:
+            return
+        own = caller.name == f"system:node:{name}" and resource == "nodes"
+        if NODES in caller.groups and own and method != "DELETE":
+            return
+        words = f'User "{caller.name}" cannot write {resource} "{name}"'
+        raise Refused(403, "Forbidden", words)
+
+
+def _json(raw: bytes) -> Any:
+    try:
+        return json.loads(raw) if raw else {}
+    except (ValueError, RecursionError):
+        raise Refused(400, "BadRequest", "the body is not JSON") from None
+
+
+def _object(body: Any) -> Object:
+    if not isinstance(body, dict):
+        raise Refused(400, "BadRequest", "the body is not an object")
+    return body
+
+
+def _map(value: Any) -> Object:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,89 @@
+"""A node: it registers itself once, and then reports that it is alive."""
+
+from __future__ import annotations
+
+import json
+import os
+import ssl
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from .objects import stamp
+from .patches import STRATEGIC
+from .storage import TIMEOUT_S
+
+Object = dict[str, Any]
+
+
+class Facts(NamedTuple):
+    """What a node is: its labels are NAME=VALUE, its taints NAME=VALUE:EFFECT."""
+
+    name: str
+    address: str
+    version: str
+    machine: str = ""
+    labels: Sequence[str] = ()
+    taints: Sequence[str] = ()
+    image: str = "sandbox server"
+
+
+def node(facts: Facts) -> Object:
+    """Return the object with which a node registers itself."""
+    labels = dict(one.partition("=")[::2] for one in facts.labels)
+    labels["kubernetes.io/hostname"] = facts.name
+    spec = {"taints": [_taint(one) for one in facts.taints]} if facts.taints else {}
+    return {"metadata": {"name": facts.name, "labels": labels}, "spec": spec,
+            "status": status(facts)}  # fmt: skip
+
+
+def status(facts: Facts) -> Object:
+    """Return what a node reports."""
+    ready = {"type": "Ready", "status": "True", "reason": "KubeletReady",
+             "message": "the stand-in reports ready", "lastHeartbeatTime": stamp()}  # fmt: skip
+    addresses = [{"type": "InternalIP", "address": facts.address},
+                 {"type": "Hostname", "address": facts.name}]  # fmt: skip
+    return {
+        "conditions": [ready], "addresses": addresses,
+        "nodeInfo": {"kubeletVersion": facts.version, "machineID": facts.machine,
+                     "osImage": facts.image, "architecture": "amd64"},
+        "capacity": {"cpu": str(os.cpu_count() or 1), "pods": "110"},
+    }  # fmt: skip
+
+
+def register(url: str, facts: Facts, context: ssl.SSLContext | None) -> None:
+    """Create the object of the node; one that exists keeps its taints. Raises OSError."""
+    wanted = node(facts)
+    try:
+        _send(url, "POST", "/api/v1/nodes", wanted, context)
+    except urllib.error.HTTPError as problem:
+        if problem.code != 409:
+            raise
+        known = {"metadata": wanted["metadata"], "status": wanted["status"]}
+        _send(url, "PATCH", f"/api/v1/nodes/{facts.name}", known, context)
+
+
+def report(url: str, facts: Facts, context: ssl.SSLContext | None) -> bool:
+    """Report that the node is alive; return whether it still has an object. Raises OSError."""
+    body = {"status": status(facts)}
+    try:
+        _send(url, "PATCH", f"/api/v1/nodes/{facts.name}/status", body, context)
+    except urllib.error.HTTPError as problem:
+        if problem.code != 404:
+            raise
+        return False
+    return True
+
+
+def _taint(text: str) -> Object:
+    named, _, effect = text.partition(":")
+    name, _, value = named.partition("=")
+    return {"key": name, "value": value, "effect": effect}
+
+
+def _send(url: str, method: str, path: str, body: Object, context: ssl.SSLContext | None) -> None:
+    headers = {"Content-Type": STRATEGIC}
+    asked = urllib.request.Request(url + path, json.dumps(body).encode(), headers, method=method)
+    with urllib.request.urlopen(asked, timeout=TIMEOUT_S, context=context) as answer:
+        answer.read()

@@ -1,0 +1,307 @@
+"""The operations on the objects of a cluster, and what follows from them: pods get nodes.
+
+A pod without a node is bound to a node that is ready, schedulable and tolerated. A pod with a
+controller comes back after a delete: that of a DaemonSet, and the mirror of a static pod, on its
+node, every other one on any node.
+"""
+
+from __future__ import annotations
+
+import builtins
+import datetime as dt
+import random
+import time
+import uuid
+from typing import Any
+
+from .patches import BadPatch, Change
+from .storage import Storage
+
+ATTEMPTS = 20  # of a change that others overtake
+SILENT_S = 40.0
+RESOURCES = {
+    "nodes": ("Node", "v1"), "pods": ("Pod", "v1"), "namespaces": ("Namespace", "v1"),
+    "daemonsets": ("DaemonSet", "apps/v1"),
+}  # fmt: skip
+NAMESPACED = ("pods", "daemonsets")
+NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
+MIRROR = "kubernetes.io/config.mirror"
+REPELS = ("NoSchedule", "NoExecute")
+LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+
+Object = dict[str, Any]
+
+
+class Refused(Exception):
+    """A call that is answered with an error."""
+
+    def __init__(self, status: int, reason: str, words: str) -> None:
+        super().__init__(words)
+        self.status, self.reason = status, reason
+
+
+class Cluster:
+    """The operations of the API on stored objects. Each raises Refused and OSError."""
+
+    def __init__(self, storage: Storage) -> None:
+        self.storage = storage
+
+    def list(self, resource: str, namespace: str | None = None) -> builtins.list[Object]:
+        """Return the objects of a resource, with the standing namespaces."""
+        prefix = f"/registry/{resource}/" + (f"{namespace}/" if namespace else "")
+        found = [shown(one) for one in self.storage.under(prefix)]
+        if resource == "namespaces":
+            found += [_namespace(name) for name in NAMESPACES]
+        return sorted(found, key=lambda one: str(one["metadata"]["name"]))
+
+    def get(self, resource: str, namespace: str | None, name: str) -> Object:
+        """Return an object."""
+        if resource == "namespaces" and name in NAMESPACES:
+            return _namespace(name)
+        found = self.storage.get(key(resource, namespace, name))
+        if found is None:
+            raise _missing(resource, name)
+        return shown(found)
+
+    def create(self, resource: str, namespace: str | None, body: Object) -> Object:
+        """Store a new object."""
+        meta = dict(_map(body.get("metadata")))
+        if not meta.get("name") and meta.get("generateName"):
+            meta["name"] = f"{meta['generateName']}{_letters()}"
+        name = str(meta.get("name") or "")
+        if not name or "/" in name:
+            raise Refused(422, "Invalid", "metadata.name: a name without / is required")
+        if resource in NAMESPACED:
+            meta["namespace"] = namespace = namespace or "default"
+        meta.update(uid=str(uuid.uuid4()), creationTimestamp=stamp())
+        kind, version = RESOURCES[resource]
+        fresh = checked({**body, "kind": kind, "apiVersion": version, "metadata": meta})
+        if resource == "pods":
+            fresh["status"] = _state(str(_spec(fresh).get("nodeName") or ""))
+        made = self.storage.put(key(resource, namespace, name), fresh, 0)
+        if made is None:
+            raise Refused(409, "AlreadyExists", f'{resource} "{name}" already exists')
+        if resource in ("nodes", "pods"):
+            self._schedule()
+            return self.get(resource, namespace, name)
+        return made
+
+    def change(self, resource: str, namespace: str | None, name: str, change: Change) -> Object:
+        """Store what a change makes of an object. Its name, id and age stay."""
+        for _ in range(ATTEMPTS):
+            before = self.storage.get(key(resource, namespace, name))
+            if before is None:
+                raise _missing(resource, name)
+            try:
+                after = change(before)
+            except BadPatch as problem:
+                raise Refused(422, "Invalid", str(problem)) from None
+            old = before["metadata"]
+            kept = {k: old[k] for k in ("name", "namespace", "uid", "creationTimestamp")
+                    if k in old}  # fmt: skip
+            after = {**after, "metadata": {**_map(after.get("metadata")), **kept}}
+            after.update({k: before[k] for k in ("kind", "apiVersion")})
+            version = int(old["resourceVersion"])
+            stored = self.storage.put(key(resource, namespace, name), checked(after), version)
+            if stored is not None:
+                if resource == "nodes" and takes(shown(stored)) and not takes(shown(before)):
+                    self._schedule()
+                return shown(stored)
+        raise Refused(409, "Conflict", f'{resource} "{name}" changes too often')
+
+    def drop(self, resource: str, namespace: str | None, name: str) -> Object:
+        """Delete an object. The pods of a node go with it."""
+        found = self.get(resource, namespace, name)
+        if not self.storage.drop(key(resource, namespace, name)):
+            raise _missing(resource, name)
+        if resource == "nodes":
+            for pod in self.list("pods"):
+                if _spec(pod).get("nodeName") == name:
+                    self._end(pod)
+        elif resource == "pods":
+            self._replace(found)
+        return found
+
+    def evict(self, namespace: str, name: str) -> None:
+        """Delete a pod as a drain does."""
+        self.drop("pods", namespace, name)
+
+    def _end(self, pod: Object) -> None:
+        meta = pod["metadata"]
+        if self.storage.drop(key("pods", meta["namespace"], meta["name"])):
+            self._replace(pod)
+
+    def _replace(self, pod: Object) -> None:
+        """Create the pod that a controller starts for one that is gone."""
+        meta = pod["metadata"]
+        owner = controller(pod)
+        on = str(_spec(pod).get("nodeName") or "")
+        stays = bool(owner and owner.get("kind") == "DaemonSet") or MIRROR in _notes(pod)
+        if (not owner and not stays) or pod["status"].get("phase") in ("Succeeded", "Failed"):
+            return
+        if stays and self.storage.get(key("nodes", None, on)) is None:
+            return
+        kept = {k: meta[k] for k in ("labels", "annotations", "ownerReferences", "generateName")
+                if k in meta}  # fmt: skip
+        kept["name"] = meta["name"] if stays or not owner else f"{owner.get('name')}-{_letters()}"
+        spec = {k: v for k, v in _spec(pod).items() if stays or k != "nodeName"}
+        self.create("pods", meta["namespace"], {"metadata": kept, "spec": spec})
+
+    def _schedule(self) -> None:
+        """Bind each pod without a node to the node with the fewest pods among those that take it.
+
+        Another API may do the same at the same time: the first binding counts.
+        """
+        pods = self.list("pods")
+        waiting = [pod for pod in pods if not _spec(pod).get("nodeName")]
+        if not waiting:
+            return
+        nodes = [node for node in self.list("nodes") if takes(node)]
+        load = {str(node["metadata"]["name"]): 0 for node in nodes}
+        for pod in pods:
+            on = str(_spec(pod).get("nodeName") or "")
+            load[on] = load.get(on, 0) + 1
+        for pod in waiting:
+            found = [str(node["metadata"]["name"]) for node in nodes if fits(pod, node)]
+            if found:
+                chosen = min(found, key=lambda name: (load[name], name))
+                load[chosen] += 1
+                bound = {**pod, "spec": {**_spec(pod), "nodeName": chosen},
+                         "status": _state(chosen)}  # fmt: skip
+                meta = pod["metadata"]
+                where = key("pods", meta["namespace"], meta["name"])
+                self.storage.put(where, bound, int(meta["resourceVersion"]))
+
+
+def checked(body: Object) -> Object:
+    """Return an object whose fields can be read. Raises Refused for others."""
+    for path in ("spec", "status", "metadata.labels", "metadata.annotations", "spec.nodeSelector"):
+        if not isinstance(_at(body, path, {}), dict):
+            raise Refused(422, "Invalid", f"{path}: expected a map")
+    for path in ("status.conditions", "spec.taints", "spec.tolerations",
+                 "metadata.ownerReferences"):  # fmt: skip
+        items = _at(body, path, [])
+        if not isinstance(items, list) or not all(isinstance(one, dict) for one in items):
+            raise Refused(422, "Invalid", f"{path}: expected a list of maps")
+    for condition in _at(body, "status.conditions", []):
+        try:
+            seconds(str(condition.get("lastHeartbeatTime") or stamp()))
+        except ValueError as problem:
+            raise Refused(422, "Invalid", f"status.conditions: {problem}") from None
+    return body
+
+
+def _at(body: Object, path: str, missing: Any) -> Any:
+    found: Any = body
+    for name in path.split("."):
+        found = _map(found).get(name)
+    return missing if found is None else found
+
+
+def controller(pod: Object) -> Object | None:
+    """Return the reference to the controller of a pod, or None."""
+    for one in _map(pod.get("metadata")).get("ownerReferences") or ():
+        if isinstance(one, dict) and one.get("controller") and one.get("kind") != "Node":
+            return one
+    return None
+
+
+def takes(node: Object) -> bool:
+    """Return whether a node is ready and schedulable."""
+    return ready(node) == "True" and not _spec(node).get("unschedulable")
+
+
+def ready(node: Object) -> str:
+    """Return the status of the condition Ready: True, False or Unknown."""
+    for condition in _map(node.get("status")).get("conditions") or ():
+        if isinstance(condition, dict) and condition.get("type") == "Ready":
+            return str(condition.get("status"))
+    return "Unknown"
+
+
+def fits(pod: Object, node: Object) -> bool:
+    """Return whether a pod selects a node and tolerates its taints."""
+    labels = node["metadata"].get("labels") or {}
+    wanted = _map(_spec(pod).get("nodeSelector"))
+    if any(labels.get(name) != value for name, value in wanted.items()):
+        return False
+    taints = [one for one in _spec(node).get("taints") or () if one.get("effect") in REPELS]
+    return all(any(_tolerates(one, t) for one in _tolerations(pod)) for t in taints)
+
+
+def _tolerations(pod: Object) -> list[Object]:
+    found = _spec(pod).get("tolerations") or []
+    return [one for one in found if isinstance(one, dict)]
+
+
+def _tolerates(one: Object, taint: Object) -> bool:
+    if one.get("effect") and one["effect"] != taint.get("effect"):
+        return False
+    if one.get("operator") == "Exists":
+        return not one.get("key") or one["key"] == taint.get("key")
+    same = one.get("key") == taint.get("key")
+    return same and (one.get("value") or "") == (taint.get("value") or "")
+
+
+def key(resource: str, namespace: str | None, name: str) -> str:
+    """Return the key of an object."""
+    return f"/registry/{resource}/{namespace + '/' if namespace else ''}{name}"
+
+
+def stamp(at: float | None = None) -> str:
+    """Return a time as Kubernetes writes it."""
+    now = time.time() if at is None else at
+    return dt.datetime.fromtimestamp(now, dt.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def seconds(text: str) -> float:
+    """Return the time of a stamp."""
+    return dt.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+def shown(body: Object) -> Object:
+    """Return an object as the API shows it: a node that has been silent is not ready."""
+    for condition in _map(body.get("status")).get("conditions") or ():
+        last = condition.get("lastHeartbeatTime")
+        if condition.get("type") == "Ready" and last and seconds(last) < time.time() - SILENT_S:
+            condition.update(status="Unknown", reason="NodeStatusUnknown",
+                             message="the node has stopped reporting")  # fmt: skip
+    return body
+
+
+def _state(node: str) -> Object:
+    """Return the status of a pod on a node; "" for none yet."""
+    if not node:
+        words = "no node takes the pod"
+        waits = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
+                 "message": words}  # fmt: skip
+        return {"phase": "Pending", "conditions": [waits]}
+    good = [{"type": name, "status": "True"} for name in ("PodScheduled", "Ready")]
+    return {"phase": "Running", "conditions": good, "startTime": stamp()}
+
+
+def _missing(resource: str, name: str) -> Refused:
+    return Refused(404, "NotFound", f'{resource} "{name}" not found')
+
+
+def _namespace(name: str) -> Object:
+    meta = {"name": name, "uid": str(uuid.uuid5(uuid.NAMESPACE_DNS, name)),
+            "creationTimestamp": "2020-01-01T00:00:00Z", "resourceVersion": "1"}  # fmt: skip
+    return {"kind": "Namespace", "apiVersion": "v1", "metadata": meta,
+            "status": {"phase": "Active"}}  # fmt: skip
+
+
+def _map(value: Any) -> Object:
+    return value if isinstance(value, dict) else {}
+
+
+def _spec(body: Object) -> Object:
+    return _map(body.get("spec"))
+
+
+def _notes(body: Object) -> Object:
+    return _map(_map(body.get("metadata")).get("annotations"))
+
+
+def _letters() -> str:
+    return "".join(random.choices(LETTERS, k=5))  # noqa: S311 - names need not be secret

@@ -1,0 +1,124 @@
+"""Where the objects of a cluster are: in etcd, or in a mapping."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import json
+import ssl
+import urllib.request
+from typing import Any, Protocol
+
+TIMEOUT_S = 10.0
+OBJECTS_MAX = 2000  # in a mapping
+
+Object = dict[str, Any]
+
+
+class Full(OSError):
+    """There is no room for another object."""
+
+
+class Storage(Protocol):
+    """Objects by keys such as `/registry/pods/default/web`; each has a `resourceVersion`."""
+
+    def under(self, prefix: str) -> list[Object]:
+        """Return the objects whose keys begin with a prefix. Raises OSError."""
+
+    def get(self, key: str) -> Object | None:
+        """Return an object, or None. Raises OSError."""
+
+    def put(self, key: str, body: Object, revision: int) -> Object | None:
+        """Store an object if its revision is still this one, 0 for none; None if it is not.
+
+        Raises OSError.
+        """
+
+    def drop(self, key: str) -> bool:
+        """Delete an object; return whether there was one. Raises OSError."""
+
+
+class Etcd:
+    """The objects in etcd, by its JSON gateway."""
+
+    def __init__(self, url: str, context: ssl.SSLContext | None) -> None:
+        self._url, self._context = url, context
+
+    def call(self, path: str, body: Object) -> Object:
+        """Return the answer to a call. Raises OSError."""
+        asked = urllib.request.Request(self._url + path, json.dumps(body).encode())
+        with urllib.request.urlopen(asked, timeout=TIMEOUT_S, context=self._context) as answer:
+            found: Object = json.load(answer)
+            return found
+
+    def under(self, prefix: str) -> list[Object]:
+        """Return the objects whose keys begin with a prefix."""
+        end = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+        found = self.call("/v3/kv/range", {"key": _b64(prefix), "range_end": _b64(end)})
+        return [_object(one) for one in found.get("kvs", ())]
+
+    def get(self, key: str) -> Object | None:
+        """Return an object, or None."""
+        found = self.call("/v3/kv/range", {"key": _b64(key)}).get("kvs")
+        return _object(found[0]) if found else None
+
+    def put(self, key: str, body: Object, revision: int) -> Object | None:
+        """Store an object if its revision is still this one, 0 for none; None if it is not."""
+        value = json.dumps(_without_version(body))
+        compared = {"key": _b64(key), "target": "MOD", "result": "EQUAL",
+                    "mod_revision": str(revision)}  # fmt: skip
+        put = {"request_put": {"key": _b64(key), "value": _b64(value)}}
+        done = self.call("/v3/kv/txn", {"compare": [compared], "success": [put]})
+        return self.get(key) if done.get("succeeded") else None
+
+    def drop(self, key: str) -> bool:
+        """Delete an object; return whether there was one."""
+        return int(self.call("/v3/kv/deleterange", {"key": _b64(key)}).get("deleted", 0)) > 0
+
+
+class Memory:
+    """The objects in a mapping that the caller keeps."""
+
+    def __init__(self, objects: dict[str, Object]) -> None:
+        self._objects = objects
+
+    def under(self, prefix: str) -> list[Object]:
+        """Return the objects whose keys begin with a prefix."""
+        found = (body for key, body in self._objects.items() if key.startswith(prefix))
+        return [copy.deepcopy(body) for body in found]
+
+    def get(self, key: str) -> Object | None:
+        """Return an object, or None."""
+        return copy.deepcopy(self._objects.get(key))
+
+    def put(self, key: str, body: Object, revision: int) -> Object | None:
+        """Store an object if its revision is still this one, 0 for none; None if it is not."""
+        before = self._objects.get(key)
+        if (0 if before is None else int(before["metadata"]["resourceVersion"])) != revision:
+            return None
+        if before is None and len(self._objects) >= OBJECTS_MAX:
+            raise Full(f"a cluster has at most {OBJECTS_MAX} objects")
+        after = copy.deepcopy(_without_version(body))
+        versions = (int(one["metadata"]["resourceVersion"]) for one in self._objects.values())
+        after["metadata"]["resourceVersion"] = str(max(versions, default=0) + 1)
+        self._objects[key] = after
+        return copy.deepcopy(after)
+
+    def drop(self, key: str) -> bool:
+        """Delete an object; return whether there was one."""
+        return self._objects.pop(key, None) is not None
+
+
+def _without_version(body: Object) -> Object:
+    meta = {k: v for k, v in body["metadata"].items() if k != "resourceVersion"}
+    return {**body, "metadata": meta}
+
+
+def _b64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+def _object(row: Object) -> Object:
+    body: Object = json.loads(base64.b64decode(row["value"]))
+    body["metadata"]["resourceVersion"] = str(row["mod_revision"])
+    return body

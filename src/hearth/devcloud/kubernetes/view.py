@@ -1,0 +1,157 @@
+"""How objects are shown, chosen and described: tables for kubectl, selectors, discovery."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from .objects import NAMESPACED, RESOURCES, Refused, ready, seconds
+
+COLUMNS = {
+    "nodes": ("Name", "Status", "Roles", "Age", "Version"),
+    "pods": ("Name", "Ready", "Status", "Restarts", "Age", "Node"),
+    "namespaces": ("Name", "Status", "Age"),
+    "daemonsets": ("Name", "Age"),
+}
+WIDE = ("Node",)  # the columns that `kubectl get -o wide` shows
+SHORT = {"nodes": "no", "pods": "po", "namespaces": "ns", "daemonsets": "ds"}
+FIELDS = ("metadata.name", "metadata.namespace", "spec.nodeName", "spec.unschedulable",
+          "status.phase")  # fmt: skip
+ROLE = "node-role.kubernetes.io/"
+
+Object = dict[str, Any]
+
+
+def listed(resource: str, items: list[Object]) -> Object:
+    """Return objects as a list."""
+    kind, version = RESOURCES[resource]
+    return {"kind": f"{kind}List", "apiVersion": version, "metadata": {"resourceVersion": "1"},
+            "items": items}  # fmt: skip
+
+
+def table(resource: str, items: list[Object]) -> Object:
+    """Return objects as the table that kubectl prints."""
+    columns = COLUMNS[resource]
+    defined = [
+        {"name": name, "type": "string", "format": "name" if name == "Name" else "",
+         "description": name, "priority": int(name in WIDE)}
+        for name in columns
+    ]  # fmt: skip
+    rows = [
+        {"cells": [_cell(name, one) for name in columns],
+         "object": {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1",
+                    "metadata": one["metadata"]}}
+        for one in items
+    ]  # fmt: skip
+    return {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": {"resourceVersion": "1"},
+            "columnDefinitions": defined, "rows": rows}  # fmt: skip
+
+
+def _cell(column: str, one: Object) -> str:
+    meta, spec, status = one["metadata"], one.get("spec") or {}, one.get("status") or {}
+    if column == "Name":
+        return str(meta["name"])
+    if column == "Age":
+        return age(time.time() - seconds(meta["creationTimestamp"]))
+    if column == "Version":
+        return str((status.get("nodeInfo") or {}).get("kubeletVersion", ""))
+    if column == "Node":
+        return str(spec.get("nodeName") or "<none>")
+    if column == "Roles":
+        labels = meta.get("labels") or {}
+        roles = sorted(name[len(ROLE) :] for name in labels if name.startswith(ROLE))
+        return ",".join(roles) or "<none>"
+    if column == "Status" and one["kind"] == "Node":
+        words = "Ready" if ready(one) == "True" else "NotReady"
+        return words + (",SchedulingDisabled" if spec.get("unschedulable") else "")
+    runs = "1/1" if status.get("phase") == "Running" else "0/1"
+    return {"Status": str(status.get("phase", "")), "Ready": runs, "Restarts": "0"}[column]
+
+
+def age(past_s: float) -> str:
+    """Return a duration as kubectl writes it."""
+    for unit, length in (("d", 86400), ("h", 3600), ("m", 60)):
+        if past_s >= 2 * length:
+            return f"{int(past_s // length)}{unit}"
+    return f"{max(0, int(past_s))}s"
+
+
+def by_labels(one: Object, selector: str) -> bool:
+    """Return whether the labels of an object fit a selector such as `a=b,c!=d,e,!f`."""
+    labels = one["metadata"].get("labels") or {}
+    for word in filter(None, selector.replace("==", "=").split(",")):
+        name, equals, value = word.partition("=")
+        if name.endswith("!"):
+            fits = labels.get(name[:-1]) != value
+        elif equals:
+            fits = labels.get(name) == value
+        else:
+            fits = (name.lstrip("!") in labels) != name.startswith("!")
+        if not fits:
+            return False
+    return True
+
+
+def by_fields(selector: str) -> Callable[[Object], bool]:
+    """Return whether an object fits a selector such as `spec.nodeName=n-1,status.phase!=Failed`.
+
+    Raises Refused for a field that is not among FIELDS.
+    """
+    wanted = []
+    for word in filter(None, selector.replace("==", "=").split(",")):
+        name, equals, value = word.partition("=")
+        field = name.rstrip("!")
+        if not equals or field not in FIELDS:
+            raise Refused(400, "BadRequest", f"field label not supported: {field}")
+        wanted.append((field, value, name.endswith("!")))
+    return lambda one: all(
+        (_field(one, field) == value) != unlike for field, value, unlike in wanted
+    )
+
+
+def _field(one: Object, name: str) -> str:
+    part, _, field = name.partition(".")
+    found = (one.get(part) or {}).get(field)
+    return str(bool(found)).lower() if field == "unschedulable" else str(found or "")
+
+
+def discovery(path: str, version: str) -> Object | None:
+    """Return the answer of a path that describes the API, or None."""
+    major, _, minor = version.lstrip("v").partition(".")
+    if path == "/version":
+        return {"major": major, "minor": minor.partition(".")[0], "gitVersion": version,
+                "platform": "linux/amd64"}  # fmt: skip
+    if path == "/api":
+        return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []}
+    if path == "/apis":
+        groups = [_group(name) for name in ("apps", "policy")]
+        return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
+    if path == "/openapi/v3":  # kubectl examines no object for which there is no schema
+        return {"paths": {}}
+    if path in ("/apis/apps", "/apis/policy"):
+        return {"kind": "APIGroup", "apiVersion": "v1", **_group(path.rpartition("/")[2])}
+    for prefix, group in (("/api/", "v1"), ("/apis/", "apps/v1"), ("/apis/", "policy/v1")):
+        if path == prefix + group:
+            return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group,
+                    "resources": _resources(group)}  # fmt: skip
+    return None
+
+
+def _group(name: str) -> Object:
+    version = {"groupVersion": f"{name}/v1", "version": "v1"}
+    return {"name": name, "versions": [version], "preferredVersion": version}
+
+
+def _resources(group: str) -> list[Object]:
+    found: list[Object] = [
+        {"name": name, "singularName": name[:-1], "namespaced": name in NAMESPACED, "kind": kind,
+         "verbs": ["create", "delete", "get", "list", "patch", "update"],
+         "shortNames": [SHORT[name]]}
+        for name, (kind, version) in RESOURCES.items() if version == group
+    ]  # fmt: skip
+    if group == "v1":
+        found.append({"name": "pods/eviction", "singularName": "", "namespaced": True,
+                      "group": "policy", "version": "v1", "kind": "Eviction",
+                      "verbs": ["create"]})  # fmt: skip
+    return found
