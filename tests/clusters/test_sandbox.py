@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import requests
 
+from hearth.clusters.definition import ClusterStack
 from tests.clients.dev import Dev, hearth_dev, wait_for
 from tests.clusters.authority import ClusterApi, cluster_api
 from tests.clusters.examples import FACTS, request
@@ -61,48 +62,98 @@ def local_port(dev: Dev, address: str) -> int:
     return int(wait_for(look, f"a way to {address}"))
 
 
-def test_kubectl_lists_the_nodes_of_a_cluster(dev: Dev, api: ClusterApi, tmp_path: Path):
+SMALL = {"image_id": "host", "flavor_id": "m1.tiny"}
+
+
+def farm(dev: Dev, api: ClusterApi, **given: Any) -> ClusterStack:
+    """The request for a cluster on servers that run."""
     facts = replace(
         FACTS, auth_url=dev.auth_url, magnum_url=f"{api.url}/v1", kube_version="v1.31.4",
         credential_url=f"{api.url}/credential",
     )  # fmt: skip
-    small = {"image_id": "host", "flavor_id": "m1.tiny"}
-    wanted = request(
-        cluster={"floating_ip_enabled": True}, facts=facts, masters=small,
-        workers={**small, "node_count": 2, "node_labels": {"tier": "b"}},
+    return request(facts=facts, **given)
+
+
+class Kubectl:
+    """The real command with a certificate of an administrator."""
+
+    def __init__(self, dev: Dev, api: ClusterApi, folder: Path, address: str) -> None:
+        ca = api.authorities["kubernetes"]
+        ca.issue(folder, "admin", "admin", "system:masters")
+        (folder / "ca.crt").write_text(ca.pem)
+        self._options = [
+            "--kubeconfig=/dev/null", f"--server=https://127.0.0.1:{local_port(dev, address)}",
+            f"--certificate-authority={folder}/ca.crt", f"--cache-dir={folder}/cache",
+            f"--client-certificate={folder}/admin.crt", f"--client-key={folder}/admin.key",
+        ]  # fmt: skip
+
+    def __call__(self, *words: str) -> str:
+        command = ["kubectl", *self._options, *words]
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout
+
+    def nodes(self) -> list[list[str]]:
+        """The name, status and role of each node."""
+        return [line.split()[:3] for line in self("get", "nodes", "--no-headers").splitlines()]
+
+
+def test_kubectl_lists_the_nodes_of_a_cluster(dev: Dev, api: ClusterApi, tmp_path: Path):
+    wanted = farm(
+        dev, api, cluster={"floating_ip_enabled": True}, masters=SMALL,
+        workers={**SMALL, "node_count": 2, "node_labels": {"tier": "b"}},
     )  # fmt: skip
-    ca = api.authorities["kubernetes"]
-    ca.issue(tmp_path, "admin", "admin", "system:masters")
-    (tmp_path / "ca.crt").write_text(ca.pem)
     with dev.heat() as heat:
         stack_id = begin(heat, wanted)
         done = settled(heat, stack_id, "CREATE")
         assert done.stack_status == "CREATE_COMPLETE", done.stack_status_reason
-        port = local_port(dev, outputs(heat, stack_id)["api_address"])
-
-        def kubectl(*words: str) -> str:
-            command = [
-                "kubectl", "--kubeconfig=/dev/null", f"--server=https://127.0.0.1:{port}",
-                f"--certificate-authority={tmp_path}/ca.crt", f"--cache-dir={tmp_path}/cache",
-                f"--client-certificate={tmp_path}/admin.crt",
-                f"--client-key={tmp_path}/admin.key", *words,
-            ]  # fmt: skip
-            ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-            assert ran.returncode == 0, ran.stderr
-            return ran.stdout
-
-        lines = [line.split() for line in kubectl("get", "nodes").splitlines()[1:]]
-        assert [line[:3] for line in lines] == [
+        kubectl = Kubectl(dev, api, tmp_path, outputs(heat, stack_id)["api_address"])
+        assert kubectl.nodes() == [
             ["farm-master-0", "Ready", "control-plane"],
             ["farm-node-0", "Ready", "<none>"],
             ["farm-node-1", "Ready", "<none>"],
         ]
-        assert {line[-1] for line in lines} == {"v1.31.4"}
+        versions = {line.split()[-1] for line in kubectl("get", "nodes").splitlines()[1:]}
+        assert versions == {"v1.31.4"}
         selected = kubectl("get", "nodes", "-o", "name", "-l", "tier=b").split()
         assert selected == ["node/farm-node-0", "node/farm-node-1"]
+        kubectl("run", "web", "--image=web")
+        where = kubectl("get", "pod", "web", "-o", "jsonpath={.spec.nodeName}")
+        kubectl("drain", where, "--force")
+        assert [where, "Ready,SchedulingDisabled", "<none>"] in kubectl.nodes()
         before = len(api.calls)
         update(heat, stack_id, {"ca_rotation_id": "r-1", "minions_to_remove": []})
         assert len(api.calls) > before
-        assert "farm-node-1" in kubectl("get", "nodes")
+        assert [where, "Ready,SchedulingDisabled", "<none>"] in kubectl.nodes()
+        heat.stacks.delete(stack_id)
+        assert settled(heat, stack_id, "DELETE").stack_status == "DELETE_COMPLETE"
+
+
+def test_three_masters_survive_the_loss_of_one(dev: Dev, api: ClusterApi, tmp_path: Path):
+    if shutil.which("haproxy") is None:
+        pytest.skip("needs haproxy (package haproxy)")
+    wanted = farm(
+        dev, api, cluster={"floating_ip_enabled": True, "master_lb_enabled": True},
+        masters={**SMALL, "node_count": 3}, workers={**SMALL, "node_count": 1},
+    )  # fmt: skip
+    with dev.heat() as heat, dev.sdk() as cloud:
+        stack_id = begin(heat, wanted, "trio")
+        done = settled(heat, stack_id, "CREATE")
+        assert done.stack_status == "CREATE_COMPLETE", done.stack_status_reason
+        told = outputs(heat, stack_id)
+        assert told["api_address"] not in told["kube_masters"]
+        kubectl = Kubectl(dev, api, tmp_path, told["api_address"])
+        masters = [f"trio-master-{number}" for number in range(3)]
+        assert kubectl.nodes() == [
+            *([name, "Ready", "control-plane"] for name in masters),
+            ["trio-node-0", "Ready", "<none>"],
+        ]
+        cloud.compute.stop_server(cloud.compute.find_server(masters[0]))
+        kubectl("label", "node", "trio-node-0", "tier=a")
+        expected = [masters[0], "NotReady", "control-plane"]
+        wait_for(lambda: expected in kubectl.nodes() or None, "the loss of a master")
+        assert [name for name, status, _ in kubectl.nodes() if status == "Ready"] == [
+            *masters[1:], "trio-node-0",
+        ]  # fmt: skip
         heat.stacks.delete(stack_id)
         assert settled(heat, stack_id, "DELETE").stack_status == "DELETE_COMPLETE"
