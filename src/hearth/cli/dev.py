@@ -175,7 +175,10 @@ def _settings(folder: Path, url: str, auth_url: str, password: str) -> "Settings
         domain_admin=user("heat_domain_admin", "heat", domain_name="heat"),
         stack_domain_name="heat",
         region=REGION,
-        clusters=ClusterConfig(url=f"{url}/container-infra/v1"),
+        clusters=ClusterConfig(
+            url=f"{url}/container-infra/v1",
+            forwards_url=f"{auth_url.removesuffix('/identity/v3')}/devcloud/forwards",
+        ),
         limits=Limits(adopt=True, abandon=True, hidden_stack_tags=(HIDDEN_TAG,)),
         heat_url=f"{url}/v1/{{project}}",
         cfn_url=f"{url}/cfn/v1",

@@ -27,6 +27,7 @@ class ClusterConfig:
 
     url: str = ""  # of this API for clients and nodes, with /v1
     limit_max: int = 1000  # members of one page
+    forwards_url: str = ""  # lists local ports that lead to floating IPs; of the embedded cloud
     version_max: str = "1.14"
     stack_id_after_13: bool = True  # answers have `stack_id` beside `cluster_id` from 1.13 on
     header_service: str = "container-infrastructure-management"

@@ -17,6 +17,7 @@ import aiohttp
 
 from hearth.cloud.fault import CloudFault
 from hearth.clusters.objects import Cluster
+from hearth.conductor.way import way_to
 from hearth.model.problem import Rejected
 from hearth.service.clusters.certificates import service_client, trusted
 from hearth.service.services import Services
@@ -126,9 +127,10 @@ async def kubernetes_api(services: Services, cluster: Cluster) -> AsyncIterator[
         client = await service_client(services, cluster)
         ca = await trusted(services, cluster)
         context = _context(ca, client.certificate, client.private_key)
+    url = await way_to(services, cluster.api_address)
     connector = aiohttp.TCPConnector(ssl=context if context is not None else True)
     async with aiohttp.ClientSession(connector=connector) as session:
-        yield KubernetesApi(session, cluster.api_address)
+        yield KubernetesApi(session, url)
 
 
 def _node(name: str) -> str:

@@ -8,6 +8,7 @@ from urllib.parse import parse_qs
 import msgspec
 
 from hearth.devcloud.aodh import evaluation
+from hearth.devcloud.guest.server import CLUSTERS
 from hearth.devcloud.http import Cloud, Refusal, Reply
 from hearth.devcloud.knobs import BadRule
 from hearth.devcloud.neutron import loss
@@ -42,11 +43,23 @@ def handle(cloud: Cloud, method: str, target: str, raw: bytes) -> Reply:
             discard = query.get("discard", ["0"])[0] == "1"
             return Reply(200, {"released": cloud.knobs.release(discard=discard)})
         case "GET", ["forwards"]:
-            forwards = cloud.machines.forwards() if cloud.machines is not None else []
-            return Reply(200, {"forwards": forwards})
+            return Reply(200, {"forwards": _forwards(cloud, query.get("address", [""])[0])})
         case "POST", ["alarms"]:
             return _tell(cloud, raw)
     return Reply(404, {"error": "no such thing"})
+
+
+def _forwards(cloud: Cloud, address: str) -> list[dict[str, object]]:
+    """Return the local ports that lead to floating addresses, or to the given one."""
+    if cloud.kubernetes is None and cloud.store.table(CLUSTERS):
+        from hearth.devcloud.guest.endpoints import Endpoints  # most clouds have no clusters
+
+        cloud.kubernetes = Endpoints(cloud)
+    found = cloud.machines.forwards() if cloud.machines is not None else []
+    if cloud.kubernetes is not None:
+        cloud.kubernetes.settle()
+        found = [*found, *cloud.kubernetes.view()]
+    return [one for one in found if address in ("", one["floating_ip_address"])]
 
 
 def _lose(cloud: Cloud, object_id: str) -> Reply:

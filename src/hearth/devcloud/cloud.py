@@ -24,7 +24,7 @@ from hearth.devcloud import (
 )
 from hearth.devcloud.caller import Caller
 from hearth.devcloud.guest import simulated
-from hearth.devcloud.http import Call, Cloud, Machines, Refusal, Reply, Service
+from hearth.devcloud.http import Call, Cloud, Forwards, Machines, Refusal, Reply, Service
 from hearth.devcloud.keystone.tokens import authenticate
 from hearth.devcloud.knobs import Knobs
 from hearth.devcloud.notice import Notice
@@ -77,6 +77,7 @@ class DevCloud:
         self.downloads: dict[str, Future[bytes | None]] = {}  # of images that are imported, by id
         self.outbox: list[Notice] = []  # notices of alarms, for the socket to send
         self.machines: Machines | None = None
+        self.kubernetes: Forwards | None = None
         self.url = url
         self.wake: Callable[[float], None] = lambda after_s: None  # set by the runner of jobs
         seed.sow(self)

@@ -71,6 +71,19 @@ class Machines(Protocol):
         """Return the last part of the server's console output."""
 
 
+class Forwards(Protocol):
+    """Local ports that lead to floating IPs, beside those of the machines."""
+
+    def settle(self) -> None:
+        """Open the ports that are wanted now, and close the others."""
+
+    def view(self) -> list[dict[str, object]]:
+        """Return each floating address with `{port: local port}`."""
+
+    async def close(self) -> None:
+        """Close all."""
+
+
 class Cloud(Protocol):
     """The parts of a cloud that routes and background jobs use."""
 
@@ -82,6 +95,7 @@ class Cloud(Protocol):
     outbox: list[Notice]  # for the socket to send
     url: str  # without a trailing slash
     machines: Machines | None  # what runs the servers; None: they only seem to run
+    kubernetes: Forwards | None  # to clusters on servers that only seem to run; None: to none yet
     wake: Callable[[float], None]  # have jobs looked for, at the latest after so many seconds
 
     def request(self, method: str, target: str, headers: Mapping[str, str], raw: bytes) -> Reply:

@@ -62,6 +62,8 @@ class Running:
         """Stop listening, release waiting calls, save the state."""
         self.cloud.knobs.clear()
         await self._jobs.close()
+        if self.cloud.kubernetes is not None:
+            await self.cloud.kubernetes.close()
         if self.sandbox is not None:
             await self.sandbox.close()
         if self._saver is not None:

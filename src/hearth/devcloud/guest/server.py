@@ -7,6 +7,7 @@ import base64
 from hearth.devcloud.store import Body, Store, Thing
 
 SERVERS = "compute.servers"
+CLUSTERS = "kubernetes.clusters"  # with nodes on servers that do not run
 DOMAIN = "novalocal"
 
 

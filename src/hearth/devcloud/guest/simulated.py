@@ -4,16 +4,18 @@ A server has it if its image has the property `simulated_agent` with the value `
 data configure an agent that polls the Orchestration API. The agent succeeds at once, unless fault
 rules for the service `agent` match: `name` is the name of the server or of the deployment,
 `latency_s` delays the answer, `drop` loses it, `status` is the exit status, and `body`, beside a
-status, has outputs.
+status, has outputs. The deployment of a node of a cluster is set up before: see `node`.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 from urllib.parse import quote
 
 from hearth.devcloud import jobs
+from hearth.devcloud.guest.report import GONE, NODE, access, inputs_of, report
 from hearth.devcloud.guest.server import SERVERS, user_data
 from hearth.devcloud.http import Cloud
 from hearth.devcloud.knobs import Fate
@@ -26,9 +28,8 @@ POLLS_MAX = 10.0  # of all agents in a second, when nothing happens
 GROWTH = 1.6
 ATTEMPTS = 10  # of an answer
 RETRY_S = 0.5
-TOKEN_S = 1800.0
-ORCHESTRATION = "orchestration"
 DOCUMENT = "cfn-init-data"  # the name of the part of user data
+_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", re.IGNORECASE)
 
 
 def begin(cloud: Cloud, server: Thing) -> None:
@@ -71,11 +72,11 @@ def _later(cloud: Cloud, server: Thing, after_s: float) -> None:
 def poll(cloud: Cloud, server: Thing) -> None:
     """Ask for the metadata of a server."""
     agent = server.hidden.get("agent")
-    if agent is None or server.body["vm_state"] in ("deleted", "error"):
+    if agent is None or server.body["vm_state"] in GONE:
         return
     section = agent["section"]
-    access = _access(cloud, agent.setdefault("tokens", {}), section)
-    if access is None:  # its user is gone, and so is the stack
+    allowed = access(cloud, agent.setdefault("tokens", {}), section)
+    if allowed is None:  # its user is gone, and so is the stack
         return
     stack, name = quote(str(section["stack_id"])), quote(str(section["resource_name"]), safe="")
     jobs.order(
@@ -83,40 +84,9 @@ def poll(cloud: Cloud, server: Thing) -> None:
         "guest.polled",
         server.id,
         method="GET",
-        url=f"{access['url']}/stacks/{stack}/resources/{name}/metadata",
-        headers={"X-Auth-Token": access["token"]},
+        url=f"{allowed['url']}/stacks/{stack}/resources/{name}/metadata",
+        headers={"X-Auth-Token": allowed["token"]},
     )
-
-
-def _access(cloud: Cloud, tokens: Body, access: Body) -> Body | None:
-    """Return a token of a user and the address of the Orchestration API, or None."""
-    user_id = str(access["user_id"])
-    known = tokens.get(user_id)
-    found: Body
-    if known is not None and known["until"] > cloud.store.time:
-        found = known
-        return found
-    user = {"id": user_id, "password": access["password"]}
-    scope = {"project": {"id": access["project_id"]}}
-    identity = {"methods": ["password"], "password": {"user": user}}
-    asked = json.dumps({"auth": {"identity": identity, "scope": scope}}).encode()
-    reply = cloud.request("POST", "/identity/v3/auth/tokens", {}, asked)
-    if reply.status != 201:
-        return None
-    assert isinstance(reply.body, dict)
-    urls = [
-        end["url"]
-        for entry in reply.body["token"].get("catalog", ())
-        for end in entry["endpoints"]
-        if entry["type"] == ORCHESTRATION and end["interface"] == "public"
-    ]
-    if not urls:
-        return None
-    token = reply.headers["X-Subject-Token"]
-    until = cloud.store.time + TOKEN_S
-    found = {"token": token, "url": urls[0].rstrip("/"), "until": until}
-    tokens[user_id] = found
-    return found
 
 
 def polled(cloud: Cloud, job: Thing) -> None:
@@ -157,50 +127,62 @@ def _run(cloud: Cloud, server: Thing, agent: Body, config: Body) -> None:
     fate = fate or Fate()
     if fate.drop:
         return
-    inputs = {one["name"]: one.get("value") for one in config.get("inputs", ())}
-    wanted = _signal(cloud, agent, inputs)
-    if wanted is not None:
-        data = json.dumps(_results(server, config, fate))
-        jobs.order(cloud, "guest.signalled", server.id, data=data, after_s=fate.latency_s, **wanted)
+    outputs = fate.body if isinstance(fate.body, dict) else {}
+    work = {"config": config, "status": fate.status or 0, "outputs": outputs,
+            "latency_s": fate.latency_s}  # fmt: skip
+    about = None if fate.status else _about_node(inputs_of(config))
+    if about is None:
+        report(cloud, server, work)
+        return
+    from hearth.devcloud.guest import node  # most clouds have no clusters
+
+    node.begin(cloud, server, {**work, **about})
 
 
-def _results(server: Thing, config: Body, fate: Fate) -> Body:
-    """Return what a script would report."""
-    failed = bool(fate.status)
-    said = f"{config['name']} on {server.body['name']}: "
-    results: Body = {
-        "deploy_stdout": f"{said}{'begun' if failed else 'done'}\n",
-        "deploy_stderr": f"{said}failed by a fault rule\n" if failed else "",
-        "deploy_status_code": fate.status or 0,
-    }
-    return results | (fate.body if isinstance(fate.body, dict) else {})
-
-
-def _signal(cloud: Cloud, agent: Body, inputs: dict[str, Any]) -> Body | None:
-    """Return the call that reports results, or None for a deployment without a signal."""
-    if inputs.get("deploy_signal_id"):
-        verb = str(inputs.get("deploy_signal_verb") or "POST")
-        return {"method": verb, "url": str(inputs["deploy_signal_id"]), "headers": _JSON}
-    if not inputs.get("deploy_user_id"):
+def _about_node(inputs: dict[str, Any]) -> Body | None:
+    """Return what a deployment says about a node of a cluster; None for other deployments."""
+    settings = inputs.get("settings")
+    if isinstance(settings, str):
+        try:
+            settings = json.loads(settings)
+        except ValueError:
+            return None
+    if not isinstance(settings, dict) or "credential_url" not in inputs:
         return None
-    section = {
-        "user_id": inputs["deploy_user_id"],
-        "password": inputs["deploy_password"],
-        "project_id": inputs["deploy_project_id"],
-    }
-    access = _access(cloud, agent.setdefault("tokens", {}), section)
-    if access is None:
+    port = settings.get("kubernetes_port")
+    if (
+        settings.get("task") not in ("master", "worker")
+        or not _NAME.fullmatch(str(settings.get("name")))
+        or not str(port).isdigit()
+        or not 0 < int(str(port)) < 65536
+    ):
         return None
-    stack = quote(str(inputs["deploy_stack_id"]))
-    name = quote(str(inputs["deploy_resource_name"]), safe="")
-    return {
-        "method": "POST",
-        "url": f"{access['url']}/stacks/{stack}/resources/{name}/signal",
-        "headers": {**_JSON, "X-Auth-Token": access["token"]},
-    }
+    version = str(inputs.get("kube_version") or "v1.31.0")
+    url = str(inputs["credential_url"] or "")
+    return {"settings": settings, "credential_url": url, "version": version}
 
 
-_JSON = {"Content-Type": "application/json"}
+def _node(cloud: Cloud, job: Thing) -> None:
+    """Go on with the setup of a node."""
+    from hearth.devcloud.guest import node
+
+    node.step(cloud, job)
+
+
+def started(cloud: Cloud, server: Thing) -> None:
+    """A server is active again: its node registers itself."""
+    if "node" in server.hidden:
+        from hearth.devcloud.guest import clusters
+
+        clusters.register(cloud, server)
+
+
+def gone(cloud: Cloud, server: Thing) -> None:
+    """A server is deleted: its node leaves the cluster."""
+    if "node" in server.hidden:
+        from hearth.devcloud.guest import clusters
+
+        clusters.leave(cloud, server)
 
 
 def signalled(cloud: Cloud, job: Thing) -> None:
@@ -216,4 +198,5 @@ TRANSITIONS: dict[str, Any] = {
     "guest.poll": poll,
     "guest.polled": polled,
     "guest.signalled": signalled,
+    NODE: _node,
 }

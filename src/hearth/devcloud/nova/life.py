@@ -219,6 +219,8 @@ def changed(cloud: Cloud, server: Thing) -> None:
         cloud.machines.change(server, server.body["task_state"], target)
         return
     set_state(cloud, server, target)
+    if target == "active":
+        simulated.started(cloud, server)
 
 
 def deleted(cloud: Cloud, server: Thing) -> None:
@@ -234,6 +236,7 @@ def gone(cloud: Cloud, server: Thing) -> None:
     before = server.body["vm_state"]
     server.body["vm_state"] = "deleted"
     tell(cloud, server, "compute.instance.update", old_state=before)
+    simulated.gone(cloud, server)
     unplug_all(cloud, server)
     _let_go(cloud, server)
     for group in cloud.store.all("compute.server_groups"):

@@ -1,0 +1,46 @@
+"""The way from this process to the Kubernetes API of a cluster.
+
+In production it is the address itself. Floating IPs of the embedded cloud lead nowhere from its
+host: there a local port of the cloud leads to the API.
+"""
+
+import json
+from urllib.parse import urlsplit
+
+import aiohttp
+
+from hearth.service.services import Services
+
+LIMIT_S = 5.0
+BYTES_MAX = 64 * 1024
+
+
+async def way_to(services: Services, api_address: str) -> str:
+    """Return the URL at which this process reaches an API. Raises OSError and ValueError."""
+    forwards = services.clusters.forwards_url
+    if not forwards:
+        return api_address
+    wanted = urlsplit(api_address)
+    try:
+        found = json.loads(await _listed(forwards, wanted.hostname or ""))["forwards"]
+        for one in found:
+            if one["floating_ip_address"] == wanted.hostname and one["host"] == "127.0.0.1":
+                port = int(one["ports"][str(wanted.port)])
+                return f"{wanted.scheme}://127.0.0.1:{port}"
+    except (aiohttp.ClientError, KeyError, TypeError) as problem:
+        raise ConnectionError(f"{forwards}: {problem}") from None
+    raise ConnectionError(f"no local port leads to {api_address}")
+
+
+async def _listed(url: str, address: str) -> bytes:
+    limit = aiohttp.ClientTimeout(total=LIMIT_S)
+    async with (
+        aiohttp.ClientSession(timeout=limit) as session,
+        session.get(url, params={"address": address}, allow_redirects=False) as answer,
+    ):
+        body = b""
+        while len(body) <= BYTES_MAX and (more := await answer.content.read(BYTES_MAX)):
+            body += more
+        if len(body) > BYTES_MAX:
+            raise ValueError(f"{url}: the answer is longer than {BYTES_MAX} bytes")
+        return body
