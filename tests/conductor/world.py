@@ -68,7 +68,7 @@ def small_files(resources: Mapping[str, Any] | None = None) -> Bundle:
                 "type": "member.yaml",
                 "properties": {
                     "index": "%index%",
-                    "generations": {"get_param": "worker_generations"} if removed else [],
+                    "generations": {"get_param": "worker_generations"} if removed else {},
                     "image": {"get_param": "minion_image" if removed else "master_image"},
                     "kube_version": {"get_param": "kube_version"},
                 },
@@ -103,6 +103,7 @@ def small_files(resources: Mapping[str, Any] | None = None) -> Bundle:
     member = yaml.safe_load(MEMBERS)
     minion = yaml.safe_load((TEMPLATES / "kubeminion.yaml").read_text())
     member["resources"]["boots"] = minion["resources"]["boots"]
+    member["conditions"] = {"older": minion["conditions"]["older"]}
     texts = {
         ROOT: yaml.safe_dump(small),
         "member.yaml": yaml.safe_dump(member, sort_keys=False),

@@ -18,8 +18,17 @@ class Booted(msgspec.Struct, frozen=True):
     kube_version: str
 
 
+class Generations(msgspec.Struct, frozen=True, kw_only=True):
+    """What older workers booted, as in `worker_generations`: {index: generation} and
+    {generation: what it booted}.
+    """
+
+    workers: Mapping[str, str] = {}
+    booted: Mapping[str, Booted] = {}
+
+
 class WorkerStack(msgspec.Struct, frozen=True, kw_only=True):
-    """The workers of a stack: what new ones boot, and older generations, the oldest first.
+    """The workers of a stack: what new ones boot, and what older ones booted.
 
     `indexes` are the workers that exist, in ascending order; `temporary` is how many of them exist
     during an upgrade only.
@@ -27,46 +36,45 @@ class WorkerStack(msgspec.Struct, frozen=True, kw_only=True):
 
     newest: Booted
     temporary: int = 0
-    generations: Sequence[Mapping[str, Any]] = ()
+    older: Generations = Generations()
     indexes: Sequence[int] = ()
 
     def old(self, wanted: Booted) -> list[int]:
         """Return the workers that booted something else."""
         return [index for index in self.indexes if self._booted(index) != wanted]
 
-    def pinned(self, wanted: Booted) -> list[Mapping[str, Any]]:
+    def pinned(self, wanted: Booted) -> Generations:
         """Return the generations with which no worker changes when new ones boot `wanted`."""
-        after, end = self.indexes[-1] + 1 if self.indexes else 0, 0
-        found: list[Mapping[str, Any]] = []
-        for one in self.generations:  # an index that is free again belongs to none of them
-            below = min(one["below"], after)
-            if below > end:
-                found.append({**one, "below": below})
-                end = below
-        if wanted != self.newest and end < after:
-            found.append({"below": after, **msgspec.to_builtins(self.newest)})
-        return found
+        workers: dict[str, str] = {}
+        booted: dict[str, Booted] = {}
+        for index in self.old(wanted):
+            found = self._booted(index)
+            name = next((name for name, one in booted.items() if one == found), str(len(booted)))
+            booted[name], workers[str(index)] = found, name
+        return Generations(workers=workers, booted=booted)
 
     def _booted(self, index: int) -> Booted:
-        found = next((one for one in self.generations if index < one["below"]), None)
-        return self.newest if found is None else Booted(found["image"], found["kube_version"])
+        return self.older.booted.get(self.older.workers.get(str(index), ""), self.newest)
 
 
 def in_stack(parameters: Mapping[str, Any], indexes: Sequence[int]) -> WorkerStack:
     """Return the workers of a stack from its parameters."""
-    generations = parameters.get("worker_generations") or ()
+    try:
+        older = msgspec.convert(parameters.get("worker_generations") or {}, Generations)
+    except msgspec.ValidationError:  # somebody else wrote it
+        older = Generations()
     return WorkerStack(
         newest=Booted(
             str(parameters.get("minion_image") or ""), str(parameters.get("kube_version") or "")
         ),
         temporary=int(parameters.get("temporary_minions") or 0),
-        generations=generations if isinstance(generations, list) else (),
+        older=older,
         indexes=sorted(indexes),
     )
 
 
 def next_parameters(
-    pinned: Sequence[Mapping[str, Any]],
+    pinned: Generations,
     *,
     count: int,
     extra: int,
@@ -81,6 +89,6 @@ def next_parameters(
         "number_of_minions": count + extra,
         "temporary_minions": extra,
         "minions_to_remove": [str(index) for index in removed],
-        "worker_generations": list(pinned) if extra else [],
+        "worker_generations": msgspec.to_builtins(pinned if extra else Generations()),
         "update_max_batch_size": max(workers, 1),
     }

@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from hearth.clusters.definition import ClusterStack, stack_request, upgrade_parameters
@@ -41,7 +42,7 @@ async def masters(work: Work) -> None:
     whole, wanted = await _target(work, group)
     found = await _workers(work, group)
     parameters = {
-        "worker_generations": found.pinned(wanted),
+        "worker_generations": to_builtins(found.pinned(wanted)),
         "number_of_minions": work.whole.defaults[-1].node_count + found.temporary,
         "temporary_minions": found.temporary,
         "minions_to_remove": [],
