@@ -35,14 +35,16 @@ def formatted(text: str, file: str = "template") -> str:
             after = laid_out_json(after)
     if len(after) > LIMITS.template_size_max >= len(text):
         most = LIMITS.template_size_max
-        raise _left(file, f"have {len(after)} characters, and a template may have {most}")
+        raise _left(
+            file, f"make the file {len(after)} characters long, more than the limit of {most}"
+        )
     if not (_kept(plain, after) and same(before, load(after, file))):
-        raise _left(file, "mean something else")
+        raise _left(file, "change the meaning of the text")
     return after
 
 
 def _kept(before: str, after: str) -> bool:
-    """Return whether the parts that loading ignores are equal: comments, scalar styles, duplicate
+    """Return whether formatting kept what the loader ignores: comments, scalar styles, duplicate
     keys.
     """
     if is_json(before):
@@ -54,7 +56,7 @@ def _kept(before: str, after: str) -> bool:
 
 
 def _left(file: str, would: str) -> Rejected:
-    words = f"left unchanged: in the style of hearth fmt it would {would}"
+    words = f"left unchanged: formatting would {would}"
     return Rejected([HTTPBadRequest(Span(file, 1, 1), words)])
 
 

@@ -56,7 +56,7 @@ def decoded(data: bytes, file: str) -> str:
 
 
 def replace(path: Path, text: str) -> None:
-    """Replace the text of a file atomically; its mode stays.
+    """Replace the text of a file atomically, without a change of its permissions.
 
     Raises OSError.
     """

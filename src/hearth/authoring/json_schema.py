@@ -1,8 +1,8 @@
 """JSON Schema of templates, for editors: generated from the grammars and the declarations of types.
 
 It uses draft 7, because every YAML language server reads it; later drafts have no advantage here.
-It accepts what Hearth accepts and flags what Hearth refuses, as far as a single file shows it. It
-also flags keys of outputs and groups that Hearth ignores.
+The schema accepts what Hearth accepts and flags what Hearth refuses, as far as a single file shows
+it. It also flags unknown keys of outputs and parameter groups, which Hearth ignores.
 """
 
 from __future__ import annotations
@@ -153,9 +153,7 @@ def _json(value: Any) -> str:
 
 
 def _union(maps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the union of several maps. The keys have the order of the last map, whose values take
-    precedence.
-    """
+    """Return the union of several maps. Later maps determine the order and take precedence."""
     found: dict[str, Any] = {}
     for one in reversed(list(maps)):
         found |= {key: value for key, value in one.items() if key not in found}
@@ -169,7 +167,7 @@ def _versions(grammars: Sequence[Grammar], key: str) -> list[str]:
 
 
 def _narrowed(grammar: Grammar, grammars: Sequence[Grammar]) -> Schema:
-    """Return the restrictions for a version that lacks some features of the others."""
+    """Return the restrictions for a version that lacks features of other versions."""
     then: Schema = {}
     if set(grammar.sections) != set(_union(one.sections for one in grammars)):
         then["propertyNames"] = {"enum": list(grammar.sections)}
@@ -267,7 +265,7 @@ def _output(grammars: Sequence[Grammar]) -> Schema:
 
 
 def _condition(grammars: Sequence[Grammar]) -> Schema:
-    """Return the schema of a condition function; it applies only to maps."""
+    """Return the schema for the function calls in conditions; it applies only to maps."""
     names = _union(grammar.condition_functions for grammar in grammars)
     return {
         "minProperties": 1,

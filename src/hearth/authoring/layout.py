@@ -1,4 +1,4 @@
-"""YAML in one style: the formatter only changes the white space between tokens.
+"""The style of YAML: the formatter only changes the white space between tokens.
 
 The tokens come from the scanner of `hearth.template.load`. Unlike a tree, tokens keep comments,
 anchors, quotes and duplicate keys. No line is joined or split. docs/fmt.md describes the style.
@@ -55,7 +55,7 @@ def laid_out(text: str) -> str:
 
 
 def signature(text: str) -> list[tuple[Any, ...]]:
-    """Return everything that the layout must not change: tokens with their styles, and comments, in
+    """Return all that the formatter must not change: tokens with their styles, and comments, in
     order.
 
     A scalar is represented by its value; trailing spaces of comments are ignored.
@@ -104,7 +104,7 @@ class Line:
 
     @property
     def says(self) -> bool:
-        """Whether the line has text beside a comment."""
+        """Whether the line has text, not only a comment."""
         return bool(self.text.strip(" "))
 
 

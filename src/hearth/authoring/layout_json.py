@@ -1,4 +1,6 @@
-"""JSON in one style: only the white space changes; strings and numbers stay as they are."""
+"""The style of JSON: the formatter only changes white space; strings and
+numbers stay as written.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ def laid_out_json(text: str) -> str:
 
 
 def _tree(pieces: list[tuple[str, int]], text: str) -> _Value:
-    """Return the root value. Iterative, so that the depth is unlimited."""
+    """Return the root value. The function does not recurse, so the depth is unlimited."""
     top = _Value("")
     open_: list[tuple[_Value, int]] = [(top, 0)]
     key = ""

@@ -45,9 +45,9 @@ def lint(
 ) -> list[Finding]:
     """Return the findings of a template, its nested templates and its environments, by place.
 
-    An environment can also be checked alone. `open_texts` are the texts of files that are open in
-    an editor: they replace those of the disk. Raises OSError if the template or an environment
-    cannot be read.
+    Without a template, only the environments are checked. `open_texts` are the texts of files that
+    are open in an editor; they replace the texts on the disk. Raises OSError if the template or an
+    environment cannot be read.
     """
     return lint_with_texts(template, environments, open_texts=open_texts)[0]
 
@@ -132,7 +132,9 @@ def _types(project: Project, root: str) -> dict[str, ParameterType]:
 
 
 def _unread(problem: Problem) -> Problem:
-    """Return a problem that names a nested template on the web, which is not checked."""
+    """Return a notice in place of the problem that a nested template is missing, if it is on the
+    web, because such templates are not fetched.
+    """
     if isinstance(problem, TemplateMissing) and problem.template.startswith("http"):
         words = f"{problem.template} is not fetched: its declarations are not checked"
         return Notice(problem.at, words, code="not-read")
@@ -140,8 +142,8 @@ def _unread(problem: Problem) -> Problem:
 
 
 def _unavailable(module: Module, catalog: AuthorCatalog) -> Iterator[Problem]:
-    """Yield a problem for each type of Heat that Hearth lacks, in resources and in members of
-    groups.
+    """Yield a problem for each type of Heat that Hearth does not have, in resources and in group
+    members.
     """
     for one in modules(module):
         for source in one.syntax.resources.values():
@@ -163,7 +165,7 @@ def _unavailable(module: Module, catalog: AuthorCatalog) -> Iterator[Problem]:
 
 
 def _given(module: Module, project: Project) -> Iterator[Problem]:
-    """Yield the problems of the environments' parameter values, checked against the root
+    """Yield the problems of the parameter values in the environments, checked against the root
     template.
     """
     schemas = module.syntax.parameters
@@ -196,7 +198,7 @@ def _value(schema: ParameterSchema, node: Node, file: str, path: str) -> Iterato
 
 
 def _with_values(module: Module, environment: Environment) -> Iterator[Problem]:
-    """Yield the problems that a create with the environments' values would have."""
+    """Yield the problems that a create with the values of the environments would have."""
     try:
         program = module.specialise(environment.parameters, stack_name="lint")
     except Rejected as rejected:
@@ -209,7 +211,9 @@ def _with_values(module: Module, environment: Environment) -> Iterator[Problem]:
 
 
 def _findings(problems: Sequence[Problem], root: str, project: Project) -> list[Finding]:
-    """Return the findings without duplicates, by file and place, except disabled ones."""
+    """Return the problems as findings, sorted by file and place, without duplicates and disabled
+    rules.
+    """
     ignored = {name: Ignored(text) for name, text in project.texts.items()}
     lines = {name: lines_of(text) for name, text in project.texts.items()}
     found: dict[tuple[Any, ...], Finding] = {}

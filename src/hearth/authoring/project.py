@@ -57,16 +57,17 @@ class Project:
                 self.template(entry.value, Span(name, entry.line, entry.column))
 
     def template(self, name: str, at: Span | None = None) -> Node | None:
-        """Read a template and all files that it names; return None, with a recorded problem, if it
-        is missing.
+        """Read a template and all files that it names. If it is missing, record a problem and
+        return None.
 
-        `at` is the place that names it. Without it the document may be an environment.
+        `at` is the place that names the template. Without `at` the document may also be an
+        environment.
         """
         if name in self.parsed or _on_the_web(name):
             return self.parsed.get(name)
         if at is not None and not self.exists(name):
             if at.file in self.environments or at.file not in self.texts:
-                words = f'there is no template "{name}"'
+                words = f'the template "{name}" does not exist'
                 self.problems.append(HTTPBadRequest(at, words, code="missing-file"))
             return None
         node = self.load(name)
@@ -82,7 +83,7 @@ class Project:
         return node
 
     def follow(self, node: Node, file: str) -> None:
-        """Read the files that the entries of a map name."""
+        """Read the files that the entries of a map refer to, such as `get_file` and `type`."""
         for key, value in node.value.items():
             if not isinstance(value.value, str):
                 if key == "resources" and isinstance(value.value, list):
@@ -116,7 +117,7 @@ class Project:
         return os.path.normpath(os.path.join(os.path.dirname(file), name))
 
     def exists(self, name: str) -> bool:
-        """Return whether a file exists, on the disk or in an editor."""
+        """Return whether a file exists on the disk or is open in an editor."""
         return Path(name).absolute() in self.open_texts or Path(name).is_file()
 
     def read(self, name: str, at: Span) -> None:
@@ -125,7 +126,7 @@ class Project:
             self.files[name] = UNKNOWN
         elif self.elsewhere(name, at.file):
             self.files[name] = UNKNOWN
-            words = f"{name} is outside of the template's folder and does not exist here"
+            words = f"{name} is outside of the template's folder and does not exist on this machine"
             self.problems.append(Notice(at, words, code="not-read"))
         elif name not in self.files and self.exists(name):
             text = self.open_texts.get(Path(name).absolute())
@@ -175,7 +176,9 @@ def is_environment(node: Node) -> bool:
 
 
 def _told(one: Repeated, file: str) -> Problem:
-    words = f'the key "{one.key}" is a duplicate of line {one.first_line}; only this one counts'
+    words = (
+        f'the key "{one.key}" is a duplicate of line {one.first_line}; only the last value counts'
+    )
     return Notice(Span(file, one.line, one.column), words, code="duplicate-key")
 
 

@@ -237,7 +237,7 @@ def _bounds(**bounds: float | None) -> Iterator[tuple[str, float]]:
 
 
 def _means_the_same(pattern: str) -> bool:
-    """Return whether a pattern has the same meaning in JavaScript and Python."""
+    """Return whether JavaScript and Python give a pattern the same meaning."""
     return not re.search(r"\(\?(?!:)|\\[^dDsSwW.^$*+?()\[\]{}|/\\-]", pattern)
 
 

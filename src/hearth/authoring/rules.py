@@ -124,7 +124,7 @@ _RULES = (
     Rule(
         "deprecated",
         "a type or property is deprecated",
-        "It still works. The message names the replacement, if there is one.",
+        "The type or property still works. The message names the replacement, if there is one.",
     ),
     Rule(
         "unknown-property",
@@ -141,7 +141,7 @@ _RULES = (
     Rule(
         "not-implemented",
         "the property exists but has no effect",
-        "The type declares it and does not implement it.",
+        "The type declares the property, but does not implement it.",
     ),
     Rule(
         "properties-conflict",
@@ -169,7 +169,7 @@ _RULES = (
     Rule(
         "value-out-of-range",
         "a number, a length or a count is too small or too large",
-        "The bounds are allowed values.",
+        "The bounds themselves are allowed.",
         _value("length: 9999"),
     ),
     Rule(
@@ -228,14 +228,14 @@ _RULES = (
     Rule(
         "wrong-condition",
         "a condition cannot be decided",
-        "It depends on itself, or its value is not a boolean: a parameter of type string is not a "
-        "boolean, even with the value true.",
+        "The condition depends on itself, or its value is not a boolean. A parameter of type "
+        "string is not a boolean, even with the value true.",
         _hot("conditions:\n  one: {not: two}\n  two: {not: one}\n"),
     ),
     Rule(
         "constant-condition",
         "a condition is always true or always false",
-        "It depends on no parameter.",
+        "The condition depends on no parameter.",
         _hot(
             "conditions:\n  one: {equals: [a, b]}\n"
             "resources:\n  one: {type: OS::Heat::None, condition: one}\n"
@@ -244,7 +244,7 @@ _RULES = (
     Rule(
         "unused-condition",
         "nothing uses a condition",
-        "It is decided nevertheless, and must be correct.",
+        "The condition is evaluated nevertheless, and must be correct.",
         _hot(
             "parameters:\n  one: {type: boolean}\nconditions:\n  two: {get_param: one}\n"
             "outputs:\n  one: {value: {get_param: one}}\n"
@@ -271,7 +271,7 @@ _RULES = (
     Rule(
         "function-of-another-version",
         "a function does not exist in this version of the language",
-        "In an earlier version a function is data. Raise the version of the template.",
+        "This version treats the call as data. Raise the version of the template.",
         "heat_template_version: 2013-05-23\nresources:\n  one:\n    type: OS::Heat::RandomString\n"
         "    properties:\n      salt: {digest: [md5, one]}\n",
     ),
@@ -308,14 +308,14 @@ _RULES = (
     Rule(
         "missing-file",
         "a file is missing",
-        "get_file, a type that is a template, or an entry of resource_registry. Names are relative "
+        "A get_file, a type or an entry of resource_registry names it. Names are relative "
         "to the file that contains them.",
         _hot("outputs:\n  one: {value: {get_file: no/such/file}}\n"),
     ),
     Rule(
         "not-read",
         "a file cannot be checked",
-        "It is on the web, and nothing is downloaded; or its name leads out of the template's "
+        "The file is on the web and is not fetched, or its name leads out of the template's "
         "folder to a missing folder, for example to another repository. Everything that depends "
         "on it is not checked.",
         _hot("resources:\n  one: {type: 'http://example.com/one.yaml'}\n"),
@@ -323,7 +323,7 @@ _RULES = (
     Rule(
         "too-deep",
         "templates are nested too deeply",
-        "Often a template that includes itself.",
+        "The usual cause is a template that includes itself.",
     ),
     Rule("too-large", "a file is larger than Heat accepts", "The limits are in the message."),
     Rule(

@@ -56,7 +56,7 @@ class DeclaredType:
     member_property: str | None = None  # that defines the members of a group
 
     def nested_definition(self, properties: Mapping[str, Any]) -> None:
-        """Return None: its nested stack is not known."""
+        """Return None: the nested stack of a declared type is not known."""
         return
 
     def conflicts(
@@ -109,7 +109,7 @@ def _facts() -> dict[str, Any]:
 
 @cache
 def declared(name: str) -> DeclaredType | None:
-    """Return a type that is only declared."""
+    """Return a declared type of Heat by its name; None if `data/types.json` does not have it."""
     facts = _facts().get(name)
     if facts is None:
         return None

@@ -1,9 +1,9 @@
 """An OpenStack in one process: real HTTP services with real state, for any client.
 
 Invariant: this package imports nothing else of Hearth and does not know its callers. Each handler
-is a plain function from a call to a reply and runs to its end on one thread, so state is always
-consistent. Waiting, faults and the socket are in `server`. Later changes are rows in the agenda of
-`store`.
+is a plain function that takes a call and returns a reply. It runs to its end on one thread, so the
+state is always consistent. `server` contains the socket, the waiting and the faults. Changes that
+happen later are rows in the agenda of `store`.
 """
 
 from importlib import import_module
@@ -20,8 +20,8 @@ _MODULES = {"DevCloud": "cloud", "Running": "server", "Settings": "settings", "s
 
 
 def __getattr__(name: str) -> Any:
-    """Return a public name, imported at first use: the keeper of sandbox servers needs none of
-    them.
+    """Return a public name, which is imported at first use: the keeper of sandbox servers imports
+    this package, but needs none of the public names.
     """
     if name not in _MODULES:
         raise AttributeError(name)

@@ -49,29 +49,35 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="hearth.devcloud", description=__doc__)
-    parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
     parser.add_argument(
-        "--data", "--data-file", type=Path, help="file that keeps the state over a restart"
+        "--port", type=int, default=0, help="port to listen on; 0 takes any free port"
     )
-    parser.add_argument("--parent-pid", type=int, help="die with this parent process")
-    parser.add_argument("--password", default="secret", help="of all users there at the start")
     parser.add_argument(
-        "--password-file", type=Path, help="a file with that password: others see arguments"
+        "--data", "--data-file", type=Path, help="file that stores the state for the next start"
     )
+    parser.add_argument("--parent-pid", type=int, help="end together with this parent process")
+    parser.add_argument("--password", default="secret", help="password of all initial users")
+    parser.add_argument("--password-file", type=Path, help="read the password from a file")
     parser.add_argument("--token-life-s", type=float, default=3600.0)
-    parser.add_argument("--build-s", type=float, default=0.0, help="a server's time to ACTIVE")
-    parser.add_argument("--volume-s", type=float, default=0.0, help="a volume's time to available")
-    parser.add_argument("--seed", type=int, help="draw ids from this seed")
-    parser.add_argument("--no-quotas", action="store_true", help="no limits by default")
+    parser.add_argument(
+        "--build-s", type=float, default=0.0, help="seconds until a server is ACTIVE"
+    )
+    parser.add_argument(
+        "--volume-s", type=float, default=0.0, help="seconds until a volume is available"
+    )
+    parser.add_argument("--seed", type=int, help="derive all ids from this number")
+    parser.add_argument(
+        "--no-quotas", action="store_true", help="make all quotas unlimited by default"
+    )
     parser.add_argument(
         "--servers",
         choices=("pretend", "sandbox"),
         default="pretend",
-        help="sandbox: servers run in namespaces of Linux",
+        help="sandbox: servers run in Linux namespaces",
     )
-    parser.add_argument("--orchestration-url", help="add it to the catalogue")
-    parser.add_argument("--cloudformation-url", help="add it to the catalogue")
-    parser.add_argument("--cluster-url", help="add it to the catalogue")
+    parser.add_argument("--orchestration-url", help="catalogue entry for heat")
+    parser.add_argument("--cloudformation-url", help="catalogue entry for heat-cfn")
+    parser.add_argument("--cluster-url", help="catalogue entry for magnum")
     return parser
 
 
@@ -85,7 +91,7 @@ def _refusal(api: str | None) -> str | None:
     except ValueError:
         local = host == "localhost"
     if not local:
-        return f"sandbox servers are refused while the API listens on {host}: only on loopback"
+        return f"sandbox servers need an API on a loopback address, not on {host}"
     return None
 
 

@@ -46,7 +46,7 @@ def handle(cloud: Cloud, method: str, target: str, raw: bytes) -> Reply:
             return Reply(200, {"forwards": _forwards(cloud, query.get("address", [""])[0])})
         case "POST", ["alarms"]:
             return _tell(cloud, raw)
-    return Reply(404, {"error": "no such thing"})
+    return Reply(404, {"error": "no such path in the admin API"})
 
 
 def _forwards(cloud: Cloud, address: str) -> list[dict[str, object]]:
@@ -89,7 +89,7 @@ def _add(cloud: Cloud, raw: bytes) -> Reply:
 
 
 def _tell(cloud: Cloud, raw: bytes) -> Reply:
-    """Send measures and events to alarms; reply after all their notices are sent."""
+    """Evaluate alarms with the measures and events in a body; reply after all notices are sent."""
     try:
         news = msgspec.json.decode(raw)
         if isinstance(news, dict) and isinstance(news.get("event"), dict):

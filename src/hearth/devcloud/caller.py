@@ -9,8 +9,8 @@ from functools import lru_cache
 
 @dataclass(frozen=True, slots=True)
 class AccessRule:
-    """A call that an application credential may make. In its path `*` and `{name}` stand for one
-    segment, and `**` for any number of them.
+    """A call that an application credential may make. In `path`, `*` and `{name}` stand for one
+    segment, and `**` for any number of segments.
     """
 
     service: str
@@ -18,7 +18,7 @@ class AccessRule:
     path: str
 
     def allows(self, service: str, method: str, path: str) -> bool:
-        """Return whether the rule is about this call."""
+        """Return whether the rule allows a call."""
         alike = self.service == service and self.method == method
         return alike and _pattern(self.path).fullmatch(path) is not None
 

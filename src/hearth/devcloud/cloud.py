@@ -95,7 +95,7 @@ class DevCloud:
         headers: Mapping[str, str],
         raw: bytes,
     ) -> Call | None:
-        """Return the call of a request; None if no service has its path."""
+        """Return a request as a call of its service; None if no service has this path."""
         path, _, raw_query = target.partition("?")
         if path.startswith("/v1/AUTH_"):  # clients build URLs of objects without a prefix
             path = f"/object-store{path}"
@@ -114,7 +114,7 @@ class DevCloud:
         return self.handle(call)
 
     def handle(self, call: Call) -> Reply:
-        """Carry out the transitions that are due, then a call; return the call's reply."""
+        """Carry out the transitions that are due, then handle a call; return the reply."""
         store = self.store
         self.settle()
         service = SERVICES[call.service]

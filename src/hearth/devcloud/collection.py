@@ -1,4 +1,6 @@
-"""Declared collections: the fields of their objects, and who may set a field when."""
+"""Declared collections: the fields of their objects, and who may set each field at create or
+update.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ class Fault(Enum):
 
 
 class Invalid(Exception):
-    """The body violates a declaration: the fault, the fields, and a message."""
+    """The body violates a declaration: the kind of violation, the fields, and a message."""
 
     def __init__(self, fault: Fault, names: Iterable[str], message: str) -> None:
         super().__init__(message)
@@ -59,7 +61,7 @@ def text(max_length: int = 255, *, null: bool = False) -> Check:
 
 
 def boolean(value: Any) -> bool:
-    """Return a boolean, which may be given as text or digit. Raises ValueError."""
+    """Return a boolean; text and digits are converted. Raises ValueError."""
     if isinstance(value, bool):
         return value
     match str(value).lower():
@@ -71,7 +73,7 @@ def boolean(value: Any) -> bool:
 
 
 def integer(low: int | None = None, high: int | None = None, *, null: bool = False) -> Check:
-    """Return a check for an integer within bounds, also as text."""
+    """Return a check for an integer within bounds; the check also accepts text."""
 
     def check(value: Any) -> Any:
         if value is None and null:
@@ -128,7 +130,7 @@ def nullable(check: Check) -> Check:
 
 
 def address(value: Any) -> str:
-    """Return an IP address, v4 or v6."""
+    """Return a checked IPv4 or IPv6 address. Raises ValueError."""
     try:
         return str(ipaddress.ip_address(str(value)))
     except ValueError:
@@ -144,7 +146,7 @@ def is_uuid(value: Any) -> bool:
 
 
 def uuid(value: Any) -> str:
-    """Return a UUID."""
+    """Return a checked UUID. Raises ValueError."""
     if not is_uuid(value):
         raise ValueError(f"{value!r} is not a valid UUID")
     return str(value)
@@ -152,9 +154,11 @@ def uuid(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field: its check, its default (a value or a factory), and who may set it when.
+    """The declaration of a field: its check, its default (a value or a factory), and who may set it
+    at create and update.
 
-    With `admin`, other users may only set it to its default at create, as in Neutron's policy.
+    With `admin`, other users may only set the field to its default at create, as in Neutron's
+    policy.
     """
 
     check: Check = anything

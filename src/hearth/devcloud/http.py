@@ -47,7 +47,7 @@ class Reply:
 
 
 class Machines(Protocol):
-    """The driver that runs the servers of a cloud and informs Nova when a task is complete."""
+    """The driver that runs the servers of a cloud, and tells Nova when a task is complete."""
 
     def boot(self, server: Thing) -> None:
         """Start a new server; it becomes active when its first process runs."""
@@ -56,10 +56,10 @@ class Machines(Protocol):
         """Carry out a task; at its end the server is in the state `target`."""
 
     def remove(self, server: Thing) -> None:
-        """Remove a server; it disappears once everything of it is removed."""
+        """Remove a server. Nova's record is removed after all its processes and files."""
 
     def offer(self) -> None:
-        """Have Glance show the images that servers can boot now."""
+        """Make Glance list the images that servers can boot now."""
 
     def look(self) -> None:
         """Schedule an update of the sandbox networks, because the cloud may have changed."""
@@ -72,16 +72,16 @@ class Machines(Protocol):
 
 
 class Forwards(Protocol):
-    """Local ports that lead to floating IPs, beside those of the machines."""
+    """Local ports that lead to floating IPs, in addition to the ports of the driver."""
 
     def settle(self) -> None:
-        """Open the ports that are wanted now, and close the others."""
+        """Open the missing ports, and close those that are not needed any more."""
 
     def view(self) -> list[dict[str, object]]:
         """Return each floating address with `{port: local port}`."""
 
     async def close(self) -> None:
-        """Close all."""
+        """Close all local ports."""
 
 
 class Cloud(Protocol):

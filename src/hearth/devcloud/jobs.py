@@ -1,7 +1,7 @@
-"""Background jobs: HTTP calls that the cloud sends itself, and workflows that are due.
+"""Background jobs: HTTP calls that the cloud makes itself, and workflows that are due.
 
 A service requests a call and names the transition that receives the answer. Both are in the store,
-so calls without an answer are sent again after a restart.
+so unanswered calls are sent again after a restart.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def order(
     after_s: float = 0.0,
     **more: Any,
 ) -> None:
-    """Request a call, after some seconds. The transition `then` receives the job, with `answer`
-    and `more` in it.
+    """Request a call after `after_s` seconds. The transition `then` receives the job, which has
+    `answer` and the values of `more`.
 
     `about` is the id of the object that the call concerns.
     """
@@ -77,7 +77,7 @@ class Runner:
         self.wake(0)
 
     def wake(self, after_s: float) -> None:
-        """Look for jobs within the given number of seconds."""
+        """Make the runner look for due jobs within `after_s` seconds."""
         due = self._loop.time() + max(0.0, after_s)
         if self._timer is not None:
             if self._timer.when() <= due:
@@ -107,8 +107,8 @@ class Runner:
         self._cloud.carry_out(job.hidden["then"], job)
 
     async def _answer(self, wanted: Body) -> Body:
-        """Return status, headers and body of the answer; without an answer, `error` explains
-        why.
+        """Send a call; return status, headers and body of the answer, or `error` if there was no
+        answer.
         """
         self._session = self._session or aiohttp.ClientSession()
         try:

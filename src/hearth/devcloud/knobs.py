@@ -40,7 +40,7 @@ NO_EFFECTS = Effects()
 
 
 class BadRule(ValueError):
-    """A rule that is not valid."""
+    """A fault rule is invalid; the message gives the reason."""
 
 
 @dataclass(slots=True)
@@ -66,7 +66,7 @@ class Rule:
     def strikes(
         self, service: str, method: str, path: str, names: frozenset[str], raw: bytes
     ) -> bool:
-        """Return whether the rule matches a call; count the call."""
+        """Count a call that matches the rule; return whether the rule applies to it."""
         if self.service is not None and self.service != service:
             return False
         if self.method is not None and self.method != method:
@@ -116,9 +116,11 @@ class Rule:
 
 @dataclass(slots=True)
 class Fate:
-    """The combined faults of all rules for a call. `withhold_s` is infinite for "until released".
+    """The combined faults of all rules for a call.
 
-    With `after` the call is carried out before it is answered with `status`, as behind a gateway.
+    With `withhold_s` the call is carried out and its connection is cut after this time; infinity
+    means when the call is released. With `after` the call is carried out before it is answered with
+    `status`, like a timeout at a gateway.
     """
 
     latency_s: float = 0.0
@@ -215,7 +217,7 @@ def _apply(fate: Fate, effect: Mapping[str, Any]) -> None:
 def parse_rule(rule: Any) -> Rule:
     """Return a rule from `{"match": {...}, "effect": {...}}`. Raises `BadRule`."""
     if not isinstance(rule, dict) or not isinstance(rule.get("effect"), dict):
-        raise BadRule("a rule is an object with an object 'effect' and perhaps 'match'")
+        raise BadRule("a rule must be an object with the object 'effect' and, optionally, 'match'")
     match, effect = rule.get("match") or {}, rule["effect"]
     unknown = (set(match) - _MATCH) | (set(effect) - _EFFECT)
     if unknown:
@@ -226,7 +228,7 @@ def parse_rule(rule: Any) -> Rule:
             for key in ("path_regex", "name_regex")
         )
     except re.error as error:
-        raise BadRule(f"path_regex or name_regex: {error}") from None
+        raise BadRule(f"invalid path_regex or name_regex: {error}") from None
     method = match.get("method")
     return Rule(
         service=match.get("service"),

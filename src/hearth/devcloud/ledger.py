@@ -10,7 +10,7 @@ CALLS_MAX = 1_000_000
 
 @dataclass(slots=True)
 class Entry:
-    """An object that was created; `created` and `deleted` are numbers of calls."""
+    """A created object; `created` and `deleted` are the numbers of the calls that did it."""
 
     service: str
     collection: str
@@ -37,7 +37,7 @@ class CallEntry:
 
 
 class Ledger:
-    """The entries since the last mark, and the calls."""
+    """The audit log since the last mark: created objects and calls."""
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []

@@ -1,4 +1,4 @@
-"""Filtering, sorting and paging of lists, as most services do it."""
+"""Filtering, sorting and paging of lists in the way that most services share."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class Post:
             notice.outcome["error"] = f"{type(error).__name__}: {error}"
 
     def _tick(self) -> None:
-        """Start the timer if events are enabled, because events also occur without calls."""
+        """Start the timer if events are enabled, because events also occur between calls."""
         ticking = self._clock is not None and not self._clock.done()
         if self._cloud.knobs.events and not ticking:
             self._clock = asyncio.create_task(self._go_on())

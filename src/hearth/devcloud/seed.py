@@ -140,7 +140,9 @@ def _domain(name: str) -> str:
 
 
 def plant_catalogue(cloud: Cloud) -> None:
-    """Create the region, the services, the endpoints at the current address, and service users."""
+    """Create the region, the service users, and the services with endpoints at the
+    current address.
+    """
     for name in _SERVICE_USERS:
         if cloud.store.get("identity.users", fixed_hex("user", name)) is None:
             _user(cloud, name, "default", None)
@@ -215,14 +217,14 @@ def _images(cloud: Cloud) -> None:
 
 
 def plant_image(cloud: Cloud, name: str) -> None:
-    """Create an image for servers that run, unless it is there."""
+    """Create an image for sandbox servers, unless it exists."""
     if image_named(cloud, name) is None:
         properties = _SANDBOX_NODE if name == HOST_IMAGE else {}
         _image(cloud, name, "raw", 4096, **properties)
 
 
 def image_named(cloud: Cloud, name: str) -> Thing | None:
-    """Return an initial image by its name."""
+    """Return the initial image with this name; None if it does not exist."""
     return cloud.store.get("image.images", fixed("image", name))
 
 

@@ -125,7 +125,7 @@ def _request(message: Any, payload: Any, protocol: Any, writer: Any, task: Any) 
 
 
 class _Front:
-    """The HTTP handler of a cloud: faults, waiting, the log of calls."""
+    """The HTTP handler of a cloud: it applies faults, waits, and logs calls."""
 
     def __init__(self, cloud: DevCloud, post: Post) -> None:
         self.cloud = cloud
@@ -198,17 +198,19 @@ class _Front:
 
     @staticmethod
     def _refuse(call: Call, fate: Fate) -> Reply:
-        """Return the reply of a fault with a status, in the service's format if it has no body."""
+        """Return the reply of a fault that has a status: the fault's own body, or an error in the
+        service's format.
+        """
         assert fate.status is not None
         if fate.body is not None:
             return Reply(fate.status, fate.body, dict(fate.headers))
         refusal = Refusal(
-            fate.status, message="A fault rule refuses this call", headers=fate.headers
+            fate.status, message="A fault rule caused this error", headers=fate.headers
         )
         return SERVICES[call.service].refusal(call, refusal)
 
     def _names(self, call: Call) -> frozenset[str]:
-        """Return the names in a call; empty if no fault rule matches names."""
+        """Return the names in a call that fault rules can match; empty if no rule matches names."""
         if not any(rule.asks_for_name for rule in self.cloud.knobs.rules):
             return frozenset()
         names = set(call.query.get("name", []))
@@ -230,7 +232,9 @@ class _Front:
 def _elsewhere(cloud: DevCloud, target: str) -> Reply:
     if target.partition("?")[0] in ("", "/"):
         return Reply(200, {"identity": f"{cloud.url}/identity/v3"})
-    return Reply(404, {"error": {"code": 404, "title": "Not Found", "message": "No such service"}})
+    return Reply(
+        404, {"error": {"code": 404, "title": "Not Found", "message": "No service has this path"}}
+    )
 
 
 def _response(reply: Reply, method: str) -> web.Response:

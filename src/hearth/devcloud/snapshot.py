@@ -47,7 +47,7 @@ def save(cloud: Cloud, path: Path) -> None:
 
 
 def load(cloud: Cloud, path: Path) -> None:
-    """Restore the saved state, if there is one.
+    """Restore the saved state, if the file exists.
 
     Raises ValueError for a file of another format.
     """
@@ -55,7 +55,7 @@ def load(cloud: Cloud, path: Path) -> None:
         return
     state = msgspec.msgpack.decode(path.read_bytes(), type=_State)
     if state.format != FORMAT:
-        raise ValueError(f"{path}: state of format {state.format}, not {FORMAT}")
+        raise ValueError(f"{path}: expected a state of format {FORMAT}, got format {state.format}")
     store, ledger = cloud.store, cloud.store.ledger
     store.clear()
     for thing in state.things:

@@ -151,7 +151,7 @@ class Store:
             self._index.setdefault(key, {})[thing.id] = thing
 
     def change(self, thing: Thing, **changes: Any) -> None:
-        """Change fields of an object, including indexed ones."""
+        """Set fields of an object, and update the index with them."""
         self._forget(thing)
         thing.body.update(changes)
         self.adopt(thing)
@@ -185,7 +185,7 @@ class Store:
         self.changed = True
 
     def settle(self, now: float, run: Callable[[str, Thing], None]) -> None:
-        """Carry out the transitions that are due, each at its scheduled time."""
+        """Carry out the transitions that are due with `run`, each at its scheduled time."""
         agenda = self._agenda
         while agenda and agenda[0][0] <= now:
             due, _, table, thing_id, transition = heapq.heappop(agenda)

@@ -1,4 +1,4 @@
-"""Bodies of requests and answers, with a maximum length."""
+"""Reading of request and answer bodies up to a maximum length."""
 
 from aiohttp import StreamReader
 

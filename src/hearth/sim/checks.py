@@ -33,7 +33,7 @@ BROKEN_OFF = " aborted ("  # whose end nobody waited for
 
 
 def nothing_lost(world: World) -> Iterator[str]:
-    """Check that each existing thing has a record, and that no key was used for two things."""
+    """Yield an error for each existing thing without a record, and for each key of two things."""
     world.twin.settle()
     known = {
         record.physical_id for stack_id in _stacks(world) for record in world.records(stack_id)
@@ -42,9 +42,9 @@ def nothing_lost(world: World) -> Iterator[str]:
     keys = Counter(thing.key for thing in mine)
     for thing in mine:
         if thing.id not in known and thing.name not in world.retained:
-            yield f"{thing.id} is lost: no record knows it"
+            yield f"no record has the id of {thing.id}"
         if keys[thing.key] > 1:
-            yield f"{thing.id} was made twice under one key"
+            yield f"{thing.id} has the same key as another thing"
     yield from world.twin.wrong
 
 
@@ -54,7 +54,9 @@ def _stacks(world: World) -> list[str]:
 
 
 def as_wanted(world: World, template: Template, given: Mapping[str, Any]) -> Iterator[str]:
-    """Check that the cloud matches a template; `given` is the data of a restored snapshot."""
+    """Yield the differences between the cloud and a template. `given` is the data of a restored
+    snapshot.
+    """
     world.twin.settle()
     ctx: dict[str, list[str]] = {}
     for thing in world.mine():
@@ -66,7 +68,7 @@ def as_wanted(world: World, template: Template, given: Mapping[str, Any]) -> Ite
         brought_back |= entry.get("resources", {})
     for name in sorted({*ctx, *wanted} - world.retained):
         if len(ctx.get(name, ())) != (name in wanted):
-            yield f"{name}: alive are {ctx.get(name, [])}"
+            yield f"{name}: unexpected number of things: {ctx.get(name, [])}"
     only = {name: ids[0] for name, ids in ctx.items() if len(ids) == 1}
     for name, (entry, scope) in wanted.items():
         if name not in only:
@@ -79,11 +81,11 @@ def as_wanted(world: World, template: Template, given: Mapping[str, Any]) -> Ite
                 expected = brought
             found = thing.values.get(key)
             if expected is not None and found != expected:
-                yield f"{thing.id}.{key} is {found!r}, not {expected!r}"
+                yield f"{thing.id}.{key}: expected {expected!r}, got {found!r}"
         if thing.asleep:
-            yield f"{thing.id} sleeps"
+            yield f"{thing.id} is still suspended"
         if entry.get("type") == CLAIM and not (thing.holds and thing.labelled):
-            yield f"{thing.id} does not hold its name, or has no label"
+            yield f"{thing.id} has released its name, or has no label"
 
 
 def nodes(template: Template) -> Iterator[tuple[str, tuple[Mapping[str, Any], Any]]]:
@@ -124,7 +126,7 @@ def _value(
 
 
 def at_rest(world: World) -> Iterator[str]:
-    """Check that no stack has an owner or is in progress."""
+    """Yield an error for each stack that still has an owner or is in progress."""
     for row in world.store.transact(lambda tx: tx.rows(_STACKS), write=False):
         if row.owner is not None:
             yield f"{row.name} is owned by {row.owner}"
@@ -133,7 +135,7 @@ def at_rest(world: World) -> Iterator[str]:
 
 
 def ended(every: list[Any]) -> Iterator[str]:
-    """Check that every operation that began has ended, in a legal order."""
+    """Yield errors of the events: each operation that began must have ended, in a legal order."""
     by_stack: dict[str, list[Any]] = {}
     by_tree: dict[str, list[Any]] = {}
     for row in every:
@@ -213,7 +215,7 @@ def _said_well(one: Any) -> bool:
 
 
 def _for_good(one: Any, doing: str | None) -> bool:
-    """Return whether an event of a resource must fail the operation.
+    """Return whether an event of a resource must make the operation fail.
 
     A failed resume before an update does not count, because the update then replaces the resource.
     """
@@ -230,25 +232,30 @@ def _paired(one: Any) -> bool:
 
 
 def nothing_told(plan: Plan) -> Iterator[str]:
-    """Check that a preview contains no secret."""
+    """Yield an error if a preview contains a secret."""
     if SECRET in json.dumps(plan.as_json(), default=str):
-        yield "the preview tells a secret"
+        yield "the preview contains a secret"
 
 
 def all_gone(world: World) -> Iterator[str]:
-    """Check that only retained things exist after the delete."""
+    """Yield errors for what is left after a delete: things that are not retained, snapshots,
+    trusts.
+    """
     left = sorted(thing.id for thing in world.mine() if thing.name not in world.retained)
     if left:
         yield f"left after the delete: {left}"
     copies = sorted(id_ for id_, key in world.twin.copies.items() if not key.endswith(LAST))
     if copies:
-        yield f"left of snapshots: {copies}"
+        yield f"snapshots are left: {copies}"
     if world.trusts.living:
         yield f"trusts are left: {world.trusts.living}"
 
 
 def as_foreseen(plan: Plan, before: Sequence[Record], after: Sequence[Record]) -> Iterator[str]:
-    """Check that all certain predictions of a preview were right."""
+    """Yield an error for each prediction of a preview that turned out wrong.
+
+    Predictions about resources that were already replaced are not checked.
+    """
     old, new = reads.in_charge(before), reads.in_charge(after)
     for entry in plan.entries:
         if entry.name not in old or entry.record_id != old[entry.name].id:
@@ -266,13 +273,13 @@ def as_foreseen(plan: Plan, before: Sequence[Record], after: Sequence[Record]) -
             case PlannedAction.REPLACE if same or now is None:
                 yield f"{entry.name} should have been replaced: {entry.reasons}"
             case PlannedAction.DELETE | PlannedAction.RETAIN if same:
-                yield f"{entry.name} should have gone: {entry.reasons}"
+                yield f"{entry.name} should have been removed: {entry.reasons}"
             case PlannedAction.FAIL:
                 yield f"{entry.name} should have failed: {entry.reasons}"
 
 
 def _closed(events: list[Any]) -> Iterator[str]:
-    """Check that nothing happens to the resources of a complete stack until its next operation."""
+    """Yield an error for each resource event of a complete stack before its next operation."""
     complete = False
     for one in events:
         if one.resource_type == STACK_TYPE:
@@ -335,11 +342,13 @@ def _taken_back(events: list[Any]) -> Iterator[str]:
         elif one.status == Status.FAILED or one.action == Action.DELETE:
             replaced = {name: i for name, i in replaced.items() if i != one.physical_id}
         elif rolling and _begins(one) and one.resource_name in replaced:
-            yield f"{one.resource_name} was made anew in a rollback"
+            yield f"{one.resource_name} was created again, although a rollback could reuse it"
 
 
 def in_time(world: World, stack_id: str, timeout_mins: int) -> Iterator[str]:
-    """Check that no operation of the stack took longer than its longest deadline."""
+    """Yield an error for each operation of the stack that took longer than
+    `timeout_mins` allows.
+    """
     mine = [e for e in events_of(world) if (e.stack_id, e.resource_type) == (stack_id, STACK_TYPE)]
     for before, after in pairwise(mine):
         took = after.time - before.time

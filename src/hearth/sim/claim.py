@@ -1,4 +1,4 @@
-"""A simulated resource type that must release its name before a replacement can use it."""
+"""A simulated resource type that must release its name before its replacement can use the name."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -26,7 +26,10 @@ class Claim(Thing):
         "u": Prop(STRING, "Changes in place.", update_allowed=True),
         "w": Prop(STRING, "Another name of u.", update_allowed=True),
     }
-    attributes = {**Thing.attributes, "seen": Attr(STRING, "What holds it now.", cached=False)}
+    attributes = {
+        **Thing.attributes,
+        "seen": Attr(STRING, "The thing that holds the name now.", cached=False),
+    }
     translation = (Replace(("u",), value_path=("w",)),)
     snapshot_policy_allowed = True
 

@@ -305,27 +305,31 @@ class TwinCloud:
         self.calls.append(thing.call)
 
     def _look_at_references(self, who: str, values: Mapping[str, Any]) -> None:
-        """Check that the things that a thing requires exist and are ready."""
+        """Record an error if a thing refers to another thing that does not exist or is
+        not ready.
+        """
         self.settle()
         for value in values.values():
             other = self.things.get(value)
             if "#" in str(value) and not self.vanished and other is None:
-                self.wrong.append(f"{who} is made of {value}, which is not there")
+                self.wrong.append(f"{who} refers to {value}, which does not exist")
             elif other is not None and self._making(other):
-                self.wrong.append(f"{who} is made of {value}, which is not ready")
+                self.wrong.append(f"{who} refers to {value}, which is not ready")
 
     def _look_for_users(self, thing: Thing) -> None:
-        """Check that no other thing requires a thing that is deleted."""
+        """Record an error if an existing thing refers to the thing that is being deleted."""
         for user in map(self.things.get, self.users_of(thing.id)):
             if user is not None and user is not thing and not user.leaving:
-                self.wrong.append(f"{thing.id} goes, and {user.id} is made of it")
+                self.wrong.append(f"{thing.id} is deleted, but {user.id} refers to it")
 
     def _look_for_key(self, key: str) -> None:
-        """Check that a repeated create searched for the key first."""
+        """Record an error if a visible thing has the key of a new thing: the engine should have
+        found it.
+        """
         seen_since = self.at() - SEEN_AFTER_S
         for thing in self.things.values():
             if thing.key == key and not thing.late and thing.made_at <= seen_since:
-                self.wrong.append(f"{thing.id} is there, and is made again")
+                self.wrong.append(f"{thing.id} exists, but a thing with the same key is created")
 
     def _making(self, thing: Thing) -> bool:
         return thing.call is not None and thing.call.op == "create" and thing.busy_until > self.at()
@@ -351,7 +355,7 @@ class TwinCloud:
                 del self.things[thing.id]
 
     def answer(self) -> None:
-        """Complete all hanging operations with success."""
+        """Let all operations that hang end successfully."""
         for thing in self.things.values():
             if thing.fate == "hang" and thing.call is not None:
                 thing.fate, thing.busy_until, thing.call.end = "ok", self.at(), self.at()
@@ -363,12 +367,12 @@ class TwinCloud:
         self.things[thing_id] = Thing(thing_id, thing_id.partition("#")[0], "", values, 0.0)
 
     def vanish(self, name: str) -> None:
-        """Remove the existing things with a name without a request, as a cloud may lose them."""
+        """Remove all things with this name without a request, to simulate their loss."""
         for thing in [t for t in self.things.values() if t.name == name]:
             self.lose(thing.id)
 
     def lose(self, thing_id: str) -> None:
-        """Remove a thing without a request, as a cloud may lose it."""
+        """Remove a thing without a request, to simulate its loss."""
         self.vanished += 1
         del self.things[thing_id]
 

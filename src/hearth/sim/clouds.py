@@ -1,4 +1,6 @@
-"""The clouds of a world: every credential leads to the simulated cloud; trusts can be created."""
+"""The clouds of a world: all credentials lead to the same simulated cloud;
+trusts can be created.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -29,7 +31,7 @@ class Trusts:
 
 
 class Clouds:
-    """The clouds for one engine or one user; see engine/worker/engine.py."""
+    """The clouds for one engine or one user, in the form that engine/worker/engine.py needs."""
 
     def __init__(
         self,

@@ -18,7 +18,8 @@ _WIPE = [str(table.delete()) for table in reversed(metadata.sorted_tables)]
 class SimStore(Store):
     """An in-memory store whose COMMITs can fail.
 
-    For each COMMIT it calls `commit` with two functions: one commits, the other rolls back.
+    If `commit` is set, it is called instead of each COMMIT, with two functions: one commits, the
+    other rolls back.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -55,7 +56,7 @@ _FREE: list[Database] = []
 
 
 def database(now: Callable[[], float]) -> Database:
-    """Return an empty database."""
+    """Return an empty database whose clock is `now`."""
     taken = _FREE.pop() if _FREE else Database()
     taken.now = now
     return taken

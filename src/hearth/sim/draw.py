@@ -237,13 +237,13 @@ def _size(template: Template) -> int:
 
 
 def _read(name: str, attribute: str, template: Template) -> bool:
-    """Return whether any part of the template reads an attribute."""
+    """Return whether any part of the template reads this attribute of the resource `name`."""
     what = {"get_attr": [name, attribute]}
     return any(what in entry.values() for entry in template.values())
 
 
 def without_lost(entry: Entry, names: Mapping[str, Any]) -> Entry:
-    """Return an entry without references to names that no longer exist."""
+    """Return an entry without references to names that are not in `names`."""
     kept: Entry = {}
     for key, value in entry.items():
         match value:

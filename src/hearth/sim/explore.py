@@ -1,8 +1,8 @@
 """Faults at every point of short scenarios, one at a time and in pairs.
 
-A point is a COMMIT of an engine or of a request, or a call of an engine to the cloud; points are
+A point is a COMMIT of an engine or of a request, or a call of an engine to the cloud. Points are
 numbered in order. A run has faults at no more than two points. All runs together cover every fault
-at every point, and every pair.
+at every point, and every pair of faults.
 """
 
 import asyncio
@@ -57,7 +57,7 @@ Placed = tuple[tuple[int, str], ...]  # point and mishap, in the order of the po
 
 @dataclass
 class Outcome:
-    """The result of a run, and the points where faults can happen."""
+    """The result of a run, and the points at which faults can happen."""
 
     scenario: str
     placed: Placed
@@ -85,7 +85,9 @@ class _Placed:
 
 
 def mishaps(points: list[str], after: int = -1) -> Iterator[tuple[int, str]]:
-    """Yield each fault at each point after the given point."""
+    """Yield each fault at each point after the point with the number `after`, as
+    (number, fault).
+    """
     for number in range(after + 1, len(points)):
         for mishap in MISHAPS[points[number]]:
             yield number, mishap
@@ -155,17 +157,19 @@ async def _run(world: World, scenario: Scenario, outcome: Outcome, faults: _Plac
     outcome.wrong += _asked_once(world, stack_id, scenario)
     row = world.stack(stack_id)
     if row.state != scenario.ends and not (row.status is Status.FAILED and kinds & MAY_FAIL):
-        outcome.wrong.append(f"it ended in {row.state}: {row.reason}")
+        outcome.wrong.append(f"the stack ended in {row.state}: {row.reason}")
     if not outcome.placed and took_s > scenario.within_s:
-        outcome.wrong.append(f"it took {took_s:.0f} s")
+        outcome.wrong.append(f"the scenario took {took_s:.0f} s")
     if row.deleted_at is None:
         await _heal(world, stack_id, scenario, outcome)
     outcome.wrong += checks.ended(checks.events_of(world))
     if scenario.ran and (ran := tuple(world.agent.ran)) != scenario.ran:
-        outcome.wrong.append(f"the server ran {ran}")
-    outcome.wrong += [f"{one} is gone" for one in world.twin.outsiders - world.twin.things.keys()]
+        outcome.wrong.append(f"the agent ran the wrong configurations: {ran}")
+    outcome.wrong += [
+        f"the cloud lost {one}" for one in world.twin.outsiders - world.twin.things.keys()
+    ]
     if (left := sorted(one.id for one in world.mine())) != stays:
-        outcome.wrong.append(f"left over: {', '.join(left)}; wanted: {', '.join(stays)}")
+        outcome.wrong.append(f"things left: {', '.join(left)}; expected: {', '.join(stays)}")
 
 
 def _asked_once(world: World, stack_id: str, scenario: Scenario) -> Iterator[str]:
@@ -174,12 +178,12 @@ def _asked_once(world: World, stack_id: str, scenario: Scenario) -> Iterator[str
     query = sa.select(sa.func.count()).select_from(tables.revision).where(own)
     revisions = world.store.transact(lambda tx: tx.value(query), write=False)
     if revisions != scenario.requests:
-        yield f"{scenario.requests} requests made {revisions} revisions"
+        yield f"expected {scenario.requests} revisions, got {revisions}"
     if scenario.told:
         tally = world.record(stack_id, "t").id
         heard = world.store.transact(lambda tx: reads.data_of(tx, tally)[2], write=False)
         if tuple(heard[number] for number in sorted(heard)) != scenario.told:
-            yield f"heard was {heard}"
+            yield f"the tally received the wrong signals: {heard}"
 
 
 async def _heal(world: World, stack_id: str, scenario: Scenario, outcome: Outcome) -> None:
@@ -196,14 +200,14 @@ async def _heal(world: World, stack_id: str, scenario: Scenario, outcome: Outcom
         await world.rest(limit_s=REST_MAX_S)
         row = world.stack(stack_id)
         if row.status is not Status.COMPLETE:
-            outcome.wrong.append(f"it does not heal: {row.state}: {row.reason}")
+            outcome.wrong.append(f"the repair ended in {row.state}: {row.reason}")
     if world.stack(stack_id).deleted_at is None:
         outcome.wrong += checks.as_wanted(world, template, {})
         await world.operate(stack_id, OperationRequest(Action.DELETE))
         await world.rest(limit_s=REST_MAX_S)
         row = world.stack(stack_id)
         if row.state != "DELETE_COMPLETE":
-            outcome.wrong.append(f"its delete ended in {row.state}: {row.reason}")
+            outcome.wrong.append(f"the delete ended in {row.state}: {row.reason}")
 
 
 async def _revive(world: World) -> None:

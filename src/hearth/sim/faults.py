@@ -44,7 +44,7 @@ def with_odds(**more: float) -> Odds:
 class Machines:
     """Faults of machines and their connections.
 
-    They have separate random numbers, so a history without such faults does not change.
+    They have their own random numbers, so histories without such faults stay the same.
     """
 
     def __init__(self, seed: int, odds: Odds, seen: Counter[str]) -> None:
@@ -95,11 +95,11 @@ class Faults:
         self.healed = self.machines.healed = True
 
     def deaf(self) -> bool:
-        """Return whether an engine misses a wake-up."""
+        """Return whether an engine misses a wake-up this time."""
         return not self.healed and self._rng.random() < self._odds.deaf
 
     def of_call(self, op: str, path: str) -> str | None:
-        """Return how a call of the cloud goes wrong; None if it does not."""
+        """Return the fault of a call to the cloud; None if the call succeeds."""
         if self.healed or self._rng.random() > self._odds.mischief:
             return None
         kind = self._rng.choice(LOST)
@@ -107,7 +107,7 @@ class Faults:
         return kind
 
     def of_operation(self, op: str, name: str) -> str | None:
-        """Return how the cloud fails at an operation of a thing; None if it does not."""
+        """Return how an operation of a thing fails in the cloud; None if it succeeds."""
         if self.healed or self._rng.random() > self._odds.failure:
             return None
         kinds = ["error", "reject", "conflict", "conflict", "hang"]

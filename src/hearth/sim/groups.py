@@ -1,6 +1,6 @@
 """Groups in some histories: one group, which is resized, updated in batches and scaled.
 
-They have separate random numbers, so a history without groups does not change.
+The group has its own random numbers, so histories without a group stay the same.
 """
 
 import random
@@ -53,7 +53,7 @@ class Groups:
         return {**template, name: self._drawn()}
 
     def scales(self) -> int | None:
-        """Return the change of size if the group is scaled now, else None."""
+        """Return the change of the group's size if it is scaled now, else None."""
         if not self.here or self._by_number or self._rng.random() > SCALES:
             return None
         return self._rng.choice((-2, -1, 1, 2))
@@ -78,8 +78,7 @@ def as_wanted(
     *,
     exactly: bool,
 ) -> Iterator[str]:
-    """Yield errors of groups with random names: members differ from the template of the nested
-    stack.
+    """Yield the differences between the cloud and the groups whose members have random names.
 
     `given` is the restored data of a snapshot. `exactly`: the size must match too, because nobody
     has scaled the group since.
@@ -91,7 +90,7 @@ def as_wanted(
         found = reads.in_charge(world.records(stack_id)).get(name)
         child = found.physical_id if found is not None else None
         if found is None or child is None:
-            yield f"{name} is not there"
+            yield f"the group {name} does not exist"
             continue
         wanted: Mapping[str, Any] = world.store.transact(
             partial(claim.definitions, stack_id=child), write=False
@@ -104,7 +103,7 @@ def as_wanted(
         for member, record in held.items():
             thing = mine.pop(record.physical_id or "", None)
             if thing is None or record.status is not Status.COMPLETE:
-                yield f"{name}: {member} is not there"
+                yield f"{name}: the member {member} does not exist"
                 continue
             inner = given.get(name, {}).get("resources", {}).get(member, {})
             brought = inner.get("resource_data", {}).get("copy")

@@ -157,7 +157,7 @@ class _History:
     # -- engines -----------------------------------------------------------------------------
 
     def _hook(self, engine: Engine) -> bool:
-        """Return whether an engine crashes at a call; it may also freeze. Called for each call."""
+        """Return whether an engine crashes at this call. The engine may also freeze here."""
         match self.faults.of_engine():
             case "freeze":
                 seconds, standing = self.rng.uniform(5.0, 40.0), self.faults.machines.stands()
@@ -261,7 +261,7 @@ class _History:
             self.seen["refused"] += 1
 
     def _not_begun(self) -> bool:
-        """Return whether an adoption may have ended before it created any record."""
+        """Return whether an adoption may have ended before it created a record."""
         nothing = self.seen["adopt"] > 0 and not self.world.records(self.stack_id)
         return nothing or self._half_adopted()
 
@@ -287,8 +287,8 @@ class _History:
             self.asked[row.revision] = (template, operation.revision.document)
 
     def _leave_out(self, template: Template) -> None:
-        """Record the resources that an update drops from a half-adopted stack, because Hearth never
-        adopts them.
+        """Expect the resources that an update drops from a half-adopted stack to stay in the cloud,
+        because Hearth never adopts them.
         """
         if self._half_adopted():
             for name in self.template.keys() - template.keys():
@@ -326,7 +326,9 @@ class _History:
         return Requester(user_id=self.rng.choice("ab")) if self.rng.random() < 0.3 else None
 
     async def _preview(self, revision: Revision, *, observe: bool) -> None:
-        """Preview an update; the preview is checked later if nothing interferes."""
+        """Preview an update, and keep its predictions for a check after the update if they are
+        certain.
+        """
         self.seen["preview"] += 1
         # no preview knows what becomes of what is under way, or of a mark that nobody has read
         certain = not self.world.under_way() and not self.world.has_mail(self.stack_id)
@@ -342,7 +344,9 @@ class _History:
         await self._ask(OperationRequest(Action.UPDATE, revision), None if outside else wanted)
 
     async def _broken(self) -> None:
-        """Update with a template that no engine can carry out, without validation."""
+        """Update the stack with a template that validation would refuse and no engine can carry
+        out.
+        """
         name = f"r{1 + max((int(known[1:]) for known in self.template), default=0)}"
         inner: Template = {f"{name}_{i}": {} for i in range(RESOURCES_MAX)}
         too_many = {name.replace("r", "n"): {"child": inner, "p": "0"}}
@@ -383,7 +387,7 @@ class _History:
         await self._ask(OperationRequest(Action.CHECK))
 
     def _lose(self) -> None:
-        """Delete a thing in the cloud without a request to Hearth."""
+        """Delete a thing in the cloud behind Hearth's back."""
         there = set(checks.kept_on(self.world, self.stack_id).values()) - {OUTSIDE}
         if there:
             self.world.twin.lose(self.rng.choice(sorted(there)))
@@ -449,7 +453,7 @@ class _History:
             await self._ask(OperationRequest(Action.DELETE, options=Options(abandon=True)))
             await self._rest()
         if left := set(before.values()) - set(self.world.twin.things):
-            self.outcome.wrong.append(f"abandoned and gone: {sorted(left)}")
+            self.outcome.wrong.append(f"the abandon deleted objects: {sorted(left)}")
         adopted = Document(Action.ADOPT, body["resources"])
         self.stack_id = await self.world.create(
             "t",
@@ -566,10 +570,10 @@ class _History:
             row = await self._calmly(Action.DELETE)
         wrong = self.outcome.wrong
         if row.deleted_at is None:
-            wrong.append(f"the delete ended {row.state}: {row.reason}")
+            wrong.append(f"the delete ended in {row.state}: {row.reason}")
         wrong += checks.all_gone(self.world)
         if OUTSIDE not in self.world.twin.things:
-            wrong.append("what was there before is gone")
+            wrong.append("an object that existed before the history was deleted")
         wrong += self.watcher.wrong
         wrong += checks.at_rest(self.world)
 
@@ -584,7 +588,9 @@ class _History:
             self.world.twin.answer()
             row = await self._calmly(Action.UPDATE, self.template, converge=converge)
         if row.state != "UPDATE_COMPLETE":
-            self.outcome.wrong.append(f"the healed update ended {row.state}: {row.reason}")
+            self.outcome.wrong.append(
+                f"the update without faults ended in {row.state}: {row.reason}"
+            )
             return
         self.outcome.wrong += checks.as_wanted(self.world, self.template, {})
         self.outcome.wrong += groups.as_wanted(

@@ -23,7 +23,7 @@ class Box(Value):
 
 
 class Job(SoftwareDeployment):
-    """A software deployment whose user exists already: identity is not simulated."""
+    """A software deployment that needs no user of its own, because identity is not simulated."""
 
     type_name = "Test::Job"
 

@@ -1,8 +1,8 @@
 """The load of some histories: several users change one stack at the same time.
 
 Each user sends a request as soon as the running operation has ended. Most changes are small, and
-some users cancel what they have just requested. The load has separate random numbers, so a history
-without it does not change.
+some users cancel what they have just requested. The load has its own random numbers, so histories
+without a load stay the same.
 """
 
 import random

@@ -42,7 +42,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def _run_once(self) -> None:
         self._rounds += 1
         if self._rounds == ROUNDS_MAX:
-            raise RuntimeError("a task runs without end")
+            raise RuntimeError("the run has too many rounds: a task never ends")
         ready, timers = self._ready, self._scheduled
         while timers and (timers[0].cancelled() or timers[0].when() <= self._time or not ready):
             timer = heappop(timers)
@@ -58,7 +58,9 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
 
 class VirtualClock:
-    """The clock of an engine on a virtual loop. `jump` moves the wall clock alone."""
+    """The clock of an engine on a virtual loop. `jump` changes only the wall clock, not the
+    monotonic one.
+    """
 
     def __init__(self, loop: VirtualLoop) -> None:
         self._loop = loop
@@ -74,7 +76,7 @@ class VirtualClock:
         return self.now()
 
     def tells(self, now: float, asked_at: float) -> None:
-        """Do nothing, because the database uses the same clock."""
+        """Do nothing: the time of the database is the time of this clock."""
 
     def jump(self, seconds: float) -> None:
         self._jumped += seconds

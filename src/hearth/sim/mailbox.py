@@ -23,10 +23,18 @@ PATIENCE_S = 90.0
 
 
 class Mailbox(CollectsSignals):
-    """Stores the last signal in its metadata; a `fetched` mailbox reads it from the cloud."""
+    """A resource that stores the last signal in its metadata. With `how: fetched` it reads the
+    signals from the cloud.
+    """
 
     type_name = "Test::Mailbox"
-    properties = {"how": Prop(STRING, "told or fetched.", default="told")}
+    properties = {
+        "how": Prop(
+            STRING,
+            "Whether signals are sent to the mailbox (told) or read from the cloud (fetched).",
+            default="told",
+        )
+    }
     immediate = True
     has_show = False
 
@@ -51,11 +59,11 @@ class Mailbox(CollectsSignals):
 
 
 class Wait(ResourceType):
-    """Complete as soon as its mailbox has received a signal."""
+    """A resource that is complete as soon as its mailbox has received a signal."""
 
     type_name = "Test::Wait"
     properties = {"mailbox": Prop(STRING, "The mailbox's reference.", required=True)}
-    attributes = {"word": Attr(STRING, "What was said.")}
+    attributes = {"word": Attr(STRING, "The content of the signal.")}
     identified_by = IntentKey.OWN_ID
     has_show = False
 
@@ -79,7 +87,7 @@ class Wait(ResourceType):
 
 
 class Tally(Mailbox):
-    """Stores all signals that it receives, numbered from 1."""
+    """A resource that stores all signals that it receives, numbered from 1."""
 
     type_name = "Test::Tally"
 
@@ -89,7 +97,7 @@ class Tally(Mailbox):
 
 
 class Quorum(Wait):
-    """Complete as soon as its tally has received two signals."""
+    """A resource that is complete as soon as its tally has received two signals."""
 
     type_name = "Test::Quorum"
 

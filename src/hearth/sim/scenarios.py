@@ -43,11 +43,12 @@ async def _nothing(world: World) -> str:
 
 @dataclass(frozen=True)
 class Scenario:
-    """A scenario: `tell` runs it on the stack that `before` created, and returns the stack's id.
+    """A scenario: `before` creates a stack, `tell` sends requests about it and returns the id of
+    the stack to check.
 
-    `template` is the expected content of the stack at the end. `refused` are the cloud's refusals:
-    (name, operation, kind). `told` are the signals that the tally must have received. With
-    `abandons` the stack is deleted and its objects stay in the cloud.
+    `template` is the expected content of the stack at the end. `refused` are the operations that
+    the cloud refuses: (name, operation, kind). `told` are the signals that the tally must have
+    received. With `abandons` the stack is deleted and its objects stay in the cloud.
     """
 
     name: str
@@ -65,7 +66,7 @@ class Scenario:
 
 
 def _there(template: Template) -> Callable[[World], Awaitable[str]]:
-    """Return a step that creates a stack from the template and waits until it is at rest."""
+    """Return a function that creates a stack from the template and waits until it is at rest."""
 
     async def before(world: World) -> str:
         stack_id = await _created(world, template)
@@ -178,7 +179,7 @@ async def _until_there(world: World, stack_id: str, name: str) -> None:
         if there():
             return
         await asyncio.sleep(1.0)
-    raise TimeoutError(f"{name} is not made")
+    raise TimeoutError(f"{name} was not created")
 
 
 async def _hand_over(world: World, _: str) -> str:

@@ -23,8 +23,8 @@ from hearth.schema.prop import STRING, Attr, Prop
 class Thing(ResourceType):
     """A thing in the simulated cloud, with one property for each kind of change.
 
-    `u` is updated in place, `r` causes a replacement, `l` also does although it is declared
-    updatable, and `m` must never change.
+    `u` is updated in place. `r` causes a replacement, and so does `l`, although it is declared as
+    updatable. `m` must never change.
     """
 
     type_name = "Test::Node"
@@ -126,7 +126,9 @@ class Thing(ResourceType):
         return None
 
     async def _acted(self, ctx: ResourceContext) -> Made | None:
-        """Return a result if the action is in progress or complete, else None."""
+        """Return the progress of an action that the cloud has already accepted; None if the action
+        must be sent.
+        """
         shown = await ctx.cloud.request("test", "GET", f"/things/{ctx.physical_id}")
         body = shown.body
         if body["op"] == ctx.action.value.lower() and body["status"] == "BUSY":
@@ -176,7 +178,9 @@ class Thing(ResourceType):
 
 
 class Other(Thing):
-    """A second type for the same things; Test::Node can take over its things."""
+    """A second type for the same things: a resource of this type can become a Test::Node without a
+    replacement.
+    """
 
     type_name = "Test::Other"
     substitute = "Test::Node"

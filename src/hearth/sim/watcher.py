@@ -6,7 +6,7 @@ from hearth.engine.worker.ports import Occasion
 
 
 class Watcher:
-    """A lifecycle plug-in; `objects` returns whether a call must raise an error."""
+    """A lifecycle plug-in. `objects` decides whether a call raises an error."""
 
     def __init__(self, objects: Callable[[str], bool]) -> None:
         self._objects = objects
@@ -20,7 +20,7 @@ class Watcher:
 
     async def post(self, occasion: Occasion, *, failed: bool) -> None:
         if not self.begun.get(occasion.stack_id):
-            self.wrong.append(f"the end of {occasion.action} was told, its beginning was not")
+            self.wrong.append(f"the plug-in was called after {occasion.action}, but not before it")
         else:
             self.begun[occasion.stack_id] -= 1
         if self._objects("post"):

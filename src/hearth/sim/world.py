@@ -77,7 +77,7 @@ _BUSY = Prepared(
 
 
 class Faults(Protocol):
-    """Chooses the fault of each point."""
+    """Chooses the fault at each point of a run."""
 
     def at(self, what: str, method: str) -> str | None:
         """Return the fault of the next point, or None.
@@ -88,7 +88,7 @@ class Faults(Protocol):
 
 
 class _Handle:
-    """The connection of an engine to the world, which is cut when the engine dies."""
+    """The connection of one engine to the world; it is cut when the engine dies."""
 
     def __init__(self, world: "World") -> None:
         self.world = world
@@ -110,7 +110,7 @@ class _Handle:
         return sum(min(now, until) - since for since, until in self.standing if since < now)
 
     def freeze(self, seconds: float, *, standing: bool = False) -> None:
-        """Stop the machine for a while; with `standing`, its clocks too."""
+        """Stop the machine of the engine for some seconds; with `standing`, its clocks stop too."""
         now = self.world.loop.time()
         self.frozen_until = now + seconds
         if standing:
@@ -257,12 +257,14 @@ class World:
     # -- faults that are placed, see explore.py ---------------------------------------------
 
     def place(self, faults: "Faults") -> None:
-        """Choose the fault of each COMMIT and each call of an engine with `faults`."""
+        """Let `faults` choose the fault of each COMMIT and of each call of an engine."""
         self.faults = faults
         self._database.store.commit = self._commit
 
     def befalls(self, handle: "_Handle", what: str, method: str) -> str | None:
-        """Return the fault of a call, or None; a machine that must stop stops here."""
+        """Return the fault of a call, or None. Faults that stop or kill the engine's machine happen
+        here.
+        """
         if self.faults is None:
             return None
         mishap = self.faults.at(what, method)
@@ -331,11 +333,11 @@ class World:
             self._mains[engine.id] = self.loop.create_task(engine.run())
 
     def close(self) -> None:
-        """End everything in the world, and release its database."""
+        """Empty the database of the world and release it for the next world."""
         self._database.give_back()
 
     def kill_engines(self) -> None:
-        """Kill an engine at once, without any clean-up."""
+        """Kill all engines at once, without any clean-up."""
         for engine in list(self.engines):
             self.kill(engine)
 
@@ -352,17 +354,17 @@ class World:
         self._mains.pop(engine.id).cancel()
 
     async def database_takes(self) -> None:
-        """Delay a transaction of the database while everything else continues."""
+        """Wait as long as a slow transaction takes, while everything else continues."""
         if (seconds := self._slow()) > 0:
             await asyncio.sleep(seconds)
 
     def reach_database(self) -> None:
-        """Raise OperationalError while the database is unavailable."""
+        """Raise OperationalError if the database is unavailable."""
         if self._away():
             raise OperationalError("the database is unavailable", None, ConnectionError())
 
     def read_from_cloud(self, method: str) -> None:
-        """Raise CloudFault or NoAnswer if a read call gets no answer."""
+        """Raise CloudFault or NoAnswer if a GET call gets no answer."""
         if method == "GET" and self._blind():
             if self.rng.random() < 0.5:
                 raise NoAnswer("test", "no answer")
@@ -376,7 +378,7 @@ class World:
         self._handles[engine.id].freeze(seconds, standing=standing)
 
     async def thawed(self) -> None:
-        """Wait until every stopped engine has continued for a moment."""
+        """Wait until every frozen engine has continued for at least one heartbeat."""
         until = max((one.frozen_until for one in self._handles.values()), default=0.0)
         await asyncio.sleep(max(0.0, until - self.loop.time()) + self._beat_s)
 
@@ -486,7 +488,7 @@ class World:
         return number if copied is None else self.original(stack_id, copied)
 
     def waiting(self) -> list[tuple[str, str]]:
-        """Return the resources that wait at a hook: (id of the record, hook)."""
+        """Return the hooks at which resources wait, as (record id, hook)."""
 
         def look(tx: Tx) -> list[tuple[str, str]]:
             rows = tx.rows(_KEPT)
@@ -500,7 +502,7 @@ class World:
         return self.store.transact(look, write=False)
 
     async def let_go_on(self, record_id: str, hook: str) -> None:
-        """Clear a hook of a record in any stack."""
+        """Clear a hook of a record, in any stack."""
         now, event_id = self.clock.now(), self.new_id()
 
         def clear(tx: Tx) -> None:
@@ -560,7 +562,7 @@ class World:
         return self.store.transact(look, write=False)
 
     def mine(self) -> list[Thing]:
-        """Return all things that were created in this world."""
+        """Return all things in the cloud that this world's engines created."""
         return [thing for thing in self.twin.things.values() if thing.key]
 
     async def scale(self, stack_id: str, name: str, change: int) -> bool:
@@ -603,7 +605,7 @@ class World:
         await self.wrote.wait()
 
     def quiet(self) -> bool:
-        """Return whether nothing is in progress, owned, due, in the inbox or in flight."""
+        """Return whether no work is left: no operation, owner, due task, message or cloud call."""
         if self.store.transact(lambda tx: tx.value(_BUSY), write=False):
             return False
         self.twin.settle()
@@ -612,10 +614,12 @@ class World:
         return all(call.end <= now for call in running if call.end is not None)
 
     async def rest(self, limit_s: float = 86_400.0) -> None:
-        """Wait until no automatic work is left. Raises TimeoutError."""
+        """Wait until no automatic work is left. Raises TimeoutError after `limit_s` virtual
+        seconds.
+        """
         until = self.loop.time() + limit_s
         await asyncio.sleep(0.1)
         while not self.quiet():
             if self.loop.time() > until:
-                raise TimeoutError("the simulation does not come to rest")
+                raise TimeoutError("the simulation still has work after the time limit")
             await asyncio.sleep(self._look_s)

@@ -175,7 +175,7 @@ def test_a_server_joins_only_the_cluster_of_its_metadata_and_project(cloud: DevC
     cloud.store.table(CALLS).clear()
     stranger = server(cloud, "n-2", **{clusters.MEMBER: "c-2"})
     run(cloud, stranger, task="worker", name="n-2")
-    assert "name no cluster c-1" in results(cloud)[1]
+    assert "does not name the cluster c-1" in results(cloud)[1]
     assert states(cloud) == {"m-0": "True"}
 
 

@@ -252,7 +252,7 @@ def test_without_haproxy_a_load_balancer_only_has_a_state(monkeypatch: pytest.Mo
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setattr(haproxy, "program", lambda: None)
     assert haproxy.Balancers(Path("/nowhere")).notes == [
-        "haproxy is not installed: load balancers carry nothing"
+        "haproxy is not installed: load balancers forward no traffic"
     ]
     with Machines() as cloud:
         assert cloud.running.sandbox is not None

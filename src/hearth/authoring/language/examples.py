@@ -42,7 +42,7 @@ class Outcome(StrEnum):
 class Example:
     """An example and its result.
 
-    `source` is one expression, or else the sections of a template after the version.
+    `source` is either one expression, or the sections of a template without the version.
     """
 
     topic: str

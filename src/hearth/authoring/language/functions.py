@@ -30,12 +30,12 @@ KNOWN_WHEN = {
 
 
 def hot_functions() -> str:
-    """Return sections about the functions of HOT."""
+    """Return the sections about the functions of HOT, as Markdown."""
     return "\n\n".join(_section(word) for word in words_of_functions() if not in_cfn(word))
 
 
 def cfn_functions() -> str:
-    """Return sections about the functions of the CFN formats."""
+    """Return the sections about the functions of the CFN formats, as Markdown."""
     return "\n\n".join(_section(word) for word in words_of_functions() if in_cfn(word))
 
 
@@ -90,7 +90,7 @@ def _inside(grammar: Grammar, word: str) -> bool:
 
 
 def _versions(word: str, there: object) -> str:
-    """Return the versions of a function as text, such as `HOT since 2016-10-14`; empty for none."""
+    """Return the versions that have a function, such as `HOT since 2016-10-14`; empty for none."""
     assert callable(there)
     found = []
     hot = presence(lambda grammar: there(grammar, word))
@@ -101,7 +101,7 @@ def _versions(word: str, there: object) -> str:
 
 
 def _function(word: str) -> Function | None:
-    """Return the newest variant of a function; None for `if`, which is no function."""
+    """Return the newest variant of a function; None for `if`, which has no class of its own."""
     names = [one for one in variants(word) if one in REGISTRY]
     if names:
         return REGISTRY[names[-1]]

@@ -43,8 +43,9 @@ class Run(Generic[T]):
 
 
 def runs(value_in: Callable[[Grammar], T | None]) -> list[Run[T]]:
-    """Return the runs of consecutive versions with equal values; None means that a version lacks
-    the feature.
+    """Return the runs of consecutive versions with equal values.
+
+    `value_in` returns None for a version that lacks the feature.
     """
     found: list[Run[T]] = []
     before: T | None = None
@@ -59,7 +60,7 @@ def runs(value_in: Callable[[Grammar], T | None]) -> list[Run[T]]:
 
 
 def presence(there: Callable[[Grammar], bool]) -> str:
-    """Return as text the versions of HOT for which `there` is true."""
+    """Return the versions of HOT for which `there` is true, as text."""
     return ", ".join(run.words for run in runs(lambda grammar: there(grammar) or None))
 
 

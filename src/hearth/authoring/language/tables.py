@@ -31,7 +31,7 @@ from hearth.template.versions import GRAMMARS, HOT_KEY, Grammar
 
 
 def versions() -> str:
-    """Return all versions with their changes."""
+    """Return a table of the versions of HOT and what each changes."""
     rows = []
     before: Grammar | None = None
     for grammar in HOT:
@@ -45,7 +45,7 @@ def versions() -> str:
 
 
 def cfn_versions() -> str:
-    """Return the CFN formats."""
+    """Return a table of the CFN formats."""
     first, last = sorted(CFN, key=lambda one: len(one.functions))
     more = "; ".join(_changes(first, last))
     return table(
@@ -95,22 +95,22 @@ def _variant_words(name: str, known: str) -> str:
 
 
 def sections() -> str:
-    """Return the sections of HOT and of CFN templates."""
+    """Return a table of the sections of HOT and of CFN templates."""
     return _by_word(lambda grammar: grammar.sections)
 
 
 def resource_keys() -> str:
-    """Return the keys of a resource."""
+    """Return a table of the keys of a resource."""
     return _by_word(lambda grammar: grammar.resource_keys)
 
 
 def output_keys() -> str:
-    """Return the keys of an output."""
+    """Return a table of the keys of an output."""
     return _by_word(lambda grammar: grammar.output_keys)
 
 
 def _by_word(words_in: Callable[[Grammar], Mapping[str, str]]) -> str:
-    """Return the keywords of HOT with their versions, and their equivalents in CFN."""
+    """Return a table of HOT keywords with their versions and their CFN equivalents."""
     ours = dict.fromkeys(
         one for grammar in (*reversed(HOT), *CFN) for one in words_in(grammar).values()
     )
@@ -127,7 +127,7 @@ def _by_word(words_in: Callable[[Grammar], Mapping[str, str]]) -> str:
 
 
 def deletion_policies() -> str:
-    """Return the keywords for deletion policies by version."""
+    """Return a table of the deletion policies and the versions that have them."""
     names = sorted({one for grammar in GRAMMARS for one in grammar.deletion_policies})
     rows = [
         [
@@ -150,7 +150,7 @@ SAMPLES: tuple[Any, ...] = (
 
 
 def parameter_types() -> str:
-    """Return the types of parameters by their names."""
+    """Return a table of the parameter types: names, accepted values and results."""
     rows = [
         [code(kind.value), code(CFN_NAMES[kind]), _ACCEPTED[kind][0], _ACCEPTED[kind][1]]
         for kind in ParameterType
@@ -220,7 +220,7 @@ def parameter_keys() -> str:
 
 
 def constraints() -> str:
-    """Return the constraints, the types that they apply to, and their first version."""
+    """Return a table of the constraints, the types that they apply to, and their versions."""
     rows = []
     for kind, allowed in FITS.items():
         name, content, rule = _CONSTRAINTS[kind.__name__]
@@ -255,7 +255,7 @@ _CONSTRAINTS = {
 
 
 def pseudo_parameters() -> str:
-    """Return the parameters that every template has."""
+    """Return a sentence that lists the pseudo parameters of HOT and CFN."""
     hot = sorted(HOT[-1].pseudo_parameters)
     cfn = sorted(CFN[0].pseudo_parameters)
     return f"In HOT {codes(hot)}; in CFN {codes(cfn)}."
@@ -265,7 +265,7 @@ def pseudo_parameters() -> str:
 
 
 def environment_sections() -> str:
-    """Return the sections of an environment."""
+    """Return a table of the sections of an environment."""
     rows = [
         [code(name), "list" if kind is list else "map", _SECTIONS[name]]
         for name, kind in SECTIONS.items()
@@ -287,17 +287,17 @@ _SECTIONS = {
 
 
 def hooks() -> str:
-    """Return the hooks."""
+    """Return a list of the hooks."""
     return codes(one.value for one in Hook)
 
 
 def restricted_actions() -> str:
-    """Return the actions that can be restricted."""
+    """Return a list of the actions that can be restricted."""
     return codes(one.value for one in RestrictedAction)
 
 
 def limits() -> str:
-    """Return the limits of templates."""
+    """Return a table of the limits of templates."""
     rows = [[_LIMITS[one.name], f"{one.default:,}"] for one in fields(Limits)]
     rows += [[what, f"{most:,}"] for what, most in _BOUNDS]
     return table(["what", "limit"], rows)
@@ -332,7 +332,7 @@ _BOUNDS = (
 
 
 def rules() -> str:
-    """Return the rules of `hearth lint`, each with an anchor `rule-CODE`."""
+    """Return a table of the rules of `hearth lint`, each with an anchor `rule-CODE`."""
     rows = [[f'<a id="rule-{rule.code}"></a>{code(rule.code)}', rule.summary]
             for rule in RULES.values()]  # fmt: skip
     return table(["code", "meaning"], rows)

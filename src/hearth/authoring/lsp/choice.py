@@ -58,9 +58,9 @@ class Hand:
     """
 
     def __init__(self, context: CursorContext, cursor: int, *, snippets: bool) -> None:
-        """Prepare edits.
+        """Prepare edits at `cursor`, an offset in the text.
 
-        `cursor` is an offset in the text; `snippets`: the editor supports snippets.
+        `snippets`: the editor supports snippets.
         """
         self.context = context
         self.snippets = snippets
@@ -75,7 +75,7 @@ class Hand:
         self.closed = bool(self.style) and closing and self.end == context.end - len(CURSOR)
 
     def key(self, word: Word) -> Choice:
-        """Return the choice of a word as a key."""
+        """Return the choice that inserts a word as a key."""
         colon = "" if self.context.colon else ": "
         if self.style and colon:
             end = self.end + (1 if self.closed else 0)
@@ -84,19 +84,21 @@ class Hand:
         return Choice(word, name + colon, self.start, self.end)
 
     def scalar(self, word: Word) -> Choice:
-        """Return the choice of a word as a scalar, quoted if the unquoted word would not be
-        text.
+        """Return the choice that inserts a word as a text scalar, with quotes where YAML needs
+        them.
         """
         open_still = self.style and not self.closed and self.end == self.context.end - len(CURSOR)
         tail = self.style if open_still else ""
         return Choice(word, self._quoted(word.name) + tail, self.start, self.end)
 
     def literal(self, word: Word) -> Choice:
-        """Return the choice of a word without quotes, such as true or 5."""
+        """Return the choice that inserts a word without quotes, such as true or 5."""
         return Choice(word, word.name, self.start, self.end)
 
     def call(self, word: Word, argument: str) -> Choice:
-        """Return the choice of a function call in braces; `argument` has a `$1`."""
+        """Return the choice that inserts a function call in braces. In `argument`, `$1` marks the
+        cursor.
+        """
         name = f'"{word.name}"' if self.json else word.name
         quoted = argument.replace("$1", '"$1"') if self.json else argument
         insert = f"{{{name}: {quoted}}}"
@@ -113,7 +115,7 @@ class Hand:
 
 
 def plain_safe(name: str) -> bool:
-    """Return whether an unquoted name is read as the same text, even inside brackets."""
+    """Return whether YAML reads a name without quotes as the same text, even inside brackets."""
     if not name or name[0] in "-?:,[]{}#&*!|>'\"%@` " or name[-1] in ": ":
         return False
     if any(sign in name for sign in (": ", " #", "\n", ",", "[", "]", "{", "}", "\\", '"')):
@@ -130,5 +132,5 @@ def words(names: Iterable[str], sort: Sort, *, rank: int = 5) -> list[Word]:
 
 
 def described(texts: Mapping[str, str]) -> list[Word]:
-    """Return a Word for each entry of {word: description}."""
+    """Return a Word for each entry of `{word: description}`."""
     return [Word(name, Sort.KEYWORD, text=text) for name, text in texts.items()]

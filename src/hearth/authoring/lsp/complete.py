@@ -51,7 +51,7 @@ class Completion:
     # -- keys -----------------------------------------------------------------------------------
 
     def keys(self, context: CursorContext) -> list[Word]:
-        """Return the keys for the cursor that the map does not have yet."""
+        """Return the possible keys at the cursor, without those that the map already has."""
         given = _given(context)
         alone = not given
         return [word for word in self._keys(context, alone) if word.name not in given]
@@ -68,7 +68,7 @@ class Completion:
     # -- values ---------------------------------------------------------------------------------
 
     def values(self, context: CursorContext, hand: Hand) -> Iterator[Choice]:
-        """Yield the scalars for the cursor."""
+        """Yield the choices for a scalar at the cursor."""
         location, document = context.location, context.document
         match location.what:
             case What.VALUE:
@@ -114,7 +114,9 @@ class Completion:
 
 
 def _resource_around(context: CursorContext) -> str | None:
-    """Return the resource whose definition contains the cursor; it cannot refer to itself."""
+    """Return the name of the resource that contains the cursor, because a resource cannot refer to
+    itself.
+    """
     for hop in context.hops:
         if hop.location.what is What.RESOURCES and hop.entry is not None:
             return hop.entry.key.text

@@ -102,7 +102,7 @@ def parameter_text(schema: ParameterSchema) -> str:
 
 
 def constraint_text(constraint: Constraint) -> str:
-    """Return the description of a constraint: the author's, if there is one."""
+    """Return the description of a constraint: the template author's own, if there is one."""
     if constraint.description:
         return constraint.description
     match constraint:
@@ -111,7 +111,7 @@ def constraint_text(constraint: Constraint) -> str:
         case Range():
             return f"range {_bounds(constraint.min, constraint.max)}"
         case Modulo():
-            return f"a multiple of {constraint.step}, and {constraint.offset} more"
+            return f"a multiple of {constraint.step} plus {constraint.offset}"
         case AllowedValues():
             listed = [f"`{shown(one)}`" for one in constraint.values[:VALUES_SHOWN_MAX]]
             more = ", …" if len(constraint.values) > VALUES_SHOWN_MAX else ""

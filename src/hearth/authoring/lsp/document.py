@@ -78,7 +78,7 @@ class Document:
         }
 
     def items(self, section: str) -> Mapping[str, Item]:
-        """Return the entries of a section by name; of duplicates the last."""
+        """Return the entries of a section by name; of duplicates, only the last entry."""
         if section not in self._items:
             found = self.sections.get(section)
             self._items[section] = {one.name: one for one in found.items()} if found else {}
@@ -120,5 +120,5 @@ class Document:
         return item.value.get(self.grammar.word(key))
 
     def type_of(self, resource: str) -> str | None:
-        """Return the type of a resource as it is written."""
+        """Return the type of a resource as the template writes it."""
         return scalar_text(self.field("resources", resource, "type"))

@@ -71,14 +71,14 @@ class Files:
         return self._put(uri, version, Document(text, self.path(uri), self._open[uri].document))
 
     def close(self, uri: str) -> None:
-        """Remove a text; the file on the disk is used again."""
+        """Forget an open text; the file on the disk is used again."""
         known = self._open.pop(uri, None)
         if known is not None:
             self._by_path.pop(known.document.path, None)
             self.environment_edits += known.document.genre is Genre.ENVIRONMENT
 
     def opened(self, uri: str) -> Open | None:
-        """Return the open text of a URI."""
+        """Return the text that is open under a URI; None if it is not open."""
         return self._open.get(uri)
 
     @property
@@ -115,7 +115,7 @@ class Files:
         return from_fs_path(str(path)) or ""
 
     def version(self, path: Path) -> int | None:
-        """Return the version number of an open text, or None."""
+        """Return the version number of an open text; None if it is not open."""
         known = self._by_path.get(path)
         return known.version if known else None
 

@@ -27,7 +27,7 @@ EXCERPT_MAX = 400
 
 
 def hover(context: CursorContext, schemas: Schemas) -> str | None:
-    """Return Markdown about the word at the cursor, or None."""
+    """Return a description of the word at the cursor, as Markdown; None if there is none."""
     if context.document.genre is Genre.NOTHING:
         return None
     text = _key(context, schemas) if context.is_key else _scalar(context, schemas)

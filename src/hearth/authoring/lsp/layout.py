@@ -43,7 +43,7 @@ class Block:
         return key_of(match) if match else None
 
     def note(self, about: object, find: Callable[[], Note]) -> Note:
-        """Return the result of `find`, which is cached under `about`."""
+        """Return the result of `find` for this block, cached under the key `about`."""
         if about not in self._notes:
             self._notes[about] = find()
         return self._notes[about]  # type: ignore[return-value]
@@ -73,7 +73,9 @@ class Item:
     _block: Block
 
     def note(self, about: object, find: Callable[[], Note]) -> Note:
-        """Return the result of `find`, which is cached until the text of the entry changes."""
+        """Return the result of `find` for this entry, cached under `about` until its
+        text changes.
+        """
         return self._block.note(about, find)
 
     @property
@@ -194,7 +196,9 @@ class Layout:
         return Section(entry.key, start, end, (placed,), entry.value)
 
     def _lone(self, start: int, end: int) -> Section:
-        """Return a section for a word at the top level that has no colon yet."""
+        """Return a section for a top-level word without a colon, which is usually still being
+        typed.
+        """
         placed = self.block(start, end)
         width = len(placed.block.text.splitlines()[0].rstrip()) if end > start else 0
         key = Scalar(0, width, placed.block.text[:width])
@@ -221,7 +225,9 @@ class Layout:
     # -- JSON -----------------------------------------------------------------------------------
 
     def _json(self, start: int) -> Iterator[Section]:
-        """Split a text in braces by indentation, if each key has a line of its own."""
+        """Yield the sections of a JSON text, split by indentation. This needs each key on its own
+        line.
+        """
         first = JSON_LINE.search(self.source, start)
         if first is None or self.source[start : first.start()].strip():
             yield from self._braces()

@@ -154,7 +154,9 @@ class _Parser:
         return found
 
     def strays(self, found: List, column: int) -> None:
-        """Add the lines below the last item to it, if they are indented deeper than its dash."""
+        """Add the lines below a list to its last item, if they are indented deeper than
+        the dashes.
+        """
         while self.at < len(self.lines) and self.lines[self.at].indent > column:
             line = self.lines[self.at]
             more = self.block(line.start, line.indent, column)
@@ -249,7 +251,9 @@ class _Parser:
         return Scalar(pos, end, text, style)
 
     def led(self, lead: Scalar, outer: int) -> Node:
-        """Return the value below a misplaced word, joined with that word."""
+        """Return the value in the lines below a misplaced word, with that word as its first entry
+        or item.
+        """
         line = self.lines[self.at]
         below = self.block(line.start, line.indent, outer)
         if isinstance(below, Map):

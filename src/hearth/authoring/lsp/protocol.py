@@ -1,8 +1,8 @@
 """The Language Server Protocol as pygls implements it, with two changes.
 
-Hearth stores the texts itself and accepts only the line ends of the protocol. Every request gets an
-answer, including requests with invalid parameters, before `initialize` or after `shutdown`, and
-messages that are invalid.
+First, Hearth stores the texts itself and accepts only the line ends of the protocol. Second, every
+request gets an answer: also a request with invalid parameters, before `initialize` or after
+`shutdown`, and also an invalid message.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ class Protocol(LanguageServerProtocol):
         return data.json if isinstance(data, Ready) else super()._serialize_message(data)
 
     def structure_message(self, data: dict[str, Any]) -> Any:
-        """Return a message as an object; also called for each map inside of one."""
+        """Return a message as an object. The JSON decoder also calls this for each map inside a
+        message.
+        """
         try:
             return super().structure_message(data)
         except JsonRpcException as problem:

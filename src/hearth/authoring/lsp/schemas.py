@@ -120,10 +120,11 @@ class Schemas:
     def held(
         self, document: Document, resource: str, steps: Sequence[str | int]
     ) -> tuple[str, str] | None:
-        """Return the type whose properties are at a path (`steps`) in a resource, and its name for
-        a registry.
+        """Return the type whose properties are at the path `steps` in a resource, and the resource
+        name for the registry.
 
-        It is the type of the resource itself, or of a resource definition inside a property.
+        It is the type of the resource itself, or of a resource definition inside a property, which
+        has no name ("").
         """
         if not steps:
             name = document.type_of(resource)

@@ -93,7 +93,7 @@ class HearthServer(LanguageServer):
         self.diagnosis.changed(document.path, OPENED_S)
 
     def text_changed(self, params: types.DidChangeTextDocumentParams) -> None:
-        """Apply the changes of a text."""
+        """Handle textDocument/didChange: apply the changes to the stored text."""
         known = self.files.opened(params.text_document.uri)
         if known is None:
             return
@@ -111,7 +111,7 @@ class HearthServer(LanguageServer):
         self.diagnosis.changed(document.path)
 
     def text_closed(self, params: types.DidCloseTextDocumentParams) -> None:
-        """Remove a text."""
+        """Handle textDocument/didClose: forget the open text and its diagnostics."""
         known = self.files.opened(params.text_document.uri)
         if known is not None:
             self.diagnosis.closed(known.document.path)
@@ -155,7 +155,7 @@ class HearthServer(LanguageServer):
         )
 
     def log(self, words: str) -> None:
-        """Write to the log that the editor keeps."""
+        """Write a message to the editor's log."""
         self.window_log_message(types.LogMessageParams(types.MessageType.Error, words))
 
     def report_server_error(self, error: Exception, source: type[Exception]) -> None:
@@ -182,7 +182,9 @@ class HearthServer(LanguageServer):
 
 
 async def _read_ahead(document: Document) -> None:
-    """Parse all blocks of a text, a few at a time, before a request needs them."""
+    """Parse all blocks of a text in the background, a few at a time, before a
+    request needs them.
+    """
     for number, _ in enumerate(uses_in(document)):
         if number % SLICE == SLICE - 1:
             await asyncio.sleep(0)

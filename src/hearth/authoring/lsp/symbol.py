@@ -64,7 +64,7 @@ class Occurrence:
 
 
 def symbol_at(context: CursorContext, schemas: Schemas) -> Symbol | None:
-    """Return the symbol that the name at the cursor refers to."""
+    """Return the symbol to which the name at the cursor refers; None if it refers to none."""
     location, document, name = context.location, context.document, context.scalar.text
     if context.scalar.style in ("|", ">", "*"):
         return None
@@ -139,7 +139,10 @@ def fits(environment: Document, template: Document) -> bool:
 
 
 def _has_alias(document: Document, home: Path, schemas: Schemas) -> bool:
-    """Return whether an environment maps a type name to a template."""
+    """Return whether the environments of a document map any type name to the template `home`.
+
+    Entries for single resources count without a closer look.
+    """
     values = schemas.environment(document.path).resource_registry.values()
     return any(isinstance(value, Mapping) or value == str(home) for value in values)
 

@@ -45,7 +45,9 @@ SOURCE = "hearth"
 
 
 class Ready:
-    """A result that is already JSON, because converting long lists of objects is slow."""
+    """A result that is already JSON text, because the conversion of long lists of
+    objects is slow.
+    """
 
     def __init__(self, json: Any) -> None:
         self.json = json

@@ -107,7 +107,7 @@ _FIELDS = Collection(
 
 
 def _wanted(call: Call) -> Body:
-    """Return the alarm in a body, with its rule. Raises a 400."""
+    """Return the alarm that a body describes, with its rule. Raises a 400."""
     given = call.json()
     if not isinstance(given, dict):
         raise bad("Invalid input for field/attribute data.")
@@ -149,7 +149,7 @@ def _owners(call: Call, values: Body) -> None:
 
 
 def _with_trusts(call: Call, values: Body, known: set[str]) -> None:
-    """Add a trust to each action URL that needs one."""
+    """Add a trust to each action URL that needs a trust."""
     actions = {name: values[name] for name in ACTIONS.values()}
     values.update(trusts.completed(call, actions, known))
 
@@ -315,7 +315,7 @@ def set_state(call: Call) -> Reply:
 
 
 def move(cloud: Cloud, thing: Thing, wanted: str, reason: str) -> None:
-    """Set the state of an alarm."""
+    """Set the state of an alarm and the reason for it."""
     if thing.body["state"] != wanted:
         thing.body["state_timestamp"] = stamp_micro(cloud.store.time)
     thing.body.update(state=wanted, state_reason=reason)
@@ -323,7 +323,7 @@ def move(cloud: Cloud, thing: Thing, wanted: str, reason: str) -> None:
 
 
 def remember(cloud: Cloud, thing: Thing, what: str, detail: Body, call: Call | None = None) -> None:
-    """Add an entry to the history of an alarm; without a call, the author is the service."""
+    """Add an entry to the history of an alarm. Without `call` it has no user and no project."""
     store, caller = cloud.store, call.identity if call is not None else None
     body = {
         "event_id": store.new_id(),

@@ -1,7 +1,7 @@
 """Evaluation of alarms with measures, events and members.
 
-There is no timer: the admin API calls `receive` with news, and other services call it when events
-are enabled.
+There is no timer: the admin API calls `receive` with new measures and events, and other services
+call `happened` when events are enabled.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ class Finding:
 
 
 def receive(cloud: Cloud, news: Mapping[str, Any]) -> list[Body]:
-    """Evaluate the alarms that the news concerns; return the result for each. Raises a Refusal.
+    """Evaluate the alarms that match `news`; return the result for each of them. Raises a Refusal.
 
-    The news has one of these forms: `metric` and `values`, with `resource_id` if they belong to one
-    resource; `event` with `event_type` and `traits`; `pool` with its `unhealthy` members; `alarm`
-    and `state`. `alarm` (a name or an id) and `project_id` limit which alarms are evaluated; with
-    `alarm`, `values` need no `metric`.
+    `news` has one of these forms: `metric` and `values`, with `resource_id` if the values belong to
+    one resource; `event` with `event_type` and `traits`; `pool` with its `unhealthy` members;
+    `alarm` and `state`. `alarm` (a name or an id) and `project_id` limit which alarms are
+    evaluated. If `alarm` is given, `values` need no `metric`.
     """
     done = []
     for alarm in _asked(cloud, news):
@@ -89,7 +89,7 @@ def _check(news: Mapping[str, Any]) -> None:
             except ValueError as error:
                 raise bad(str(error)) from None
             return
-    raise bad("news are metric and values, event, pool and unhealthy, or alarm and state")
+    raise bad("expected metric and values, event, pool and unhealthy, or alarm and state")
 
 
 def _finding(cloud: Cloud, alarm: Thing, news: Mapping[str, Any]) -> Finding | None:
@@ -111,9 +111,9 @@ def _finding(cloud: Cloud, alarm: Thing, news: Mapping[str, Any]) -> Finding | N
 
 
 def _measured(alarm: Thing, rules: Sequence[Body], news: Mapping[str, Any]) -> bool:
-    """Store values for the rules that they match; return whether there is such a rule.
+    """Store values for the rules that they match; return whether any rule matches.
 
-    A null value is a gap: earlier values do not count after it.
+    A null value is a gap: values before the gap no longer count.
     """
     samples = alarm.hidden.setdefault("samples", {})
     about = [index for index, rule in enumerate(rules) if _about(rule, news)]
@@ -137,7 +137,7 @@ def _about(rule: Body, news: Mapping[str, Any]) -> bool:
 
 
 def _outside(alarm: Thing, rule: Body, index: int = 0) -> list[bool] | None:
-    """Return for each recent period whether the value crossed the threshold; None if there are too
+    """Return for each recent period whether its value crossed the threshold; None if there are too
     few periods.
     """
     values = alarm.hidden["samples"].get(str(index), [])
@@ -187,7 +187,9 @@ def _of_rules(alarm: Thing, rules: Sequence[Body]) -> Finding:
 def _judge(
     rule: Body, judged: Iterator[bool | None], names: Iterator[str]
 ) -> tuple[str, bool | None]:
-    """Return a rule as text, and whether it crosses its thresholds (None if unknown)."""
+    """Return a composite rule as text, and whether it is fulfilled: true, false, or None if
+    unknown.
+    """
     for word, decides in (("or", True), ("and", False)):
         if word in rule:
             parts = [_judge(inner, judged, names) for inner in rule[word]]
@@ -300,7 +302,9 @@ def _conclude(cloud: Cloud, alarm: Thing, finding: Finding) -> Body:
 
 
 def happened(cloud: Cloud, event_type: str, traits: Body) -> None:
-    """Schedule an event of another service for the event alarms, if events are enabled."""
+    """Schedule the evaluation of event alarms with an event of another service, if events are
+    enabled.
+    """
     if cloud.knobs.events:
         body = event(cloud, event_type, traits)
         thing = Thing(body["message_id"], EVENTS, traits["tenant_id"], body, seed=True)
@@ -308,7 +312,7 @@ def happened(cloud: Cloud, event_type: str, traits: Body) -> None:
 
 
 def heard(cloud: Cloud, thing: Thing) -> None:
-    """Evaluate an event that has arrived."""
+    """Evaluate the event alarms with a scheduled event."""
     cloud.store.remove(thing)
     receive(cloud, {"event": thing.body})
 

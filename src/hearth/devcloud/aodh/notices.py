@@ -19,8 +19,8 @@ from hearth.devcloud.store import Thing
 def send(
     cloud: Cloud, alarm: Thing, previous: str, reason: str, data: Mapping[str, Any]
 ) -> list[Body]:
-    """Send notices to all URLs of the alarm's state; return the outcomes, which are filled in
-    later.
+    """Send notices to all URLs of the alarm's state; return one outcome per URL, which receives its
+    status or error later.
     """
     body: Body = {
         "alarm_id": alarm.id,
@@ -53,7 +53,7 @@ def _one(cloud: Cloud, alarm: Thing, url: str, body: Body) -> Body:
                 token = token or _token(cloud, alarm)
                 outcome["status"] = _post(cloud, token, parse_qs(parts.query), body)
             case "heat":
-                outcome["error"] = "members are not healed here"
+                outcome["error"] = "the embedded cloud does not heal members"
     except Refusal as refused:
         outcome.update(status=refused.status, error=refused.message)
     return outcome

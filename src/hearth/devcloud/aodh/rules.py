@@ -1,4 +1,4 @@
-"""The rules of alarms by type: their fields and the checks of them."""
+"""The rules of alarms: the fields of each type of rule, and their checks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def bad(message: str) -> Refusal:
 
 
 def number(value: Any) -> float:
-    """Return a number, which may be given as text."""
+    """Return a number; text is converted. Raises ValueError."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise Unconvertible(f"{value!r} is not a number")
     try:
@@ -148,7 +148,9 @@ THRESHOLDS: Mapping[str, Collection] = {
 
 
 def _composite(value: Any) -> Body:
-    """Return a composite rule, {and|or: [two rules or more]} with typed rules as leaves."""
+    """Return a checked composite rule: {and|or: [two or more rules]}, with typed rules as leaves.
+    Raises ValueError.
+    """
     if not isinstance(value, dict):
         raise ValueError(f"{value!r} is not an object")
     if len(value) == 1:
@@ -191,7 +193,7 @@ TYPES: Mapping[str, Callable[[Any], Any]] = {
 
 
 def rule_of(alarm: Mapping[str, Any]) -> Any:
-    """Return the rule of an alarm's body."""
+    """Return the rule in the body of an alarm."""
     return alarm[f"{alarm['type']}_rule"]
 
 

@@ -19,8 +19,8 @@ _OWN = "delete"
 
 
 def given(cloud: Cloud, method: str, path: str, token: str | None, body: Body) -> Any:
-    """Return the reply of another service of the cloud. Raises a Refusal with the status of that
-    reply.
+    """Return the reply of another service of the cloud. If that service refuses the call, raise a
+    Refusal with the same status.
     """
     headers = {"X-Auth-Token": token} if token else {}
     reply = cloud.request(method, path, headers, json.dumps(body).encode())
@@ -41,7 +41,7 @@ def of(actions: Iterable[str]) -> set[str]:
 
 
 def completed(call: Call, actions: Mapping[str, list[str]], known: set[str]) -> Body:
-    """Return the actions by state, with a trust in each URL that needs one."""
+    """Return the actions by state, with a trust in each URL that needs a trust."""
     lacking = [
         url
         for urls in actions.values()

@@ -1,5 +1,5 @@
-"""Access control lists of secrets and containers: access in addition to, or instead of, the
-project's.
+"""Access control lists of secrets and containers: they allow users in addition to the project's
+members, or instead of them.
 """
 
 from __future__ import annotations

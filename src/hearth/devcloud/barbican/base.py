@@ -1,4 +1,4 @@
-"""What secrets, containers and orders have in common: URLs as ids, pages of lists, access."""
+"""What secrets, containers and orders have in common: URLs as ids, paged lists, access."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def bad(message: str) -> Refusal:
 
 
 def given(call: Call) -> Body:
-    """Return the body as an object. Raises a 400."""
+    """Return the body, which must be an object. Raises a 400."""
     found = call.json()
     if not isinstance(found, dict):
         raise bad("Provided object does not match schema: it is not an object")

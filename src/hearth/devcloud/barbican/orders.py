@@ -53,7 +53,7 @@ def _check(meta: Body) -> None:
 
 
 def made(cloud: Cloud, order: Thing) -> None:
-    """Carry out an order."""
+    """Generate the secret or container that an order requests."""
     body = order.body
     if order.hidden.pop("fails", False):
         body.update(status="ERROR", error_status_code="500", error_reason="Process failure")

@@ -57,7 +57,7 @@ def create(call: Call) -> Reply:
     data: bytes | None = None
     if payload is not None:
         if (encoding == "base64") != (kind == _TYPES[2]):
-            raise bad(f"base64 is for {_TYPES[2]}, which needs it")
+            raise bad(f"payload_content_encoding must be base64 for {_TYPES[2]}, and only for it")
         data = _decoded(payload) if encoding else payload.encode()
     thing = base.new(call, "secrets", values, {"payload": data, "type": kind})
     return base.created(call, thing)

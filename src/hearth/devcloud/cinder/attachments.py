@@ -13,7 +13,9 @@ _TABLE = "volume.attachments"
 def attach(
     cloud: Cloud, volume: Thing, server_id: str, device: str, *, after_s: float = 0.0
 ) -> Body:
-    """Begin to attach a volume, which is in use a little later; return the attachment."""
+    """Begin to attach a volume; return the attachment. The volume is in use after `after_s`
+    seconds.
+    """
     store = cloud.store
     attachment: Body = {
         "id": volume.id,
@@ -40,7 +42,7 @@ def detach(
     after_s: float = 0.0,
     at_once: bool = False,
 ) -> None:
-    """Begin to detach a volume, which is available a little later."""
+    """Begin to detach a volume, which becomes available after `after_s` seconds."""
     volume.hidden["leaving"] = attachment_id
     volume.body["status"] = "detaching"
     if at_once:
@@ -66,12 +68,12 @@ def volume_for_server(cloud: Cloud, server: Thing, device: Body) -> Thing:
     if device["source"] == "image":
         image = store.get("image.images", device["id"])
         if image is None:
-            raise Refusal(404, message=f"image {device['id']} is gone")
+            raise Refusal(404, message=f"image {device['id']} no longer exists")
         given["image"] = image_metadata(image)
     elif device["source"] == "snapshot":
         snapshot = store.get("volume.snapshots", device["id"])
         if snapshot is None:
-            raise Refusal(404, message=f"snapshot {device['id']} is gone")
+            raise Refusal(404, message=f"snapshot {device['id']} no longer exists")
         given |= {"snapshot_id": snapshot.id, "size": device["size"] or snapshot.body["size"]}
     return new_volume(cloud, server.project_id or "", {**given, "at_once": True}, implicit=True)
 

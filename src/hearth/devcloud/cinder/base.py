@@ -1,4 +1,4 @@
-"""What the whole service has in common: project in the path, microversions, errors, links."""
+"""What all routes of Cinder have in common: project in the path, microversions, errors, links."""
 
 from __future__ import annotations
 

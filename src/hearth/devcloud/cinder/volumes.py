@@ -19,8 +19,8 @@ _FAILS = ("devcloud", "cloudstub")
 def new_volume(cloud: Cloud, project_id: str, given: Body, *, implicit: bool = False) -> Thing:
     """Return a new volume, which becomes available later.
 
-    `given` contains the requested values. `slow_s` delays the change of state, `at_once` omits the
-    delay, and with `fails` the volume ends in the status error.
+    `given` contains the requested values. `slow_s` delays the change of state, `at_once` makes the
+    volume available without delay, and with `fails` it ends in the status error.
     """
     store = cloud.store
     volume_id = store.new_id()
@@ -56,7 +56,7 @@ def new_volume(cloud: Cloud, project_id: str, given: Body, *, implicit: bool = F
 
 
 def touch(cloud: Cloud, thing: Thing) -> None:
-    """Record a change of a volume."""
+    """Set the time at which a volume was last changed."""
     thing.body["updated_at"] = stamp_micro(cloud.store.time)
     cloud.store.changed = True
 
@@ -161,7 +161,7 @@ def create(call: Call) -> Reply:
     values = {**given, "size": _size(given.get("size")), "user_id": caller.user_id}
     sources = [key for key in ("snapshot_id", "source_volid", "imageRef") if given.get(key)]
     if len(sources) > 1:
-        raise bad("snapshot_id, source_volid and imageRef exclude each other")
+        raise bad("only one of snapshot_id, source_volid and imageRef is allowed")
     for key in ("name", "description"):
         if given.get(key) is not None and len(str(given[key])) > 255:
             raise bad(f"{key} has more than 255 characters")

@@ -49,7 +49,7 @@ def _name(value: Any) -> str:
 
 def _email(value: Any) -> str:
     if not re.fullmatch(r"[^@\s]+@[^@\s]+\.[^@\s]+", str(value)):
-        raise ValueError(f"{value} is not an email")
+        raise ValueError(f"{value} is not an email address")
     return str(value)
 
 
@@ -235,7 +235,7 @@ def update(call: Call) -> Reply:
 
 def _check_masters(values: Body) -> None:
     if (values["type"] == "SECONDARY") != bool(values["masters"]):
-        text_ = "'masters' is for a SECONDARY zone, which needs it"
+        text_ = "'masters' is required for a SECONDARY zone, and allowed only for it"
         raise Incomplete(["masters"], text_, "required", "masters")
 
 

@@ -481,7 +481,7 @@ def _only_from(thing: Thing, status: str) -> None:
 
 
 def _importing(cloud: Cloud, thing: Thing, *, now: str, failed: str) -> None:
-    """Return the import fields: the stores in progress, and the failed stores."""
+    """Return the import fields of an image: the stores in progress, and the failed stores."""
     thing.hidden.setdefault("extra", {}).update(
         {"os_glance_importing_to_stores": now, "os_glance_failed_import": failed}
     )

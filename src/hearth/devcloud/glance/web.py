@@ -22,8 +22,8 @@ _HERE = ("loopback", "localhost", "127.", "0.", "[::", "::1")
 
 
 def allowed(uri: Any) -> bool:
-    """Return whether an image may be imported from a URI: it must use a usual port and another
-    host.
+    """Return whether an image may be imported from a URI: the port must be a usual one, and the
+    host another machine.
     """
     try:
         parts = urlsplit(uri if isinstance(uri, str) else "")
@@ -42,7 +42,7 @@ def mirrored(uri: str) -> str | None:
 
 
 def begin(uri: str) -> Future[bytes | None]:
-    """Start a download; the future's result is the data, or None after an error."""
+    """Start a download; return a future of the data, or of None after an error."""
     coming: Future[bytes | None] = Future()
     Thread(target=lambda: coming.set_result(download(uri)), daemon=True).start()
     return coming

@@ -1,8 +1,9 @@
-"""The Kubernetes of clusters on servers that do not run: node objects made from the servers.
+"""The Kubernetes of clusters on servers that do not run: its node objects reflect the servers.
 
-The objects of a cluster are in the store of the cloud. A node exists as long as its server, and it
-is ready while the server is active and no fault rule for the service `kubelet` matches: with `drop`
-the node stops reporting, with `status` it reports that it is not ready; `name` is that of the node.
+The objects of a cluster are in the store of the cloud. A node exists as long as its server. It is
+ready while the server is active and no fault rule for the service `kubelet` matches: with `drop`
+the node stops reporting, with `status` it reports that it is not ready. The `name` of such a rule
+is the name of the node.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ class Stranger(Exception):
 
 
 def join(cloud: Cloud, server: Thing, settings: Body, version: str, files: Body) -> None:
-    """Make a server a node of its cluster. `files` are certificates and a key, for masters.
+    """Make a server a node of its cluster. For a master, `files` has its key and certificates.
 
     Raises Stranger.
     """
     uuid = str(settings.get("cluster_uuid"))
     cluster = cloud.store.get(CLUSTERS, uuid)
     if server.body["metadata"].get(MEMBER) != uuid:
-        raise Stranger(f"the metadata of the server name no cluster {uuid}")
+        raise Stranger(f"the metadata of the server does not name the cluster {uuid}")
     if cluster is not None and cluster.project_id != server.project_id:
         raise Stranger(f"the cluster {uuid} belongs to another project")
     if cluster is None:
@@ -49,7 +50,9 @@ def join(cloud: Cloud, server: Thing, settings: Body, version: str, files: Body)
 
 
 def register(cloud: Cloud, server: Thing) -> None:
-    """Create the object of a node; one that exists keeps its taints."""
+    """Create the node object of a server. If it exists, its metadata and status are updated and its
+    taints stay.
+    """
     about = server.hidden["node"]
     cluster = cloud.store.get(CLUSTERS, about["cluster"])
     if cluster is None:
@@ -68,7 +71,7 @@ def register(cloud: Cloud, server: Thing) -> None:
 
 
 def leave(cloud: Cloud, server: Thing) -> None:
-    """Remove the node of a server that goes, and the cluster with its last server."""
+    """Remove the node of a deleted server; delete the cluster if this was its last server."""
     about = server.hidden["node"]
     cluster = cloud.store.get(CLUSTERS, about["cluster"])
     if cluster is None:
@@ -94,7 +97,7 @@ def servers(cloud: Cloud, uuid: str) -> list[Thing]:
 
 
 def tidy(cloud: Cloud) -> None:
-    """Remove the clusters whose servers were all lost."""
+    """Remove the clusters that have no servers any more."""
     table = cloud.store.table(SERVERS).values()
     alive = {one.hidden["node"]["cluster"] for one in table if "node" in one.hidden}
     for cluster in list(cloud.store.table(CLUSTERS).values()):
@@ -103,13 +106,13 @@ def tidy(cloud: Cloud) -> None:
 
 
 def serves(server: Thing) -> bool:
-    """Return whether a Kubernetes API would answer on a server."""
+    """Return whether a server is a master and so has a Kubernetes API."""
     about = server.hidden.get("node")
     return bool(about and about["settings"]["task"] == "master")
 
 
 def api(cloud: Cloud, server: Thing) -> Api | None:
-    """Return the API on a master, or None."""
+    """Return the Kubernetes API of a master; None if its cluster does not exist any more."""
     about = server.hidden["node"]
     cluster = cloud.store.get(CLUSTERS, about["cluster"])
     if cluster is None:
@@ -118,7 +121,7 @@ def api(cloud: Cloud, server: Thing) -> Api | None:
 
 
 class Objects(Memory):
-    """The objects of a cluster; the state of a node is that of its server."""
+    """The stored objects of a cluster. A node exists and is ready only if its server is."""
 
     def __init__(self, cloud: Cloud, cluster: Thing) -> None:
         super().__init__(cluster.hidden["objects"])
@@ -144,7 +147,9 @@ class Objects(Memory):
         return {_machine(one): one for one in servers(self._cloud, self._uuid)}
 
     def _shown(self, body: Body, machines: dict[str, Thing]) -> Body | None:
-        """Return a node with its present condition; None if its server is gone."""
+        """Return a node with its current Ready condition; None if its server does not exist any
+        more.
+        """
         status: Body = body.get("status") or {}
         info = status.get("nodeInfo")
         server = machines.get(str(info.get("machineID"))) if isinstance(info, dict) else None
@@ -162,7 +167,9 @@ class Objects(Memory):
         if server.body["vm_state"] != "active" or (fate is not None and fate.drop):
             return _condition("Unknown", "NodeStatusUnknown", "the node has stopped reporting")
         if fate is not None and fate.status:
-            return _condition("False", "KubeletNotReady", str(fate.body or "by a fault rule"))
+            return _condition(
+                "False", "KubeletNotReady", str(fate.body or "not ready because of a fault rule")
+            )
         return _condition("True", "KubeletReady", "the server is active")
 
 

@@ -19,7 +19,7 @@ Tree = dict[str, "Tree | str | bytes"]
 
 
 def tree(store: Store, server: Thing, version: str) -> Tree:
-    """Return the tree below a version of the service."""
+    """Return the tree of the metadata service below a version."""
     found: Tree = {"meta-data": meta_data(store, server, version)}
     text = user_data(server)
     if text is not None:

@@ -1,7 +1,7 @@
 """Local ports that lead to the Kubernetes API of clusters on servers that do not run.
 
-A floating IP leads to the API on a server, or through a load balancer to that of its first member
-that is active. Nothing listens before somebody asks for the ports.
+A floating IP leads to the API on a server. If it belongs to a load balancer, it leads to the API of
+the first active member. The ports are opened when a client first asks for them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Address = tuple[str, int]
 
 @dataclass
 class _Open:
-    """A socket that listens for an address."""
+    """A listening socket on a local port, which leads to the API at a floating address."""
 
     sock: socket.socket
     port: int
@@ -55,7 +55,7 @@ class Endpoints:
         self._web = web.Server(self._answer, access_log=None)
 
     def settle(self) -> None:
-        """Open a port for each address that leads to an API; close those that do not any more."""
+        """Open a local port for each floating address that leads to an API; close the others."""
         clusters.tidy(self._cloud)
         wanted = set(_addresses(self._cloud))
         for address in [one for one in self._open if one not in wanted]:
@@ -102,7 +102,7 @@ class Endpoints:
             task.add_done_callback(self._connections.discard)
 
     async def _connect(self, address: Address, connection: socket.socket) -> None:
-        """Let the HTTP server have a connection, after the handshake of TLS."""
+        """Do the TLS handshake of a connection, then pass the connection to the HTTP server."""
         server, opened = self._server(address), self._open.get(address)
         if server is None or opened is None:
             connection.close()
@@ -139,14 +139,14 @@ class Endpoints:
         )
 
     def _server(self, address: Address) -> Thing | None:
-        """Return the server whose API answers at an address now."""
+        """Return the active server whose API answers at an address; None if there is none."""
         self._cloud.settle()
         found = _addresses(self._cloud, address[0]).get(address, ())
         return next((one for one in found if one.body["vm_state"] == "active"), None)
 
 
 def _addresses(cloud: Cloud, ip: str | None = None) -> dict[Address, list[Thing]]:
-    """Return the servers with an API by floating address and port; only those at `ip`, if given."""
+    """Return `{(floating IP, port): servers with an API}`; with `ip`, only for this floating IP."""
     store = cloud.store
     found: dict[Address, list[Thing]] = {}
     if not store.table(CLUSTERS):
@@ -166,7 +166,7 @@ def _addresses(cloud: Cloud, ip: str | None = None) -> dict[Address, list[Thing]
 
 
 def _balanced(cloud: Cloud, vip: Thing) -> Iterator[tuple[int, Thing]]:
-    """Yield the ports of the load balancer at a port, each with the servers that serve them."""
+    """Yield each port of the load balancer at a VIP, with a server behind it that has an API."""
     store = cloud.store
     balancer = next(iter(store.where(tree.BALANCERS.table, vip_port_id=vip.id)), None)
     if balancer is None:
@@ -188,7 +188,9 @@ def _port(server: Thing) -> int:
 
 
 def _context(server: Thing, opened: _Open) -> ssl.SSLContext | None:
-    """Return TLS of the API on a server; None without. Raises OSError and ValueError."""
+    """Return the TLS context for the API on a server; None if the API has no TLS. Raises OSError
+    and ValueError.
+    """
     about = server.hidden["node"]
     if "key" not in about:
         return None

@@ -42,7 +42,7 @@ def _services(subnet: Thing) -> list[Body]:
 
 
 def _network(port: Thing, subnet: Thing, address: str) -> Body:
-    """Return the entry of an address; without DHCP it contains the netmask and the routes."""
+    """Return the entry for an address; if DHCP is off, the entry has the netmask and the routes."""
     body, version = subnet.body, subnet.body["ip_version"]
     shown: Body = {"network_id": port.body["network_id"]}
     if body["enable_dhcp"]:

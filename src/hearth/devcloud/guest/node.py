@@ -1,8 +1,9 @@
-"""What the simulated agent does for the deployment of a node: it has a certificate signed for the
-Kubernetes API of a master, and joins the cluster.
+"""How the simulated agent sets up a cluster node: it requests a certificate for the Kubernetes API
+of a master, and joins the cluster.
 
-As a real node it fetches the credential, logs in, and asks the cluster API. Each call is a job, so
-a restart continues. A node without a credential, and with TLS, has no Kubernetes.
+Like a real node, the agent fetches the credential, logs in, and calls the cluster API. Each call is
+a job, so the setup continues after a restart. If TLS is on, a node without a credential gets no
+Kubernetes.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ ADDRESSES = ("address", "public_address", "api_private_address", "api_public_add
 
 
 class _Failed(Exception):
-    """The node cannot be set up; the message is for the user."""
+    """The node cannot be set up; the message gives the user the reason."""
 
 
 def begin(cloud: Cloud, server: Thing, work: Body) -> None:
     """Set up the node of a server, then report the deployment.
 
-    `work` has `settings`, `credential_url`, `version`, and what `report` needs.
+    `work` has `settings`, `credential_url`, `version`, and the fields that `report` needs.
     """
     settings = work["settings"]
     if str(settings.get("tls_disabled")).lower() == "true":
@@ -53,7 +54,7 @@ def begin(cloud: Cloud, server: Thing, work: Body) -> None:
 
 
 def step(cloud: Cloud, job: Thing) -> None:
-    """Go on after an answer."""
+    """Continue the setup of a node with the answer to its last call."""
     server = alive(cloud, job)
     if server is None:
         return
@@ -71,7 +72,7 @@ def step(cloud: Cloud, job: Thing) -> None:
 
 
 def _again(cloud: Cloud, server: Thing, job: Thing) -> None:
-    """Repeat a call; with a new token if the old one is not accepted."""
+    """Repeat a call; after a 401, request a new token first."""
     tried = job.hidden["work"]["tried"] = int(job.hidden["work"].get("tried", 0)) + 1
     answer = job.hidden["answer"]
     if tried >= ATTEMPTS:
@@ -82,7 +83,7 @@ def _again(cloud: Cloud, server: Thing, job: Thing) -> None:
 
 
 def _ask(cloud: Cloud, server: Thing, work: Body, name: str, *, after_s: float = 0.0) -> None:
-    """Request the call of a step."""
+    """Order the HTTP call of a step: `credential`, `authority` or `certificate`."""
     settings = work["settings"]
     base, uuid = str(settings.get("magnum_url")).rstrip("/"), settings["cluster_uuid"]
     method, url, data = "GET", work["credential_url"], ""
@@ -101,7 +102,7 @@ def _ask(cloud: Cloud, server: Thing, work: Body, name: str, *, after_s: float =
 
 
 def _credential(cloud: Cloud, server: Thing, work: Body, known: Body) -> None:
-    """Log in."""
+    """Log in to Keystone with the fetched credential, then order the next call."""
     auth: Body
     if known.get("application_credential_id"):
         one = {"id": known["application_credential_id"],
@@ -115,18 +116,18 @@ def _credential(cloud: Cloud, server: Thing, work: Body, known: Body) -> None:
     asked = json.dumps({"auth": auth}).encode()
     reply = cloud.request("POST", "/identity/v3/auth/tokens", {}, asked)
     if reply.status != 201:
-        raise _Failed(f"Keystone answers {reply.status} to the credential of the node")
+        raise _Failed(f"Keystone refuses the credential of the node with status {reply.status}")
     work["token"] = reply.headers["X-Subject-Token"]
     _ask(cloud, server, work, "certificate" if "csr" in work else "authority")
 
 
 def _authority(cloud: Cloud, server: Thing, work: Body, answer: Body) -> None:
-    """Keep the certificates of the authority, make a key, and have a certificate signed."""
+    """Store the CA certificate, create a key, and request a certificate for it."""
     work["ca"] = _pem(answer)
     try:
         work["key"], work["csr"] = _request(work["settings"])
     except ValueError as problem:
-        raise _Failed(f"certificate of the Kubernetes API: {problem}") from None
+        raise _Failed(f"cannot request a certificate for the Kubernetes API: {problem}") from None
     _ask(cloud, server, work, "certificate")
 
 
@@ -150,12 +151,14 @@ def _join(cloud: Cloud, server: Thing, work: Body, files: Body) -> None:
 def _pem(answer: Body) -> str:
     found = answer.get("pem")
     if not isinstance(found, str) or len(found) > PEM_MAX:
-        raise _Failed("the cluster API answers without a certificate")
+        raise _Failed("the answer of the cluster API contains no certificate")
     return found
 
 
 def _request(settings: Body) -> tuple[str, str]:
-    """Return a new key and a signing request for the API on a master. Raises ValueError."""
+    """Return a new key and a certificate signing request for the API on a master. Raises
+    ValueError.
+    """
     key = ec.generate_private_key(ec.SECP256R1())
     names = [settings["name"], "localhost", "127.0.0.1", "kubernetes"]
     names += [settings.get(name) for name in ADDRESSES]

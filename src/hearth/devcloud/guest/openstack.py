@@ -19,7 +19,7 @@ PASSWORD_SINCE = "2013-04-04"  # noqa: S105
 
 
 def files(store: Store, server: Thing, version: str) -> dict[str, Callable[[], bytes]]:
-    """Return for each file of a version a function that renders it."""
+    """Return the files of a version by name, each as a function that renders its content."""
     since: dict[str, tuple[str, Callable[[], bytes]]] = {
         "meta_data.json": ("", lambda: _json(meta_data(store, server, version))),
         PASSWORD: (PASSWORD_SINCE, lambda: str(server.hidden.get(PASSWORD, "")).encode()),
@@ -63,7 +63,7 @@ def meta_data(store: Store, server: Thing, version: str) -> Body:
 
 
 def _devices(server: Thing) -> list[Body]:
-    """Return the volumes with a tag."""
+    """Return the volumes of a server that have a tag."""
     return [
         {"type": "disk", "bus": "virtio", "path": item["device"], "tags": [item["tag"]]}
         for item in server.hidden["volumes"]

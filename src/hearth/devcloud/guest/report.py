@@ -1,4 +1,4 @@
-"""The report of a simulated agent about a deployment, and the access with which it is sent."""
+"""The report of a simulated agent about a deployment, and the credentials for sending it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _JSON = {"Content-Type": "application/json"}
 
 
 def report(cloud: Cloud, server: Thing, work: Body, *, failure: str = "") -> None:
-    """Send the results of a deployment: a failure if there is one, else what `work` says."""
+    """Send the results of a deployment: `failure` if it is set, else the results in `work`."""
     status, config = 1 if failure else work["status"], work["config"]
     said = f"{config['name']} on {server.body['name']}: "
     results: Body = {
@@ -40,13 +40,15 @@ def inputs_of(config: Body) -> dict[str, Any]:
 
 
 def alive(cloud: Cloud, job: Thing) -> Thing | None:
-    """Return the server that a job is about, if its agent still runs."""
+    """Return the server that a job is about; None if its agent does not run any more."""
     server = cloud.store.get(SERVERS, job.hidden["about"])
     return server if server is not None and server.body["vm_state"] not in GONE else None
 
 
 def access(cloud: Cloud, tokens: Body, section: Body) -> Body | None:
-    """Return a token of a user and the address of the Orchestration API, or None."""
+    """Return a token of the agent's user and the address of the Orchestration API; None if there is
+    no token or no address.
+    """
     user_id = str(section["user_id"])
     known = tokens.get(user_id)
     found: Body

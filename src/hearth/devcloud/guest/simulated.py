@@ -1,10 +1,10 @@
 """A simulated agent: it answers the deployments of servers that do not boot.
 
-A server has it if its image has the property `simulated_agent` with the value `true`, and its user
-data configure an agent that polls the Orchestration API. The agent succeeds at once, unless fault
-rules for the service `agent` match: `name` is the name of the server or of the deployment,
-`latency_s` delays the answer, `drop` loses it, `status` is the exit status, and `body`, beside a
-status, has outputs. The deployment of a node of a cluster is set up before: see `node`.
+A server has an agent if its image has the property `simulated_agent` with the value `true`, and its
+user data configure an agent that polls the Orchestration API. The agent succeeds at once, unless
+fault rules for the service `agent` match. In such a rule, `name` is the name of the server or of
+the deployment, `latency_s` delays the answer, `drop` loses it, `status` is the exit status, and
+`body` has the outputs. For a deployment of a cluster node, the node is set up first: see `node`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", re.IGNORECASE)
 
 
 def begin(cloud: Cloud, server: Thing) -> None:
-    """Start the agent of a server that has one."""
+    """Start the simulated agent of a server, if the server has one."""
     if not _wanted(cloud, server):
         return
     section = _section(user_data(server) or b"")
@@ -43,7 +43,7 @@ def begin(cloud: Cloud, server: Thing) -> None:
 
 
 def _wanted(cloud: Cloud, server: Thing) -> bool:
-    """Return whether the image of a server, or of its boot volume, has the property."""
+    """Return whether the image of a server, or of its boot volume, requests a simulated agent."""
     image = cloud.store.get("image.images", server.hidden["image_id"])
     shown = dict(image.hidden.get("extra", {})) if image is not None else {}
     for item in server.hidden["volumes"]:
@@ -70,7 +70,7 @@ def _later(cloud: Cloud, server: Thing, after_s: float) -> None:
 
 
 def poll(cloud: Cloud, server: Thing) -> None:
-    """Ask for the metadata of a server."""
+    """Request the metadata of a server from the Orchestration API."""
     agent = server.hidden.get("agent")
     if agent is None or server.body["vm_state"] in GONE:
         return
@@ -90,7 +90,7 @@ def poll(cloud: Cloud, server: Thing) -> None:
 
 
 def polled(cloud: Cloud, job: Thing) -> None:
-    """Take the metadata, run what is new, and poll again."""
+    """Read the answer to a poll, run the new deployments, and schedule the next poll."""
     server = cloud.store.get(SERVERS, job.hidden["about"])
     if server is None:
         return
@@ -115,13 +115,13 @@ def polled(cloud: Cloud, job: Thing) -> None:
 
 
 def _rare_s(cloud: Cloud) -> float:
-    """Return the pause of agents for which nothing happens; it grows with their number."""
+    """Return the seconds between polls of an idle agent; they grow with the number of agents."""
     agents = sum("agent" in server.hidden for server in cloud.store.table(SERVERS).values())
     return max(POLL_MAX_S, agents / POLLS_MAX)
 
 
 def _run(cloud: Cloud, server: Thing, agent: Body, config: Body) -> None:
-    """Answer one deployment as the fault rules say."""
+    """Run one deployment with the result that the fault rules specify."""
     names = frozenset({server.body["name"], str(config.get("name"))})
     fate = cloud.knobs.fate("agent", "SIGNAL", f"/{server.body['name']}/{config['name']}", names)
     fate = fate or Fate()
@@ -140,7 +140,9 @@ def _run(cloud: Cloud, server: Thing, agent: Body, config: Body) -> None:
 
 
 def _about_node(inputs: dict[str, Any]) -> Body | None:
-    """Return what a deployment says about a node of a cluster; None for other deployments."""
+    """Return the settings of the cluster node that a deployment sets up; None for other
+    deployments.
+    """
     settings = inputs.get("settings")
     if isinstance(settings, str):
         try:
@@ -163,14 +165,14 @@ def _about_node(inputs: dict[str, Any]) -> Body | None:
 
 
 def _node(cloud: Cloud, job: Thing) -> None:
-    """Go on with the setup of a node."""
+    """Continue the setup of a cluster node with the answer to its last call."""
     from hearth.devcloud.guest import node
 
     node.step(cloud, job)
 
 
 def started(cloud: Cloud, server: Thing) -> None:
-    """A server is active again: its node registers itself."""
+    """Register the cluster node of a server that is active again."""
     if "node" in server.hidden:
         from hearth.devcloud.guest import clusters
 
@@ -178,7 +180,7 @@ def started(cloud: Cloud, server: Thing) -> None:
 
 
 def gone(cloud: Cloud, server: Thing) -> None:
-    """A server is deleted: its node leaves the cluster."""
+    """Remove the cluster node of a deleted server."""
     if "node" in server.hidden:
         from hearth.devcloud.guest import clusters
 
@@ -186,7 +188,7 @@ def gone(cloud: Cloud, server: Thing) -> None:
 
 
 def signalled(cloud: Cloud, job: Thing) -> None:
-    """Send an answer again if it did not arrive."""
+    """Send the signal of a deployment again if the server failed or did not answer."""
     tried = int(job.hidden.get("tried", 0)) + 1
     status = job.hidden["answer"]["status"]
     if (status == 0 or status >= 500) and tried < ATTEMPTS:

@@ -28,5 +28,5 @@ EC2 = (
 
 
 def reached(version: str, since: str) -> bool:
-    """Return whether a version includes what the version `since` introduced."""
+    """Return whether a version is `since` or a later one."""
     return version == LATEST or version >= since

@@ -1,5 +1,5 @@
-"""Images with a tree of files of their own, for servers that run: built once, kept in a folder.
+"""Images for sandbox servers: each has its own file tree, which is built once and kept in a folder.
 
-Invariant: what `shelf` returns is complete. A tree is built aside and becomes an image by one
-rename; a tree that servers may still use stays until none of them can be running.
+Invariant: what `shelf` returns is complete. A tree is built under another name and becomes the
+image by one rename. A tree that servers may still use is not removed before all servers have ended.
 """

@@ -1,4 +1,4 @@
-"""`python -m hearth.devcloud.images build NAME --data FOLDER`: images for servers that run."""
+"""`python -m hearth.devcloud.images build NAME --data FOLDER`: build an image for servers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Build an image; return the exit status."""
     options = _parser().parse_args(argv)
     os.umask(0o022)  # servers have accounts of their own
-    print(f"Building the image {options.name} with {build.PROGRAM}: some minutes", flush=True)
+    print(
+        f"Building the image {options.name} with {build.PROGRAM}; this takes some minutes",
+        flush=True,
+    )
     began = time.monotonic()
     try:
         tree = build.build(options.data / FOLDER, options.name, options.mirror)
@@ -44,7 +47,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _size(tree: Path) -> int:
-    """Return how many bytes the files take on the disk."""
+    """Return the number of bytes that a tree uses on the disk."""
     blocks = {}
     for folder, _, names in os.walk(tree):
         for name in names:

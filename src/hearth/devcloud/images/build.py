@@ -1,4 +1,4 @@
-"""Build an image with mmdebstrap, whose archive is unpacked for the accounts of the servers."""
+"""Build an image with mmdebstrap, and unpack it with the owners that sandbox servers need."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ _FORMAT = "$(ORIGIN) $(CODENAME) $(RELEASE) $(COMPONENT) $(REPO_URI)"
 
 
 class CannotBuild(Exception):
-    """Why there is no new image, in words for people."""
+    """An image could not be built; the message gives the user the reason."""
 
 
 def build(folder: Path, name: str, mirrors: list[str] | None = None) -> Path:
-    """Build an image and make it the one of its name; return its tree. Raises `CannotBuild`.
+    """Build an image and replace the former build of this name; return its tree. Raises
+    `CannotBuild`.
 
-    `mirrors` are lines or addresses for apt; without any they come from the machine's own apt.
+    `mirrors` are lines or addresses for apt; by default the mirrors of the machine's own apt.
     """
     program = shutil.which(PROGRAM)
     if program is None:
@@ -54,7 +55,9 @@ def build(folder: Path, name: str, mirrors: list[str] | None = None) -> Path:
 
 
 def mirrors_of_machine(suite: str) -> list[str]:
-    """Return the lines of a suite in the apt configuration; none: mmdebstrap has its own."""
+    """Return the lines of a suite in the machine's apt configuration. If there are none, mmdebstrap
+    uses its default mirror.
+    """
     names = {suite, f"{suite}-updates", f"{suite}-security"}
     try:
         done = subprocess.run(
@@ -77,7 +80,7 @@ def mirrors_of_machine(suite: str) -> list[str]:
 
 
 def _proxies() -> list[str]:
-    """Return how mmdebstrap's apt reaches the mirrors: as the machine's own apt does."""
+    """Return the mmdebstrap options for the HTTP proxies that the machine's own apt uses."""
     options = []
     for scheme in ("http", "https"):
         name = f"Acquire::{scheme}::Proxy"
@@ -91,7 +94,9 @@ def _proxies() -> list[str]:
 
 
 def _into(root: Path, command: list[str]) -> None:
-    """Run mmdebstrap and unpack its archive. Raises `CannotBuild` with its last lines."""
+    """Run mmdebstrap and unpack its archive. Raises `CannotBuild` with the last lines of its
+    output.
+    """
     own, accounts = _owner()
     with tempfile.TemporaryFile("w+") as log:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log)
@@ -116,14 +121,18 @@ def _into(root: Path, command: list[str]) -> None:
 
 
 def _owner() -> tuple[Callable[[Path], None], bool]:
-    """Return what gives a file to the root of servers, and whether they have other accounts."""
+    """Return a function that makes the root of servers the owner of a file, and whether servers can
+    have accounts other than root.
+    """
     if has_range():
         return lambda path: os.lchown(path, FIRST_ID, FIRST_ID), True
     return lambda path: None, False
 
 
 def _unpack(archive: IO[bytes], root: Path, *, accounts: bool) -> None:
-    """Unpack a tree: for the accounts of servers, or all of it for this account alone."""
+    """Unpack a tree. `accounts`: shift its owners to the ids of the servers' accounts; otherwise
+    all files belong to the current user.
+    """
     with tarfile.open(fileobj=archive, mode="r|") as opened:
         opened.extraction_filter = lambda member, _: member  # an image is trusted
         folders = []

@@ -1,4 +1,4 @@
-"""The image `debian`: a small Debian 12 with the cloud-init of Debian."""
+"""The image `debian`: a small Debian 12 with Debian's cloud-init."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _REMOVED = (
 
 
 def options() -> list[str]:
-    """Return the options of mmdebstrap that are particular to the image."""
+    """Return the mmdebstrap options of this image."""
     return [
         "--variant=minbase",
         f"--include={','.join(PACKAGES)}",
@@ -59,9 +59,10 @@ def options() -> list[str]:
 
 
 def finish(root: Path, own: Callable[[Path], None], *, accounts: bool) -> None:
-    """Change the files of a new tree for servers; `own` gives a file to their root.
+    """Adapt the files of a new tree to sandbox servers. `own` makes the root of servers the owner
+    of a file.
 
-    `accounts`: servers can have other accounts than root.
+    `accounts`: servers can have accounts other than root.
     """
     for name in _REMOVED:
         (root / name).unlink(missing_ok=True)

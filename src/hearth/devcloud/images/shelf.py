@@ -1,6 +1,6 @@
-"""The folder of the images: a link for each image, to the tree that was built last.
+"""The folder of the images: each image is a link to the tree that was built last.
 
-It is read by the keeper of the servers too, so it needs the standard library alone.
+The keeper of the servers also imports this module, so it uses only the standard library.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ class Busy(Exception):
 
 
 def has(folder: Path, name: str) -> bool:
-    """Return whether an image is there."""
+    """Return whether the folder contains an image with this name."""
     return (folder / name).is_symlink() and (folder / name / _ROOT).is_dir()
 
 
 def root_of(folder: Path, name: str) -> Path:
-    """Return the tree of an image, which a later build does not change. Raises an OSError."""
+    """Return the root folder of an image; a later build does not change it. Raises an OSError."""
     root = folder / os.readlink(folder / name) / _ROOT
     if not root.is_dir():
-        raise FileNotFoundError(f"the image {name} has lost its files: build it again")
+        raise FileNotFoundError(f"the files of the image {name} are missing; build it again")
     return root
 
 
 @contextlib.contextmanager
 def building(folder: Path) -> Iterator[None]:
-    """Keep other builds and `prune` away. Raises `Busy`."""
+    """Hold the lock that excludes other builds and `prune`. Raises `Busy`."""
     with (folder / _LOCK).open("w") as held:
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -47,7 +47,7 @@ def building(folder: Path) -> Iterator[None]:
 
 
 def new_tree(folder: Path, name: str) -> Path:
-    """Return the folder of a new tree, which is no image yet."""
+    """Create the folder of a new tree and return it; `publish` makes it an image."""
     number = 1 + max((_number(one) for one in folder.iterdir()), default=0)
     tree = folder / f"{name}.{number}"
     (tree / _ROOT).mkdir(parents=True)
@@ -55,12 +55,12 @@ def new_tree(folder: Path, name: str) -> Path:
 
 
 def root_in(tree: Path) -> Path:
-    """Return where the files of a tree are."""
+    """Return the root folder of a tree."""
     return tree / _ROOT
 
 
 def publish(tree: Path) -> None:
-    """Make a tree the image of its name."""
+    """Make the link with the image's name point to a tree."""
     link = tree.with_name(tree.name.partition(".")[0])
     aside = link.with_name(f".{link.name}")
     aside.unlink(missing_ok=True)
@@ -69,7 +69,9 @@ def publish(tree: Path) -> None:
 
 
 def prune(folder: Path) -> None:
-    """Remove the trees that are no image; call it when no server runs. A build goes before."""
+    """Remove the trees that no image uses; nothing is removed during a build. Call this only while
+    no server runs.
+    """
     if not folder.is_dir():
         return
     with contextlib.suppress(Busy), building(folder):

@@ -1,7 +1,7 @@
 """Access rules: the calls that an application credential may make.
 
-A rule belongs to a user; credentials with equal rules share one. It remains when its credentials
-are deleted.
+A rule belongs to a user. Credentials with equal rules share the rule, which remains when the
+credentials are deleted.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ def _chosen(call: Call, rule: Body) -> str:
             raise missing("access rule", str(rule["id"]))
         return known.id
     if rule.keys() - {"id"} != {"service", "method", "path"}:
-        raise bad("An access rule has a service, a method and a path")
+        raise bad("An access rule needs a service, a method and a path")
     if not all(isinstance(value, str) for value in rule.values()):
-        raise bad("The values of an access rule are strings")
+        raise bad("The values of an access rule must be strings")
     if rule["method"] not in _METHODS or not rule["path"].startswith("/"):
-        raise bad("An access rule has an HTTP method and a path that begins with /")
+        raise bad("An access rule needs an HTTP method, and a path that begins with /")
     about = {"user_id": user_id, **{k: rule[k] for k in ("service", "method", "path")}}
     for found in store.where(_TABLE, **about):
         return found.id

@@ -19,7 +19,7 @@ def _named(call: Call, kind: str, actors: str) -> tuple[Thing, Thing]:
 
 
 def grant(call: Call, kind: str, actors: str) -> Reply:
-    """Handle PUT: 204."""
+    """Handle PUT of a role assignment: 204."""
     admin_only(call)
     target, actor = _named(call, kind, actors)
     role = find(call, "roles", call.ids[2])
@@ -29,14 +29,14 @@ def grant(call: Call, kind: str, actors: str) -> Reply:
 
 
 def check(call: Call, kind: str, actors: str) -> Reply:
-    """Handle HEAD: 204 or 404."""
+    """Handle HEAD of a role assignment: 204 or 404."""
     admin_only(call)
     _existing(call)
     return Reply(204)
 
 
 def revoke(call: Call, kind: str, actors: str) -> Reply:
-    """Handle DELETE: 204."""
+    """Handle DELETE of a role assignment: 204."""
     admin_only(call)
     call.cloud.store.remove(_existing(call))
     return Reply(204)

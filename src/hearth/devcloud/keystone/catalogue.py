@@ -56,7 +56,7 @@ class _Regions(Rest):
     def new_id(self, call: Call, values: Body) -> str:
         wanted = values.pop("id", None) or call.cloud.store.new_hex()
         if call.cloud.store.get(REGIONS.table, wanted) is not None:
-            raise Refusal(409, message="A region of this id exists already.")
+            raise Refusal(409, message="A region with this id already exists.")
         return str(wanted)
 
     def complete(self, call: Call, values: Body, hidden: Body) -> None:
@@ -69,7 +69,7 @@ class _Regions(Rest):
         doomed = [thing, *_below(call, thing.id)]
         store = call.cloud.store
         if any(store.where(ENDPOINTS.table, region_id=region.id) for region in doomed):
-            raise Refusal(403, message=f"Region {thing.id}, or one in it, has endpoints.")
+            raise Refusal(403, message=f"Region {thing.id}, or a region below it, has endpoints.")
         for region in doomed[1:]:
             store.remove(region)
 

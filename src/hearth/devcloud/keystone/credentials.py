@@ -74,7 +74,7 @@ def create(call: Call) -> Reply:
         try:
             access = json.loads(values["blob"])["access"]
         except (ValueError, KeyError, TypeError):
-            raise bad("The blob of an ec2 credential is JSON with an access key") from None
+            raise bad("The blob of an ec2 credential must be JSON with an access key") from None
         if not values["project_id"]:
             raise bad("An ec2 credential needs a project_id")
         thing_id = _ec2_id(access)
@@ -146,8 +146,8 @@ def _ec2_view(call: Call, thing: Thing) -> Body:
 def _in_project(call: Call, user_id: str) -> None:
     """Raise a 403 unless the caller may use the credentials of a user.
 
-    The user and administrators may, but only with a project scope or for themselves, and never with
-    a delegated token.
+    The user and administrators may use them if their token has a project scope or if they use their
+    own. Delegated tokens are always refused.
     """
     if call.caller.delegated:
         raise Refusal(403, message="Delegated tokens cannot access credentials directly.")
@@ -231,7 +231,7 @@ def create_application(call: Call) -> Reply:
         raise bad(error.message) from None
     table = APPLICATION_CREDENTIALS.table
     if store.where(table, name=values["name"], user_id=caller.user_id):
-        raise Refusal(409, message="An application credential of this name exists already.")
+        raise Refusal(409, message="An application credential with this name already exists.")
     secret = values.pop("secret") or store.new_secret(64)
     wanted = values.pop("roles")
     rules = values.pop("access_rules")

@@ -34,7 +34,7 @@ def entrust(cloud: Cloud, caller: Caller, service: str) -> Thing:
 
 
 def gave(cloud: Cloud, caller: Caller, service: str, trust_id: str) -> bool:
-    """Return whether a trust was given to a service by the caller."""
+    """Return whether the caller is the trustor of a trust to a service."""
     trust = cloud.store.get(TABLE, trust_id)
     wanted = {
         "trustor_user_id": caller.user_id,
@@ -66,7 +66,7 @@ def token(cloud: Cloud, service: str, trust_id: str) -> str | None:
 
 
 def end(cloud: Cloud, trust_id: str | None) -> None:
-    """Delete a trust if a service created it; trusts of users stay."""
+    """Delete a trust if a service created it; trusts that users created stay."""
     trust = cloud.store.get(TABLE, trust_id)
     if trust is not None and "made_by" in trust.hidden:
         cloud.store.remove(trust)

@@ -1,4 +1,4 @@
-"""Names in Keystone: comparisons ignore case, as in its usual databases."""
+"""Names in Keystone: comparisons ignore case, as in the databases that Keystone usually has."""
 
 from __future__ import annotations
 

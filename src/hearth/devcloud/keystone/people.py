@@ -73,7 +73,7 @@ ROLES = Collection(
 
 
 def drop(store: Store, table: str, **wanted: object) -> None:
-    """Remove all objects in an identity table that have these values."""
+    """Remove all objects of an identity table whose fields have the given values."""
     for thing in store.where(f"identity.{table}", **wanted):
         store.remove(thing)
 

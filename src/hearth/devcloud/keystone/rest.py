@@ -85,7 +85,7 @@ def listed(call: Call, key: str, items: list[Body]) -> Reply:
 
 
 class Rest:
-    """A collection. Subclasses override the methods that differ."""
+    """A collection of Keystone. Subclasses override the methods that differ."""
 
     def __init__(self, collection: Collection) -> None:
         self.collection = collection
@@ -184,7 +184,7 @@ class Rest:
         return Reply(204)
 
     def unique(self, call: Call, thing: Thing | None, *, name: object, **fields: object) -> None:
-        """Raise a 409 if another object has these values."""
+        """Raise a 409 if another object of the collection has these values."""
         for other in named(call.cloud.store, self.collection.table, name, **fields):
             if other is not thing:
                 raise Refusal(409, message=f"Conflict: {self.collection.singular} exists already.")

@@ -1,4 +1,4 @@
-"""Signatures of AWS requests, versions 0, 1, 2 and 4, and of S3: their expected values."""
+"""Expected signatures of AWS requests, versions 0, 1, 2 and 4, and of S3 requests."""
 
 from __future__ import annotations
 
@@ -72,7 +72,9 @@ def version_4(
 
 
 def s3(secret: str, token: str) -> str:
-    """Return the signature of a string-to-sign in URL-safe base64, in the version that it names."""
+    """Return the URL-safe base64 signature of a string-to-sign, in the version that the string
+    names.
+    """
     text = base64.urlsafe_b64decode(token)
     if text.startswith(b"AWS4-HMAC-SHA256"):
         scope = text.split(b"\n")[2].decode()

@@ -47,7 +47,7 @@ def authenticate(cloud: Cloud, token: str | None) -> Caller | None:
 
 
 def access_rules_of(store: Store, token: Thing) -> tuple[AccessRule, ...] | None:
-    """Return the rules of the application credential that a token is from; None if it has none."""
+    """Return the access rules of the application credential behind a token; None if it has none."""
     by = token.body["application_credential_id"]
     credential = store.get("identity.application_credentials", by) if by else None
     rules = None if credential is None else of_credential(store, credential)
@@ -60,9 +60,10 @@ EXPIRED_ALLOWED_S = 2 * 24 * 3600.0  # Keystone's [token] allow_expired_window
 
 
 def valid(store: Store, token: str, *, expired_s: float = 0) -> Thing | None:
-    """Return the token if everything that it depends on still exists and is enabled.
+    """Return the token if all that it depends on, such as its user and project, exists and is
+    enabled; else None.
 
-    It may have expired, at most `expired_s` ago.
+    The token may have expired at most `expired_s` seconds ago.
     """
     thing = store.get("identity.tokens", token)
     if thing is None or thing.body["expires"] + expired_s <= store.time:
@@ -98,7 +99,7 @@ def issue(
     parent: Thing | None = None,
     expires: float | None = None,
 ) -> Thing:
-    """Return a new token. `authenticated` is the user who authenticated, if it is not `user`."""
+    """Return a new token. `authenticated` is the user who authenticated, if not `user`."""
     store = cloud.store
     token = "gAAAA" + store.new_secret(80)
     audit = [store.new_secret(22)]

@@ -103,7 +103,7 @@ def create(call: Call) -> Reply:
 
 
 def _unlike_all_before(call: Call, values: Body) -> None:
-    """Raise a 409 for a trust that equals an earlier one, including deleted ones."""
+    """Raise a 409 for a trust that equals an earlier trust, even a deleted one."""
     trustor = find(call, "users", values["trustor_user_id"])
     alike = [values[name] for name in ALIKE]
     if alike in trustor.hidden.setdefault("trusts", []):

@@ -1,7 +1,8 @@
-"""The API without a socket: a request becomes an answer.
+"""The Kubernetes API without a socket: it turns a request into an answer.
 
-With TLS, each request but those of PUBLIC needs a certificate of the cluster: the organisation
-`system:masters` may do everything, `system:nodes` may write its own node, others may read.
+With TLS, each request to a path outside of PUBLIC needs a certificate of the cluster. The
+organisation `system:masters` may do everything, `system:nodes` may write its own node, and all
+others may only read.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ Body = Union[Object, str]
 
 
 class Caller(NamedTuple):
-    """Who sends a request: the subject of a certificate."""
+    """The sender of a request, from the subject of the client certificate."""
 
     name: str
     groups: tuple[str, ...]
 
 
 class Request(NamedTuple):
-    """A request: its headers have names in lower case."""
+    """A request; the names of its headers are in lower case."""
 
     method: str
     target: str
@@ -46,7 +47,7 @@ class Request(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """Status, type and bytes of an answer."""
+    """An answer: status, content type, and body in bytes."""
 
     status: int
     content_type: str
@@ -60,7 +61,9 @@ def failure(status: int, reason: str, words: str) -> Object:
 
 
 def caller_of(certificate: Mapping[str, Any] | None) -> Caller | None:
-    """Return the caller with a certificate, as the module ssl describes it; None without one."""
+    """Return the caller from a client certificate in the format of the module ssl; None without a
+    certificate.
+    """
     if not certificate:
         return None
     fields: dict[str, list[str]] = {}
@@ -72,13 +75,13 @@ def caller_of(certificate: Mapping[str, Any] | None) -> Caller | None:
 
 
 class Api:
-    """The API of a cluster. Without TLS everybody may do everything."""
+    """The API of a cluster. Without TLS every caller may do everything."""
 
     def __init__(self, cluster: Cluster, version: str, *, tls: bool) -> None:
         self.cluster, self._version, self._tls = cluster, version, tls
 
     def answer(self, request: Request, caller: Caller | None) -> Answer:
-        """Carry out a request."""
+        """Carry out a request; return its answer."""
         body: Body
         try:
             status, body = self._answer(request, caller)
@@ -146,7 +149,9 @@ class Api:
             raise Refused(404, "NotFound", "the server could not find the requested resource")
         if part == "/eviction":
             if resource != "pods" or method != "POST" or not name or not namespace:
-                raise Refused(405, "MethodNotAllowed", "only pods can be evicted, by POST")
+                raise Refused(
+                    405, "MethodNotAllowed", "evictions are only supported as POST for a pod"
+                )
             cluster.evict(namespace, name)
             return 201, {"kind": "Status", "apiVersion": "v1", "metadata": {},
                          "status": "Success", "code": 201}  # fmt: skip

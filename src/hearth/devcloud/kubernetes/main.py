@@ -3,8 +3,8 @@
     hearth-kubernetes.py api --etcd URL [--port N] [--files FOLDER]
     hearth-kubernetes.py node --api URL --name NAME --address IP [--label NAME=VALUE …]
 
-The API keeps its objects in etcd. A node registers itself when its process starts, and not again:
-a node whose object was deleted stays away until then.
+The API keeps its objects in etcd. A node registers itself only when its process starts, so a node
+whose object was deleted is absent until the process is restarted.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ RETRY_S = 1.0
 
 
 def main() -> None:
-    """Run one of the two parts until it is stopped."""
+    """Run the part that the command line names, `api` or `node`, until it is stopped."""
     given = _parser().parse_args()
     if given.part == "api":
         _api(given)
@@ -71,7 +71,9 @@ def _node(given: Any) -> None:
             else:
                 before, there = there, report(given.api, facts, context)
                 if before and not there:
-                    sys.stderr.write(f"{stamp()} the node was deleted: it does not come back\n")
+                    sys.stderr.write(
+                        f"{stamp()} the node was deleted; restart this process to register it\n"
+                    )
         except (OSError, ValueError) as problem:
-            sys.stderr.write(f"{stamp()} no report: {problem}\n")
+            sys.stderr.write(f"{stamp()} the node could not report its status: {problem}\n")
         time.sleep(REPORT_S if registered else RETRY_S)

@@ -18,7 +18,7 @@ Object = dict[str, Any]
 
 
 class Facts(NamedTuple):
-    """What a node is: its labels are NAME=VALUE, its taints NAME=VALUE:EFFECT."""
+    """The properties of a node. Labels have the form NAME=VALUE, taints NAME=VALUE:EFFECT."""
 
     name: str
     address: str
@@ -39,7 +39,7 @@ def node(facts: Facts) -> Object:
 
 
 def status(facts: Facts) -> Object:
-    """Return what a node reports."""
+    """Return the status that a node reports."""
     ready = {"type": "Ready", "status": "True", "reason": "KubeletReady",
              "message": "the stand-in reports ready", "lastHeartbeatTime": stamp()}  # fmt: skip
     addresses = [{"type": "InternalIP", "address": facts.address},
@@ -53,7 +53,7 @@ def status(facts: Facts) -> Object:
 
 
 def register(url: str, facts: Facts, context: ssl.SSLContext | None) -> None:
-    """Create the object of the node; one that exists keeps its taints. Raises OSError."""
+    """Create the object of the node. If it exists already, its taints stay. Raises OSError."""
     wanted = node(facts)
     try:
         _send(url, "POST", "/api/v1/nodes", wanted, context)
@@ -65,7 +65,7 @@ def register(url: str, facts: Facts, context: ssl.SSLContext | None) -> None:
 
 
 def report(url: str, facts: Facts, context: ssl.SSLContext | None) -> bool:
-    """Report that the node is alive; return whether it still has an object. Raises OSError."""
+    """Report that the node is alive; return whether its object still exists. Raises OSError."""
     body = {"status": status(facts)}
     try:
         _send(url, "PATCH", f"/api/v1/nodes/{facts.name}/status", body, context)

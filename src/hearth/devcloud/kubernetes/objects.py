@@ -1,8 +1,8 @@
-"""The operations on the objects of a cluster, and what follows from them: pods get nodes.
+"""The operations on the objects of a cluster, and the scheduling of pods.
 
-A pod without a node is bound to a node that is ready, schedulable and tolerated. A pod with a
-controller comes back after a delete: that of a DaemonSet, and the mirror of a static pod, on its
-node, every other one on any node.
+A pod is bound to a node that is ready and schedulable and whose taints the pod tolerates. A deleted
+pod that has a controller is created again: for a DaemonSet, or as the mirror of a static pod, on
+the same node, otherwise on any node.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Object = dict[str, Any]
 
 
 class Refused(Exception):
-    """A call that is answered with an error."""
+    """An operation is refused; the API answers with this status and reason."""
 
     def __init__(self, status: int, reason: str, words: str) -> None:
         super().__init__(words)
@@ -41,13 +41,13 @@ class Refused(Exception):
 
 
 class Cluster:
-    """The operations of the API on stored objects. Each raises Refused and OSError."""
+    """The operations of the API on stored objects. Each of them raises Refused or OSError."""
 
     def __init__(self, storage: Storage) -> None:
         self.storage = storage
 
     def list(self, resource: str, namespace: str | None = None) -> builtins.list[Object]:
-        """Return the objects of a resource, with the standing namespaces."""
+        """Return the objects of a resource; for namespaces, also the built-in ones."""
         prefix = f"/registry/{resource}/" + (f"{namespace}/" if namespace else "")
         found = [shown(one) for one in self.storage.under(prefix)]
         if resource == "namespaces":
@@ -55,7 +55,7 @@ class Cluster:
         return sorted(found, key=lambda one: str(one["metadata"]["name"]))
 
     def get(self, resource: str, namespace: str | None, name: str) -> Object:
-        """Return an object."""
+        """Return one object. Raises Refused if it does not exist."""
         if resource == "namespaces" and name in NAMESPACES:
             return _namespace(name)
         found = self.storage.get(key(resource, namespace, name))
@@ -64,13 +64,13 @@ class Cluster:
         return shown(found)
 
     def create(self, resource: str, namespace: str | None, body: Object) -> Object:
-        """Store a new object."""
+        """Store a new object and return it. New pods and nodes start the scheduling."""
         meta = dict(_map(body.get("metadata")))
         if not meta.get("name") and meta.get("generateName"):
             meta["name"] = f"{meta['generateName']}{_letters()}"
         name = str(meta.get("name") or "")
         if not name or "/" in name:
-            raise Refused(422, "Invalid", "metadata.name: a name without / is required")
+            raise Refused(422, "Invalid", "metadata.name: expected a name without a slash")
         if resource in NAMESPACED:
             meta["namespace"] = namespace = namespace or "default"
         meta.update(uid=str(uuid.uuid4()), creationTimestamp=stamp())
@@ -87,7 +87,9 @@ class Cluster:
         return made
 
     def change(self, resource: str, namespace: str | None, name: str, change: Change) -> Object:
-        """Store what a change makes of an object. Its name, id and age stay."""
+        """Apply the function `change` to an object and store the result. Name, uid and creation
+        time stay.
+        """
         for _ in range(ATTEMPTS):
             before = self.storage.get(key(resource, namespace, name))
             if before is None:
@@ -107,10 +109,12 @@ class Cluster:
                 if resource == "nodes" and takes(shown(stored)) and not takes(shown(before)):
                     self._schedule()
                 return shown(stored)
-        raise Refused(409, "Conflict", f'{resource} "{name}" changes too often')
+        raise Refused(
+            409, "Conflict", f'{resource} "{name}" was changed by others at every attempt'
+        )
 
     def drop(self, resource: str, namespace: str | None, name: str) -> Object:
-        """Delete an object. The pods of a node go with it."""
+        """Delete an object. A deleted node takes its pods with it."""
         found = self.get(resource, namespace, name)
         if not self.storage.drop(key(resource, namespace, name)):
             raise _missing(resource, name)
@@ -123,7 +127,7 @@ class Cluster:
         return found
 
     def evict(self, namespace: str, name: str) -> None:
-        """Delete a pod as a drain does."""
+        """Delete a pod, as `kubectl drain` does."""
         self.drop("pods", namespace, name)
 
     def _end(self, pod: Object) -> None:
@@ -132,7 +136,7 @@ class Cluster:
             self._replace(pod)
 
     def _replace(self, pod: Object) -> None:
-        """Create the pod that a controller starts for one that is gone."""
+        """Create the pod with which the controller of a deleted pod replaces it."""
         meta = pod["metadata"]
         owner = controller(pod)
         on = str(_spec(pod).get("nodeName") or "")
@@ -148,9 +152,9 @@ class Cluster:
         self.create("pods", meta["namespace"], {"metadata": kept, "spec": spec})
 
     def _schedule(self) -> None:
-        """Bind each pod without a node to the node with the fewest pods among those that take it.
+        """Bind each pod without a node to the suitable node with the fewest pods.
 
-        Another API may do the same at the same time: the first binding counts.
+        If another API server binds the same pod at the same time, the first binding counts.
         """
         pods = self.list("pods")
         waiting = [pod for pod in pods if not _spec(pod).get("nodeName")]
@@ -174,7 +178,7 @@ class Cluster:
 
 
 def checked(body: Object) -> Object:
-    """Return an object whose fields can be read. Raises Refused for others."""
+    """Return an object after checking the types of its fields. Raises Refused."""
     for path in ("spec", "status", "metadata.labels", "metadata.annotations", "spec.nodeSelector"):
         if not isinstance(_at(body, path, {}), dict):
             raise Refused(422, "Invalid", f"{path}: expected a map")
@@ -220,7 +224,9 @@ def ready(node: Object) -> str:
 
 
 def fits(pod: Object, node: Object) -> bool:
-    """Return whether a pod selects a node and tolerates its taints."""
+    """Return whether a pod can run on a node: its node selector matches and it tolerates the
+    taints.
+    """
     labels = node["metadata"].get("labels") or {}
     wanted = _map(_spec(pod).get("nodeSelector"))
     if any(labels.get(name) != value for name, value in wanted.items()):
@@ -249,18 +255,18 @@ def key(resource: str, namespace: str | None, name: str) -> str:
 
 
 def stamp(at: float | None = None) -> str:
-    """Return a time as Kubernetes writes it."""
+    """Return a time in the format of Kubernetes, by default the current time."""
     now = time.time() if at is None else at
     return dt.datetime.fromtimestamp(now, dt.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def seconds(text: str) -> float:
-    """Return the time of a stamp."""
+    """Return a time in the format of Kubernetes as seconds since 1970."""
     return dt.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
 
 
 def shown(body: Object) -> Object:
-    """Return an object as the API shows it: a node that has been silent is not ready."""
+    """Return an object as the API shows it: a node that stopped reporting is not ready."""
     for condition in _map(body.get("status")).get("conditions") or ():
         last = condition.get("lastHeartbeatTime")
         if condition.get("type") == "Ready" and last and seconds(last) < time.time() - SILENT_S:
@@ -270,9 +276,9 @@ def shown(body: Object) -> Object:
 
 
 def _state(node: str) -> Object:
-    """Return the status of a pod on a node; "" for none yet."""
+    """Return the status of a pod: running on the node, or pending if `node` is empty."""
     if not node:
-        words = "no node takes the pod"
+        words = "no node is suitable for the pod"
         waits = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
                  "message": words}  # fmt: skip
         return {"phase": "Pending", "conditions": [waits]}

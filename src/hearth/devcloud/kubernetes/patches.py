@@ -25,7 +25,9 @@ class BadPatch(ValueError):
 
 
 def change_of(content_type: str, patch: Any) -> Change:
-    """Return what a patch does to an object. Raises BadPatch, now or when it is applied."""
+    """Return a function that applies a patch to an object. BadPatch is raised here, or when the
+    function is called.
+    """
     kind = content_type.partition(";")[0].strip().lower()
     if kind == JSON:
         if not isinstance(patch, list) or len(patch) > OPERATIONS_MAX:
@@ -37,9 +39,9 @@ def change_of(content_type: str, patch: Any) -> Change:
 
 
 def merged(before: Any, change: Any, *, strategic: bool = False, name: str = "") -> Any:
-    """Return a value with a patch. If it is strategic, the lists of KEYS are merged as well.
+    """Return a value after a merge patch. A strategic patch also merges the lists in KEYS.
 
-    `name` is the name of the field that has the value.
+    `name` is the name of the field that contains the value.
     """
     if isinstance(change, dict):
         found = dict(before) if isinstance(before, dict) else {}
@@ -78,7 +80,7 @@ def _operated(before: Object, operations: list[Any]) -> Object:
             raise BadPatch(f"the operation cannot be applied: {one}") from None
     after: Object = found.get("", {})
     if not isinstance(after, dict) or not after:
-        raise BadPatch("the patch leaves no object")
+        raise BadPatch("the result of the patch is not an object")
     return after
 
 
@@ -107,6 +109,6 @@ def _operate(root: Any, op: str, steps: list[str], value: Any) -> None:
         place[last] = value
     elif op == "test":
         if place[last] != value:
-            raise ValueError("the values differ")
+            raise ValueError("the tested value differs")
     else:
         raise ValueError(op)

@@ -1,4 +1,6 @@
-"""The API behind a socket with threads, as it runs in a server of the cloud."""
+"""The Kubernetes API on a socket, with a thread per connection, as it runs in a server of the
+cloud.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from .storage import TIMEOUT_S, Storage
 
 
 class Handler(BaseHTTPRequestHandler):
-    """One connection of a client."""
+    """Handles the requests on one connection."""
 
     protocol_version = "HTTP/1.1"
     timeout = 120
@@ -48,7 +50,7 @@ class Handler(BaseHTTPRequestHandler):
         size = self.headers.get("Content-Length") or "0"
         if not size.isdigit() or int(size) > BODY_MAX:
             self.close_connection = True
-            words = f"the body needs a length of at most {BODY_MAX} bytes"
+            words = f"the request needs a Content-Length of at most {BODY_MAX} bytes"
             return refusal(413, "RequestEntityTooLarge", words)
         raw = self.rfile.read(int(size))
         headers = {name.lower(): value for name, value in self.headers.items()}
@@ -58,12 +60,12 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def refusal(status: int, reason: str, words: str) -> Answer:
-    """Return the answer to a request that is not read."""
+    """Return the answer to a request whose body is not read."""
     return Answer(status, "application/json", json.dumps(failure(status, reason, words)).encode())
 
 
 class Server(ThreadingHTTPServer):
-    """The API of one control plane node."""
+    """The API server of one control plane node."""
 
     daemon_threads = True
 
@@ -79,12 +81,12 @@ class Server(ThreadingHTTPServer):
         self.api = Api(Cluster(storage), version, tls=context is not None)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Write a line: a client that does not speak TLS is no fault of the server."""
+        """Log one line instead of a traceback: a failed TLS handshake is the client's error."""
         sys.stderr.write(f"{stamp()} {client_address[0]}: {sys.exc_info()[1]}\n")
 
 
 def server_context(files: str) -> ssl.SSLContext:
-    """Return TLS for clients with a certificate of the cluster; they may also have none."""
+    """Return the TLS context of the API server. Clients may show a certificate of the cluster."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.load_cert_chain(f"{files}/apiserver.crt", f"{files}/apiserver.key")
@@ -94,7 +96,7 @@ def server_context(files: str) -> ssl.SSLContext:
 
 
 def client_context(ca: str, certificate: str, private_key: str) -> ssl.SSLContext:
-    """Return TLS for a client with a certificate."""
+    """Return the TLS context of a client that has a certificate."""
     context = ssl.create_default_context(cafile=ca)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.load_cert_chain(certificate, private_key)

@@ -1,4 +1,4 @@
-"""Where the objects of a cluster are: in etcd, or in a mapping."""
+"""The storage of a cluster's objects: etcd, or a mapping in memory."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Object = dict[str, Any]
 
 
 class Full(OSError):
-    """There is no room for another object."""
+    """The storage has reached its maximum number of objects."""
 
 
 class Storage(Protocol):
-    """Objects by keys such as `/registry/pods/default/web`; each has a `resourceVersion`."""
+    """Objects by keys such as `/registry/pods/default/web`; each object has a `resourceVersion`."""
 
     def under(self, prefix: str) -> list[Object]:
         """Return the objects whose keys begin with a prefix. Raises OSError."""
@@ -29,23 +29,24 @@ class Storage(Protocol):
         """Return an object, or None. Raises OSError."""
 
     def put(self, key: str, body: Object, revision: int) -> Object | None:
-        """Store an object if its revision is still this one, 0 for none; None if it is not.
+        """Store an object and return it; None if its current revision is not `revision`. The
+        revision 0 means that it must not exist.
 
         Raises OSError.
         """
 
     def drop(self, key: str) -> bool:
-        """Delete an object; return whether there was one. Raises OSError."""
+        """Delete an object; return whether it existed. Raises OSError."""
 
 
 class Etcd:
-    """The objects in etcd, by its JSON gateway."""
+    """Objects in etcd, through its JSON gateway."""
 
     def __init__(self, url: str, context: ssl.SSLContext | None) -> None:
         self._url, self._context = url, context
 
     def call(self, path: str, body: Object) -> Object:
-        """Return the answer to a call. Raises OSError."""
+        """Send a call to etcd's JSON gateway; return the answer. Raises OSError."""
         asked = urllib.request.Request(self._url + path, json.dumps(body).encode())
         with urllib.request.urlopen(asked, timeout=TIMEOUT_S, context=self._context) as answer:
             found: Object = json.load(answer)
@@ -63,7 +64,9 @@ class Etcd:
         return _object(found[0]) if found else None
 
     def put(self, key: str, body: Object, revision: int) -> Object | None:
-        """Store an object if its revision is still this one, 0 for none; None if it is not."""
+        """Store an object and return it; None if its current revision is not `revision` (0: it must
+        not exist).
+        """
         value = json.dumps(_without_version(body))
         compared = {"key": _b64(key), "target": "MOD", "result": "EQUAL",
                     "mod_revision": str(revision)}  # fmt: skip
@@ -72,12 +75,12 @@ class Etcd:
         return self.get(key) if done.get("succeeded") else None
 
     def drop(self, key: str) -> bool:
-        """Delete an object; return whether there was one."""
+        """Delete an object; return whether it existed."""
         return int(self.call("/v3/kv/deleterange", {"key": _b64(key)}).get("deleted", 0)) > 0
 
 
 class Memory:
-    """The objects in a mapping that the caller keeps."""
+    """Objects in a mapping that belongs to the caller."""
 
     def __init__(self, objects: dict[str, Object]) -> None:
         self._objects = objects
@@ -92,7 +95,9 @@ class Memory:
         return copy.deepcopy(self._objects.get(key))
 
     def put(self, key: str, body: Object, revision: int) -> Object | None:
-        """Store an object if its revision is still this one, 0 for none; None if it is not."""
+        """Store an object and return it; None if its current revision is not `revision` (0: it must
+        not exist).
+        """
         before = self._objects.get(key)
         if (0 if before is None else int(before["metadata"]["resourceVersion"])) != revision:
             return None
@@ -105,7 +110,7 @@ class Memory:
         return copy.deepcopy(after)
 
     def drop(self, key: str) -> bool:
-        """Delete an object; return whether there was one."""
+        """Delete an object; return whether it existed."""
         return self._objects.pop(key, None) is not None
 
 

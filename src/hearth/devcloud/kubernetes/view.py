@@ -1,4 +1,4 @@
-"""How objects are shown, chosen and described: tables for kubectl, selectors, discovery."""
+"""Output and selection of objects: tables for kubectl, selectors, API discovery."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Object = dict[str, Any]
 
 
 def listed(resource: str, items: list[Object]) -> Object:
-    """Return objects as a list."""
+    """Return objects as a list in the format of Kubernetes."""
     kind, version = RESOURCES[resource]
     return {"kind": f"{kind}List", "apiVersion": version, "metadata": {"resourceVersion": "1"},
             "items": items}  # fmt: skip
@@ -70,7 +70,7 @@ def _cell(column: str, one: Object) -> str:
 
 
 def age(past_s: float) -> str:
-    """Return a duration as kubectl writes it."""
+    """Return a duration in kubectl's short format, such as `5m`."""
     for unit, length in (("d", 86400), ("h", 3600), ("m", 60)):
         if past_s >= 2 * length:
             return f"{int(past_s // length)}{unit}"
@@ -78,7 +78,7 @@ def age(past_s: float) -> str:
 
 
 def by_labels(one: Object, selector: str) -> bool:
-    """Return whether the labels of an object fit a selector such as `a=b,c!=d,e,!f`."""
+    """Return whether the labels of an object match a selector such as `a=b,c!=d,e,!f`."""
     labels = one["metadata"].get("labels") or {}
     for word in filter(None, selector.replace("==", "=").split(",")):
         name, equals, value = word.partition("=")
@@ -94,9 +94,10 @@ def by_labels(one: Object, selector: str) -> bool:
 
 
 def by_fields(selector: str) -> Callable[[Object], bool]:
-    """Return whether an object fits a selector such as `spec.nodeName=n-1,status.phase!=Failed`.
+    """Return a function that tests whether an object matches a selector such as
+    `spec.nodeName=n-1,status.phase!=Failed`.
 
-    Raises Refused for a field that is not among FIELDS.
+    Raises Refused for a field outside of FIELDS.
     """
     wanted = []
     for word in filter(None, selector.replace("==", "=").split(",")):
@@ -117,7 +118,7 @@ def _field(one: Object, name: str) -> str:
 
 
 def discovery(path: str, version: str) -> Object | None:
-    """Return the answer of a path that describes the API, or None."""
+    """Return the answer for a path that describes the API; None for other paths."""
     major, _, minor = version.lstrip("v").partition(".")
     if path == "/version":
         return {"major": major, "minor": minor.partition(".")[0], "gitVersion": version,

@@ -23,10 +23,10 @@ _HTTP_IGNORED = {"cookies", "auth", "allow_redirects", "proxies", "verify"}
 
 @dataclass(frozen=True)
 class Act:
-    """A call of the Orchestration API: arguments fill its path; the others become its body or
-    query.
+    """A call of the Orchestration API: some arguments fill its path, the others become its body or
+    its query.
 
-    `flags` are arguments that select another method: {argument: method}.
+    `flags` maps arguments to the method that they select instead of the usual one.
     """
 
     method: str
@@ -73,7 +73,9 @@ HEAT: Mapping[str, Act] = {
 
 
 def perform(cloud: Cloud, action: Thing) -> Outcome | None:
-    """Return the outcome of an action; None if it depends on the answer to a call."""
+    """Start an action; return its outcome, or None if the outcome depends on the
+    answer to a call.
+    """
     name, given = action.body["name"], action.hidden["input"]
     match name:
         case "std.noop":
@@ -91,7 +93,7 @@ def perform(cloud: Cloud, action: Thing) -> Outcome | None:
 
 
 def outcome_of(cloud: Cloud, action: Thing, job: Thing) -> Outcome | None:
-    """Return the outcome from an answer; None if a further call is needed."""
+    """Return the outcome of an action from an answer; None if it needs a further call."""
     answer = job.hidden["answer"]
     if answer.get("error"):
         return False, f"Failed to send HTTP request: {answer['error']}"
@@ -145,7 +147,9 @@ def _http_outcome(job: Thing, answer: Body) -> Outcome:
 
 
 def _heat(cloud: Cloud, action: Thing, act: Act, given: Body) -> Outcome | None:
-    """Request the call; if the name or id of the stack is missing, request them first."""
+    """Request the call of a `heat.…` action. If only the name or only the id of the stack is given,
+    look the stack up first.
+    """
     lacking = [
         n for n in ("stack_id", "resource_name") if f"{{{n}}}" in act.path and n not in given
     ]

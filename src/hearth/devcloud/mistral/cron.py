@@ -46,7 +46,7 @@ def create(call: Call) -> Reply:
     given, store, caller = document(call, FIELDS), call.cloud.store, call.caller
     name, wanted = given.get("name"), given.get("workflow_id") or given.get("workflow_name")
     if not name or not isinstance(name, str):
-        raise bad("name is needed")
+        raise bad("name is required")
     workflow = workflow_of(store, caller.project_id, str(wanted))
     if workflow is None:
         raise missing(f"Workflow '{wanted}'")
@@ -54,9 +54,9 @@ def create(call: Call) -> Reply:
         raise Refusal(409, "Conflict", f"Duplicate entry for CronTrigger['{name}']")
     count, first = given.get("remaining_executions"), given.get("first_execution_time")
     if count is not None and (type(count) is not int or count < 1):
-        raise bad("remaining_executions must be a number from 1 on")
+        raise bad("remaining_executions must be at least 1")
     if not given.get("pattern") and (not first or count not in (None, 1)):
-        raise bad("pattern is required, unless first_execution_time is given for one execution")
+        raise bad("pattern is required, except for one execution at first_execution_time")
     try:
         following = next_time(str(given.get("pattern") or "* * * * *"), store.time)
         due = _first(first) if first else following

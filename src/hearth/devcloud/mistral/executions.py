@@ -118,7 +118,9 @@ def actions_of(call: Call) -> Reply:
 
 
 def act(call: Call) -> Reply:
-    """Handle POST of an action without a task: 201; if it needs a call, the result comes later."""
+    """Handle POST of an action without a task: 201. If the action makes a call, its result comes
+    later.
+    """
     given = document(call, {"name", "input", "description", "params"})
     if not given.get("name"):
         raise bad("Please provide at least action name to run action.")

@@ -64,7 +64,7 @@ def read(text: str) -> dict[str, Body]:
 def _workflow(name: str, spec: Any) -> Body:
     _object(f"workflow '{name}'", spec, _OF_WORKFLOWS)
     if spec.get("type", "direct") not in ("direct", "reverse"):
-        raise WrongDefinition(f"Invalid DSL: type of workflow '{name}' is direct or reverse")
+        raise WrongDefinition(f"Invalid DSL: type of workflow '{name}' must be direct or reverse")
     tasks = spec.get("tasks")
     if not isinstance(tasks, dict) or not tasks:
         raise WrongDefinition(f"Invalid DSL: workflow '{name}' has no tasks")
@@ -154,7 +154,7 @@ def moves(task: Body, clause: str) -> list[tuple[str, Any, Body]]:
 
 
 def publishing(task: Body, state: str) -> list[Body]:
-    """Return what a task publishes when it ends in a state, in order of evaluation."""
+    """Return the `publish` entries of a task for its final state, in order of evaluation."""
     clause = "publish" if state == "SUCCESS" else "publish-on-error"
     found = [task.get(clause) or {}]
     for name in ("on-success" if state == "SUCCESS" else "on-error", "on-complete"):

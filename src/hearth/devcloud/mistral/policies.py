@@ -1,6 +1,6 @@
 """Decisions about an execution that depend only on its definition.
 
-Nothing here changes a record: the functions take a definition and values, and return a value.
+Nothing here changes a record: the functions take a definition and values, and return a result.
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ def arguments_of(spec: Body) -> Body:
 
 
 def items_of(spec: Body, context: Body, words: Mapping[str, Any]) -> list[Body]:
-    """Return the variables of each call of a task: a single empty set if the task has no items."""
+    """Return the variables for each call of a task. A task without `with-items` has one call
+    without variables.
+    """
     given = language.as_list(spec.get("with-items"))
     if not given:
         return [{}]

@@ -88,7 +88,9 @@ def begin(cloud: Cloud, execution: Thing) -> None:
 
 
 def _enter(cloud: Cloud, execution: Thing, name: str, context: Body, by: Body) -> None:
-    """Enter a task that another task leads to; a task with `join` waits for enough of them."""
+    """Enter a task to which another task leads; a task with `join` waits for enough
+    incoming tasks.
+    """
     spec = language.task_of(execution.hidden["spec"], name)
     join = spec.get("join")
     if join is None:
@@ -107,11 +109,11 @@ def _enter(cloud: Cloud, execution: Thing, name: str, context: Body, by: Body) -
 def _make(
     cloud: Cloud, execution: Thing, name: str, spec: Body, context: Body, state: str = "IDLE"
 ) -> Thing:
-    """Create a task, which begins unless it is WAITING; too many tasks fail the execution."""
+    """Create a task; unless it is WAITING, it begins. Too many tasks fail the execution."""
     execution.hidden["count"] += 1
     made = records.new_task(cloud, execution, name, spec, context, state)
     if execution.hidden["count"] > TASKS_MAX:
-        finish(cloud, execution, "ERROR", f"The workflow has come to more than {TASKS_MAX} tasks")
+        finish(cloud, execution, "ERROR", f"The execution has more than {TASKS_MAX} tasks")
     elif state != "WAITING":
         _ready(cloud, execution, made)
     return made
@@ -130,7 +132,7 @@ def _ready(cloud: Cloud, execution: Thing, task: Thing) -> None:
 
 
 def again(cloud: Cloud, task: Thing) -> None:
-    """Begin the next attempt of a task, which is due."""
+    """Begin the next attempt of a task whose retry is due."""
     execution = execution_of(cloud, task)
     ready = task.body["state"] in ("IDLE", "DELAYED") and "ended" not in task.hidden
     if execution is not None and execution.body["state"] == "RUNNING" and ready:
@@ -163,7 +165,7 @@ def _act(cloud: Cloud, execution: Thing, task: Thing) -> None:
 
 
 def _begin_calls(cloud: Cloud, execution: Thing, task: Thing) -> None:
-    """Begin as many calls as the task allows at a time."""
+    """Begin as many calls of a task as may run at the same time."""
     calls = task.hidden["calls"]
     limit = int(task.hidden["spec"].get("concurrency") or len(calls))
     attempt = task.hidden["attempt"]
@@ -216,7 +218,7 @@ def run_action(cloud: Cloud, action: Thing) -> None:
 
 
 def answered(cloud: Cloud, job: Thing) -> None:
-    """Pass the answer of a job to the action that requested it."""
+    """Pass the answer of a job to the action that requested the job."""
     action = cloud.store.get(ACTIONS, job.hidden["about"])
     if action is not None:
         outcome = actions.outcome_of(cloud, action, job)
@@ -225,7 +227,7 @@ def answered(cloud: Cloud, job: Thing) -> None:
 
 
 def action_ended(cloud: Cloud, action: Thing, outcome: Outcome) -> None:
-    """End an action with its outcome, and the call of its task."""
+    """End an action with its outcome, then continue the task that the action belongs to."""
     if action.body["state"] in ENDS:
         return
     good, result = outcome
@@ -356,7 +358,7 @@ def _move(
 
 
 def _go_back(cloud: Cloud, execution: Thing) -> None:
-    """Begin the tasks of a reverse workflow whose requirements are complete."""
+    """Begin the tasks of a reverse workflow whose required tasks are complete."""
     hidden, tasks = execution.hidden, execution.hidden["spec"]["tasks"]
     there = {one.body["name"]: one for one in tasks_of(cloud, execution)}
     done = {name for name, one in there.items() if one.body["state"] == "SUCCESS"}
@@ -379,13 +381,15 @@ def _go_back(cloud: Cloud, execution: Thing) -> None:
 
 
 def _look_for_end(cloud: Cloud, execution: Thing) -> None:
-    """End an execution that has no open tasks; a failed task with `on-error` does not fail it."""
+    """End an execution that has no open tasks. It fails if a task without `on-error` has failed."""
     tasks = tasks_of(cloud, execution)
     if execution.body["state"] != "RUNNING" or any(one.body["state"] in OPEN for one in tasks):
         return
     for one in tasks:
         if one.body["state"] == "WAITING":
-            change(cloud, one, "ERROR", "Too few tasks have led to it (join)")
+            change(
+                cloud, one, "ERROR", "Not enough of the tasks that its join requires have led to it"
+            )
     failed = [
         f"{one.body['name']} [task_ex_id={one.id}] -> {one.body['state_info']}"
         for one in tasks

@@ -46,7 +46,7 @@ def take(subnet: Thing, port_id: str, wanted: str | None = None) -> str:
     """Return an address of the subnet for a port: the requested one, or the next free one of the
     pools.
 
-    Raises a 409 if it is in use or none is left.
+    Raises a 409 if the address is in use or no address is left.
     """
     used: dict[str, str] = subnet.hidden.setdefault("used", {})
     if wanted is not None:
@@ -120,7 +120,7 @@ def new_mac(store: Store) -> str:
 
 
 def assignment(port: Body, domain: str = "cloud.test.") -> list[Any]:
-    """Return the `dns_assignment` of a port."""
+    """Return the `dns_assignment` of a port: a DNS name for each of its addresses."""
     found = []
     for item in port["fixed_ips"]:
         address = item["ip_address"]

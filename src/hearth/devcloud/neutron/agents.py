@@ -8,8 +8,9 @@ from hearth.devcloud.store import Thing
 
 
 class Pending(Rest):
-    """A collection whose objects are pending after changes; `busy` is the status
-    and type of the error for a change while an object is pending.
+    """A collection whose objects are pending after each change.
+
+    `busy` is the status code and the type of the error for a change of an object that is pending.
     """
 
     standard = False
@@ -27,7 +28,7 @@ class Pending(Rest):
         self.begin(call, thing)
 
     def steady(self, thing: Thing) -> None:
-        """Raise a refusal if the object is pending."""
+        """Raise the error `busy` if the object is pending."""
         if self.busy is not None and thing.body["status"].startswith("PENDING"):
             status, type_ = self.busy
             kind = self.collection.type_name

@@ -51,17 +51,17 @@ def _network(value: Any, *, strict: bool, kind: str) -> str:
 
 
 def cidr(value: Any) -> str:
-    """Return a network with prefix length and without host bits."""
+    """Return a network in CIDR notation. Raises ValueError if host bits are set."""
     return _network(value, strict=True, kind="CIDR")
 
 
 def prefix(value: Any) -> str:
-    """Return a network with prefix length; host bits are cleared."""
+    """Return a network in CIDR notation, with its host bits cleared."""
     return _network(value, strict=False, kind="IP subnet")
 
 
 def fixed_ips(value: Any) -> Any:
-    """Return requested addresses, each with a subnet, an address or both."""
+    """Return the requested fixed IPs, each with a subnet, an address or both."""
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise ValueError(f"Invalid data format for fixed IP: '{value}'")
     known: dict[str, Check] = {"subnet_id": uuid, "ip_address": address}
@@ -72,7 +72,7 @@ def fixed_ips(value: Any) -> Any:
 
 
 def members(**checks: Check) -> Check:
-    """Return a check for an object with exactly these members."""
+    """Return a check for an object with exactly the given keys, each with its own check."""
 
     def check(value: Any) -> Any:
         if not isinstance(value, dict) or set(value) != set(checks):
@@ -85,8 +85,9 @@ def members(**checks: Check) -> Check:
 
 
 def distinct(check_item: Check, doubled: str) -> Check:
-    """Return a check for a list without duplicates; `doubled` names the list in errors; null means
-    empty.
+    """Return a check for a list without duplicates, which accepts null as an empty list.
+
+    `doubled` is the beginning of the error message for a duplicate.
     """
 
     def check(value: Any) -> Any:

@@ -146,7 +146,7 @@ class _Rules(Rest):
         for name in ("source_ip_address", "destination_ip_address"):
             place = values[name]
             if place and ipaddress.ip_network(place, strict=False).version != values["ip_version"]:
-                text_ = f"{name} does not agree with ip_version {values['ip_version']}"
+                text_ = f"{name} is not an address of ip_version {values['ip_version']}"
                 raise Refusal(400, "FirewallIpAddressConflict", text_)
 
 
@@ -225,8 +225,8 @@ class _Firewalls(Pending):
         thing.hidden["works"] = "ACTIVE" if thing.body["router_ids"] else "INACTIVE"
 
     def delete(self, call: Call) -> Reply:
-        """Handle DELETE of a firewall: 204; it is gone when the agent has removed it from the
-        routers.
+        """Handle DELETE of a firewall: 204. The firewall is removed when the agent has removed it
+        from the routers.
         """
         thing = self.find(call, call.ids[0])
         self.owned_by_caller(call, thing, "delete")

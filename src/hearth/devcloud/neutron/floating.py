@@ -97,7 +97,7 @@ _SIDES = {
 
 
 def follow_port(cloud: Cloud, thing: Thing) -> None:
-    """Set the status of a floating IP according to its association."""
+    """Set a floating IP to ACTIVE if it has a port, otherwise to DOWN."""
     status = "ACTIVE" if thing.body["port_id"] else "DOWN"
     if thing.body["status"] != status:
         thing.body["status"] = status
@@ -240,7 +240,7 @@ def forward(call: Call) -> Reply:
 
 
 def _settle(call: Call, floating: Thing, values: Body, own: Thing | None) -> Thing:
-    """Complete the port ranges of a forwarding; return the router that forwards the traffic."""
+    """Complete the port ranges of a forwarding; return the router that forwards its traffic."""
     store = call.cloud.store
     port = ports.find(call, values["internal_port_id"])
     wanted = values["internal_ip_address"]
@@ -274,7 +274,7 @@ def _check_ranges(store: Store, values: Body, own: Thing | None) -> None:
     """Raise a 400 if an external or internal port already has a forwarding."""
     inside = _span(values, "internal")
     if len(inside) not in (1, len(_span(values, "external"))):
-        text_ = "internal and external ports must be N-N or 1-N."
+        text_ = "the internal range must be one port or as large as the external range."
         raise bad_request(f"Bad port_forwarding request: {text_}")
     for side, names in _SIDES.items():
         same = {name: values[name] for name in names}

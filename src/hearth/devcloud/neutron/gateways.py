@@ -24,12 +24,12 @@ _VLAN = integer(0, 4095)
 
 def _fields(value: Any, needed: set[str], more: frozenset[str] = frozenset()) -> Body:
     if not isinstance(value, dict) or not needed <= set(value) <= needed | more:
-        raise ValueError(f"{value!r} needs {sorted(needed)}")
+        raise ValueError(f"expected an object with the keys {sorted(needed)}, got {value!r}")
     return value
 
 
 def _switch(value: Any) -> Body:
-    """Return a switch and its interfaces."""
+    """Return a checked switch with its interfaces. Raises ValueError."""
     given = _fields(value, {"device_name", "interfaces"})
     found = []
     for one in list_of()(given["interfaces"]):
@@ -42,7 +42,7 @@ def _switch(value: Any) -> Body:
 
 
 def _device(value: Any) -> Body:
-    """Return a device and its interface."""
+    """Return a checked device with its interface. Raises ValueError."""
     return {k: text()(v) for k, v in _fields(value, {"id", "interface_name"}).items()}
 
 

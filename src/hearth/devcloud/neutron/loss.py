@@ -1,4 +1,4 @@
-"""Removal of the parts and allocations of an object that was lost."""
+"""Cleanup after the simulated loss of an object: its parts and its allocations are removed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PARTS = {
 
 
 def follow(cloud: Cloud, thing: Thing) -> None:
-    """Remove the parts and the allocations of an object that was removed."""
+    """Remove the parts and the allocations of an object that the cloud has lost."""
     store = cloud.store
     if thing.table in _PARTS:
         table, field = _PARTS[thing.table]

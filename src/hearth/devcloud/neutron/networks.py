@@ -131,17 +131,17 @@ class _Networks(Rest):
 
     @staticmethod
     def _check_others(call: Call, thing: Thing, changes: Body) -> None:
-        """Raise a 409 if other projects or router gateways depend on the network being shared or
-        external.
+        """Raise a 409 for a network that must stay shared or external, because other projects or
+        router gateways use it.
         """
         ports = call.cloud.store.where("network.ports", network_id=thing.id)
         owners = {port.project_id for port in ports if port.project_id} - {thing.project_id}
         if thing.body["shared"] and changes.get("shared") is False and owners:
-            text_ = f"Other projects use network {thing.id}, it stays shared."
+            text_ = f"Network {thing.id} must stay shared: other projects use it."
             raise Refusal(409, "InvalidSharedSetting", text_)
         inward = changes.get("router:external") is False
         if inward and any(p.body["device_owner"] == "network:router_gateway" for p in ports):
-            text_ = f"External network {thing.id} has gateway ports, it stays external."
+            text_ = f"Network {thing.id} must stay external: it has gateway ports."
             raise Refusal(409, "ExternalNetworkInUse", text_)
 
     @staticmethod

@@ -187,7 +187,7 @@ class _SubnetPools(Rest):
         if "prefixes" in changes:
             new = _networks(changes)
             if not all(_is_in(net, new) for net in _networks(thing.body)):
-                text_ = "Illegal update to prefixes: those there are must be kept."
+                text_ = "Illegal update to prefixes: existing prefixes must be kept."
                 raise Refusal(400, "IllegalSubnetPoolPrefixUpdate", text_)
         changes = {k: v for k, v in changes.items() if v is not None or k not in _LENGTHS[4]}
         super().change(call, thing, self._checked(call, {**thing.body, **changes}, thing))
@@ -210,16 +210,21 @@ class _SubnetPools(Rest):
 
     @staticmethod
     def _check_scope(call: Call, pool: Body, own: Thing | None) -> None:
-        """Raise a Refusal unless the pool's IP version is that of its address scope and its
-        prefixes are new there.
+        """Check a pool against its address scope. Raises a Refusal if the IP versions differ, a
+        shared pool is in a scope that is not shared, or the prefixes overlap those of another pool
+        of the scope.
         """
         scope = address_scopes.find(call, pool["address_scope_id"])
         if scope.body["ip_version"] != pool["ip_version"]:
-            text_ = f"Illegal subnetpool association: {scope.id} is of another IP version."
+            text_ = (
+                f"Illegal subnetpool association: address scope {scope.id} has another IP version."
+            )
             kind = "IllegalSubnetPoolIpVersionAssociationToAddressScope"
             raise Refusal(400, kind, text_)
         if pool["shared"] and not scope.body["shared"]:
-            raise bad_input(f"Address scope {scope.id} is not shared, nor can its pools be.")
+            raise bad_input(
+                f"A shared subnet pool needs a shared address scope, and {scope.id} is not shared."
+            )
         for other in call.cloud.store.where(SUBNET_POOLS.table, address_scope_id=scope.id):
             if other is own:
                 continue

@@ -108,9 +108,10 @@ def new_port(
     implicit: bool = False,
     seed: str | None = None,
 ) -> Thing:
-    """Return a port with its addresses. Raises Refusal if the network does not allow a value.
+    """Return a new port with its addresses. Raises a Refusal for a value that the network does not
+    allow.
 
-    `seed` is the id of an initial port.
+    `seed` is the fixed id of an initial port.
     """
     store = cloud.store
     values = {**PORTS.for_create({"network_id": network.id}), **given}
@@ -298,7 +299,7 @@ def remove_port(cloud: Cloud, port: Thing) -> None:
 
 
 def _trunk_details(cloud: Cloud, port: Thing) -> Body | None:
-    """Return the trunk details of a parent port; None for other ports."""
+    """Return the trunk details of a port that is the parent of a trunk; None for other ports."""
     for trunk in cloud.store.where("network.trunks", port_id=port.id):
         subs = [
             {**sub, "mac_address": cloud.store.table(_TABLE)[sub["port_id"]].body["mac_address"]}

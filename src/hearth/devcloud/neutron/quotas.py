@@ -41,7 +41,7 @@ def limits(cloud: Cloud, project_id: str) -> dict[str, int]:
 
 
 def used(cloud: Cloud, project_id: str, name: str) -> int:
-    """Return the number of objects of a project."""
+    """Return the number of objects that count for a project's quota `name`."""
     table = _TABLES.get(name)
     if table is None:
         return 0
@@ -87,7 +87,7 @@ def details(call: Call) -> Reply:
 
 
 def update(call: Call) -> Reply:
-    """Handle PUT of quotas: not below the usage, unless forced."""
+    """Handle PUT of quotas. Without `force` a quota below the usage is refused."""
     _may_set(call)
     project_id = call.ids[0]
     given = dict(call.object("quota"))

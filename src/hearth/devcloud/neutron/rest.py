@@ -73,7 +73,7 @@ def stamped(cloud: Cloud, revision: int) -> Body:
 
 
 def owned(project_id: str | None) -> Body:
-    """Return the owner under both of its names."""
+    """Return the id of the owner under both of its keys, project_id and tenant_id."""
     return {"project_id": project_id or "", "tenant_id": project_id or ""}
 
 
@@ -104,7 +104,7 @@ def shared_with(call: Call, thing: Thing) -> bool:
 
 
 class Rest:
-    """A collection. Subclasses override the methods that differ."""
+    """A collection of Neutron. Subclasses override the methods that differ."""
 
     admin_fields: frozenset[str] = frozenset()
     revision = 0
@@ -147,7 +147,9 @@ class Rest:
         """Refuse the delete of an object, or remove its parts before the delete."""
 
     def visible(self, call: Call, thing: Thing) -> bool:
-        """Return whether a caller other than administrators and the owner may see an object."""
+        """Return whether a caller who is neither the owner nor an administrator may see
+        an object.
+        """
         return bool(thing.body.get("shared")) or shared_with(call, thing)
 
     def view(self, call: Call, thing: Thing, *, created: bool = False) -> Body:
@@ -291,7 +293,7 @@ class Rest:
         if not wanted:
             return
         if wanted.rpartition("=")[2] != str(thing.body.get("revision_number")):
-            text = "Constrained to another revision than the present one"
+            text = "The If-Match header names another revision than the current one"
             raise Refusal(412, "RevisionNumberConstraintFailed", text)
 
     def delete(self, call: Call) -> Reply:

@@ -68,12 +68,12 @@ ROUTERS = Collection(
 
 
 def interfaces(store: Store, router_id: str) -> list[Thing]:
-    """Return the ports that connect a router to subnets."""
+    """Return the interface ports of a router."""
     return store.where("network.ports", device_id=router_id, device_owner=_INTERFACE)
 
 
 def router_between(store: Store, subnet_id: str, external_id: str) -> Thing | None:
-    """Return the router of a subnet whose gateway is on an external network."""
+    """Return the router that connects a subnet to an external network; None if there is none."""
     for port in store.where("network.ports", device_owner=_INTERFACE):
         if any(item["subnet_id"] == subnet_id for item in port.body["fixed_ips"]):
             router = store.get("network.routers", port.body["device_id"])
@@ -121,7 +121,9 @@ def _plug_gateway(
 
 
 def _plug(cloud: Cloud, router: Thing, subnet: Thing, seed: str | None = None) -> Thing:
-    """Return the port of a router in a subnet, at the address of its gateway."""
+    """Create and return the port of a router in a subnet; it gets the gateway address of the
+    subnet.
+    """
     network = cloud.store.table("network.networks")[subnet.body["network_id"]]
     given: Body = {
         "device_id": router.id,
@@ -195,7 +197,7 @@ class _Routers(Rest):
     def _clear_gateway(self, call: Call, router: Thing) -> None:
         store = call.cloud.store
         if store.where("network.floatingips", router_id=router.id):
-            text_ = f"Gateway cannot be updated for router {router.id}, floating IPs need it."
+            text_ = f"Gateway cannot be updated for router {router.id}: floating IPs use it."
             raise Refusal(409, "RouterExternalGatewayInUseByFloatingIp", text_)
         for port in store.where("network.ports", device_id=router.id, device_owner=_GATEWAY):
             remove_port(call.cloud, port)
@@ -215,7 +217,9 @@ class _Routers(Rest):
                 text_ = f"Invalid format for routes: {routes}, the nexthop is used by router"
                 raise Refusal(400, "InvalidRoutes", text_)
             if not any(hop in net for net in nets):
-                text_ = f"Invalid format for routes: the nexthop {hop} is not connected"
+                text_ = (
+                    f"Invalid format for routes: the nexthop {hop} is in no subnet of the router"
+                )
                 raise Refusal(400, "InvalidRoutes", text_)
 
     def add_routes(self, call: Call) -> Reply:

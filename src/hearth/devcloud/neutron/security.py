@@ -240,15 +240,15 @@ class _Rules(Rest):
 
 
 def _number(rule: Body) -> int | None:
-    """Return the number of a rule's protocol; ICMP has another number with IPv6."""
+    """Return the protocol number of a rule. ICMP has different numbers for IPv4 and IPv6."""
     name = rule["protocol"]
     number = int(name) if name and name.isdigit() else _PROTOCOLS[name or "any"]
     return _PROTOCOLS["icmpv6"] if number == 1 and rule["ethertype"] == "IPv6" else number
 
 
 def _selects(rule: Body) -> Body:
-    """Return the packet filter of a rule in normalised form; rules that match the same packets have
-    equal forms.
+    """Return the packets that a rule selects as a tuple; rules that select the same packets have
+    equal tuples.
     """
     prefix = rule["remote_ip_prefix"]
     if prefix in ("0.0.0.0/0", "::/0"):

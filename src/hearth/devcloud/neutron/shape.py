@@ -15,7 +15,7 @@ _NO_HOST = {"multicast": "is_multicast", "loopback": "is_loopback"}
 
 
 def check(net: addresses.Network, subnet: Body) -> None:
-    """Raise a Refusal for values of a subnet that its network does not allow."""
+    """Raise a Refusal if the values of a subnet do not fit its network address."""
     if len(subnet["dns_nameservers"]) > _NAMESERVERS_MAX:
         text = f"The number of DNS nameservers exceeds the limit {_NAMESERVERS_MAX}."
         raise Refusal(400, "DNSNameServersExhausted", text)
@@ -38,7 +38,7 @@ def check(net: addresses.Network, subnet: Body) -> None:
 
 
 def check_modes(net: addresses.Network, values: Body) -> None:
-    """Raise a Refusal for IPv6 modes that exclude each other."""
+    """Raise a Refusal for IPv6 modes that cannot be combined."""
     modes = {name: values[name] for name in ("ipv6_ra_mode", "ipv6_address_mode") if values[name]}
     for name in modes:
         if net.version == 4:

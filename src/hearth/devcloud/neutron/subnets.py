@@ -116,7 +116,9 @@ def new_subnet(
 
 
 def _put_on(cloud: Cloud, network: Thing, body: Body, segment_id: Any) -> None:
-    """Set the segment of a subnet; either all subnets of a network have one, or none has."""
+    """Set the segment of a subnet. Either all subnets of a network have a segment,
+    or none of them.
+    """
     if segment_id in (None, body.get("segment_id")):
         return
     if "segment_id" in body:

@@ -37,19 +37,19 @@ _DPD_ACTIONS = one_of("hold", "clear", "restart", "restart-by-peer", "disabled")
 
 def _known(given: Any, usual: Body) -> Body:
     if not isinstance(given, dict) or not set(given) <= set(usual):
-        raise ValueError(f"{given!r} has other keys than {sorted(usual)}")
+        raise ValueError(f"expected an object with the keys {sorted(usual)}, got {given!r}")
     return {**usual, **given}
 
 
 def _lifetime(given: Any) -> Body:
-    """Return the lifetime of a key."""
+    """Return the lifetime of a key with its defaults. Raises ValueError."""
     value = _known(given or {}, {"units": "seconds", "value": 3600})
     one_of("seconds", "kilobytes")(value["units"])
     return {**value, "value": integer(60)(value["value"])}
 
 
 def _dpd(given: Any) -> Body:
-    """Return the settings for dead peer detection."""
+    """Return the settings of dead peer detection with their defaults. Raises ValueError."""
     value = _known(given or {}, {"action": "hold", "interval": 30, "timeout": 120})
     _DPD_ACTIONS(value["action"])
     return {**value, **{name: integer(1)(value[name]) for name in ("interval", "timeout")}}

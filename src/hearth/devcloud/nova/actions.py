@@ -54,7 +54,7 @@ def _allow(server: Thing, verb: str, allowed: frozenset[str]) -> None:
 
 
 def _begin(call: Call, server: Thing, task_state: str, target: str) -> None:
-    """Start a task whose end is in the agenda."""
+    """Start a task of a server; a scheduled transition ends it."""
     server.hidden["target"] = target
     server.hidden["task_fails"] = call.effects.error
     life.set_state(call.cloud, server, server.body["vm_state"], task_state)

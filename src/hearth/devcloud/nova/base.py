@@ -1,4 +1,4 @@
-"""What the whole service has in common: microversions, errors, links."""
+"""What all routes of Nova have in common: microversions, errors, links."""
 
 from __future__ import annotations
 

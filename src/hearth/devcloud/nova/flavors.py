@@ -30,7 +30,7 @@ FLAVORS = Collection(
 
 
 def flavor_body(**given: object) -> Body:
-    """Return all fields of a flavor."""
+    """Return the body of a flavor: the given fields, and defaults for the others."""
     values = FLAVORS.for_create(given)
     values.pop("id")
     values["extra_specs"] = {}
@@ -171,7 +171,7 @@ def set_spec(call: Call) -> Reply:
     admin_only(call)
     thing, given = _find(call), call.json()
     if not isinstance(given, dict) or list(given) != [call.ids[1]]:
-        raise bad("The body must name the key of the path")
+        raise bad("The key in the body must be the key in the path")
     thing.body["extra_specs"] = {**thing.body["extra_specs"], **given}
     return Reply(200, given)
 

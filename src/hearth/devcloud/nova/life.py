@@ -97,7 +97,7 @@ def _attach(cloud: Cloud, server: Thing, device: Body) -> None:
     if device["source"] == "volume":
         volume = cloud.store.get("volume.volumes", device["id"])
         if volume is None:
-            raise Refusal(404, message=f"volume {device['id']} is gone")
+            raise Refusal(404, message=f"Volume {device['id']} no longer exists.")
     else:
         volume = attachments.volume_for_server(cloud, server, device)
     attach_volume(cloud, server, volume, device)
@@ -137,14 +137,14 @@ def plug(cloud: Cloud, server: Thing, item: Body) -> Thing:
     if item.get("port"):
         port = store.get("network.ports", item["port"])
         if port is None or (port.body["device_id"] and port.body["device_id"] != server.id):
-            raise Refusal(409, message=f"Port {item['port']} is not usable.")
+            raise Refusal(409, message=f"Port {item['port']} does not exist or is in use.")
         port.body.update(binding, dns_name=port.body["dns_name"] or server.hidden["hostname"])
         bind(port)
         touch(cloud, port)
         return port
     network = store.get("network.networks", item["uuid"])
     if network is None:
-        raise Refusal(404, message=f"Network {item['uuid']} is gone.")
+        raise Refusal(404, message=f"Network {item['uuid']} no longer exists.")
     given: Body = {**binding, "dns_name": server.hidden["hostname"]}
     if item.get("fixed_ip"):
         given["fixed_ips"] = [{"ip_address": item["fixed_ip"]}]
@@ -201,7 +201,7 @@ def built(cloud: Cloud, server: Thing) -> None:
 
 
 def running(cloud: Cloud, server: Thing) -> None:
-    """Record that the server runs for the first time."""
+    """Set a server to active after its first start, with its host and launch time."""
     server.hidden["host"] = HOST
     server.hidden["launched_at"] = stamp_micro(cloud.store.time)
     set_state(cloud, server, "active")
@@ -213,7 +213,7 @@ def changed(cloud: Cloud, server: Thing) -> None:
     if target is None or server.body["task_state"] == "deleting":
         return
     if server.hidden.pop("task_fails", False):
-        fail(cloud, server, "The task failed.")
+        fail(cloud, server, "A fault rule made the task fail.")
         return
     if cloud.machines is not None:
         cloud.machines.change(server, server.body["task_state"], target)
@@ -224,7 +224,9 @@ def changed(cloud: Cloud, server: Thing) -> None:
 
 
 def deleted(cloud: Cloud, server: Thing) -> None:
-    """Remove a server; in the sandbox its processes are removed first."""
+    """Finish the deletion of a server. In the sandbox its processes are removed
+    before its record.
+    """
     if cloud.machines is not None:
         cloud.machines.remove(server)
         return

@@ -44,7 +44,7 @@ def words(value: Any) -> Any:
     """Return valid metadata: short strings with short names. Raises ValueError."""
     for key, item in mapping(value).items():
         if not isinstance(item, str) or len(item) > 255 or not 0 < len(key) <= 255:
-            raise ValueError(f"{key!r} has no valid value")
+            raise ValueError(f"the value of {key!r} is invalid")
     return value or {}
 
 

@@ -92,7 +92,7 @@ def detail(call: Call) -> Reply:
 
 
 def update(call: Call) -> Reply:
-    """Handle PUT of quotas: not below the usage, unless forced."""
+    """Handle PUT of quotas. Without `force` a quota below the usage is refused."""
     admin_only(call)
     project_id, given = call.ids[0], dict(call.object("quota_set"))
     force = bool(given.pop("force", False))

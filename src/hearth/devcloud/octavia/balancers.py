@@ -81,7 +81,7 @@ class Balancers(Part):
     def _follow(values: Body, port: Thing) -> None:
         fixed = port.body["fixed_ips"]
         if not fixed:
-            raise bad("The VIP's port has no address")
+            raise bad("The VIP port has no address")
         values.update(
             vip_port_id=port.id,
             vip_network_id=port.body["network_id"],

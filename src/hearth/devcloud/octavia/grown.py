@@ -17,7 +17,7 @@ Planned = tuple[Body, Body | None, Body | None, list[Body]]  # listener, pool, m
 
 
 def planned(listeners: Any) -> list[Planned]:
-    """Return the requested parts after checks. Raises a 400."""
+    """Return the checked listeners of a request, with their pools and members. Raises a 400."""
     if not isinstance(listeners, list):
         raise bad("listeners must be a list")
     return list(_planned(listeners))

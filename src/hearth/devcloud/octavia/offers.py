@@ -45,8 +45,9 @@ ZONES = _offers(
 
 
 class Offered:
-    """A collection of flavors, zones or profiles. Every user may read flavors and zones; the rest
-    is for administrators.
+    """A collection of flavors, availability zones or profiles.
+
+    Every user may read flavors and zones. Profiles and all changes are for administrators.
     """
 
     public = False
@@ -66,7 +67,7 @@ class Offered:
         ]
 
     def check(self, call: Call, values: Body, thing: Thing | None) -> None:
-        """Check a body beyond its declaration. Raises a 400, 404 or 409."""
+        """Check what the declaration of a field cannot express. Raises a 400, 404 or 409."""
 
     def used(self, call: Call, thing: Thing) -> bool:
         """Return whether another object refers to this one."""
@@ -159,7 +160,7 @@ class Profiles(Offered):
 
 
 class Flavors(Offered):
-    """Kinds of load balancers; names are unique."""
+    """Flavors of load balancers; their names are unique."""
 
     public = True
     profiles = FLAVOR_PROFILES
@@ -168,7 +169,9 @@ class Flavors(Offered):
     def check(self, call: Call, values: Body, thing: Thing | None) -> None:
         for twin in call.cloud.store.where(self.collection.table, name=values.get("name", "")):
             if twin is not thing:
-                raise Refusal(409, message=f"A {self.collection.singular} of that name exists.")
+                raise Refusal(
+                    409, message=f"A {self.collection.singular} with this name already exists."
+                )
         for name in values:
             if name.endswith("_profile_id"):
                 look_up(call, self.profiles, values[name])
@@ -178,7 +181,7 @@ class Flavors(Offered):
 
 
 class Zones(Flavors):
-    """Places for load balancers; the name is the id."""
+    """Availability zones of load balancers; the name of a zone is its id."""
 
     profiles = ZONE_PROFILES
     chosen_by = "availability_zone"
@@ -199,7 +202,7 @@ def look_up(call: Call, collection: Collection, thing_id: object) -> Thing:
 
 
 def in_use(collection: Collection, thing: Thing) -> Refusal:
-    """Return an error 409."""
+    """Return the error 409 for an object that another object uses."""
     text_ = f"{collection.singular} {thing.id} is in use and cannot be modified."
     return Refusal(409, message=text_)
 

@@ -50,7 +50,7 @@ class Part:
         return self.find(call, tree.BALANCERS, thing.hidden["balancer"])
 
     def place(self, call: Call, values: Body) -> Body:
-        """Return the ids of the ancestors of a new part, such as `balancer`."""
+        """Return the ids of the objects above a new part, such as its load balancer."""
         raise NotImplementedError
 
     def check(self, call: Call, values: Body) -> None:
@@ -155,7 +155,7 @@ class Part:
 
 
 def _place(member: Body) -> tuple[str, int]:
-    """Return address and port of a member, which must be unique in a pool."""
+    """Return address and port of a member; both together must be unique in a pool."""
     return member["address"], member["protocol_port"]
 
 
@@ -315,7 +315,7 @@ _TARGETS = {
 
 
 class Policies(Part):
-    """Actions of a listener for some requests."""
+    """L7 policies: what a listener does with certain requests."""
 
     def check(self, call: Call, values: Body) -> None:
         target = _TARGETS.get(values["action"])
@@ -336,7 +336,7 @@ class Policies(Part):
 
 
 class Rules(Part):
-    """Conditions of a policy."""
+    """L7 rules: the conditions of a policy."""
 
     within = "/l7policies/{}"
 

@@ -2,8 +2,7 @@
 
 Invariant: nothing outlives the keeper, the first process of a separate pid namespace. It holds the
 servers' processes, mounts, disks and interfaces, and ends with the process that started it.
-
-`driver` and what it imports run in the process of the cloud; `keeper` and what it imports run
-inside the namespaces and use only the standard library. This isolation is for convenience; it is
-not a security boundary.
+`driver` and its imports run in the process of the cloud. `keeper` and its imports run inside the
+namespaces and use only the standard library. This isolation is for convenience; it is not a
+security boundary.
 """

@@ -1,6 +1,6 @@
-"""The load balancers of the store as configurations of HAProxy.
+"""The load balancers in the store, as configurations of HAProxy.
 
-A listener is a frontend, and its pool a backend of its own, so both have one mode.
+Each listener becomes a frontend and has its own backend for its pool, so both have the same mode.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _STICKY_S = 1800  # as long as an address or cookie that does not come again is 
 
 
 def served(store: Store) -> list[Thing]:
-    """Return the load balancers that have something to listen for."""
+    """Return the load balancers that are enabled and have a VIP port and at least one listener."""
     return [
         one
         for one in store.all(tree.BALANCERS.table)
@@ -45,7 +45,7 @@ def served(store: Store) -> list[Thing]:
 
 
 def configuration(store: Store, balancer: Thing) -> str:
-    """Return what follows the global section."""
+    """Return the HAProxy configuration of a load balancer, without the section `global`."""
     parts = []
     for listener in _listeners(store, balancer):
         pool = _there(store.get(tree.POOLS.table, listener.body["default_pool_id"]))
@@ -56,7 +56,7 @@ def configuration(store: Store, balancer: Thing) -> str:
 
 
 def members(store: Store, pool: Thing) -> list[Thing]:
-    """Return the members of a pool that are not about to go."""
+    """Return the members of a pool, except those that are being deleted."""
     found = (one for one in store.all(tree.MEMBERS.table) if one.hidden["parent"] == pool.id)
     return sorted((one for one in found if _there(one)), key=lambda one: one.id)
 
@@ -69,7 +69,7 @@ def _listeners(store: Store, balancer: Thing) -> Iterator[Thing]:
 
 
 def _there(part: Thing | None) -> Thing | None:
-    """Return a part unless it is about to go."""
+    """Return a part; None if it is being deleted or does not exist."""
     going = part is not None and part.body["provisioning_status"] == "PENDING_DELETE"
     return None if going else part
 
@@ -182,6 +182,6 @@ def _host(address: str) -> str:
 
 
 def _word(text: object) -> str:
-    """Return text as one word of a configuration, whatever is in it."""
+    """Return any text, quoted as a single word of an HAProxy configuration."""
     plain = _CONTROL.sub("", str(text)).replace("'", "'\\''")
     return f"'{plain}'"

@@ -76,7 +76,9 @@ def say(text: str) -> None:
 
 
 def place(etc: dict[str, str], drive: dict[str, str], folder: Path) -> None:
-    """Write what is not there yet of `etc`, and the files of a config drive below a folder."""
+    """Write those files of `etc` that do not exist yet, and the files of a config drive to a
+    folder.
+    """
     for path, text in etc.items():
         if not Path(path).exists():
             Path(path).parent.mkdir(parents=True, exist_ok=True)
@@ -87,7 +89,7 @@ def place(etc: dict[str, str], drive: dict[str, str], folder: Path) -> None:
 
 
 def _place(plan: Plan) -> Path:
-    """Create the files that programs expect on a machine that cloud-init has set up; return their
+    """Create the files of an instance in the places where cloud-init puts them; return their
     folder.
     """
     instance = LIB / "instances" / str(plan["instance_id"])

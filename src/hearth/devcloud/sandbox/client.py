@@ -19,12 +19,12 @@ _KEPT = ("PATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL")
 
 
 class KeeperFailed(Exception):
-    """The keeper could not carry out a request; the message is for people."""
+    """The keeper could not carry out a request; the message gives the user the reason."""
 
 
 class Client:
-    """A client with its keeper. `ended` is called with the id of each server that has ended by
-    itself.
+    """The connection to a keeper process. `ended` is called with the id of each server that ended
+    without a request.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Client:
     async def ask(
         self, do: str, files: Sequence[int] = (), **more: object
     ) -> tuple[Message, list[int]]:
-        """Return the answer to a request, with the file descriptors in it. Raises
+        """Send a request; return its answer and the file descriptors in it. Raises
         `KeeperFailed`.
         """
         self._number += 1
@@ -122,9 +122,10 @@ async def start_keeper(ended: Callable[[str], None], *arguments: str) -> Client:
 
 
 def _environment() -> dict[str, str]:
-    """Return the keeper's environment, which the first process of each server has too.
+    """Return the environment of the keeper, which contains no secrets, because the first process of
+    each server inherits it.
 
-    So there are no secrets in it. cloud-init finds the kind of its cloud there.
+    cloud-init finds out from `product_name` that it runs in OpenStack.
     """
     kept = {
         name: value

@@ -1,6 +1,6 @@
-"""What a server of an image with cloud-init does when it boots: the stages of cloud-init in order.
+"""The boot of a server whose image has cloud-init: it runs the stages of cloud-init in order.
 
-There is no systemd: the stages run one after the other, and then the boot is finished.
+There is no systemd, so the boot is finished when the last stage has ended.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SEED = Path("/var/lib/cloud/seed/config_drive")
 
 
 def run(plan: dict[str, Any]) -> None:
-    """Carry out the stages. What fails is on the console; the boot goes on."""
+    """Run the stages. Failures are written to the console; the boot continues."""
     began = time.monotonic()
     os.environ.clear()
     os.environ.update(ENVIRONMENT)

@@ -1,9 +1,8 @@
-"""The services of the cloud that a server can reach: sockets that listen in its network namespace
-and are served from here.
+"""The services of the cloud that a server can reach, through sockets in its network namespace.
 
-A socket stays in the network namespace in which it was created, so serving it needs no privilege
-and no further process. One socket is the metadata service; the others forward to the endpoints of
-the catalogue.
+A socket stays in the network namespace in which it was created, so the process of the cloud can
+serve it without privileges. One socket is the metadata service; the others forward to the endpoints
+of the catalogue.
 """
 
 from __future__ import annotations
@@ -53,7 +52,9 @@ class Doors:
     async def open(
         self, cloud: Cloud, server: Thing, targets: list[Address], sockets: list[int]
     ) -> None:
-        """Serve each socket; the first one is the metadata service."""
+        """Serve each socket: the first as the metadata service, the others as forwards to
+        `targets`.
+        """
         loop = asyncio.get_running_loop()
         for number, (target, file) in enumerate(zip(targets, sockets, strict=True)):
             sock = socket.socket(fileno=file)
@@ -65,7 +66,7 @@ class Doors:
                 self._servers.append(await asyncio.start_server(forward(_to(target)), sock=sock))
 
     def close(self) -> None:
-        """Stop listening."""
+        """Stop serving the sockets."""
         for server in self._servers:
             server.close()
 

@@ -1,5 +1,4 @@
-"""The driver of sandbox servers: it carries out Nova's decisions on machines and reports back to
-Nova.
+"""The driver of sandbox servers: it carries out Nova's tasks and reports their end to Nova.
 
 The tasks of one server run one after another; those of different servers run concurrently.
 """
@@ -45,7 +44,9 @@ _MB_PER_GB = 1024
 
 @cache
 def _stand_in() -> dict[str, str]:
-    """Return the files of the program that stands for Kubernetes, which runs inside servers."""
+    """Return the files of the Kubernetes stand-in (see `devcloud.kubernetes`) for use inside
+    servers.
+    """
     folder = Path(__file__).parents[1] / "kubernetes"
     modules = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.py")}
     return {
@@ -55,9 +56,10 @@ def _stand_in() -> dict[str, str]:
 
 
 class Sandbox:
-    """The machines of a cloud's servers; `await close()` ends all of them.
+    """The driver of a cloud's sandbox servers; `await close()` ends all of them.
 
-    The folder `data` has those of the volumes and the images; without it there are none to keep.
+    The folder `data` contains the volumes and the images. Without it, volumes are not kept and no
+    images can be used.
     """
 
     def __init__(self, cloud: Cloud, data: Path | None = None) -> None:
@@ -111,7 +113,7 @@ class Sandbox:
         self._consoles.clear()
 
     def offer(self) -> None:
-        """Have Glance show the images that have been built, and no others."""
+        """Make Glance list exactly the images that have been built."""
         for name in shelf.NAMES:
             there = self._data is not None and shelf.has(self._data / _IMAGES, name)
             if there != self._offered.get(name):
@@ -130,7 +132,7 @@ class Sandbox:
         self._then(server, lambda: self._change(server, task, target), lambda: None, target)
 
     def remove(self, server: Thing) -> None:
-        """Remove a server; it disappears once everything of it is removed."""
+        """Remove a server. Nova's record is removed after all its processes and files."""
         self._then(server, lambda: self._drop(server.id), lambda: life.gone(self._cloud, server))
 
     def forwards(self) -> list[dict[str, object]]:
@@ -152,7 +154,7 @@ class Sandbox:
         done: Callable[[], None],
         target: str | None = None,
     ) -> None:
-        """Do work for a server after its running tasks."""
+        """Run a task of a server after its earlier tasks have ended."""
 
         async def run() -> None:
             async with self._locks.setdefault(server.id, asyncio.Lock()):
@@ -247,7 +249,9 @@ class Sandbox:
         )
 
     def _image(self, server: Thing) -> str | None:
-        """Return the name of the image whose tree the server has; None: that of the machine."""
+        """Return the name of the image whose file tree the server uses; None for the machine's own
+        tree.
+        """
         for name in shelf.NAMES:
             image = image_named(self._cloud, name)
             if image is not None and image.id == server.hidden["image_id"]:
@@ -256,10 +260,10 @@ class Sandbox:
 
     def _notes(self, server: Thing) -> list[str]:
         image = self._cloud.store.get("image.images", server.hidden["image_id"])
-        name = image.body["name"] if image is not None else "of a volume"
+        name = image.body["name"] if image is not None else "of the boot volume"
         if name == HOST_IMAGE:
             return []
-        return [f"the image {name} is not used: the server runs on the tree of this machine"]
+        return [f"the image {name} is ignored: the server uses the files of this machine"]
 
     async def _stop(self, server: Thing, *, gently: bool) -> None:
         ended = self._running.get(server.id)
@@ -292,7 +296,11 @@ class Sandbox:
         self._begin(self._weave())
 
     async def _weave(self, *, force: bool = False) -> None:
-        """Make the keeper create the networks that are in the store now."""
+        """Make the keeper apply the networks, volumes and load balancers in the store, if they have
+        changed.
+
+        `force`: apply them even if nothing has changed.
+        """
         async with self._weaving:
             table = self._cloud.store.table(facts.SERVERS)
             for lost in [one for one in self._running if one not in table]:
@@ -315,7 +323,7 @@ class Sandbox:
             await self._forwards.settle(ways(self._cloud.store))
 
     async def _watch_health(self) -> None:
-        """Look at the statistics of all load balancers from time to time."""
+        """Update the operating status of all load balancers at regular intervals."""
         while True:
             await asyncio.sleep(_HEALTH_S)
             for balancer in list(self._cloud.store.all(tree.BALANCERS.table)):
@@ -355,7 +363,9 @@ class Sandbox:
             doors.close()
 
     def _ended(self, server_id: str) -> None:
-        """Handle the end of a server's first process, which may be unexpected."""
+        """Set a server to stopped after its first process has ended, unless a task of the server is
+        running.
+        """
         self._shut(server_id)
         event = self._running.pop(server_id, None)
         if event is not None:
@@ -366,8 +376,8 @@ class Sandbox:
 
 
 def after_restart(cloud: Cloud) -> None:
-    """Set servers of a saved state that were running to stopped, because their machines no longer
-    exist.
+    """Set the running servers of a saved state to stopped, because their processes
+    no longer exist.
     """
     for server in cloud.store.table(facts.SERVERS).values():
         state, task = server.body["vm_state"], server.body["task_state"]

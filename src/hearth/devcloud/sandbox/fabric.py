@@ -1,8 +1,9 @@
-"""The networks of all servers: a bridge for each network, a namespace for each router and balancer.
+"""The networks of all servers: a bridge for each network, a namespace for each router and load
+balancer.
 
-A document describes the desired fabric; `apply` carries out the differences and removes what the
-document does not contain. Bridges have no addresses, so only routers connect networks. It uses `ip`
-of iproute2, and `nft`, if installed, for security groups and NAT.
+A document describes the desired networks; `apply` carries out the differences and removes what the
+document does not contain. Bridges have no addresses, so only routers connect networks. This module
+uses `ip` of iproute2 and, if it is installed, `nft` for security groups and NAT.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Document = dict[str, Any]
 
 
 def programs() -> tuple[str | None, str | None]:
-    """Return the paths of `ip` and `nft`, also if they are not in the PATH of ordinary users."""
+    """Return the paths of `ip` and `nft`, which are often outside of the PATH of ordinary users."""
     path = os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"
     return shutil.which("ip", path=path), shutil.which("nft", path=path)
 
@@ -64,7 +65,7 @@ class Fabric:
         if self._ip is None:
             notes.append("ip (iproute2) is not installed: servers have no network")
         if self._nft is None:
-            notes.append("nft is not installed: no security groups, no NAT of routers")
+            notes.append("nft is not installed: security groups and NAT of routers have no effect")
         return notes
 
     def join(self, name: str, netns: int) -> None:
@@ -129,11 +130,11 @@ class Fabric:
         self._bridges -= gone
 
     def inside(self, name: str) -> AbstractContextManager[None]:
-        """Enter the namespace of a place for a while."""
+        """Enter the network namespace of a place for the duration of a `with` block."""
         return self._inside(self._places[name].netns)
 
     def _new(self, *, forwards: bool) -> int:
-        """Return a new namespace. `forwards`: it forwards packets."""
+        """Return a new namespace. With `forwards` it forwards packets, as a router does."""
         kernel.unshare(kernel.NEWNET)
         netns = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
         if forwards:
@@ -145,7 +146,7 @@ class Fabric:
         return netns
 
     def _settle(self, place: _Place, wanted: Document) -> None:
-        """Plug, unplug and configure the ports that differ."""
+        """Add, remove and configure the ports of a place that differ from `wanted`."""
         ports: dict[str, Document] = wanted["ports"] if self._ip is not None else {}
         for port in [one for one, had in place.ports.items() if ports.get(one) != had]:
             self._run([f"link del {_outer(port)}"], force=True)

@@ -39,7 +39,7 @@ def _emptied(table: str) -> str:
 
 
 def _allowed(store: Store, port: Thing, direction: str) -> Iterable[str]:
-    """Yield the nft expressions that match the packets which a rule allows."""
+    """Yield nft expressions for the packets that the rules of a port allow in one direction."""
     for group_id in port.body["security_groups"]:
         for rule in store.where("network.security_group_rules", security_group_id=group_id):
             if rule.body["direction"] == direction:
@@ -49,7 +49,7 @@ def _allowed(store: Store, port: Thing, direction: str) -> Iterable[str]:
 
 
 def _match(store: Store, rule: Body, side: str) -> str | None:
-    """Return the match of a rule; None if it matches nothing."""
+    """Return the nft expression for the packets of a rule; None if no packet can match."""
     family = "ip" if rule["ethertype"] == "IPv4" else "ip6"
     words = [f"meta nfproto {'ipv4' if family == 'ip' else 'ipv6'}"]
     if rule["remote_ip_prefix"]:

@@ -1,4 +1,4 @@
-"""Floating addresses for the host: local ports that lead to servers of the sandbox."""
+"""Local ports of the machine that lead to the floating addresses of sandbox servers."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Forwards:
         ]
 
     async def settle(self, wanted: set[Way]) -> None:
-        """Open new local ports and log them; close those that are no longer wanted."""
+        """Open the missing local ports and print them; close those that are not in `wanted`."""
         for way in [way for way in self._open if way not in wanted]:
             self._close(self._open.pop(way))
         for way in sorted(wanted - set(self._open), key=lambda way: way.floating):
@@ -75,7 +75,7 @@ class Forwards:
             print(f"hearth.devcloud: floating IP {way.floating}: {said}", file=sys.stderr)
 
     def close(self) -> None:
-        """Close all."""
+        """Close all local ports."""
         for opened in self._open.values():
             self._close(opened)
         self._open.clear()

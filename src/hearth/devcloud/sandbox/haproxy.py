@@ -1,7 +1,7 @@
-"""Load balancers in the keeper: an HAProxy for each, in a network namespace of the fabric.
+"""Load balancers in the keeper: an HAProxy process for each, in a network namespace of the fabric.
 
-A change starts a new process, which takes the connections over from the former one. All of them
-end with the keeper, the first process of their pid namespace.
+A changed configuration starts a new process, which takes over from the former process. All
+processes end with the keeper, the first process of their pid namespace.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ global
 
 
 def program() -> str | None:
-    """Return the path of `haproxy`; ordinary users may not have it in their PATH."""
+    """Return the path of `haproxy`, which can be outside of the PATH of ordinary users; None if it
+    is not installed.
+    """
     return shutil.which("haproxy", path=os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin")
 
 
@@ -39,7 +41,7 @@ class _Running:
 
 
 class Balancers:
-    """The running HAProxys, by the place of the fabric that each is in."""
+    """The running HAProxy processes, by the name of their network namespace."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -48,11 +50,15 @@ class Balancers:
 
     @property
     def notes(self) -> list[str]:
-        """What is missing on this machine, in words for people."""
-        return [] if self._program else ["haproxy is not installed: load balancers carry nothing"]
+        """Texts that describe what is missing on this machine."""
+        return (
+            [] if self._program else ["haproxy is not installed: load balancers forward no traffic"]
+        )
 
     def keep(self, wanted: Mapping[str, str]) -> None:
-        """End the processes of all other places, before their namespaces go."""
+        """End the processes of all load balancers that are not in `wanted`, before their namespaces
+        are removed.
+        """
         for place in [place for place in self._running if place not in wanted]:
             ended = self._running.pop(place)
             for process in (ended.process, *ended.former):
@@ -64,7 +70,9 @@ class Balancers:
     def settle(
         self, wanted: Mapping[str, str], inside: Callable[[str], AbstractContextManager[None]]
     ) -> list[str]:
-        """Have a process for each configuration; return what HAProxy refuses, and why."""
+        """Start a process for each new or changed configuration; return the errors that HAProxy
+        reports.
+        """
         problems = []
         for place, text in wanted.items():
             running = self._running.get(place)
@@ -74,13 +82,15 @@ class Balancers:
         return problems
 
     def statistics(self, place: str) -> int:
-        """Return a connection to the socket of a process. Raises an OSError."""
+        """Return a connection to the statistics socket of a load balancer. Raises an OSError."""
         with socket.socket(socket.AF_UNIX) as sock:
             sock.connect(str(self._socket(place)))
             return sock.detach()
 
     def ended(self, pid: int) -> None:
-        """A process has ended; one that nothing has followed is started with the next `settle`."""
+        """Record that a process has ended. If it was current, the next `settle` starts
+        a new one.
+        """
         for running in self._running.values():
             running.former = [one for one in running.former if one.pid != pid]
             if running.process is not None and running.process.pid == pid:
@@ -89,7 +99,9 @@ class Balancers:
     def _start(
         self, place: str, text: str, inside: Callable[[str], AbstractContextManager[None]]
     ) -> str:
-        """Start a process in the stead of the former one; return what is wrong, or nothing."""
+        """Check a configuration and start a process with it, which replaces the former process.
+        Return the error, or empty text.
+        """
         assert self._program is not None
         config = self._config(place)
         begin = _GLOBAL.format(

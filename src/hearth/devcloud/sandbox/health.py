@@ -1,4 +1,4 @@
-"""What HAProxy measures as the operating status of a load balancer and of its parts."""
+"""The operating status of load balancers and their parts, from the statistics of HAProxy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BY_WORD = {
 
 
 def note(store: Store, balancer: Thing, statistics: str) -> None:
-    """Enter what the statistics say of a load balancer that runs."""
+    """Set the operating status of a running load balancer and its parts from its statistics."""
     servers, frontends = _read(statistics)
     pools = [
         _pool(store, pool, servers)
@@ -35,7 +35,7 @@ def note(store: Store, balancer: Thing, statistics: str) -> None:
 
 
 def _read(statistics: str) -> tuple[dict[tuple[str, str], str], set[str]]:
-    """Return `{(pool, member): operating status}` and the listeners that are open."""
+    """Return `{(pool, member): operating status}` and the ids of the open listeners."""
     servers, frontends = {}, set()
     for row in csv.DictReader(io.StringIO(statistics.removeprefix("# "))):
         match row["svname"]:
@@ -51,7 +51,7 @@ def _read(statistics: str) -> tuple[dict[tuple[str, str], str], set[str]]:
 
 
 def _pool(store: Store, pool: Thing, servers: dict[tuple[str, str], str]) -> str:
-    """Set the status of a pool's members and its own, and return that."""
+    """Set the operating status of a pool and its members; return the status of the pool."""
     found = []
     for member in members(store, pool):
         status = servers.get((pool.id, member.id), "OFFLINE")

@@ -1,8 +1,8 @@
 """Enter the namespaces of the keeper, as root or as an ordinary user.
 
-An ordinary user becomes root inside, and is the only user there; the same holds for root of a
-container with few ids. Root gives the servers a range of ids that no account of the machine uses,
-so root inside a server owns nothing outside.
+An ordinary user becomes root inside and is the only user there. The same holds for root in a
+container with few ids. Otherwise, root gives the servers a range of ids that no account of the
+machine uses, so root inside a server owns nothing outside.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ IDS = 65536
 
 
 def has_range() -> bool:
-    """Return whether this process can map a range of ids: it is root, and not in a namespace with
-    few ids.
+    """Return whether this process can map a range of ids: it is root and its own namespace has
+    enough ids.
     """
     if os.geteuid() != 0:
         return False

@@ -1,8 +1,8 @@
-"""The image `host`: what servers see of the machine on which they run.
+"""The image `host`: the part of the machine's own files that servers can see.
 
-System folders come from the machine, and `/etc` is a copy of what everyone may read. Home folders,
-`/var` and the data of Hearth are not visible. A lower layer, the skeleton, owns the folders, so
-root of a server can add files.
+System folders come from the machine, and `/etc` is a copy of the files that everyone may read. Home
+folders, `/var` and the data of Hearth are not visible. A lower layer, the skeleton, contains empty
+copies of the folders that belong to root of the server, so that it can add files.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _folders(source: Path, target: Path, depth: int) -> None:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Copy the files of a tree that everyone may read and that contain no secrets."""
+    """Copy a tree without the files that contain secrets or that not everyone may read."""
     try:
         entries = list(os.scandir(source))
     except OSError:

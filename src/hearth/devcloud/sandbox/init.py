@@ -88,7 +88,9 @@ def _reap() -> bool:
 
 
 class _Console:
-    """The console log of the server, and the log of its boot unless cloud-init writes that."""
+    """Writes the console log of a server, and the log of its boot unless cloud-init writes that
+    log.
+    """
 
     def __init__(self, file: int, *, log: bool) -> None:
         self._file = file

@@ -1,7 +1,8 @@
 """The keeper of all servers: `python -m hearth.devcloud.sandbox.keeper SOCKET [OPTION...]`.
 
-Options: `--volumes=FOLDER`, `--images=FOLDER`. It serves requests one after another and reports
-servers that have ended. When it ends, or the process that started it, the kernel ends all servers.
+Options: `--volumes=FOLDER`, `--images=FOLDER`. It carries out requests one after another and
+reports servers that have ended. When the keeper or the process that started it ends, the kernel
+ends all servers.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ class Keeper:
         }
 
     def answer(self, request: Message, files: list[int]) -> Answer:
-        """Carry out a request; if that fails, the answer has `error`."""
+        """Carry out a request and return its answer, which has `error` if the request failed."""
         try:
             message, opened = self._requests[request["do"]](request, files)
         except (OSError, KeyError, machine.CannotStart) as problem:
@@ -92,7 +93,8 @@ class Keeper:
         return self._fabric.notes + self._balancers.notes
 
     def start(self, request: Message, files: list[int]) -> Answer:
-        """Create a server whose boot waits for `go`; `fresh` gives it a new disk of its image.
+        """Create a server whose boot waits for the request `go`. With `fresh` the server gets a new
+        disk.
 
         `files` are its console and its plan. The answer has the sockets that listen inside the
         server.
@@ -146,17 +148,21 @@ class Keeper:
         return {}, [self._fabric.socket(request["id"])]
 
     def statistics(self, request: Message, files: list[int]) -> Answer:
-        """Return a connection that asks a load balancer for its statistics."""
+        """Return a connection to the statistics socket of a load balancer."""
         return {}, [self._balancers.statistics(request["id"])]
 
     def _new(self, request: Message) -> _Server:
         server_id, name, image = request["id"], request["image"], None
         if name is not None:
             if self._images is None:
-                raise FileNotFoundError(f"there is no folder for the image {name}")
+                raise FileNotFoundError(
+                    f"no images folder was given, so the image {name} is not available"
+                )
             image = shelf.root_of(self._images, name)
             if image.stat().st_uid != 0:  # as seen in here
-                raise PermissionError(f"the image {name} was built by another account")
+                raise PermissionError(
+                    f"the image {name} belongs to another account; build it again with this one"
+                )
         disk = self._place / "servers" / server_id
         disk.mkdir()
         options = f"size={request['disk_mb']}m,mode=755"
@@ -197,7 +203,7 @@ class Keeper:
         os.close(ended.netns)
 
     def buried(self) -> list[str]:
-        """Return the ids of the servers whose first process has ended."""
+        """Return the ids of the servers whose first process has ended since the last call."""
         ended = []
         with contextlib.suppress(ChildProcessError):
             while pid := os.waitpid(-1, os.WNOHANG)[0]:
@@ -233,14 +239,18 @@ def serve(keeper: Keeper, control: socket.socket) -> None:
 
 
 def _hidden_folders() -> dict[str, str]:
-    """Return folders of Python that are inside hidden folders but must be visible in servers."""
+    """Return the folders of Python that servers must see although they are inside
+    hidden folders.
+    """
     prefix = os.path.realpath(sys.base_prefix)
     seen = any(prefix.startswith(f"/{name}") for name in image.SYSTEM)
     return {} if seen else {prefix: prefix}
 
 
 def _given_folders(options: list[str]) -> dict[str, str]:
-    """Return the folder of volumes, which belongs to root inside the namespace, and of images."""
+    """Return the folders of volumes and of images from the options. The folder of volumes belongs
+    to root inside the namespace.
+    """
     given = dict(option.removeprefix("--").split("=", 1) for option in options)
     if folder := given.get(_VOLUMES):
         os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -252,7 +262,9 @@ def _given_folders(options: list[str]) -> dict[str, str]:
 
 
 def _prepare(folders: dict[str, int]) -> tuple[Path, dict[str, Path]]:
-    """Mount what the keeper needs; return its working folder and the folders that servers see."""
+    """Mount the file systems of the keeper; return its working folder and the folders that servers
+    see.
+    """
     kernel.mount("", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
     kernel.mount("proc", "/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC)
     place = Path(next(place for place in _PLACES if os.path.isdir(place)))
@@ -289,7 +301,7 @@ def main() -> int:
         place, shown = _prepare(dict(zip(folders, opened, strict=True)))
         keeper = Keeper(ids, place, shown)
     except OSError as problem:
-        wire.send(control, {"error": f"no place for servers: {problem}"})
+        wire.send(control, {"error": f"cannot prepare the folders of servers: {problem}"})
         return 1
     gc.freeze()
     with contextlib.suppress(BrokenPipeError):  # the other side left without its answer

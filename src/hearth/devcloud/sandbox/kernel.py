@@ -104,10 +104,10 @@ def pivot_root(root: str, old: str) -> None:
 
 
 def die_with_parent(signal_number: int) -> None:
-    """Make the kernel send a signal when the parent ends. A change of user removes this setting."""
+    """Make the kernel send a signal when the parent ends. A change of the user id resets this."""
     _check(_libc.prctl(_PR_SET_PDEATHSIG, signal_number), "prctl")
 
 
 def own_proc_files() -> None:
-    """Make our user the owner of our files in /proc again. A change of user reverts this."""
+    """Make our user the owner of our files in /proc. A change of the user id resets this."""
     _check(_libc.prctl(_PR_SET_DUMPABLE, 1), "prctl")

@@ -34,13 +34,15 @@ class Machine:
         self._door.close()
 
     def end(self, number: int = signal.SIGKILL) -> None:
-        """Send a signal to the first process; its end ends the server."""
+        """Send a signal to the first process. When this process ends, the server ends."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, number)
 
 
 def start(tree: root.Tree, hostname: str, console: int, plan: int, ids: int) -> Machine:
-    """Return the machine once its file tree exists. Raises `CannotStart`."""
+    """Start the first process of a server; return the machine when its file tree is ready. Raises
+    `CannotStart`.
+    """
     here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     pid = os.fork()
     if pid == 0:
@@ -68,12 +70,14 @@ def start(tree: root.Tree, hostname: str, console: int, plan: int, ids: int) -> 
 
 
 def _heard(door: socket.socket, wanted: bytes) -> bytes:
-    """Wait for a one-letter message and return what follows the letter. Raises `CannotStart` with
-    the text of any other message.
+    """Wait for the message that begins with the letter `wanted`; return the rest of it. Raises
+    `CannotStart` with the text of any other message.
     """
     message = door.recv(4096)
     if message[:1] != wanted:
-        raise CannotStart(message[1:].decode(errors="replace") or "the process ended at its start")
+        raise CannotStart(
+            message[1:].decode(errors="replace") or "the first process ended before it was ready"
+        )
     return message[1:]
 
 
@@ -127,8 +131,8 @@ def _first(tree: root.Tree, hostname: str, door: socket.socket, console: int, pl
 
 
 def _only_these_files(*kept: int) -> None:
-    """Close all files except standard input, output and error, so that the server inherits none of
-    ours.
+    """Close all files except standard input, output and error, so that the server inherits no other
+    file.
     """
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGCHLD, signal.SIGTERM):

@@ -1,4 +1,4 @@
-"""The desired networks, routers, servers and volumes of the sandbox, from the store, as one
+"""The desired networks, routers, servers, volumes and load balancers of the sandbox, as one
 document.
 """
 
@@ -17,7 +17,9 @@ _OWNERS = ("network:router_interface", "network:router_gateway")
 
 
 def document(store: Store, servers: Iterable[Thing], *, balancers: bool) -> Document:
-    """Return the networks and the namespaces: routers, the servers that run, load balancers."""
+    """Return the document for the keeper: networks, volumes, and the namespaces of routers, running
+    servers and load balancers.
+    """
     places: dict[str, Body] = {}
     configurations = {}
     for router in store.all("network.routers"):
@@ -56,7 +58,7 @@ def _server(store: Store, server: Thing) -> Body:
 
 
 def _balancer(store: Store, balancer: Thing) -> Body:
-    """Return the place of a load balancer, which has the port of its address."""
+    """Return the namespace of a load balancer, which contains its VIP port."""
     port = store.table("network.ports")[balancer.body["vip_port_id"]]
     ports = {port.id: _port(store, port, "eth0")} if port.body["admin_state_up"] else {}
     return {"ports": ports, "routes": _routes(store, [port]), "rules": "", "volumes": {}}

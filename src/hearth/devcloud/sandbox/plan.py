@@ -90,7 +90,7 @@ def _text(data: bytes) -> str:
 
 def _part(part: Part) -> Plan:
     known = part.type in _HANDLED
-    note = "" if known else f"part {part.name}: nothing handles {part.type}"
+    note = "" if known else f"part {part.name} is ignored: no handler for the type {part.type}"
     return {"type": part.type, "name": part.name, "data": _text(part.data), "note": note}
 
 

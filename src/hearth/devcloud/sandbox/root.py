@@ -1,4 +1,6 @@
-"""The file tree of a server: overlays of the host's folders, and what every Linux system has."""
+"""The file tree of a server: overlays of the machine's folders, and the file systems that every
+Linux needs.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ class Tree:
 
 
 def enter(tree: Tree) -> list[str]:
-    """Build the tree of the server and make it the root; return a list of defects.
+    """Build the file tree of the server and make it the root; return notes about its defects.
 
     Raises an OSError whose text gives the reason.
     """
@@ -58,7 +60,7 @@ def enter(tree: Tree) -> list[str]:
 
 
 def _of_machine(tree: Tree, root: Path) -> list[str]:
-    """Put the tree together from the folders of the machine; return what is not as it should be."""
+    """Build the file tree from the folders of the machine; return notes about its defects."""
     notes = []
     kernel.mount(str(root), str(root), flags=kernel.MS_BIND | kernel.MS_REC)
     for name, mode in FOLDERS.items():
@@ -89,7 +91,9 @@ def _overlay(tree: Tree, root: Path, name: str) -> None:
 
 
 def _mount(tree: Tree, lower: list[str], target: Path, name: str) -> None:
-    """Mount layers with one on top, of that name on the disk, for what the server writes."""
+    """Mount an overlay of the layers `lower`. The server's changes go to the folder `name` on its
+    disk.
+    """
     for part in ("upper", "work"):
         (tree.disk / part / name).mkdir(parents=True, exist_ok=True)
     options = (

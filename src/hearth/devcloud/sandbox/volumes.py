@@ -27,7 +27,9 @@ class Volumes:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def settle(self, server: str, pid: int, wanted: Mapping[str, str]) -> None:
-        """Mount exactly the wanted volumes in a running server. Raises an OSError."""
+        """Mount the wanted volumes in a running server, and unmount all others. Raises
+        an OSError.
+        """
         shown = self._shown.setdefault(server, {})
         for device, volume in list(shown.items()):
             if wanted.get(device) != volume:

@@ -19,7 +19,9 @@ def send(sock: socket.socket, message: Message, files: Sequence[int] = ()) -> No
 
 
 def receive(sock: socket.socket) -> tuple[Message | None, list[int]]:
-    """Return the next message and its files; None when the other side has closed the socket."""
+    """Return the next message and its file descriptors; None if the other side has closed the
+    socket.
+    """
     data, files, _, _ = socket.recv_fds(sock, MESSAGE_MAX, FILES_MAX)
     if not data:
         return None, list(files)

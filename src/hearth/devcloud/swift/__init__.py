@@ -71,7 +71,7 @@ class _Everything(Router):
     """A router with a single handler for every path below /v1."""
 
     def find(self, segments: list[str]) -> tuple[Mapping[str, Handler], tuple[str, ...]] | None:
-        """Return the handler, whatever the method and path are."""
+        """Return the only handler, for any path and method."""
         if segments[:1] == ["v1"] and len(segments) > 1:
             methods = ("GET", "HEAD", "PUT", "POST", "DELETE", "COPY", "OPTIONS")
             return dict.fromkeys(methods, _account_or_object), ()

@@ -13,7 +13,9 @@ BOUNDS = (60, 43200)
 
 
 def create(call: Call) -> Reply:
-    """Handle POST of a claim on the oldest free messages: 201 with them, or 204 without any."""
+    """Handle POST of a claim on the oldest free messages: 201 with these messages, or 204 if there
+    are none.
+    """
     limit = number(call, "limit") or PAGE_DEFAULT
     given = document(call) if call.raw else {}
     ttl, grace = whole(given, "ttl", TTL_DEFAULT), whole(given, "grace", GRACE_DEFAULT)
@@ -86,7 +88,7 @@ def renew(call: Call) -> Reply:
 
 
 def release(call: Call) -> Reply:
-    """Handle DELETE of a claim: 204, also if it does not exist. Its messages are free again."""
+    """Handle DELETE of a claim: 204, even if it does not exist. Its messages become free."""
     claim = call.cloud.store.get(CLAIMS, call.ids[1])
     if claim is not None and claim.body["queue"] == key_of(call):
         _release(call.cloud.store, claim)

@@ -90,7 +90,7 @@ def expire(cloud: Cloud, message: Thing) -> None:
 
 
 def plain(call: Call, message: Thing) -> Body:
-    """Return a message as a claim shows it."""
+    """Return a message as it is shown in a claim."""
     hidden = message.hidden
     return {
         "id": message.id,
@@ -168,7 +168,9 @@ def show(call: Call) -> Reply:
 
 
 def delete(call: Call) -> Reply:
-    """Handle DELETE of a message: 204, also if it does not exist. A claimed one needs its claim."""
+    """Handle DELETE of a message: 204, even if it does not exist. For a claimed message the call
+    must name the claim.
+    """
     claim = call.argument("claim_id")
     for one in _of(call, [call.ids[1]]):
         held = one.hidden["claim"]

@@ -104,7 +104,7 @@ def _checked(metadata: Body) -> Body:
 
 
 def put(call: Call) -> Reply:
-    """Handle PUT of a queue: 201, or 204 if it exists; then it stays unchanged."""
+    """Handle PUT of a queue: 201, or 204 if the queue exists; an existing queue stays unchanged."""
     if len(call.raw) > METADATA_MAX:
         raise bad(f"Queue metadata is too large. Max size: {METADATA_MAX}")
     metadata = _checked(document(call) if call.raw else {})
@@ -155,7 +155,7 @@ def _change(metadata: Body, change: Any) -> None:
 
 
 def delete(call: Call) -> Reply:
-    """Handle DELETE of a queue with its messages: 204, also if it does not exist."""
+    """Handle DELETE of a queue with its messages: 204, even if the queue does not exist."""
     store, key = call.cloud.store, key_of(call)
     thing = store.get(QUEUES, key)
     if thing is not None:

@@ -26,9 +26,9 @@ def share(call: Call) -> Reply:
         raise bad(f"Unknown fields: {', '.join(unknown)}.")
     methods, paths = _list(given, "methods", ["GET"]), _list(given, "paths", list(PARTS))
     if not set(methods) <= set(METHODS):
-        raise bad(f"methods must be of {', '.join(METHODS)}.")
+        raise bad(f"each of methods must be one of {', '.join(METHODS)}.")
     if not set(paths) <= set(PARTS):
-        raise bad(f"paths must be of {', '.join(PARTS)}.")
+        raise bad(f"each of paths must be one of {', '.join(PARTS)}.")
     expires = given.get("expires") or _text(datetime.now(UTC) + LIFE)
     _time(expires)
     body: Body = {
@@ -42,13 +42,13 @@ def share(call: Call) -> Reply:
 
 
 def brings(call: Call) -> bool:
-    """Return whether a call has a signature instead of a token."""
+    """Return whether a call has the signature of a pre-signed URL instead of a token."""
     return "URL-Signature" in call.headers
 
 
 def caller(call: Call) -> Caller:
-    """Return the caller on whose behalf a signed call is made. Raises Refusal for an invalid
-    signature.
+    """Return a caller for the project of a pre-signed URL, without user and roles. Raises Refusal
+    for an invalid signature.
     """
     headers = call.headers
     shown: Body = {
@@ -62,7 +62,7 @@ def caller(call: Call) -> Caller:
     if _time(shown["expires"]) <= datetime.now(UTC):
         raise Refusal(403, "Forbidden", "The signature has expired.")
     if call.method not in shown["methods"] or call.path not in shown["paths"]:
-        raise Refusal(403, "Forbidden", "The signature is for other calls.")
+        raise Refusal(403, "Forbidden", "The signature does not allow this method or path.")
     return Caller("", "", shown["project"], None, frozenset(), (), float("inf"))
 
 
@@ -85,7 +85,7 @@ def _list(given: Body, name: str, default: list[str]) -> list[str]:
     if value is None:
         return default
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise bad(f"{name} must be a list of words.")
+        raise bad(f"{name} must be a list of strings.")
     return value
 
 

@@ -82,7 +82,7 @@ def _with_trust(call: Call, subscriber: str, options: Body) -> Body:
         trust = delegation.entrust(call.cloud, call.caller, SERVICE_USER)
         return {**options, "trust_id": trust.id}
     if not delegation.gave(call.cloud, call.caller, SERVICE_USER, known):
-        raise Refusal(403, "Forbidden", f"There is no trust {known} of yours in this service.")
+        raise Refusal(403, "Forbidden", f"The trust {known} was not given to this service by you.")
     return {**options, "trust_id": known}
 
 
@@ -139,7 +139,7 @@ def patch(call: Call) -> Reply:
 
 
 def delete(call: Call) -> Reply:
-    """Handle DELETE of a subscription: 204, also if it does not exist."""
+    """Handle DELETE of a subscription: 204, even if it does not exist."""
     one = call.cloud.store.get(SUBSCRIPTIONS, call.ids[1])
     if one is not None and one.body["queue"] == key_of(call):
         drop(call.cloud, one)
@@ -195,13 +195,15 @@ def _send(cloud: Cloud, one: Thing, document: Body) -> None:
 
 
 def _plain(url: str) -> str:
-    """Return the URL to call, without the prefix for this service."""
+    """Return the URL to call, without the `trust+` prefix and the id of the trust."""
     parts = urlsplit(url.removeprefix(TRUST))
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
 def sent(cloud: Cloud, job: Thing) -> None:
-    """Send a message again if the subscriber did not accept it, up to a limit."""
+    """Send a message again if the subscriber did not accept it, up to a maximum
+    number of attempts.
+    """
     hidden = job.hidden
     status, there = hidden["answer"]["status"], cloud.store.get(SUBSCRIPTIONS, hidden["about"])
     if there is None or 0 < status < 500 or hidden["tries"] >= TRIES:
