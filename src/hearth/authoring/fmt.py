@@ -61,7 +61,7 @@ def _left(file: str, would: str) -> Rejected:
 
 
 def is_json(text: str) -> bool:
-    """Return whether `load` reads this as JSON."""
+    """Return whether the loader reads a text as JSON."""
     if text.lstrip()[:1] not in ("{", "["):
         return False
     try:
@@ -72,7 +72,7 @@ def is_json(text: str) -> bool:
 
 
 def json_words(text: str) -> Any:
-    """Return the JSON value with numbers exactly as in the text, and with duplicate keys."""
+    """Return the value of a JSON text, with numbers as written and with duplicate keys."""
     return json.loads(
         text, object_pairs_hook=lambda pairs: ("map", pairs), parse_float=str, parse_int=str
     )

@@ -93,7 +93,7 @@ def _comments(gap: str) -> list[tuple[str]]:
 
 @dataclass(slots=True)
 class Line:
-    """A line of the result: its text, its comment, and the former column of the comment.
+    """A line of the result, with its text, its comment, and the original column of the comment.
 
     If a line has only a comment, `text` is the white space before it.
     """
@@ -110,7 +110,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """A block list or map: its original column, and its new column."""
+    """A block list or map, with its original column and its new column."""
 
     is_list: bool
     was: int
@@ -120,9 +120,9 @@ class _Block:
 
 @dataclass(frozen=True, slots=True)
 class _Flow:
-    """A list in brackets or a map in braces: the column of the lines inside it.
+    """A list in brackets or a map in braces, with the column of the lines inside it.
 
-    They are aligned with the first item, if it follows the bracket directly.
+    The lines are aligned with the first item, if it directly follows the bracket.
     """
 
     inner: int
@@ -131,7 +131,7 @@ class _Flow:
 
 @dataclass(slots=True)
 class _Entry:
-    """A top-level key: its first line and the last line of its value."""
+    """A top-level key, with its first line and the last line of its value."""
 
     first: int
     last: int
@@ -392,7 +392,7 @@ class _Layout:
         self.width += len(text)
 
     def add_lines(self, text: str) -> None:
-        """Write text with line breaks, the first one after the current line."""
+        """Append text with line breaks to the current line; each line break starts a new line."""
         *done, last = ("".join(self.line) + text).split("\n")
         self.lines += [Line(one) for one in done]
         self.line, self.width = [last], len(last)

@@ -16,7 +16,7 @@ TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 
 @dataclass(slots=True)
 class _Value:
-    """A scalar, or a list or map with its parts; `key` if it is in a map."""
+    """A scalar, or a list or map with its parts; `key` is set if the value is in a map."""
 
     opens: str
     key: str = ""

@@ -183,7 +183,7 @@ def _told(one: Repeated, file: str) -> Problem:
 
 
 def _nodes(root: Node) -> Iterator[Node]:
-    """Yield all maps below a node."""
+    """Yield all maps in a tree of nodes, including the root."""
     waiting = [root]
     seen: set[int] = set()
     while waiting:

@@ -170,7 +170,7 @@ class Field:
     shown: bool = True
 
     def initial(self) -> Any:
-        """Return a fresh default."""
+        """Return the default for a new object, which no other object shares."""
         return self.default() if callable(self.default) else deepcopy(self.default)
 
 
@@ -192,7 +192,7 @@ class Collection:
 
     @property
     def table(self) -> str:
-        """The name of its table in the store."""
+        """The name of the table with these objects in the store."""
         return f"{self.service}.{self.plural}"
 
     @property

@@ -13,5 +13,5 @@ def fixed(*words: str) -> str:
 
 
 def fixed_hex(*words: str) -> str:
-    """Return the same id without dashes, as Keystone shows it."""
+    """Return the id of an initial object without dashes, as Keystone shows ids."""
     return uuid.uuid5(_SPACE, "/".join(words)).hex

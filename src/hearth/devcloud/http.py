@@ -110,7 +110,7 @@ class Cloud(Protocol):
 
 @dataclass(slots=True)
 class Call:
-    """A request to a service, while it is handled."""
+    """A request to a service, with what its handler needs to answer it."""
 
     cloud: Cloud
     service: str
@@ -181,7 +181,7 @@ class Router:
                 self.add(method, pattern, handler)
 
     def add(self, method: str, pattern: str, handler: Handler) -> None:
-        """Add a route."""
+        """Add a route from a method and a path pattern to a handler."""
         node = self._root
         for word in pattern.strip("/").split("/"):
             if not word:

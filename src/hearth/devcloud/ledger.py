@@ -10,7 +10,9 @@ CALLS_MAX = 1_000_000
 
 @dataclass(slots=True)
 class Entry:
-    """A created object; `created` and `deleted` are the numbers of the calls that did it."""
+    """A created object; `created` and `deleted` are the numbers of the calls that created and
+    deleted it.
+    """
 
     service: str
     collection: str
@@ -47,7 +49,7 @@ class Ledger:
         self.calls_from = 0
 
     def next_call(self) -> int:
-        """Return the number of a new call."""
+        """Return the number of a new call, counted from the start of the cloud."""
         self.seq += 1
         return self.seq
 
@@ -79,7 +81,7 @@ class Ledger:
             self.calls.append(call)
 
     def mark(self) -> None:
-        """Start a new section of the log, without the existing objects."""
+        """Start a new section of the log; objects that exist already are left out of it."""
         self.first = len(self.entries)
         self.calls_from = len(self.calls)
 

@@ -32,7 +32,7 @@ class Post:
         await asyncio.gather(*map(self._send, notices))
 
     async def close(self) -> None:
-        """Stop sending."""
+        """Stop the timer and close the HTTP session."""
         if self._clock is not None:
             self._clock.cancel()
             with contextlib.suppress(asyncio.CancelledError):

@@ -144,7 +144,7 @@ class Store:
         return thing
 
     def adopt(self, thing: Thing) -> None:
-        """Add an object without an entry in the audit log."""
+        """Add an object; the audit log does not record it."""
         self.table(thing.table)[thing.id] = thing
         for name in INDEXED.get(thing.table, ()):
             key = (thing.table, name, thing.body.get(name))
@@ -157,12 +157,12 @@ class Store:
         self.adopt(thing)
 
     def clear(self) -> None:
-        """Remove everything without an entry in the audit log."""
+        """Remove all objects; the audit log does not record it."""
         self.tables = {}
         self._index = {}
 
     def remove(self, thing: Thing) -> None:
-        """Remove an object; the audit log keeps the time."""
+        """Remove an object; the audit log records the time."""
         if self.table(thing.table).pop(thing.id, None) is None:
             return
         self._forget(thing)

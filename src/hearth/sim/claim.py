@@ -23,7 +23,7 @@ class Claim(Thing):
     type_name = "Test::Claim"
     properties = {
         **Thing.properties,
-        "u": Prop(STRING, "Changes in place.", update_allowed=True),
+        "u": Prop(STRING, "A change updates the thing in place.", update_allowed=True),
         "w": Prop(STRING, "Another name of u.", update_allowed=True),
     }
     attributes = {

@@ -34,7 +34,7 @@ class Fault:
 
 @dataclass(slots=True)
 class Call:
-    """A call that the cloud received."""
+    """A call that the simulated cloud received."""
 
     op: str
     name: str

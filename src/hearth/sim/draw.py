@@ -61,7 +61,9 @@ class Draw:
         return {name: without_lost(entry, names) for name, entry in names.items()}
 
     def tweaked(self, template: Template) -> Template:
-        """Return a template with one value changed in place, preferably one with references."""
+        """Return a template with one value changed in place, if possible a value of a resource that
+        others refer to.
+        """
         values = {name: "value" if "value" in entry else "u" for name, entry in template.items()}
         plain = [
             name

@@ -37,7 +37,7 @@ class Odds:
 
 
 def with_odds(**more: float) -> Odds:
-    """Return the usual odds with some changed."""
+    """Return the usual probabilities, with the given ones changed."""
     return replace(Odds(), **more)
 
 

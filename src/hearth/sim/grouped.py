@@ -11,7 +11,7 @@ _BY_CHANCE = re.compile(r"[a-z2-7]{12}")
 
 
 def resource(entry: Entry) -> dict[str, Any]:
-    """Return the group as a resource of a template."""
+    """Return the resource of a template that a group entry stands for."""
     definition = {"type": "Test::Node", "properties": entry["group"]}
     pace = {
         "max_batch_size": entry["batch"],
@@ -35,7 +35,7 @@ def resource(entry: Entry) -> dict[str, Any]:
 
 
 def members(entry: Entry) -> Iterator[tuple[str, Entry]]:
-    """Yield the members whose names are known."""
+    """Yield the members of a group whose names are known, each with its entry."""
     if entry.get("numbered"):
         yield from ((str(i), entry["group"]) for i in range(entry["size"]))
 

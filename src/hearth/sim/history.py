@@ -94,7 +94,7 @@ class Outcome:
 
 
 def simulate(seed: int, odds: Odds | None = None) -> Outcome:
-    """Run the history of a seed."""
+    """Run the random history with this seed; return what happened."""
     loop = VirtualLoop()
     history = _History(loop, seed, odds or Odds())
     collecting = gc.isenabled()

@@ -29,10 +29,15 @@ class Thing(ResourceType):
 
     type_name = "Test::Node"
     properties = {
-        "u": Prop(STRING, "Changes in place.", default="", update_allowed=True),
-        "r": Prop(STRING, "A change replaces.", default=""),
-        "l": Prop(STRING, "A change replaces, decided late.", default="", update_allowed=True),
-        "m": Prop(STRING, "Never changes.", default="", immutable=True),
+        "u": Prop(STRING, "A change updates the thing in place.", default="", update_allowed=True),
+        "r": Prop(STRING, "A change replaces the thing.", default=""),
+        "l": Prop(
+            STRING,
+            "A change replaces the thing; decided during the update.",
+            default="",
+            update_allowed=True,
+        ),
+        "m": Prop(STRING, "Must never change.", default="", immutable=True),
     }
     attributes = {name: Attr(STRING, f"The value of {name}.") for name in ("u", "r", "l", "rid")}
     service = "test"
@@ -216,7 +221,7 @@ class Value(ResourceType):
     type_name = "Test::Value"
     properties = {
         "value": Prop(STRING, "Any text.", default="", update_allowed=True),
-        "k": Prop(STRING, "A change replaces.", default=""),
+        "k": Prop(STRING, "A change replaces the resource.", default=""),
     }
     attributes = {"value": Attr(STRING, "The text.")}
     immediate = True

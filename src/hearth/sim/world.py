@@ -550,7 +550,7 @@ class World:
         return self.store.transact(lambda tx: reads.records(tx, stack_id), write=False)
 
     def record(self, stack_id: str, name: str) -> Record:
-        """Return the record of a name."""
+        """Return the record that is in charge of a resource name."""
         return reads.in_charge(self.records(stack_id))[name]
 
     def _users_of(self, thing_id: str) -> list[str]:

@@ -72,7 +72,7 @@ class Example:
 
     @property
     def vector(self) -> dict[str, Any]:
-        """The request of the example."""
+        """The request of the example, in the format of the language vectors."""
         mode = {Outcome.MERGED: "environment", Outcome.LOOKUPS: "registry"}.get(self.outcome)
         asked = {"mode": mode or "stack", "template": self.template, **self.request}
         if self.outcome is Outcome.LOOKUPS:
@@ -158,7 +158,7 @@ def _found(answer: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Words:
-    """The texts about a function."""
+    """The texts of the reference about a function."""
 
     name: str
     form: str
@@ -197,7 +197,7 @@ def chapters() -> Mapping[str, tuple[Example, ...]]:
 
 
 def examples() -> list[Example]:
-    """Return all examples."""
+    """Return all examples of the reference."""
     of_functions = [one for words in written().values() for one in words.examples]
     return [*of_functions, *(one for several in chapters().values() for one in several)]
 

@@ -322,11 +322,11 @@ _BOUNDS = (
     ("characters of a text that one function returns", TEXT_MAX),
     ("items that one `repeat` returns", REPEAT_MAX),
     ("bytes of all values together, approximately", MADE_BYTES),
-    ("in addition for each resource", RESOURCE_BYTES),
-    ("at most in total", MADE_BYTES_MAX),
+    ("bytes of all values together: addition for each resource", RESOURCE_BYTES),
+    ("bytes of all values together: maximum with the additions", MADE_BYTES_MAX),
     ("steps of all YAQL expressions together", YAQL_STEPS),
-    ("in addition for each resource", RESOURCE_STEPS),
-    ("at most in total", YAQL_STEPS_MAX),
+    ("steps of all YAQL expressions together: addition for each resource", RESOURCE_STEPS),
+    ("steps of all YAQL expressions together: maximum with the additions", YAQL_STEPS_MAX),
     ("seconds of all regular expressions together", int(PATIENCE_S)),
 )
 

@@ -24,7 +24,7 @@ class Target:
 
 
 def definition(context: CursorContext, schemas: Schemas) -> Target | None:
-    """Return where the name at the cursor is defined; None for anything else."""
+    """Return the place where the name at the cursor is defined; None if no definition is found."""
     if context.document.genre is Genre.NOTHING:
         return None
     document, location, name = context.document, context.location, context.scalar.text

@@ -87,7 +87,7 @@ class Diagnosis:
             self._show(file)
 
     async def close(self) -> None:
-        """Stop running the linter."""
+        """Stop the checks and end the process of the linter."""
         self._due.clear()
         if self._work is not None:
             self._work.cancel()

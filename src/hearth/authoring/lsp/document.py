@@ -22,7 +22,7 @@ NEWEST: Mapping[str, Grammar] = {grammar.key: grammar for grammar in GRAMMARS}
 
 
 class Genre(Enum):
-    """The genre of a text."""
+    """What a text is: a template, an environment, or neither."""
 
     TEMPLATE = auto()
     ENVIRONMENT = auto()

@@ -85,7 +85,7 @@ class Item:
 
     @property
     def value(self) -> Node:
-        """The value of the entry."""
+        """The syntax tree of the entry's value."""
         if self._value is not None:
             return self._value
         root = self._block.root

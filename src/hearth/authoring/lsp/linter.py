@@ -37,7 +37,7 @@ def run_linter(question: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Answer questions until the input ends."""
+    """Answer the questions on standard input until it ends."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # whatever prints must not come between the answers
     if hasattr(os, "nice"):

@@ -53,7 +53,7 @@ class LinterProcess:
         return [_finding(one) for one in result["findings"]]
 
     async def close(self) -> None:
-        """End the process."""
+        """End the linter process, if it is running."""
         process, self._process = self._process, None
         if process is not None and process.returncode is None:
             process.kill()

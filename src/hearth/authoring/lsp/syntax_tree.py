@@ -46,7 +46,7 @@ class Map:
     flow: bool = False
 
     def get(self, name: str) -> Node | None:
-        """Return the value of a key."""
+        """Return the value of a key; None if the map does not have the key."""
         for entry in self.entries:
             if entry.key.text == name and entry.colon:
                 return entry.value

@@ -89,7 +89,7 @@ def completions(choices: Sequence[Choice], text: Text, units: Units) -> Ready:
 
 
 def markdown(text: str) -> types.MarkupContent:
-    """Return Markdown content."""
+    """Return a text as Markdown content of the protocol."""
     return types.MarkupContent(types.MarkupKind.Markdown, text)
 
 

@@ -187,9 +187,7 @@ def _of_rules(alarm: Thing, rules: Sequence[Body]) -> Finding:
 def _judge(
     rule: Body, judged: Iterator[bool | None], names: Iterator[str]
 ) -> tuple[str, bool | None]:
-    """Return a composite rule as text, and whether it is fulfilled: true, false, or None if
-    unknown.
-    """
+    """Return a composite rule as text, and whether it holds: true, false, or None if unknown."""
     for word, decides in (("or", True), ("and", False)):
         if word in rule:
             parts = [_judge(inner, judged, names) for inner in rule[word]]

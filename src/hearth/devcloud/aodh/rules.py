@@ -27,7 +27,7 @@ _METHODS = re.compile(r"(rate:)?(mean|sum|last|max|min|std|median|first|count|nu
 
 
 def bad(message: str) -> Refusal:
-    """Return an error 400."""
+    """Return the refusal with status 400 and this message."""
     return Refusal(400, message=message)
 
 

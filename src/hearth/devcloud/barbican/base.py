@@ -15,7 +15,7 @@ _OTHER_NAMES = {"alg": "algorithm", "bits": "bit_length"}
 
 
 def bad(message: str) -> Refusal:
-    """Return an error 400."""
+    """Return the refusal with status 400 and this message."""
     return Refusal(400, message=message)
 
 

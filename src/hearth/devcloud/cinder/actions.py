@@ -12,7 +12,7 @@ from hearth.devcloud.store import Thing
 
 
 def act(call: Call) -> Reply:
-    """Carry out the action that the body names."""
+    """Carry out the action that the only key of the body names."""
     body = call.json()
     thing = volumes.own(call)
     if not isinstance(body, dict) or len(body) != 1:

@@ -34,12 +34,12 @@ def refusal(call: Call, fault: Refusal) -> Reply:
 
 
 def bad(message: str) -> Refusal:
-    """Return an error 400."""
+    """Return the refusal with status 400 and this message."""
     return Refusal(400, message=message)
 
 
 def missing(kind: str, name: object) -> Refusal:
-    """Return an error 404."""
+    """Return the refusal with status 404 for an object that was not found."""
     return Refusal(404, message=f"{kind} {name} could not be found.")
 
 

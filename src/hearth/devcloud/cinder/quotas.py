@@ -111,7 +111,7 @@ def reset(call: Call) -> Reply:
 
 
 def absolute(call: Call) -> Reply:
-    """Handle GET /limits."""
+    """Handle GET /limits: the absolute limits and the usage of the project."""
     project_id = call.caller.project_id or ""
     bounds, present = limits(call.cloud, project_id), used(call.cloud, project_id)
     return Reply(

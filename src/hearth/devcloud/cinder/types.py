@@ -318,7 +318,7 @@ def associations(call: Call) -> Reply:
 
 
 def associate_qos(call: Call) -> Reply:
-    """Handle GET associate or disassociate: a type has at most one association."""
+    """Handle GET associate or disassociate of a volume type: a type has at most one QoS specs."""
     thing = _qos(call)
     wanted = call.argument("vol_type_id")
     if not wanted:

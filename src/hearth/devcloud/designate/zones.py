@@ -116,7 +116,7 @@ def _pending(call: Call, thing: Thing, action: str) -> Reply:
 
 
 def done(cloud: Cloud, thing: Thing) -> None:
-    """Finish a pending change, as if the name servers had applied it."""
+    """Finish a pending change, as the name servers would."""
     body = thing.body
     if thing.hidden.pop("fails", False):
         body["status"] = "ERROR"
@@ -299,7 +299,7 @@ def show_record(call: Call) -> Reply:
 
 
 def _changeable(call: Call) -> Thing:
-    """Return a record set that users may change. Raises a 400 for a managed one."""
+    """Return a record set that users may change. Raises a 400 if the service manages it."""
     thing, zone = _record(call), _zone(call)
     if thing.body["type"] in ("SOA", "NS") and thing.body["name"] == zone.body["name"]:
         raise Refusal(400, "bad_request", "This recordset is managed by the service")

@@ -233,7 +233,7 @@ def _json(call: Call) -> Any:
 
 
 def create(call: Call) -> Reply:
-    """Handle POST of an image: 201; it is queued."""
+    """Handle POST of an image: 201 with the new image in status queued."""
     given = _json(call)
     if not isinstance(given, dict):
         raise _bad("Request body must be a JSON object")
@@ -438,7 +438,7 @@ def remove_tag(call: Call) -> Reply:
 
 
 def deactivate(call: Call) -> Reply:
-    """Handle POST deactivate: nobody can download the image."""
+    """Handle POST deactivate: the data of the image can no longer be downloaded."""
     thing = _mine(call)
     if thing.body["status"] not in ("active", "deactivated"):
         raise _forbidden("Only an active image can be deactivated.")

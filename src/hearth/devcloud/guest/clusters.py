@@ -137,7 +137,7 @@ class Objects(Memory):
         return [one for body in found if (one := self._shown(body, machines)) is not None]
 
     def get(self, key: str) -> Body | None:
-        """Return an object, or None."""
+        """Return an object; None if it does not exist."""
         found = super().get(key)
         if found is None or not key.startswith(NODES):
             return found

@@ -223,7 +223,7 @@ def _subject(call: Call) -> Thing:
 
 
 def _knows_rules(call: Call) -> bool:
-    """Return whether the service that validates a token says that it enforces access rules."""
+    """Return whether the service that validates a token declares that it enforces access rules."""
     return (call.headers.get("OpenStack-Identity-Access-Rules") or "") >= "1.0"
 
 

@@ -8,7 +8,7 @@ from hearth.devcloud.store import Store, Thing
 
 
 def same_name(one: object, other: object) -> bool:
-    """Return whether two names are equal."""
+    """Return whether two names are equal, without regard to case."""
     return str(one).casefold() == str(other).casefold()
 
 

@@ -29,17 +29,17 @@ def refusal(call: Call, fault: Refusal) -> Reply:
 
 
 def bad(message: str) -> Refusal:
-    """Return an error 400."""
+    """Return the refusal with status 400 and this message."""
     return Refusal(400, message=message)
 
 
 def missing(kind: str, name: str) -> Refusal:
-    """Return an error 404."""
+    """Return the refusal with status 404 for an object that was not found."""
     return Refusal(404, message=f"Could not find {kind}: {name}.")
 
 
 def forbidden() -> Refusal:
-    """Return an error 403."""
+    """Return the refusal with status 403."""
     return Refusal(403, message="You are not authorized to perform the requested action.")
 
 
@@ -69,7 +69,7 @@ def link(call: Call, path: str) -> str:
 
 
 def listed(call: Call, key: str, items: list[Body]) -> Reply:
-    """Return a list with its links."""
+    """Return a list in Keystone's format, with its links."""
     query = f"?{call.raw_query}" if call.raw_query else ""
     return Reply(
         200,

@@ -59,7 +59,9 @@ def _view(call: Call, thing: Thing, *, detail: bool) -> Body:
 
 
 def create(call: Call) -> Reply:
-    """Handle POST of a trust: 201. Only the trustor may create it, with the trustor's roles."""
+    """Handle POST of a trust: 201. Only the trustor may create it, and only with the trustor's own
+    roles.
+    """
     try:
         values = TRUSTS.for_create(call.object("trust"))
     except Invalid as error:

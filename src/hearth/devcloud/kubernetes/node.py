@@ -1,4 +1,4 @@
-"""A node: it registers itself once, and then reports that it is alive."""
+"""A node of a cluster: it registers itself once, and then reports regularly that it is alive."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ OPERATIONS_MAX = 1000
 
 
 class BadPatch(ValueError):
-    """A patch that cannot be applied."""
+    """A patch cannot be applied; the message gives the reason."""
 
 
 def change_of(content_type: str, patch: Any) -> Change:

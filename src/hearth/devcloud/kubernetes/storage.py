@@ -26,7 +26,7 @@ class Storage(Protocol):
         """Return the objects whose keys begin with a prefix. Raises OSError."""
 
     def get(self, key: str) -> Object | None:
-        """Return an object, or None. Raises OSError."""
+        """Return an object; None if it does not exist. Raises OSError."""
 
     def put(self, key: str, body: Object, revision: int) -> Object | None:
         """Store an object and return it; None if its current revision is not `revision`. The
@@ -59,7 +59,7 @@ class Etcd:
         return [_object(one) for one in found.get("kvs", ())]
 
     def get(self, key: str) -> Object | None:
-        """Return an object, or None."""
+        """Return an object; None if it does not exist."""
         found = self.call("/v3/kv/range", {"key": _b64(key)}).get("kvs")
         return _object(found[0]) if found else None
 
@@ -91,7 +91,7 @@ class Memory:
         return [copy.deepcopy(body) for body in found]
 
     def get(self, key: str) -> Object | None:
-        """Return an object, or None."""
+        """Return an object; None if it does not exist."""
         return copy.deepcopy(self._objects.get(key))
 
     def put(self, key: str, body: Object, revision: int) -> Object | None:

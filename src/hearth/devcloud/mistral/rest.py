@@ -27,12 +27,12 @@ def stamp(at: float) -> str:
 
 
 def bad(message: str) -> Refusal:
-    """Return an error 400."""
+    """Return the refusal with status 400 and this message."""
     return Refusal(400, "Bad Request", message)
 
 
 def missing(what: str) -> Refusal:
-    """Return an error 404."""
+    """Return the refusal with status 404 for an object that was not found."""
     return Refusal(404, "Not Found", f"{what} not found")
 
 

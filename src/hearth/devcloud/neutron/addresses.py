@@ -85,7 +85,7 @@ def _next(subnet: Thing, used: dict[str, str]) -> str | None:
 
 
 def free(store: Store, fixed_ips: Iterable[Body]) -> None:
-    """Release addresses."""
+    """Make fixed IPs available again."""
     for item in fixed_ips:
         subnet = store.table("network.subnets").get(item["subnet_id"])
         if subnet is not None:

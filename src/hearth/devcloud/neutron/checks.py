@@ -19,7 +19,7 @@ _MAC = re.compile(r"^(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}$", re.IGNORECASE)
 
 
 def mac(value: Any) -> Any:
-    """Return a valid MAC address of a device."""
+    """Return a checked MAC address. Raises ValueError."""
     if value is None:
         return None
     if not isinstance(value, str) or not _MAC.match(value) or not value.strip("0:-"):
@@ -28,12 +28,12 @@ def mac(value: Any) -> Any:
 
 
 def ip_version(value: Any) -> Any:
-    """Return an IP version, 4 or 6."""
+    """Return a checked IP version, 4 or 6. Raises ValueError."""
     return one_of(4, 6)(integer()(value))
 
 
 def nameserver(value: Any) -> str:
-    """Return the address of a name server."""
+    """Return the checked IP address of a name server. Raises ValueError."""
     try:
         return str(ipaddress.ip_address(str(value)))
     except ValueError:

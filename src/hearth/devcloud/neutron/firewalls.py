@@ -27,7 +27,7 @@ _PORTS = re.compile(r"^(\d{1,5})(:(\d{1,5}))?$")
 
 
 def _ports(value: Any) -> str:
-    """Return a port or a port range."""
+    """Return a checked port or port range. Raises ValueError."""
     found = _PORTS.match(str(value))
     if not found or not 0 < int(found[1]) <= int(found[3] or found[1]) < 65536:
         raise ValueError(f"'{value}' is not a port or a port range")
@@ -35,7 +35,7 @@ def _ports(value: Any) -> str:
 
 
 def _place(value: Any) -> str:
-    """Return an address or a network in CIDR notation."""
+    """Return a checked address or network in CIDR notation. Raises ValueError."""
     ipaddress.ip_network(str(value), strict=False)
     return str(value)
 

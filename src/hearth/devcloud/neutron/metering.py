@@ -12,7 +12,7 @@ from hearth.devcloud.store import Thing
 
 
 def _prefix(value: Any) -> str:
-    """Return a network in CIDR form."""
+    """Return a checked network in CIDR notation. Raises ValueError."""
     ipaddress.ip_network(str(value), strict=False)
     return str(value)
 

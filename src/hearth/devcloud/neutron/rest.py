@@ -31,7 +31,7 @@ def bad_input(message: str) -> Refusal:
 
 
 def not_authorized(what: str) -> Refusal:
-    """Return an error 403."""
+    """Return the refusal with status 403."""
     return Refusal(403, "PolicyNotAuthorized", f"rule:{what} is disallowed by policy")
 
 
@@ -90,7 +90,7 @@ def _tags_in(given: Body) -> list[str] | None:
 
 
 def known_policy(call: Call, values: Body) -> None:
-    """Raise a 404 for an unknown QoS policy."""
+    """Raise a 404 if the values name an unknown QoS policy."""
     policy_id = values.get("qos_policy_id")
     if policy_id is not None and call.cloud.store.get("network.policies", policy_id) is None:
         raise Refusal(404, "QosPolicyNotFound", f"QoS policy {policy_id} could not be found.")
@@ -140,7 +140,7 @@ class Rest:
         return call.cloud.store.insert(Thing(body["id"], self.collection.table, project_id, body))
 
     def change(self, call: Call, thing: Thing, changes: Body) -> None:
-        """Apply checked changes."""
+        """Apply checked changes to an object."""
         thing.body.update(changes)
 
     def gone(self, call: Call, thing: Thing) -> None:

@@ -15,7 +15,7 @@ _VLANS = re.compile(r"^\d+(-\d+)?(,\d+(-\d+)?)*$")
 
 
 def _vlans(value: Any) -> str:
-    """Return VLAN numbers and ranges."""
+    """Return checked VLAN numbers and ranges. Raises ValueError."""
     if not _VLANS.match(str(value)):
         raise ValueError(f"expected a list of VLANs, got '{value}'")
     return str(value)

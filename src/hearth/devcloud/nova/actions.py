@@ -62,7 +62,7 @@ def _begin(call: Call, server: Thing, task_state: str, target: str) -> None:
 
 
 def act(call: Call) -> Reply:
-    """Carry out the action that the body names."""
+    """Carry out the action that the only key of the body names."""
     server, body = find(call), call.json()
     if not isinstance(body, dict) or len(body) != 1:
         raise bad("There must be exactly one action")

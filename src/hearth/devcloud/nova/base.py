@@ -28,22 +28,22 @@ def refusal(call: Call, fault: Refusal) -> Reply:
 
 
 def bad(message: str) -> Refusal:
-    """Return an error 400."""
+    """Return the refusal with status 400 and this message."""
     return Refusal(400, message=message)
 
 
 def missing(kind: str, name: str) -> Refusal:
-    """Return an error 404."""
+    """Return the refusal with status 404 for an object that was not found."""
     return Refusal(404, message=f"{kind} {name} could not be found.")
 
 
 def conflict(message: str) -> Refusal:
-    """Return an error 409."""
+    """Return the refusal with status 409 and this message."""
     return Refusal(409, message=message)
 
 
 def forbidden(message: str = "Policy doesn't allow this to be performed.") -> Refusal:
-    """Return an error 403."""
+    """Return the refusal with status 403."""
     return Refusal(403, message=message)
 
 

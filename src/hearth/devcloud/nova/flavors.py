@@ -98,12 +98,12 @@ def _page(call: Call, *, detail: bool) -> Reply:
 
 
 def brief(call: Call) -> Reply:
-    """Handle GET /flavors."""
+    """Handle GET /flavors: id, name and links of each."""
     return _page(call, detail=False)
 
 
 def detail(call: Call) -> Reply:
-    """Handle GET /flavors/detail."""
+    """Handle GET /flavors/detail: all fields of each."""
     return _page(call, detail=True)
 
 

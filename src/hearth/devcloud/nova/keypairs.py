@@ -73,7 +73,9 @@ def _generate() -> tuple[str, str]:
 
 
 def create(call: Call) -> Reply:
-    """Handle POST of a key pair: with a public key, or, before 2.92, a new pair."""
+    """Handle POST of a key pair. Without a public key a pair is generated, up to
+    microversion 2.91.
+    """
     given = call.object("keypair")
     try:
         values = KEYPAIRS.for_create(given)

@@ -170,7 +170,7 @@ def unplug(cloud: Cloud, server: Thing, port_id: str) -> None:
 
 
 def unplug_all(cloud: Cloud, server: Thing) -> None:
-    """Remove all ports of a server."""
+    """Delete or unbind all ports of a server."""
     for port_id in list(server.hidden["ports"]):
         unplug(cloud, server, port_id)
 
@@ -186,7 +186,9 @@ def _let_go(cloud: Cloud, server: Thing) -> None:
 
 
 def built(cloud: Cloud, server: Thing) -> None:
-    """Finish the build of a server."""
+    """Finish the build of a server: it becomes active or fails; in the sandbox it
+    starts to boot.
+    """
     if server.body["task_state"] == "deleting":
         return
     if server.hidden["fails"]:

@@ -122,7 +122,7 @@ def reset(call: Call) -> Reply:
 
 
 def absolute(call: Call) -> Reply:
-    """Handle GET /limits."""
+    """Handle GET /limits: the absolute limits and the usage of the project."""
     project_id = call.caller.project_id or ""
     if call.caller.is_admin:
         project_id = call.argument("tenant_id") or project_id

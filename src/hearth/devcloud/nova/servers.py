@@ -205,12 +205,12 @@ def _page(call: Call, *, detail: bool) -> Reply:
 
 
 def brief(call: Call) -> Reply:
-    """Handle GET /servers."""
+    """Handle GET /servers: id, name and links of each."""
     return _page(call, detail=False)
 
 
 def detail(call: Call) -> Reply:
-    """Handle GET /servers/detail."""
+    """Handle GET /servers/detail: all fields of each."""
     return _page(call, detail=True)
 
 

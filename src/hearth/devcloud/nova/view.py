@@ -150,7 +150,7 @@ def _admin(call: Call, server: Thing, view: Body) -> None:
 
 
 def _newer(call: Call, server: Thing, view: Body) -> None:
-    """Add the fields of newer microversions."""
+    """Add the fields that the microversion of the call has in addition to the oldest one."""
     body, hidden, version = server.body, server.hidden, call.version
     if version >= (2, 9):
         view["locked"] = hidden["locked"]

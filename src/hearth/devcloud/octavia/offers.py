@@ -134,7 +134,7 @@ class Offered:
 
 
 class Profiles(Offered):
-    """Options for a provider, as JSON text."""
+    """Profiles of flavors and availability zones: a provider and its options as JSON text."""
 
     def __init__(self, collection: Collection, users: Collection) -> None:
         super().__init__(collection)

@@ -6,7 +6,7 @@ from hearth.devcloud.http import Call, Refusal
 
 
 def bad(message: str) -> Refusal:
-    """Return an error 400."""
+    """Return the refusal with status 400 and this message."""
     return Refusal(400, message=message)
 
 

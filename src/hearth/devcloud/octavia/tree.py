@@ -24,7 +24,9 @@ _ID = text(36)
 
 
 def persistence(value: Any) -> Any:
-    """Return the session persistence; only one type of persistence has a cookie name."""
+    """Return a checked session persistence; only APP_COOKIE may have a cookie name. Raises
+    ValueError.
+    """
     if not isinstance(value, dict) or value.keys() - {"type", "cookie_name", *_PERSISTENCE_TIMES}:
         raise ValueError(f"expected a session persistence, got {value!r}")
     if value.get("type") not in ("SOURCE_IP", "HTTP_COOKIE", "APP_COOKIE"):
@@ -239,7 +241,7 @@ def pending(call: Call, balancer: Thing, part: Thing, status: str) -> None:
 
 
 def done(cloud: Cloud, balancer: Thing) -> None:
-    """Finish a pending change."""
+    """Finish a pending change: parts become active or fail, and deleted parts are removed."""
     now = stamp_z(cloud.store.time).rstrip("Z")
     fails = balancer.hidden.get("fails")
     for thing in [*below(cloud, balancer.id), balancer]:

@@ -1,4 +1,6 @@
-"""A client of the keeper: a process that answers requests one by one."""
+"""A client of the keeper, the process that holds all sandbox servers. Requests are answered one by
+one.
+"""
 
 from __future__ import annotations
 

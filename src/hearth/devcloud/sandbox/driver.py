@@ -94,11 +94,11 @@ class Sandbox:
 
     @property
     def notes(self) -> list[str]:
-        """Return texts that describe what the networks lack on this machine."""
+        """Return texts that describe which programs for networks are missing on this machine."""
         return self._client.notes if self._client is not None else []
 
     async def close(self) -> None:
-        """End every server."""
+        """End the keeper and all servers, and close their ports and consoles."""
         if self._timer is not None:
             self._timer.cancel()
         for task in list(self._tasks):

@@ -1,5 +1,5 @@
-"""The first process of a server: it writes the console, starts the boot and reaps processes that
-have ended.
+"""The first process of a server: it writes the console, starts the boot, and
+reaps ended processes.
 """
 
 from __future__ import annotations

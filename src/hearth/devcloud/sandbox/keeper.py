@@ -123,7 +123,7 @@ class Keeper:
         return {"pid": server.machine.pid}, sockets
 
     def go(self, request: Message, files: list[int]) -> Answer:
-        """Let a server boot."""
+        """Make a created server boot."""
         server = self._servers[request["id"]]
         if server.machine is not None:
             server.machine.go()

@@ -68,7 +68,7 @@ def mount(source: str, target: str, kind: str = "", flags: int = 0, options: str
 
 
 def unmount(target: str) -> None:
-    """Unmount a file system, at the latest when nothing uses it any more."""
+    """Detach a file system at once; the kernel unmounts it when nothing uses it any more."""
     _check(_libc.umount2(target.encode(), MNT_DETACH), f"umount of {target}")
 
 

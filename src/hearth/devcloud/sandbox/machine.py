@@ -29,7 +29,7 @@ class Machine:
     _door: socket.socket
 
     def go(self) -> None:
-        """Let the server boot."""
+        """Make the first process, which waits, boot the server."""
         self._door.send(b"G")
         self._door.close()
 

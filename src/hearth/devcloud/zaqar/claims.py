@@ -69,7 +69,7 @@ def _find(call: Call) -> Thing:
 
 
 def show(call: Call) -> Reply:
-    """Handle GET of a claim with its messages; one without messages does not exist."""
+    """Handle GET of a claim with its messages. A claim without messages counts as not existing."""
     claim = _find(call)
     held = [view(call, one) for one in _held(call.cloud.store, claim)]
     age = int(call.cloud.store.time - claim.hidden["since"])

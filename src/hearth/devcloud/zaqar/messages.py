@@ -134,7 +134,7 @@ def _of(call: Call, ids: list[str]) -> list[Thing]:
 def messages(call: Call) -> Reply:
     """Handle GET of messages by ids, or after a marker.
 
-    Messages of the same client and claimed ones are left out, unless the query includes them.
+    Claimed messages and those of the same client are left out, unless the query includes them.
     """
     ids = _named(call)
     if ids is not None:
