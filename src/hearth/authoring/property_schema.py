@@ -144,7 +144,7 @@ def property_schema(prop: Prop) -> Schema:
 
 
 def _map(prop: Prop) -> Schema:
-    """Return the schema of a map with known entries; a function may replace all of it."""
+    """Return the schema of a map with known entries; a function call may replace the whole map."""
     if prop.entries is not None:
         entries = _entries(prop.entries)
     else:
@@ -217,8 +217,8 @@ _SPELLED: Mapping[ValueKind, Callable[[Any], Any]] = {
 
 
 def _limits(prop: Prop) -> Iterator[tuple[str, Any]]:
-    """Yield the limits of a property. There is no minimum number of items, because an `if` may
-    remove some.
+    """Yield the limits of a property, without a minimum number of items, because an `if` may remove
+    items.
     """
     for constraint in prop.constraints:
         match constraint:

@@ -82,7 +82,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _refusal(api: str | None) -> str | None:
-    """Return why servers must not run in namespaces here; None if they may."""
+    """Return why sandbox servers cannot be used here; None if they can."""
     if not sys.platform.startswith("linux"):
         return "sandbox servers need Linux"
     host = urlsplit(api or "").hostname or LOOPBACK

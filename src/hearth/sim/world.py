@@ -566,7 +566,9 @@ class World:
         return [thing for thing in self.twin.things.values() if thing.key]
 
     async def scale(self, stack_id: str, name: str, change: int) -> bool:
-        """Resize a group as a policy does; return whether it changes. Raises Rejected."""
+        """Resize a group as a scaling policy does; return whether its size changes. Raises
+        Rejected.
+        """
         row, now = self.stack(stack_id), self.clock.now()
         wanted = Scaling(name, Adjustment(change, AdjustmentType.CHANGE), 5.0, "ChangeInCapacity")
         told = Event(

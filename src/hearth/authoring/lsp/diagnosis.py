@@ -191,7 +191,10 @@ class Diagnosis:
         return Remark(finding, document, start, end)
 
     def _take(self, root: Path, found: dict[Path, list[Remark]], *, tell: bool = True) -> None:
-        """Publish the findings of a file; with `tell`, also an empty list."""
+        """Store the findings of a run on the file `root`, and publish them for each file.
+
+        With `tell`, the findings of `root` are published even if there are none.
+        """
         before = self._found.get(root, {})
         self._found[root] = found
         for file in {root, *before, *found}:

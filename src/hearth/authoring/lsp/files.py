@@ -27,7 +27,7 @@ SAYS = re.compile(
     r"|AWSTemplateFormatVersion|resource_registry|parameter_defaults)[\"']?\s*:",
     re.M,
 )
-"""Matches in every template and environment."""
+"""A pattern that matches in every template and environment."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ _RAW = {"Content-Type": "application/octet-stream"}
 
 
 def answer(store: Store, server: Thing, method: str, path: str, body: bytes = b"") -> Reply:
-    """Return the reply to a request of a server."""
+    """Return the reply to a request that a server sent to the metadata service."""
     words = [word for word in path.partition("?")[0].split("/") if word]
     if words[:1] == ["openstack"]:
         if method == "POST":
