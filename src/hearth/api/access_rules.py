@@ -1,7 +1,7 @@
 """Access rules of application credentials: which calls a token may make.
 
-Keystone only stores them; each service enforces them, and says so when it validates a token.
-Keystone does not validate a token with access rules for a service that does not say so.
+Keystone only stores the rules; each service enforces them. A service announces this in a header
+when it validates a token. For other services Keystone refuses to validate tokens with access rules.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import Any
 from hearth.service.caller import AccessRule
 
 SUPPORTED: Mapping[str, str] = {"OpenStack-Identity-Access-Rules": "1.0"}
-"""The header by which a service says that it enforces access rules."""
+"""The header in which a service announces that it enforces access rules."""
 
 
 def rules_from(credential: Mapping[str, Any]) -> tuple[AccessRule, ...] | None:

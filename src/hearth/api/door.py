@@ -1,8 +1,8 @@
-"""Polls of servers, answered before the routes: the answer of a server whose rows have not changed.
+"""Polls of servers: if the rows of a server have not changed, the poll is answered without routing.
 
 Thousands of servers ask for their metadata all the time, and nearly always nothing has changed.
-Such a request costs a check of the caller and a part of one read: the polls that arrive within
-some milliseconds share it. Everything else passes, and the routes decide about it.
+Such a request costs a check of the caller and a part of one read, which is shared by the polls that
+arrive within some milliseconds. All other requests go to the routes.
 """
 
 import asyncio
@@ -47,9 +47,8 @@ class Gathered:
         self._waiting: dict[Key, asyncio.Future[int | None]] = {}
 
     async def fingerprint(self, key: Key) -> int | None:
-        """Return the fingerprint of a resource, as a read that begins after this call finds it.
-
-        None if it cannot be read.
+        """Return the fingerprint of a resource, read after this call; None if the database cannot
+        be read.
         """
         waiting = self._waiting.get(key)
         if waiting is None:
@@ -75,7 +74,7 @@ class Gathered:
 
 @dataclass(slots=True)
 class _Answer:
-    """What was answered to a guest, and the fingerprint of its rows before."""
+    """The last answer to a poll, and the fingerprint of the rows before the answer was made."""
 
     caller: Caller
     key: Key
@@ -84,7 +83,10 @@ class _Answer:
 
 
 class Door:
-    """Middleware that answers polls whose answer is known; `cfn` and `tokens` know the callers."""
+    """Middleware that answers polls from kept answers.
+
+    `polls` returns the callers of signed polls, `tokens` the callers of polls with a token.
+    """
 
     def __init__(
         self, app: ASGIApp, services: Services, polls: Polls, tokens: Tokens, rates: Rates
@@ -125,7 +127,9 @@ class Door:
         return kept.body if self._may(CFN_RULE, caller) else None
 
     async def _metadata(self, scope: Scope, receive: Receive, send: Send, key: Key) -> None:
-        """Answer a poll with a token, or let the routes answer it and keep what they say."""
+        """Answer a poll with a token; if there is no valid kept answer, let the routes answer and
+        keep their answer.
+        """
         headers = dict(scope["headers"])
         token, ident = headers.get(b"x-auth-token", b"").decode("latin-1"), _ident(scope, headers)
         caller = await self._guest(token) if b"x-service-token" not in headers else None
@@ -144,7 +148,9 @@ class Door:
             self._keep(ident, _Answer(caller, key, seen, answer.body))
 
     async def _guest(self, token: str) -> Caller | None:
-        """Return the caller of a token if it is a server; None if the routes must decide."""
+        """Return the caller of a token if it is a stack domain user; else None: the routes must
+        decide.
+        """
         if not token:
             return None
         try:

@@ -18,8 +18,8 @@ Shape = Mapping[str, Any]  # a JSON Schema
 class Query:
     """A query parameter.
 
-    With `repeated` it may occur several times and matches any of its values. `column` is the column
-    of stored rows that it filters, if it is a filter.
+    With `repeated` the parameter may occur several times, and each value is an alternative.
+    `column` is the column of stored rows that it filters, None if it is not a filter.
     """
 
     name: str

@@ -103,7 +103,10 @@ def _responses(endpoint: Endpoint) -> Body:
     success: Body = {"description": "Done."}
     if endpoint.status == 302:
         location = {"schema": {"type": "string", "format": "uri"}}
-        success = {"description": "It is there.", "headers": {"Location": location}}
+        success = {
+            "description": "The address is in the header Location.",
+            "headers": {"Location": location},
+        }
     elif endpoint.answer is not None:
         success["content"] = {"application/json": {"schema": endpoint.answer}}
     codes = {400, 403, *endpoint.errors}

@@ -122,7 +122,8 @@ def payload(state: Mapping[str, Any], description: str) -> dict[str, Any]:
 
 
 def addresses(transport_url: str) -> Sequence[str]:
-    """Return the brokers of an oslo.messaging URL as AMQP URLs, in its order. Raises ValueError.
+    """Return the brokers in the URL of oslo.messaging as AMQP URLs, in the same order. Raises
+    ValueError.
 
     `rabbit://user:password@host:port,user:password@host2:port/virtual-host`
     """

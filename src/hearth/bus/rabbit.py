@@ -76,7 +76,7 @@ class Publisher:
         return self._exchange
 
     async def _connected(self) -> AbstractConnection:
-        """Return the connection; open one to the first broker that answers if there is none."""
+        """Return the connection; if there is none, open one to the first broker that answers."""
         last: Exception | None = None
         for url in addresses(self._to.transport_url):
             try:

@@ -23,7 +23,9 @@ class File:
     uses: tuple["File", ...]
 
     def all(self) -> Iterator["File"]:
-        """Yield the file and all files below it; some repeatedly."""
+        """Yield the file and all files that it names, directly or through others; some
+        repeatedly.
+        """
         yield self
         for used in self.uses:
             yield from used.all()
@@ -51,8 +53,9 @@ class Bundle:
 
 
 def bundle(sources: Mapping[str, str]) -> Bundle:
-    """Return the bundle of texts by plain name. Raises ValueError if files name each other in a
-    cycle.
+    """Return the bundle of some files, which are given by plain name.
+
+    Raises ValueError if files name each other in a cycle.
     """
     longest_first = sorted(sources, key=len, reverse=True)
     names = re.compile(rf"(?<![\w./-])(?:{'|'.join(map(re.escape, longest_first))})(?![\w/-])")

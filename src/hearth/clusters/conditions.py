@@ -1,7 +1,8 @@
-"""What is known about a cluster beside its status: is it ready, blocked, healthy, as it should be?
+"""Conditions: what is known about a cluster beside its status, such as whether it is ready or
+blocked.
 
-A condition is stored and answered as {type, status, reason, message, since}, as Kubernetes has
-them; `status` is "True", "False" or "Unknown". Source: spec/clusters.md, section 12, items 1 and 2.
+A condition is stored and answered as {type, status, reason, message, since}, as in Kubernetes;
+`status` is "True", "False" or "Unknown". Source: spec/clusters.md, section 12, items 1 and 2.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -23,7 +24,7 @@ _OF_NODE = ".Ready"  # the end of a node's key in the reason of the health
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True):
-    """One condition. Times are seconds since 1970. BLOCKED alone has `retry_at` and `attempts`."""
+    """One condition. Times are seconds since 1970. Only BLOCKED has `retry_at` and `attempts`."""
 
     type: str
     status: str
@@ -45,7 +46,9 @@ def conditions(cluster: Cluster) -> list[Condition]:
 
 
 def blocked(cluster: Cluster, reason: str, message: str, *, retry_at: float) -> Cluster:
-    """Return the cluster as blocked until its next attempt at a time."""
+    """Return the cluster with the condition that it is blocked until its next attempt, at
+    `retry_at`.
+    """
     before = condition(cluster, BLOCKED)
     found = Condition(
         type=BLOCKED, status=TRUE, reason=reason, message=message, retry_at=retry_at,
@@ -135,7 +138,9 @@ def _healthy(cluster: Cluster) -> Condition:
 
 
 def _in_sync(cluster: Cluster, groups: Sequence[NodeGroup], gone: Collection[str]) -> Condition:
-    """Return whether the cloud has what the cluster wants: stacks, and as many nodes."""
+    """Return the condition IN_SYNC: whether all stacks exist and have as many nodes as the groups
+    want.
+    """
     if cluster.status in BUSY or cluster.status == DELETE_COMPLETE:
         return Condition(type=IN_SYNC, status=UNSURE, reason="InProgress")
     lost = [group.name for group in groups if group.uuid in gone]
@@ -147,7 +152,7 @@ def _in_sync(cluster: Cluster, groups: Sequence[NodeGroup], gone: Collection[str
     if nodes == 0:
         return Condition(type=IN_SYNC, status=UNSURE, reason="NodesNotExamined")
     if nodes != wanted:
-        words = f"Kubernetes has {nodes} nodes, the node groups {wanted}."
+        words = f"Kubernetes has {nodes} nodes, the node groups want {wanted}."
         return Condition(type=IN_SYNC, status=FALSE, reason="NodesDiffer", message=words)
     return Condition(type=IN_SYNC, status=TRUE, reason="AsWanted")
 

@@ -33,7 +33,7 @@ FROM_LABELS = {
     "octavia_provider": "octavia_provider",
     "service_cluster_ip_range": "portal_network_cidr",
 }
-"""Labels whose values become parameters as they are: the parameter by label."""
+"""Labels whose values become values of parameters unchanged: {label: parameter}."""
 FROM_TEMPLATE = {
     "dns_nameserver": "dns_nameserver",
     "http_proxy": "http_proxy",
@@ -41,12 +41,12 @@ FROM_TEMPLATE = {
     "insecure_registry": "insecure_registry_url",
     "network_driver": "network_driver",
 }
-"""The same for attributes of a template."""
+"""Attributes of a template whose values become values of parameters unchanged."""
 
 
 @dataclass(frozen=True)
 class ClusterNetwork:
-    """What the stack of an extra group needs from the stack of its cluster."""
+    """The values from the stack of a cluster that the stack of an extra group needs."""
 
     network_id: str
     subnet_id: str
@@ -56,10 +56,10 @@ class ClusterNetwork:
 
 @dataclass(frozen=True)
 class Facts:
-    """Values from outside: addresses of services, and what the names in a template stand for.
+    """Values from outside: addresses of services, and the ids of names in a template.
 
     `credential_url` is the address where nodes fetch their credential. `kube_version` is the
-    version that the image carries. `existing` is for extra groups only.
+    version of Kubernetes in the image. `existing` is for extra groups only.
     """
 
     auth_url: str
@@ -131,7 +131,7 @@ def stack_tags(cluster: Cluster) -> tuple[str, ...]:
 def choice_of(
     template: ClusterTemplate, cluster: Cluster, group: NodeGroup | None, facts: Facts
 ) -> Choice:
-    """Return the position of a cluster, or of an extra group, on the axes of environments."""
+    """Return the features of a cluster, or of an extra group, that select its environment files."""
     labels = cluster.labels if group is None else group.labels
     volume_size = (group or cluster).docker_volume_size
     balancer = Balancer.NONE
@@ -260,7 +260,9 @@ def _subnet_cidr(labels: Mapping[str, str], facts: Facts) -> str:
 
 
 def kube_version(cluster: Cluster, labels: Mapping[str, str], facts: Facts) -> str:
-    """Return the Kubernetes version: of the label, the image, or the last known one."""
+    """Return the Kubernetes version: from the label, else from the image, else the last known
+    one.
+    """
     return labels.get("kube_tag") or facts.kube_version or cluster.coe_version or ""
 
 

@@ -1,7 +1,7 @@
-"""The environment files of a cluster: one per axis, in an order that matters.
+"""The environment files of a cluster: one for each of six features, in an order that matters.
 
-A later file wins for the same alias, so the order is part of the contract. Source:
-facts/magnum/environments.json; spec/clusters.md, 4.3.
+If several files map the same alias, the last file wins, so the order is part of the contract.
+Source: facts/magnum/environments.json; spec/clusters.md, 4.3.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ class Balancer(Enum):
 
 @dataclass(frozen=True)
 class Choice:
-    """A position on each of the six axes."""
+    """The features of a cluster that select its environment files, one file for each feature."""
 
     private_network: bool
     etcd_volume: bool
@@ -30,7 +30,7 @@ class Choice:
     balancer_floating_ip: bool
 
     def __post_init__(self) -> None:
-        """Reject a choice that no cluster can have."""
+        """Raise ValueError for a combination that no cluster can have."""
         if self.balancer is Balancer.NONE and self.balancer_floating_ip:
             raise ValueError("a load balancer's floating IP needs a load balancer")
 
@@ -44,10 +44,10 @@ def chosen(
     floating_ip: bool,
     balancer_floating_ip: bool,
 ) -> Choice:
-    """Return the choice of a cluster.
+    """Return the features of a cluster as a choice.
 
-    Floating IPs of nodes imply one of the load balancer, as in Magnum: the label cannot turn it
-    off.
+    If nodes have floating IPs, the load balancer has one too, as in Magnum: the label cannot turn
+    it off.
     """
     with_balancer = balancer is not Balancer.NONE
     return Choice(

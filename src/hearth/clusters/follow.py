@@ -1,4 +1,4 @@
-"""What a cluster becomes when the state of its stacks has changed.
+"""The changes of a cluster that follow from the states of its stacks.
 
 Source: spec/clusters.md, section 6; facts/magnum/statuses.json.
 """
@@ -50,7 +50,7 @@ class Followed(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def deleted(self) -> bool:
-        """Whether nothing of the cluster is left but its rows."""
+        """Return whether all stacks are deleted, so that only rows of the cluster are left."""
         return self.cluster.status == DELETE_COMPLETE
 
 
@@ -63,8 +63,8 @@ def followed(
 ) -> Followed:
     """Return the cluster after a synchronisation with its stacks: {id: state}.
 
-    A stack that is missing there does not exist any more. With `working` a task of the cluster
-    has further steps, so the cluster stays in progress unless it has failed.
+    A stack that is missing in `stacks` does not exist any more. With `working` a task of the
+    cluster has further steps, so the cluster stays in progress unless it has failed.
     """
     after, members = cluster, [_state(cluster, group, stacks) for group in groups]
     for state in stacks.values():

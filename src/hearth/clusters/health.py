@@ -10,7 +10,7 @@ HEALTHY, UNHEALTHY, UNKNOWN = "HEALTHY", "UNHEALTHY", "UNKNOWN"
 HEALER = "magnum-auto-healer"
 
 Health = tuple[str, dict[str, str]]
-"""A status, and what it was concluded from."""
+"""A health status, and the results on which it is based."""
 
 
 def reports_itself(cluster: Cluster) -> bool:

@@ -20,7 +20,7 @@ def merged(base: Labels, given: Labels | None, *, merge: bool) -> dict[str, str]
 
 
 class Difference(NamedTuple):
-    """How labels differ from those that they began with."""
+    """How the labels of an object differ from the labels of its template or its cluster."""
 
     overridden: Mapping[str, str]  # the values of the base
     added: Mapping[str, str]

@@ -60,14 +60,16 @@ def time_left_s(cluster: Cluster, now: float) -> float | None:
 
 
 class Obstacle(msgspec.Struct, frozen=True, kw_only=True):
-    """What an operation waits for, and in how many seconds it is tried again."""
+    """The reason why an operation cannot succeed now, and the seconds until it is retried."""
 
     reason: str
     causes: Sequence[str]
     delay_s: float
 
     def noted(self, cluster: Cluster, retry_at: float, shown: str) -> Cluster:
-        """Return the cluster as blocked until a time, which is `shown` to users."""
+        """Return the cluster with the condition that it is blocked until `retry_at`, which is
+        `shown` in the reason.
+        """
         causes = "; ".join(self.causes[:_SHOWN])
         reason = f"Blocked ({self.reason}): {causes}. The next attempt is at {shown}."
         after = blocked(cluster, self.reason, causes, retry_at=retry_at)
@@ -75,7 +77,9 @@ class Obstacle(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def obstacle_of(cluster: Cluster, causes: Sequence[str], now: float) -> Obstacle | None:
-    """Return what an operation of a cluster waits for, or None if it has failed for good."""
+    """Return the obstacle for an operation of a cluster, or None if the operation has failed for
+    good.
+    """
     reason, wait_s = obstacle(causes), delay_s(cluster, now)
     if cluster.status not in RETRIED or reason is None or wait_s is None:
         return None
@@ -83,14 +87,17 @@ def obstacle_of(cluster: Cluster, causes: Sequence[str], now: float) -> Obstacle
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
-    """Stacks as the cluster shall see them, and those that wait: {id of the stack: why}."""
+    """The states of stacks as the cluster shows them, and the stacks that wait for a retry.
+
+    `waiting` maps the id of a stack to its obstacle.
+    """
 
     states: Mapping[str, StackState]
     waiting: Mapping[str, Obstacle]
 
 
 def held(cluster: Cluster, stacks: Mapping[str, StackState], now: float) -> Held:
-    """Return the stacks of a cluster; one that waits is in progress for the cluster."""
+    """Return the stacks of a cluster; a failed stack that will be retried counts as in progress."""
     states, waiting = dict(stacks), {}
     for stack_id, state in stacks.items():
         found = obstacle_of(cluster, state.causes, now)

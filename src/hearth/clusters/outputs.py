@@ -1,4 +1,4 @@
-"""From the outputs and parameters of a stack back to its cluster and groups.
+"""Reading of the values of a cluster and its groups from the outputs and parameters of a stack.
 
 Source: facts/magnum/heat_outputs.json.
 """
@@ -26,10 +26,10 @@ def read_back(
     cluster: Cluster,
     groups: Iterable[NodeGroup],
 ) -> Changes:
-    """Return what a stack says about a cluster and about the groups in this stack.
+    """Return the values that a stack has for a cluster and for the groups in this stack.
 
-    A missing or null output changes nothing. `parameters` has texts, as the API of stacks returns
-    them.
+    A missing or null output changes nothing. The values in `parameters` are texts, as in answers of
+    the stack API.
     """
     found: dict[str, Any] = {}
     if address := outputs.get("api_address"):

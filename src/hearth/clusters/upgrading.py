@@ -1,8 +1,8 @@
-"""Which workers an upgrade replaces next, and the parameters of their stack meanwhile.
+"""The workers that an upgrade replaces next, and the parameters of their stack meanwhile.
 
-New workers come before old ones go, so a group never has less nodes than it should. The stack keeps
-what older workers booted in `worker_generations`, so an update changes no worker but those that the
-upgrade removes. Source: spec/clusters.md, section 12, item 4.
+New workers come before old ones go, so a group never has fewer nodes than it should. The parameter
+`worker_generations` records what older workers booted, so an update changes only the workers that
+the upgrade removes. Source: spec/clusters.md, section 12, item 4.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,15 +12,17 @@ import msgspec
 
 
 class Booted(msgspec.Struct, frozen=True):
-    """What a worker boots."""
+    """The image and the version of Kubernetes with which a worker was created."""
 
     image: str
     kube_version: str
 
 
 class Generations(msgspec.Struct, frozen=True, kw_only=True):
-    """What older workers booted, as in `worker_generations`: {index: generation} and
-    {generation: what it booted}.
+    """What older workers booted, as in the parameter `worker_generations`.
+
+    `workers` maps the index of a worker to its generation, and `booted` maps a generation to what
+    its workers booted.
     """
 
     workers: Mapping[str, str] = {}
@@ -28,10 +30,11 @@ class Generations(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkerStack(msgspec.Struct, frozen=True, kw_only=True):
-    """The workers of a stack: what new ones boot, and what older ones booted.
+    """The workers of a stack.
 
-    `indexes` are the workers that exist, in ascending order; `temporary` is how many of them exist
-    during an upgrade only.
+    `newest` is what new workers boot, `older` what older workers booted. `indexes` are
+    the workers that exist, in ascending order; `temporary` is how many of them exist during an
+    upgrade only.
     """
 
     newest: Booted
@@ -40,11 +43,11 @@ class WorkerStack(msgspec.Struct, frozen=True, kw_only=True):
     indexes: Sequence[int] = ()
 
     def old(self, wanted: Booted) -> list[int]:
-        """Return the workers that booted something else."""
+        """Return the indexes of the workers that booted something else."""
         return [index for index in self.indexes if self._booted(index) != wanted]
 
     def pinned(self, wanted: Booted) -> Generations:
-        """Return the generations with which no worker changes when new ones boot `wanted`."""
+        """Return the generations that keep existing workers unchanged if new ones boot `wanted`."""
         workers: dict[str, str] = {}
         booted: dict[str, Booted] = {}
         for index in self.old(wanted):
@@ -83,7 +86,8 @@ def next_parameters(
 ) -> dict[str, Any]:
     """Return the parameters of the next update: `count` workers and `extra` temporary ones.
 
-    `workers` is how many exist: whatever else differs in them changes at once.
+    `workers` is the number of existing workers: changes that no worker generation prevents reach
+    all of them in one batch.
     """
     return {
         "number_of_minions": count + extra,

@@ -6,14 +6,15 @@ _VERSION = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?")
 
 
 def parsed(version: str | None) -> tuple[int, int, int] | None:
-    """Return a version as numbers, or None for a text that is none."""
+    """Return a version as numbers, or None if the text is not a version."""
     found = _VERSION.match(version or "")
     return None if found is None else (int(found[1]), int(found[2]), int(found[3] or 0))
 
 
 def skew_problem(current: str | None, wanted: str | None) -> str | None:
-    """Return why a cluster cannot be upgraded to a version; None if it can, or if the version of
-    either is unknown.
+    """Return why a cluster cannot be upgraded to a version, or None if it can.
+
+    Also return None if one of the two versions is unknown.
     """
     here, there = parsed(current), parsed(wanted)
     if here is None or there is None:

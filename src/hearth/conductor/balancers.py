@@ -31,7 +31,9 @@ async def remove(work: Work) -> None:
 
 
 async def gone(work: Work) -> None:
-    """Wait until they are deleted, for a limited time."""
+    """Wait until the load balancers are deleted; after `pre_delete_lb_timeout_s` the delete
+    fails.
+    """
     left = await _own(work, work.services.cloud(work.caller))
     if not left:
         await work.commit("detach" if work.task.args.get("force") else "stacks")
@@ -45,7 +47,7 @@ async def gone(work: Work) -> None:
 
 
 async def _own(work: Work, cloud: Cloud) -> list[Mapping[str, Any]]:
-    """Return the load balancers that name the cluster; none in a cloud without the service."""
+    """Return the load balancers whose description names the cluster; none without the service."""
     wanted = re.compile(rf"Kubernetes .+ from cluster {re.escape(work.cluster.uuid)}(?![\w-])")
     try:
         found = await cloud.listing(SERVICE, BALANCERS)

@@ -30,7 +30,7 @@ SHOWN_MAX = 10
 
 @dataclass(frozen=True)
 class Call:
-    """A write call that detaches an object."""
+    """A write call that detaches or deletes an object."""
 
     service: str
     method: str
@@ -40,7 +40,9 @@ class Call:
 
 @dataclass(frozen=True)
 class Blocker:
-    """An object in the way: what it is, its name and id, where it is, and how to detach it."""
+    """An object that blocks a delete: its kind, name and id, its place, and the call that detaches
+    it.
+    """
 
     kind: str
     name: str
@@ -62,7 +64,9 @@ class Blocker:
 
 @dataclass(frozen=True)
 class Own:
-    """What stacks have created: all ids, and the names of networks, routers and servers by id."""
+    """The objects that some stacks have created: all ids, and the names of networks, routers and
+    servers by id.
+    """
 
     ids: frozenset[str]
     networks: Mapping[str, str]
@@ -98,7 +102,10 @@ def own(tx: Tx, stack_ids: Iterable[str]) -> Own:
 
 
 async def blockers(cloud: Cloud, mine: Own) -> list[Blocker]:
-    """Return what is in the way, in the order in which it can be detached. Raises CloudFault."""
+    """Return the objects that block the delete, in the order in which they can be detached.
+
+    Raises CloudFault.
+    """
     found: list[Blocker] = []
     for router_id, name in mine.routers.items():
         found += await _floating_ips(cloud, mine, router_id, _place("router", name, router_id))
@@ -159,7 +166,7 @@ def _unplug(router_id: str, port_id: str) -> Call:
 
 
 async def _floating_ips(cloud: Cloud, mine: Own, router_id: str, place: str) -> list[Blocker]:
-    """Return floating IPs of others that the router translates."""
+    """Return the floating IPs that others created and the router serves."""
     listed = await cloud.listing(NETWORK, f"/v2.0/floatingips?router_id={segment(router_id)}")
     freed = {"floatingip": {"port_id": None}}
     return [
@@ -173,7 +180,7 @@ async def _floating_ips(cloud: Cloud, mine: Own, router_id: str, place: str) -> 
 
 
 async def _interfaces(cloud: Cloud, mine: Own, router_id: str, place: str) -> list[Blocker]:
-    """Return the interfaces of the router on networks of others."""
+    """Return the interfaces of the router on networks that others created."""
     ports = await cloud.listing(NETWORK, f"/v2.0/ports?device_id={segment(router_id)}")
     return [
         Blocker(
@@ -187,7 +194,7 @@ async def _interfaces(cloud: Cloud, mine: Own, router_id: str, place: str) -> li
 
 
 async def _volumes(cloud: Cloud, mine: Own, server_id: str, place: str) -> list[Blocker]:
-    """Return the volumes of others on a server, without the one that it boots from."""
+    """Return the volumes on a server that others created, except the volume from which it boots."""
     path = f"/servers/{segment(server_id)}/os-volume_attachments"
     try:
         attached = await cloud.listing(COMPUTE, path)

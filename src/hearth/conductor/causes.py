@@ -38,7 +38,7 @@ def _failures(tx: Tx, root: StackRow) -> list[str]:
 
 
 def _is_cause(record: Record, nested: Mapping[str, StackRow]) -> bool:
-    """Return whether a resource failed by itself: not because of its nested stack."""
+    """Return whether a resource failed by itself, not because of its nested stack."""
     return record.status is Status.FAILED and record.physical_id not in nested
 
 

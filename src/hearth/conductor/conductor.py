@@ -60,10 +60,11 @@ class Conductor:
         return [*self._running.values(), *([self._examining] if self._examining else [])]
 
     async def confirmed(self) -> bool:
-        """Return whether a write call may be sent now: the task that sends it is still ours.
+        """Return whether a write call may be sent now, because this conductor still owns the task.
 
         The database decides, because all clocks of a machine stop while it is suspended. The same
-        query extends the lease, so that it lasts for the call. Calls outside of tasks are free.
+        query extends the lease, so that it lasts for the call. Calls outside of tasks are always
+        allowed.
         """
         task = _current.get()
         if task is None:
@@ -103,7 +104,9 @@ class Conductor:
         await self._services.store.run(lambda tx: cluster_tasks.release(tx, self.id))
 
     async def _keep_leases(self) -> None:
-        """Extend the leases, also while a round takes long."""
+        """Extend the leases regularly until cancelled, independently of the rounds, which may take
+        long.
+        """
         store = self._services.store
 
         def heartbeat(tx: Tx) -> None:
@@ -118,7 +121,7 @@ class Conductor:
             await asyncio.sleep(HEARTBEAT_S)
 
     async def _round(self) -> None:
-        """Claim tasks, and follow stacks."""
+        """Claim tasks, start the health check, and synchronise clusters with their stacks."""
         now = time.monotonic()
         async with self._beginning:
             if self._stopped:
@@ -137,7 +140,7 @@ class Conductor:
         except SQLAlchemyError as problem:
             log.warning("the database is unavailable: %s", str(problem).partition("\n")[0])
         except Exception:  # the health of clusters must not stop the conductor
-            log.exception("the health of clusters")
+            log.exception("the health of clusters could not be examined")
 
     async def _claim(self) -> None:
         room = AT_ONCE_MAX - len(self._running)
@@ -162,7 +165,7 @@ class Conductor:
         self.wake()
 
     async def _guarded(self, task: Task) -> None:
-        """Carry out a task. Whatever goes wrong ends in a retry or in a failed operation."""
+        """Carry out a task. Every error ends in a retry or in a failed operation."""
         work = None
         _current.set(task)
         try:
@@ -170,7 +173,7 @@ class Conductor:
             if work is not None:
                 await self._steps(work)
         except Lost:
-            log.info("task %s of cluster %s is no longer ours", task.kind, task.cluster_id)
+            log.info("task %s of cluster %s was removed or taken over", task.kind, task.cluster_id)
         except CloudFault as fault:
             await self._failed(work, str(fault), again=fault.passing or not fault.status)
         except Rejected as rejected:
@@ -179,7 +182,7 @@ class Conductor:
             log.warning("cluster %s: %s", task.cluster_id, str(problem).partition("\n")[0])
             await self._safely(self._retry(task))
         except Exception:  # a fault of ours must not leave a cluster in progress for ever
-            log.exception("task %s of cluster %s", task.kind, task.cluster_id)
+            log.exception("task %s of cluster %s failed", task.kind, task.cluster_id)
             words = "Internal error; the log of the service has more."
             await self._failed(work, words, again=True)
             if work is None:
@@ -224,6 +227,6 @@ class Conductor:
         try:
             await storing
         except Lost:
-            log.info("a task was taken over")
+            log.info("a task was removed or taken over")
         except SQLAlchemyError as problem:
             log.warning("the database is unavailable: %s", str(problem).partition("\n")[0])

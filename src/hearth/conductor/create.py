@@ -20,7 +20,7 @@ from hearth.store.clusters import Whole
 
 
 async def identity(work: Work) -> None:
-    """Create what the nodes log in with."""
+    """Create the identity with which the nodes log in."""
     identity_id = await NodeIdentity(work.services).create(work.cluster, work.caller)
     await work.commit("keys", lambda found: (_with(found, identity_id=identity_id), ()))
 

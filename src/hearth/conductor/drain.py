@@ -11,10 +11,10 @@ _OVER = ("Succeeded", "Failed")
 
 
 async def drained(api: KubernetesApi, nodes: Sequence[str]) -> list[str]:
-    """Cordon nodes and ask their pods to leave; return what still runs there.
+    """Cordon nodes and evict their pods; return the pods that still run there.
 
-    To be repeated until nothing is left. Pods of daemon sets and static pods stay, as in
-    `kubectl drain`. Raises what calls of the API raise.
+    Call this again until no pod is left. Pods of daemon sets and static pods stay, as in `kubectl
+    drain`. Raises what calls of the API raise.
     """
     left: list[str] = []
     for name in nodes:
@@ -34,7 +34,7 @@ async def drained(api: KubernetesApi, nodes: Sequence[str]) -> list[str]:
 
 
 async def not_ready(api: KubernetesApi, nodes: Sequence[str]) -> list[str]:
-    """Return which of the nodes Kubernetes does not know as ready."""
+    """Return those of the nodes that are not in Kubernetes or not ready."""
     return [name for name in nodes if not _ready(await api.node(name))]
 
 

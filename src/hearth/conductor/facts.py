@@ -1,4 +1,4 @@
-"""What the stack of a cluster needs to know from outside. Source: spec/clusters.md, 4.3 and 5."""
+"""The facts that the stack of a cluster needs. Source: spec/clusters.md, 4.3 and 5."""
 
 from dataclasses import replace
 

@@ -25,14 +25,14 @@ from hearth.service.services import Services
 LIMIT_S = 10.0
 BYTES_MAX = 16 * 1024 * 1024  # a node with all its labels has some kilobytes
 SILENT = (aiohttp.ClientError, OSError, TimeoutError, CloudFault, Rejected, ValueError)
-"""What a call of an API can raise that does not answer as it should."""
+"""The exceptions of calls to an API that cannot be reached or does not answer properly."""
 
 _PATCH = "application/merge-patch+json"
 Object = Mapping[str, Any]
 
 
 class Refused(Exception):
-    """The API answered with an error; the message has its words."""
+    """The API answered with an error; the message contains the text of the answer."""
 
     def __init__(self, status: int, words: str) -> None:
         super().__init__(words)
@@ -40,7 +40,7 @@ class Refused(Exception):
 
 
 class KubernetesApi:
-    """The calls that conductors make. Each raises one of SILENT, or Refused."""
+    """The calls that conductors make. Each raises one of the exceptions in SILENT, or Refused."""
 
     def __init__(self, session: aiohttp.ClientSession, url: str) -> None:
         self._session = session
@@ -120,7 +120,7 @@ class KubernetesApi:
 
 @asynccontextmanager
 async def kubernetes_api(services: Services, cluster: Cluster) -> AsyncIterator[KubernetesApi]:
-    """Yield the API of a cluster that has an address. Raises one of SILENT."""
+    """Yield the API of a cluster that has an address. Raises one of the exceptions in SILENT."""
     assert cluster.api_address is not None
     context = None
     if cluster.api_address.startswith("https://"):

@@ -1,4 +1,4 @@
-"""Delete a cluster or a group: their stacks, then what was made for the nodes, then the rows."""
+"""Delete a cluster or a group: first the stacks, then certificates and identity, then the rows."""
 
 from hearth.conductor import blockers, stacks
 from hearth.conductor.work import Work
@@ -14,8 +14,10 @@ LOOK_AGAIN_S = 1.0
 
 
 async def detach(work: Work) -> None:
-    """Detach what users added to the cluster, again and again for a limited time until nothing is
-    in the way. `status_reason` and an event name what is left behind.
+    """Detach the objects that users added to the cluster, and repeat this until no object blocks
+    the delete or the time is over.
+
+    `status_reason` and an event name the objects that are left in the cloud.
     """
     now = work.services.clock.now()
     since = work.task.state.get("detaching_since", now)
@@ -60,7 +62,7 @@ async def all_stacks(work: Work) -> None:
 
 
 async def group_stack(work: Work) -> None:
-    """Delete the stack of an extra group; without one only the group's row is left."""
+    """Delete the stack of an extra group; if the group has no stack, delete only its row."""
     uuid = work.task.args["group"]
     group = next((g for g in work.whole.groups if g.uuid == uuid), None)
     if group is None:
@@ -73,19 +75,19 @@ async def group_stack(work: Work) -> None:
 
 
 async def keys(work: Work) -> None:
-    """Delete the certificates."""
+    """Delete the key pairs of the cluster."""
     await certificates.drop_all(work.services, work.cluster)
     await work.commit("identity")
 
 
 async def identity(work: Work) -> None:
-    """Delete what the nodes logged in with."""
+    """Delete the identity with which the nodes log in."""
     caller = work.caller if work.caller.token else None
     await NodeIdentity(work.services).delete(work.cluster, caller)
     await work.commit("rows")
 
 
 async def rows(work: Work) -> None:
-    """Delete the rows."""
+    """Delete the rows of the cluster and end the task."""
     now = work.services.clock.now()
     await work.commit(None, also=lambda tx: clusters.remove(tx, work.whole, now))

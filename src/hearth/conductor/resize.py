@@ -11,7 +11,7 @@ from hearth.store.clusters import Whole
 
 
 async def resize(work: Work) -> None:
-    """Update the stack. If it refuses, the group gets its former number back."""
+    """Update the stack. If the stack service refuses, restore the former number of the group."""
     args = work.task.args
     group = next((g for g in work.whole.groups if g.uuid == args["group"]), None)
     if group is None or group.stack_id is None:

@@ -1,4 +1,4 @@
-"""Another attempt for a stack that failed for want of quota or capacity.
+"""The retry of a stack whose operation failed because of quota or capacity.
 
 Source: spec/clusters.md, section 12, item 2.
 """
@@ -20,9 +20,10 @@ LOOK_AGAIN_S = 1.0
 
 
 async def attempt(work: Work) -> None:
-    """Update the stack as it is, so that its failed resources are tried again; end the task.
+    """Update the stack with the same values, so that its failed resources are tried again; end the
+    task.
 
-    Once the time limit of the operation has passed, it fails.
+    Once the time limit of the operation has passed, the operation fails.
     """
     group = next((g for g in work.whole.groups if g.uuid == work.task.args["group"]), None)
     row = None if group is None or group.stack_id is None else await stacks.row_of(work, group)
@@ -38,7 +39,7 @@ async def attempt(work: Work) -> None:
 
 
 def noted(obstacle: Obstacle, cluster: Cluster, now: float) -> Cluster:
-    """Return the cluster as blocked."""
+    """Return the cluster with the condition that it is blocked until the next attempt."""
     retry_at = now + obstacle.delay_s
     shown = datetime.fromtimestamp(retry_at, UTC).isoformat(sep=" ", timespec="seconds")
     return obstacle.noted(cluster, retry_at, shown)
@@ -59,9 +60,10 @@ def _retrying(found: Whole) -> Changed:
 
 
 async def wait(work: Work, group: NodeGroup, step: str, reasons: Sequence[str]) -> bool:
-    """Return whether a failed stack of a running task waits for its next attempt, or begins it.
+    """If a failed stack of a running task can be retried, begin the retry or wait for it; return
+    whether it can.
 
-    The task is due at `step` again then. False means that the operation has failed for good.
+    If so, the task is due at `step` again. False means that the operation has failed for good.
     """
     now, retry_at = work.services.clock.now(), work.task.state.get("retry_at")
     if retry_at is not None and now >= retry_at:

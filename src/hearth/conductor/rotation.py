@@ -76,7 +76,9 @@ async def done(work: Work) -> None:
 
 
 async def _told(work: Work, phase: str, step: str) -> None:
-    """Update the stack of each group, so that its nodes run their deployments again."""
+    """Update the stack of each group, so that its nodes run their deployments again, and go on to
+    `step`.
+    """
     url = credential_url(work.services, work.cluster)
     parameters = rotation_parameters(f"{work.task.id}-{phase}")
     if url:
@@ -97,7 +99,11 @@ async def _told(work: Work, phase: str, step: str) -> None:
 
 
 async def _all_settled(work: Work, here: str) -> bool:
-    """Return whether the nodes of all groups have done it; a failure keeps the old certificates."""
+    """Return whether the stacks of all groups have completed their update.
+
+    While one is in progress, the task is due at the step `here` again. If one fails, the old
+    certificates are kept and the rotation fails.
+    """
     for group in _one_per_stack(work):
         succeeded = await settled(work, group, here)
         if succeeded is None:

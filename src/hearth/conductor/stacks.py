@@ -1,4 +1,4 @@
-"""The stacks of clusters: what conductors ask of the stack service, in the same process.
+"""Calls of the conductors to the stack service, which runs in the same process.
 
 Each change of a stack and the end of the task that wanted it are one transaction, so a change is
 never lost and never made twice.
@@ -24,14 +24,16 @@ from hearth.store.database import Tx
 from hearth.store.rows import StackRow
 
 BUSY_AGAIN_S = 1.0
-"""When a stack is asked again that cannot take a request at the moment."""
+"""The seconds before a request is repeated that the stack could not accept."""
 
 
 async def create(
     work: Work, name: str, asked: ClusterStack, taken: Callable[[Whole, str], Changed]
 ) -> None:
-    """Create a stack, and end the task. `taken` stores the stack's id: it gets the cluster and
-    the id. Raises Rejected, Lost.
+    """Create a stack, and end the task.
+
+    `taken` gets the cluster and the stack's id, and returns the cluster with that id. Raises
+    Rejected, Lost.
     """
     caller = replace(work.caller, project_id=work.cluster.project_id)
 

@@ -39,18 +39,22 @@ WITH_OUTPUTS = frozenset({"CREATE_COMPLETE", "CREATE_FAILED", "UPDATE_COMPLETE"}
 
 
 class Sync:
-    """Takes over what happened to the stacks of clusters."""
+    """Reads the stacks of clusters and stores their states, outputs and failures with the
+    clusters.
+    """
 
     def __init__(self, services: Services) -> None:
         self._services = services
         self._slots = asyncio.Semaphore(AT_ONCE)
 
     async def busy(self) -> int:
-        """Follow the clusters in progress; return how many had changed."""
+        """Synchronise the clusters in progress whose stacks have changed; return their number."""
         return await self._all(busy=True)
 
     async def settled(self) -> int:
-        """Find clusters at rest whose stacks were changed or deleted by others."""
+        """Synchronise the clusters at rest whose stacks a user has changed or deleted; return their
+        number.
+        """
         return await self._all(busy=False)
 
     async def _all(self, *, busy: bool) -> int:
@@ -70,7 +74,7 @@ class Sync:
                 log.exception("cluster %s", uuid)
 
     async def one(self, uuid: str) -> None:
-        """Take over the states of the stacks of one cluster."""
+        """Synchronise one cluster with its stacks."""
         store = self._services.store
         whole, rows = await store.read(lambda tx: _look(tx, uuid))
         if whole is None:
@@ -169,7 +173,9 @@ def _mark(group: NodeGroup, states: dict[str, StackState]) -> str:
 def _waiting(
     tx: Tx, result: Followed, group: NodeGroup, obstacle: Obstacle, now: float
 ) -> Followed:
-    """Store another attempt for a stack that waits; return the cluster as blocked."""
+    """Store a task that retries a failed stack; return the cluster with the condition that it is
+    blocked.
+    """
     uuid = group.cluster_id
     row = reads.find_stack(tx, None, group.stack_id or "")
     requester = _requester(None if row is None else reads.credential_of(tx, row))

@@ -29,11 +29,11 @@ from hearth.store.clusters import Whole
 
 LOOK_AGAIN_S = 1.0
 LIMIT_S = 900.0
-"""How long new workers may take until they are ready, and pods until they have left."""
+"""The maximum seconds until new workers are ready, and until the pods have left old workers."""
 
 
 async def masters(work: Work) -> None:
-    """Update the control plane, and with it what new workers of the default group boot."""
+    """Update the control plane, and the image and version that new default workers will boot."""
     group = _default(work)
     state = {"answers": await _answers(work)}
     if group is None:
@@ -51,15 +51,15 @@ async def masters(work: Work) -> None:
 
 
 async def masters_done(work: Work) -> None:
-    """Wait for the masters."""
+    """Wait until the update of the masters is complete."""
     if await _succeeded(work, _default(work), "masters_done"):
         await work.commit("workers")
 
 
 async def workers(work: Work) -> None:
-    """Begin with the next batch: remove the workers that were drained, and create new ones.
+    """Begin the next batch: remove the workers that were drained, and create new ones.
 
-    Once a group has no old workers any more, the next one is upgraded.
+    Once a group has no old workers any more, the next group is upgraded.
     """
     group = _next(work)
     if group is None:
@@ -116,7 +116,9 @@ async def ready(work: Work) -> None:
 
 
 async def drain(work: Work) -> None:
-    """Take the pods off the old workers of the batch, and let Kubernetes forget these."""
+    """Evict the pods from the old workers of the batch, and remove these workers from
+    Kubernetes.
+    """
     group, batch = _next(work), work.task.state["batch"]
     after = {"drained": batch, "batch": []}
     names = [] if group is None else await _names(work, group, batch)
@@ -146,7 +148,7 @@ async def drain(work: Work) -> None:
 
 
 async def _again(work: Work, group: NodeGroup, step: str, reason: str) -> None:
-    """Let the step be repeated, until its time has passed."""
+    """Repeat the step later; after LIMIT_S the upgrade fails with `reason`."""
     if work.services.clock.now() - work.task.state["since"] > LIMIT_S:
         await work.fail(f"The upgrade of {group.name} stopped: {reason}")
         return
@@ -154,9 +156,9 @@ async def _again(work: Work, group: NodeGroup, step: str, reason: str) -> None:
 
 
 async def _answers(work: Work) -> bool:
-    """Return whether this service can reach the Kubernetes API of the cluster.
+    """Return whether this process can reach the Kubernetes API of the cluster.
 
-    Otherwise nodes are replaced without being drained.
+    If not, nodes are replaced without being drained.
     """
     if not reachable(work.cluster) or work.cluster.api_address is None:
         return False
@@ -174,7 +176,10 @@ def _default(work: Work) -> NodeGroup | None:
 
 
 def _next(work: Work) -> NodeGroup | None:
-    """Return the next group whose workers must be upgraded: a default group stands for both."""
+    """Return the next group whose workers must be upgraded, or None.
+
+    Of the default groups it can only be that of the workers, whose upgrade includes the masters.
+    """
     wanted, done = set(work.task.args["groups"]), set(work.task.state.get("done", ()))
     worker = work.whole.defaults[-1]
     for group in (worker, *work.whole.extras):
@@ -209,7 +214,7 @@ async def _template(work: Work) -> ClusterTemplate:
 
 
 async def _workers(work: Work, group: NodeGroup) -> WorkerStack:
-    """Return the workers of a group as they are."""
+    """Return the present workers of a group."""
     row = await stacks.row_of(work, group)
     worker = work.whole.defaults[-1] if group.is_default else group
     members = await members_of(work.services, work.cluster, worker.uuid)
@@ -236,7 +241,10 @@ async def _update(
 
 
 async def _succeeded(work: Work, group: NodeGroup | None, here: str) -> bool:
-    """Return whether the stack is complete; otherwise the task waits, or the upgrade has failed."""
+    """Return whether the operation of the stack succeeded.
+
+    While it runs, the task is due at the step `here` again. If it has failed, the upgrade fails.
+    """
     if group is None:
         return True
     found = await settled(work, group, here)

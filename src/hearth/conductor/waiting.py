@@ -1,4 +1,6 @@
-"""Wait in a task until the stack of a group has settled, without holding anything meanwhile."""
+"""Wait in a task until the stack of a group is idle. While it waits, no conductor holds the
+task.
+"""
 
 from hearth.clusters.objects import NodeGroup
 from hearth.conductor import retry
@@ -12,8 +14,8 @@ from hearth.model.state import Status
 async def settled(work: Work, group: NodeGroup, step: str) -> bool | None:
     """Return whether the operation of the group's stack succeeded, or None while it runs.
 
-    Then the task is given up, and is due at `step` again. A stack that failed for want of quota or
-    capacity is tried again. Raises Rejected, Lost.
+    In the case of None the task is released, and is due at `step` again. A stack that failed
+    because of quota or capacity is tried again. Raises Rejected, Lost.
     """
     row = await row_of(work, group)
     if row.status is Status.IN_PROGRESS:

@@ -72,7 +72,7 @@ class Work:
         state: Mapping[str, Any] | None = None,
         delay_s: float | None = None,
     ) -> Task:
-        """Store as `commit` does, in a transaction that has begun already. Raises Lost."""
+        """Do the same as `commit` in the given transaction. Raises Lost."""
         cluster_tasks.check(tx, self.task)
         if change is not None:
             found = clusters.whole(tx, self.cluster.uuid, lock=True)

@@ -16,4 +16,4 @@ class Clock(Protocol):
         """Return seconds since 1970 by this machine's clock, which may be wrong and may jump."""
 
     def tells(self, now: float, asked_at: float) -> None:
-        """Record the database's time; the query was sent at `asked_at` (monotonic clock)."""
+        """Record `now`, the database's time; the query was sent at `asked_at` (monotonic clock)."""

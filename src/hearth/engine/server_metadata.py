@@ -1,7 +1,7 @@
 """Delivery of new metadata to servers.
 
-Servers that poll an API read it there; other servers get it as an object or a message. Source:
-spec/software-config.md, sections 4 and 8.
+Servers that poll an API read the metadata there; for other servers Hearth writes the metadata to an
+object or a queue. Source: spec/software-config.md, sections 4 and 8.
 """
 
 import asyncio

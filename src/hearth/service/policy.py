@@ -87,7 +87,7 @@ class Policy:
         return known
 
     def _names_people(self) -> bool:
-        """Return whether a rule in force asks for a user, a domain or a certain project."""
+        """Return whether a rule in effect depends on a user, a domain or a certain project."""
         try:
             self._enforcer.load_rules()
         except (ValueError, OSError) as problem:
@@ -174,7 +174,10 @@ def _names_people(rule: str) -> bool:
 
 
 def _impersonal(caller: Caller) -> Hashable:
-    """Return all that the usual rules ask for: every caller acts in its own project."""
+    """Return the facts about a caller on which rules depend that name no user, domain or project.
+
+    For such rules every caller acts in its own project.
+    """
     return caller.roles, caller.service_roles, bool(caller.project_id), caller.is_admin_project
 
 

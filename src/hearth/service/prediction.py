@@ -37,7 +37,7 @@ from hearth.template.budget import spending
 ROUNDS_MAX = 20  # of questions; values that are still open count as unknown
 NESTED_MAX = 5
 UNBORN = "None"
-"""The id of a stack that does not exist, as shown to clients."""
+"""The id that answers show for a stack that does not exist yet."""
 
 
 @dataclass(frozen=True)

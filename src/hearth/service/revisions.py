@@ -110,7 +110,7 @@ def parameters_of(kept: Kept) -> dict[str, str]:
 async def compare(services: Services, project: str, before: Kept, after: Kept) -> dict[str, Any]:
     """Return the differences of two revisions.
 
-    `resources` is None if one of them no longer compiles.
+    `resources` is None if one of the two revisions no longer compiles.
     """
     changed = None
     if before.program is not None and after.program is not None:

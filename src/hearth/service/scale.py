@@ -30,7 +30,7 @@ async def scale(
 ) -> bool:
     """Resize the group, unless it already has the size or may not be scaled now.
 
-    Return False if another request changed its data in the meantime. Raises Rejected.
+    Return False if another request changed the group's data in the meantime. Raises Rejected.
     """
     group, kind = await _group(services, row, wanted.group)
     ctx = await context_of(services, caller, row, group, kind, as_stack=True)

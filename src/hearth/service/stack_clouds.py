@@ -37,8 +37,8 @@ TRUST_LOOKS = 5  # for a trust that was requested and may not be visible yet
 LOOK_AGAIN_S = 1.0
 
 KEEPS_NOTHING = {
-    RESTRICTED: "The requester used a restricted application credential, which cannot leave "
-    "anything that outlives its token; use an unrestricted one or a password.",
+    RESTRICTED: "The requester used a restricted application credential, which cannot "
+    "create a trust for the time after its token expires; use an unrestricted one or a password.",
     TRUST: "The requester used a trust, which cannot be passed on.",
 }
 

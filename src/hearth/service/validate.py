@@ -62,8 +62,10 @@ def _validated(
 
 
 def _module(*made_of: Any) -> Module:
-    """Return the module. Raises Rejected. Properties that a nested template does not declare are
-    accepted here and checked when the nested stack is created.
+    """Return the module of a template. Raises Rejected.
+
+    Properties that a nested template does not declare are accepted here and checked when the nested
+    stack is created.
     """
     try:
         return compiled(*made_of)

@@ -153,8 +153,8 @@ class Writes:
 class Asked:
     """The locked stacks of a transaction's requests, each as changed by the requests so far.
 
-    `newest` has the numbers of their last revisions and `contents` the hashes of their current
-    ones, both only for the stacks that need them.
+    `newest` has the numbers of their last revisions, `contents` the hashes of their current
+    revisions. Both contain only the stacks for which the decision needs them.
     """
 
     rows: dict[str, StackRow]
@@ -264,8 +264,9 @@ def ask(
     new_id: NewId,
     writes: Writes,
 ) -> StackRow:
-    """Begin an operation as `operate` does, but add the rows to `writes`. Raises `Rejected` before
-    it changes anything.
+    """Begin an operation as `operate` does, but add the rows to `writes`.
+
+    Raises `Rejected` before it changes anything.
     """
     row = among.rows.get(stack_id)
     if row is None:
@@ -492,7 +493,7 @@ def bound(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def written(*owned: str) -> Prepared:
-    """Return the UPDATE of a stack with all columns except those that other processes write."""
+    """Return the UPDATE of a stack with all columns except its id and those in `owned`."""
     names = [name for name in COLUMNS if name not in {"id", *owned}]
     values: dict[str, Any] = {name: sa.bindparam(f"b_{name}") for name in names}
     return Prepared(stack.update().where(stack.c.id == sa.bindparam("b_id")).values(values))

@@ -45,7 +45,7 @@ class DatabaseClock:
         return then + self.monotonic() - at
 
     def tells(self, now: float, asked_at: float) -> None:
-        """Record the database's time; the query was sent at `asked_at` (monotonic clock)."""
+        """Record `now`, the database's time; the query was sent at `asked_at` (monotonic clock)."""
         self._known = now, (asked_at + self.monotonic()) / 2
 
     async def ask(self, store: Store) -> None:

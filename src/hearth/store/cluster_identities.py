@@ -1,4 +1,5 @@
-"""Identities of clusters: with which credential nodes and the service act for a cluster, encrypted.
+"""Identities of clusters, encrypted: the credentials with which the nodes and Hearth act for a
+cluster.
 
 The row is stored before the credential is created in Keystone, with the secrets that Hearth
 chooses, so that an interrupted attempt can be continued.
@@ -17,8 +18,10 @@ _BODY = "cluster_identity.body"
 
 
 class Secrets(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The secret part of an identity. Application credentials have two secrets: the one for nodes
-    is limited, the one for the service never leaves it.
+    """The secret part of an identity.
+
+    With application credentials there are two secrets: nodes get `node_secret`, whose credential
+    has few rights; `service_secret` never leaves Hearth.
     """
 
     auth_url: str = ""
@@ -49,7 +52,7 @@ class Identity:
 
     @property
     def key(self) -> str:
-        """The part of the names in Keystone that identifies it."""
+        """The part of names in Keystone that shows to which identity an object belongs."""
         return f"cluster-{self.cluster_id}-{self.id}"
 
 
@@ -65,7 +68,9 @@ def change(tx: Tx, changed: Identity) -> None:
 
 
 def of_cluster(tx: Tx, cluster_id: str) -> list[Identity]:
-    """Return the identities of a cluster, oldest first: two while they are replaced."""
+    """Return the identities of a cluster, oldest first; while a new one replaces the old, there are
+    two.
+    """
     table = cluster_identity.c
     its = sa.select(cluster_identity).where(table.cluster_id == cluster_id)
     return [_identity(tx, row) for row in tx.rows(its.order_by(table.created_at, table.id))]

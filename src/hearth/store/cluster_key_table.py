@@ -1,4 +1,4 @@
-"""The tables of what clusters keep secret: key pairs, rotations of them, identities of nodes."""
+"""The tables of the secrets of clusters: key pairs, their rotations, and identities of nodes."""
 
 from sqlalchemy import Column, String, Table, UniqueConstraint
 

@@ -18,7 +18,7 @@ INTERNAL = frozenset(
         "etcd_ca_cert_ref", "front_proxy_ca_cert_ref", "member_ids",
     }
 )  # fmt: skip
-"""Columns by which nobody sorts: they are encrypted, or not shown."""
+"""Columns by which lists cannot be sorted, because they are encrypted or not shown."""
 
 
 class NoMarker(Exception):
@@ -27,7 +27,7 @@ class NoMarker(Exception):
 
 @dataclass(frozen=True)
 class Page:
-    """Which rows to return: at most `limit`, after the one with the UUID `marker`.
+    """Which rows to return: at most `limit` rows, after the row with the UUID `marker`.
 
     For rows without a UUID, `marker` is the number of the row.
     """

@@ -25,7 +25,7 @@ class Size(NamedTuple):
     masters: int = 0
 
     def plus(self, role: str, count: int) -> "Size":
-        """Return the size with a group more."""
+        """Return the size after adding a group of `count` nodes with that role."""
         nodes, masters = self
         return Size(nodes, masters + count) if role == MASTER else Size(nodes + count, masters)
 

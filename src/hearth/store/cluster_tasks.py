@@ -1,9 +1,10 @@
-"""The tasks of conductors: what a request for a cluster still needs to have done.
+"""The tasks of conductors: the work that requests for clusters have caused and that is not done
+yet.
 
 A task is stored in the transaction that accepts its request, and removed in the transaction that
 finishes it. A conductor claims a task for a time, which it extends while it works. `epoch` counts
-the claims: a conductor that was taken over cannot commit, because each commit checks the epoch.
-Only the oldest task of a cluster can be claimed. All times are those of the database.
+the claims: a conductor that lost its task to another one cannot commit, because each commit checks
+the epoch. Only the oldest task of a cluster can be claimed. All times are those of the database.
 """
 
 from collections.abc import Mapping, Sequence
@@ -66,12 +67,14 @@ def of_cluster(tx: Tx, cluster_id: str) -> list[Task]:
 
 
 def drop_of_cluster(tx: Tx, cluster_id: str) -> None:
-    """Remove all tasks of a cluster; a conductor that works on one is `Lost` at its next commit."""
+    """Remove all tasks of a cluster; a conductor that works on one of them gets `Lost` at its next
+    commit.
+    """
     tx.execute(task.delete().where(task.c.cluster_id == cluster_id))
 
 
 def drop_kind(tx: Tx, cluster_id: str, kind: str) -> None:
-    """Remove the tasks of a kind of a cluster."""
+    """Remove the tasks of one kind of a cluster."""
     tx.execute(task.delete().where(task.c.cluster_id == cluster_id, task.c.kind == kind))
 
 
@@ -92,7 +95,7 @@ def claimable(tx: Tx, limit: int) -> list[tuple[int, int]]:
 
 
 def claim(tx: Tx, owner: str, wanted: Sequence[tuple[int, int]]) -> list[Task]:
-    """Claim tasks that `claimable` found, and return those that are still free."""
+    """Claim those of the tasks from `claimable` that are still free; return the claimed tasks."""
     found: list[Task] = []
     for task_id, epoch in wanted:
         mine = sa.and_(task.c.id == task_id, task.c.epoch == epoch)
@@ -104,7 +107,7 @@ def claim(tx: Tx, owner: str, wanted: Sequence[tuple[int, int]]) -> list[Task]:
 
 
 def extend(tx: Tx, owner: str) -> None:
-    """Extend the lease of all tasks of a conductor that has not expired yet."""
+    """Extend the leases of a conductor's tasks, except leases that have expired."""
     mine = sa.and_(task.c.owner == owner, task.c.leased_until >= NOW)
     tx.execute(task.update().where(mine).values(leased_until=NOW + LEASE_S))
 
@@ -137,7 +140,7 @@ def advance(
 
 
 def retry(tx: Tx, one: Task, delay_s: float) -> None:
-    """Give up a task whose step failed, to repeat the step after a time. Raises Lost."""
+    """Release a task whose step failed, so that it is repeated after `delay_s`. Raises Lost."""
     free = {"owner": None, "leased_until": None, "due_at": NOW + delay_s}
     _change(tx, one, {**free, "attempts": one.attempts + 1})
 

@@ -70,7 +70,10 @@ def groups_of(tx: Tx, cluster_ids: Sequence[str]) -> dict[str, list[NodeGroup]]:
 
 
 def whole(tx: Tx, uuid: str, *, lock: bool = False) -> Whole | None:
-    """Return a cluster with all that belongs to it, or None; with `lock` its row is locked."""
+    """Return a cluster with its template and its node groups, or None.
+
+    With `lock` the cluster's row is locked.
+    """
     query = sa.select(cluster).where(cluster.c.uuid == uuid)
     row = tx.first(query.with_for_update() if lock else query)
     if row is None:
@@ -88,10 +91,12 @@ def whole(tx: Tx, uuid: str, *, lock: bool = False) -> Whole | None:
 def create(
     tx: Tx, new: Cluster, groups: Iterable[NodeGroup], limit: int
 ) -> tuple[Cluster, list[NodeGroup]] | None:
-    """Store a new cluster and its groups; return None if the project has its limit of clusters.
+    """Store a new cluster and its groups; return None if the project already has its maximum of
+    clusters.
 
-    Concurrent creates of a project wait for each other, so they never exceed the limit together.
-    Raises IntegrityError in the one of the first two creates that is later: repeat it.
+    The maximum is the quota of the project, or else `limit`. Concurrent creates of a project wait
+    for each other, so together they never exceed it. If the first two creates of a project run at
+    the same time, the later one raises IntegrityError and must be repeated.
     """
     _lock_count(tx, new.project_id)
     if count(tx, new.project_id) >= quota_of(tx, new.project_id, limit):
@@ -133,10 +138,10 @@ def save(
     now: float,
     seen: Mapping[str, str] | None = None,
 ) -> None:
-    """Write a locked cluster, its conditions, and changed groups of it.
+    """Write a locked cluster, its conditions, and those of its groups that changed.
 
-    `seen` is the state of its stack that was taken into each group: {uuid of the group: state}.
-    A status that becomes final is reported by a notification.
+    `seen` maps the uuid of a group to the state of its stack that the group now shows. A
+    notification reports a status that becomes final.
     """
     changed, states = {group.uuid: group for group in groups}, {**before.seen, **(seen or {})}
     members = [changed.get(group.uuid, group) for group in before.groups]
@@ -173,13 +178,13 @@ def drop_group(tx: Tx, of: Whole, group: NodeGroup, now: float) -> None:
 
 
 def look_again(tx: Tx, cluster_id: str) -> None:
-    """Let the next synchronisation examine a cluster, also if its stacks do not change."""
+    """Let the next synchronisation examine a cluster, even if its stacks do not change."""
     mine = node_group.c.cluster_id == cluster_id
     tx.execute(node_group.update().where(mine).values(seen=None))
 
 
 def remove(tx: Tx, gone: Whole, now: float) -> None:
-    """Delete the rows of a cluster."""
+    """Delete the rows of a cluster: its groups, its events and the cluster itself."""
     uuid = gone.cluster.uuid
     for table in (node_group, cluster_event):
         tx.execute(table.delete().where(table.c.cluster_id == uuid))
@@ -194,7 +199,8 @@ STATE = stack.c.traversal + ":" + stack.c.action + "_" + stack.c.status
 
 
 def unseen(tx: Tx, *, busy: bool, limit: int) -> list[str]:
-    """Return clusters with a stack whose state was not taken over yet, or whose stack is gone.
+    """Return the UUIDs of clusters with a stack whose current state was not read yet, or that is
+    gone.
 
     With `busy`, only clusters in progress are considered, which an index finds.
     """
@@ -225,7 +231,7 @@ GONE = "gone"
 
 
 def put_event(tx: Tx, cluster_id: str, kind: str, body: Mapping[str, Any], now: float) -> None:
-    """Store what happened to a cluster."""
+    """Store an event of a cluster."""
     sealed = tx.seal(body, "cluster_event.body", cluster_id)
     values = {"cluster_id": cluster_id, "time": now, "kind": kind, "body": sealed}
     tx.execute(cluster_event.insert().values(values))
@@ -246,7 +252,9 @@ def events_of(tx: Tx, cluster_id: str) -> list[dict[str, Any]]:
 
 
 def changed(tx: Tx, uuid: str, change: Callable[[Whole], Cluster], now: float) -> Cluster | None:
-    """Lock a cluster and store what `change` makes of it; return None if it does not exist."""
+    """Lock a cluster and store the cluster that `change` returns for it; return None if it does not
+    exist.
+    """
     found = whole(tx, uuid, lock=True)
     if found is None:
         return None
@@ -256,5 +264,5 @@ def changed(tx: Tx, uuid: str, change: Callable[[Whole], Cluster], now: float) -
 
 
 def at(one: Cluster, **values: Any) -> Cluster:
-    """Return a cluster with other values."""
+    """Return a copy of a cluster with other values in some fields."""
     return msgspec.structs.replace(one, **values)

@@ -122,7 +122,10 @@ _PILES = attrgetter(*Changes.__slots__)
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The changes of one stack, with the owner, epoch and traversal that its worker knows."""
+    """The changes of one stack, with the owner, epoch and traversal that its worker knows.
+
+    `sure` is the change set `always`, and `advance` is the change set `if_current`.
+    """
 
     stack_id: str
     owner: str
@@ -134,7 +137,11 @@ class Part:
 
 
 class Fate(StrEnum):
-    """The result of a part."""
+    """What became of the changes of one stack.
+
+    DONE: all are written. SUPERSEDED: only `always` is written, because a newer operation has
+    begun. LOST: none is written, because another engine owns the stack.
+    """
 
     DONE = "done"
     SUPERSEDED = "superseded"

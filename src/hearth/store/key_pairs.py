@@ -1,7 +1,7 @@
-"""Key pairs of clusters, encrypted, and rotations of them that are under way.
+"""Key pairs of clusters, encrypted, and the rotations of key pairs that are in progress.
 
-A cluster has at most one key pair of a kind, so an attempt that is repeated finds what the first
-one stored.
+A cluster has at most one key pair of a kind, so a repeated attempt finds the key pair that the
+first attempt stored.
 """
 
 import json
@@ -38,8 +38,8 @@ class KeyPairRow:
 class Rotation:
     """A row of the table `cluster_rotation`: certificates of a cluster that are being replaced.
 
-    `refs` maps fields of the cluster to references of the new key pairs, or in the last phase of
-    those that must be deleted.
+    `refs` maps fields of the cluster to references of the new key pairs; in the last phase, to
+    references of the old key pairs, which must be deleted.
     """
 
     cluster_id: str
@@ -90,13 +90,13 @@ def drop(tx: Tx, cluster_id: str, pair_id: str) -> None:
 
 
 def drop_of_cluster(tx: Tx, cluster_id: str) -> None:
-    """Delete all key pairs of a cluster, and the note of a rotation."""
+    """Delete all key pairs of a cluster, and the row of its rotation."""
     tx.execute(cluster_key_pair.delete().where(cluster_key_pair.c.cluster_id == cluster_id))
     drop_rotation(tx, cluster_id)
 
 
 def rotation(tx: Tx, cluster_id: str) -> Rotation | None:
-    """Return the rotation of a cluster that is under way, or None."""
+    """Return the rotation of a cluster that is in progress, or None."""
     row = tx.first(sa.select(cluster_rotation).where(cluster_rotation.c.cluster_id == cluster_id))
     if row is None:
         return None
@@ -119,7 +119,7 @@ def change_rotation(tx: Tx, changed: Rotation) -> None:
 
 
 def drop_rotation(tx: Tx, cluster_id: str) -> None:
-    """Delete the note of a rotation, if there is one."""
+    """Delete the row of a cluster's rotation, if there is one."""
     tx.execute(cluster_rotation.delete().where(cluster_rotation.c.cluster_id == cluster_id))
 
 

@@ -30,8 +30,8 @@ class WrongKey(Exception):
 
     def __init__(self) -> None:
         super().__init__(
-            "auth_encryption_key: none of its keys opens this database, which was sealed with "
-            "another one; put that key behind the new one, with a comma between them"
+            "auth_encryption_key: none of its keys opens this database, which was encrypted "
+            "with another key; append that key to the option, after a comma"
         )
 
 

@@ -363,7 +363,9 @@ _DESCRIBED = Prepared(
 
 def fingerprint(tx: Tx, stack_id: str, name: str) -> int:
     """Return a number that changes with every change of a stack's row and the rows of one of its
-    resources; it is valid in this process.
+    resources.
+
+    Numbers from different processes cannot be compared.
     """
     return hash(tuple(tx.rows(_DESCRIBED, {"stack_id": stack_id, "name": name})))
 

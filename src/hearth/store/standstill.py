@@ -1,8 +1,8 @@
 """Idle transactions: a stopped process or machine must not keep its locks for long.
 
 Other engines must be able to take over the stacks when the lease has expired. So the server ends a
-transaction that is idle for as long as a lease. PostgreSQL does not do so during a batch of
-statements as psycopg sends it, nor after one; there each heartbeat of an engine ends idle
+transaction that is idle for as long as a lease. PostgreSQL does not end a transaction that is idle
+during or after a batch of statements from psycopg. There each heartbeat of an engine ends idle
 transactions.
 """
 

@@ -30,7 +30,9 @@ TIME: Double[float] = Double()
 COUNTER = BigInteger().with_variant(Integer(), "sqlite")
 
 SEALED_BY = "sealed_by"
-"""In `Table.info`: the columns that `key_of` returns where the id of a row is known too late."""
+"""The key in `Table.info` for the columns that `key_of` returns, if the id of a row is not known
+yet when its values are encrypted.
+"""
 
 metadata = MetaData(
     naming_convention={

@@ -71,7 +71,7 @@ _OLD = Prepared(
 
 @dataclass(frozen=True, slots=True)
 class RevisionRow:
-    """The number, creator and time of a revision, and the revision from which it was copied."""
+    """The number, creator and time of a revision, and the number of the revision that it copies."""
 
     number: int
     created_at: float
@@ -147,7 +147,7 @@ def _forget(tx: Tx, newest: Mapping[str, int]) -> None:
 
 
 def copy_revision(tx: Tx, stack_id: str, number: int, as_number: int, now: float) -> None:
-    """Store a revision again under a new number, for a rollback."""
+    """Store a copy of a revision under a new number, for a rollback."""
     row = tx.first(_REVISION, {"stack_id": stack_id, "number": number})
     body = tx.seal(_opened(tx, row), "revision.body", stack_id, as_number)
     new = {"number": as_number, "body": body, "created_at": now, "copy_of": number}
@@ -194,7 +194,9 @@ def get_template(tx: Tx, stack_id: str, number: int) -> str:
 
 
 def revision_contents(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
-    """Return keyed hashes of the current revisions of these stacks; equal means equal content."""
+    """Return the keyed hashes of the current revisions of these stacks; equal hashes mean equal
+    content.
+    """
     return {r.stack_id: r.content for r in tx.listed(_CONTENTS, ids)}
 
 

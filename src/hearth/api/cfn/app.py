@@ -41,7 +41,9 @@ async def query(request: Request) -> Response:
     action = actions.ACTIONS.get(asked.params.get("Action", ""))
     if action is None:
         named = asked.params.get("Action")
-        raise CfnError("InvalidAction", f"{named} is none" if named else "Action is missing")
+        raise CfnError(
+            "InvalidAction", f"there is no action {named}" if named else "Action is missing"
+        )
     services = services_of(request)
     if not services.policy.allows(action.rule, caller):
         raise CfnError("AccessDenied", action.rule)

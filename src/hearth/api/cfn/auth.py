@@ -43,9 +43,7 @@ class Identity:
 
 @dataclass(frozen=True)
 class Signed:
-    """A signature and its access key. `four` is true for signature version 4, which is sent in
-    another form.
-    """
+    """A signature and its access key; `four` is true for signature version 4."""
 
     signature: str
     access: str | None

@@ -33,7 +33,9 @@ SecretOf = Callable[[Caller, Mapping[str, str], str], Awaitable[str | None]]
 
 @dataclass(slots=True)
 class Kept:
-    """The last answer to the poll of a server, and the fingerprint of its rows before."""
+    """The last answer to the poll of a server, and the fingerprint of the rows before it was
+    made.
+    """
 
     asked: tuple[str | None, ...]  # which resource, and in which form
     stack_id: str = ""
@@ -86,18 +88,20 @@ class Polls:
             self._forget(next(iter(self._known)))
 
     def kept(self, caller: Caller, params: Mapping[str, str]) -> Kept | None:
-        """Return what is kept for a poll if `caller` is what the method `caller` returned for it;
-        None for other requests.
+        """Return the kept answer for a poll; None for other requests.
 
-        The signer is the user of this resource until one of its rows changes.
+        `caller` must be the object that the method `caller` returned for the poll. While the
+        resource's rows do not change, its user does not change either.
         """
         known = self._known.get(params.get("AWSAccessKeyId", ""))
         own = known is not None and known.caller is caller and known.kept.asked == _asked(params)
         return known.kept if known is not None and own else None
 
     def keep(self, kept: Kept, stack_id: str, fingerprint: int | None, body: bytes) -> None:
-        """Keep an answer. Above KEPT_BYTES_MAX it is not kept, nor if the poll's key has been
-        forgotten meanwhile.
+        """Store an answer in `kept`.
+
+        If all kept answers together would exceed KEPT_BYTES_MAX, the answer is not stored. Nor is
+        it if the access key of the poll has been forgotten in the meantime.
         """
         if not kept.asked:
             return
@@ -149,7 +153,9 @@ def _asked(params: Mapping[str, str]) -> tuple[str | None, ...]:
 
 
 def _proves(secret: str, credentials: Mapping[str, Any], now: float) -> bool:
-    """Return whether the signature is of version 2, with SHA-256, by this secret, and recent."""
+    """Return whether `secret` made the signature, and the signature is recent, of version 2, with
+    SHA-256.
+    """
     params = credentials["params"]
     form = (params.get("SignatureVersion"), params.get("SignatureMethod"))
     if form != ("2", "HmacSHA256") or not _recent(params.get("Timestamp"), now):

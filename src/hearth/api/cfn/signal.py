@@ -40,7 +40,7 @@ async def waitcondition(request: Request) -> Response:
 
 
 async def plain(request: Request) -> Response:
-    """POST: accept any other signal; the body is optional."""
+    """POST: accept a signal to any other resource; the body is optional."""
     asked, caller = await _begin(request)
     await _signal(request, caller, _details(request, asked.raw))
     return Response(status_code=200)

@@ -28,7 +28,9 @@ def _read_only(*names: str) -> list[Field]:
 
 
 def _unused(*names: str) -> list[Field]:
-    """Return fields that a body may have, because answers have them."""
+    """Return fields that a request may contain without effect, because clients copy them from
+    answers.
+    """
     return [Field(name, anything, unused=True) for name in names]
 
 

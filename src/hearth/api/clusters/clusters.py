@@ -138,7 +138,9 @@ async def _demand_update(request: Request, cluster: Cluster, changed: dict[str, 
 
 
 async def delete(request: Request) -> Response:
-    """Delete a cluster. With `force`, what users added to it is detached and left behind."""
+    """Delete a cluster. With `force`, objects that users added to it are detached and left in the
+    cloud.
+    """
     cluster = await _found(request, "cluster:delete", "cluster:delete_all_projects")
     force = asked(request, "force", False)
     await delete_cluster(services_of(request), caller_of(request), cluster, force=force)
@@ -146,7 +148,7 @@ async def delete(request: Request) -> Response:
 
 
 async def resize(request: Request) -> Response:
-    """Change the number of nodes of a group, and name the nodes that go."""
+    """Change the number of nodes of a group, and optionally name the nodes to remove."""
     wanted = await body(request, RESIZE)
     _demand_nodes(request, wanted["node_count"])
     cluster = await _found(request, "cluster:resize")
@@ -179,7 +181,7 @@ async def upgrade(request: Request) -> Response:
 
 
 async def events(request: Request) -> Response:
-    """List what happened to a cluster, the newest first."""
+    """List the events of a cluster, newest first."""
     cluster = await _found(request, "cluster:get", "cluster:get_one_all_projects")
     found = await cluster_events(services_of(request), cluster)
     return JSONResponse({"events": [{**one, "time": view.time(one["time"])} for one in found]})

@@ -1,4 +1,4 @@
-"""What handlers read from a request: the services, the caller, the version, the body, the query."""
+"""What handlers read from a request: services, caller, version, body and query."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, cast
@@ -79,11 +79,13 @@ def query(request: Request, arguments: Arguments) -> dict[str, Any]:
 
 
 def admit(request: Request, arguments: Arguments) -> None:
-    """Raise Rejected for a caller without a project, or a request that no handler takes."""
+    """Check the path, the project of the caller, and the query, which `asked` then reads. Raises
+    Rejected.
+    """
     if "\0" in request.scope["path"] or b"%00" in request.scope["query_string"]:
         raise bad_request("The URL contains a null character. Remove it.")
     if not caller_of(request).project_id:
-        raise refused(403, "The token is not scoped to a project. Use one that is.")
+        raise refused(403, "The token is not scoped to a project. Use a token of a project.")
     request.state.query = query(request, arguments)
 
 

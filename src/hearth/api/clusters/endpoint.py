@@ -1,4 +1,4 @@
-"""One row of the route table: a method and a path, since and until which version, its handler."""
+"""One row of the route table: a method, a path, the first and the last version, and the handler."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,8 +17,8 @@ LAST: Version = (1, 9999)
 class Endpoint:
     """A method on a path below `/v1`.
 
-    `rule` names the policy rule, which its handler checks. `query` are its arguments. `beside`
-    marks an endpoint that Magnum does not have.
+    `rule` is the policy rule that the handler checks. `query` are the arguments of the query.
+    `beside` marks an endpoint that Magnum does not have.
     """
 
     method: str

@@ -52,7 +52,7 @@ async def show(request: Request) -> Response:
 
 
 async def create(request: Request) -> Response:
-    """Create a federation. It is only kept: its status is CREATE_FAILED."""
+    """Create a federation. Hearth only stores it, with status CREATE_FAILED."""
     services, caller = services_of(request), caller_of(request)
     wanted = await body(request, FEDERATION)
     await demand(services, caller, "federation:create")

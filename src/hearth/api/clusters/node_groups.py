@@ -73,7 +73,7 @@ async def update(request: Request) -> Response:
 
 
 async def delete(request: Request) -> Response:
-    """Delete a node group that is no default group."""
+    """Delete a node group other than the default groups."""
     cluster = await _cluster(request, "nodegroup:delete")
     services = services_of(request)
     group = await find_group(services, cluster, request.path_params["group"])

@@ -1,4 +1,6 @@
-"""Nodes fetch their credential: the address itself proves that it was given to them."""
+"""The route where nodes fetch their credential. Its address is secret: Hearth gives it only to
+nodes.
+"""
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -14,7 +16,9 @@ PATH = "/nodes"
 
 
 async def credential(request: Request) -> Response:
-    """GET /v1/nodes/{cluster}/{signature}: what the nodes of a cluster log in with."""
+    """GET /v1/nodes/{cluster}/{signature}: the credential with which the nodes of a cluster log
+    in.
+    """
     services, path = services_of(request), request.path_params
     found = await services.store.read(lambda tx: clusters.whole(tx, path["cluster"]))
     if found is None or not proves(services, found.cluster, path["signature"]):

@@ -40,7 +40,7 @@ LIST: Mapping[str, Read] = {
 }
 """The arguments of a list of objects with a UUID."""
 NUMBERED: Mapping[str, Read] = {**LIST, "marker": _number}
-"""The same for objects that only have a number."""
+"""The arguments of a list of objects that have a number and no UUID."""
 
 
 def wanted(request: Request, kind: type) -> Page:
@@ -49,7 +49,9 @@ def wanted(request: Request, kind: type) -> Page:
     key = asked(request, "sort_key", "id")
     known = sort_keys(kind)
     if key not in known:
-        raise bad_request(f'Unknown sort_key "{key}"{hint(nearest(key, known))}. Use a column.')
+        raise bad_request(
+            f'Unknown sort_key "{key}"{hint(nearest(key, known))}. Use a column of the list.'
+        )
     return Page(
         limit=min(asked(request, "limit", most), most),
         marker=asked(request, "marker"),
@@ -65,9 +67,9 @@ def answer(
     page: Page,
     last: str | int | None,
 ) -> JSONResponse:
-    """Return a page. `last` is the marker of its last member.
+    """Return a page. `last` is the marker of the last object on it.
 
-    A full page has the address of the next one, which may be empty.
+    A full page contains the address of the next page, which may be empty.
     """
     body: dict[str, Any] = {name: shown}
     if shown and len(shown) == page.limit:
@@ -84,5 +86,5 @@ def answer(
 
 
 def _others(request: Request) -> dict[str, Any]:
-    """Return the arguments that choose members of the list."""
+    """Return the arguments of the request that select objects of the list."""
     return {name: value for name, value in request.state.query.items() if name not in LIST}

@@ -42,10 +42,10 @@ class Change:
 
 @dataclass(frozen=True)
 class Rules:
-    """What a PATCH may say about a kind of object.
+    """The rules for a PATCH of one type of object.
 
-    `internal` attributes may not be named at all, `kept` ones may not be removed. `structured` are
-    attributes with a map or a list as their value.
+    A PATCH must not name `internal` attributes, and must not remove `kept` attributes. `structured`
+    are the attributes whose values may be maps or lists.
     """
 
     fields: Fields
@@ -109,8 +109,9 @@ def _literal(value: str, attribute: str) -> Any:
 
 
 def applied(before: Mapping[str, Any], wanted: Iterable[Change], rules: Rules) -> dict[str, Any]:
-    """Return the attributes after the operations. `before` has all attributes of the object, null
-    where one has no value. Raises Rejected.
+    """Return the attributes after the operations. Raises Rejected.
+
+    `before` has all attributes of the object; one without a value is null.
     """
     after = dict(before)
     for change in wanted:
@@ -160,7 +161,7 @@ def differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, 
 
 
 def only(changed: Mapping[str, Any], allowed: Collection[str], what: str) -> None:
-    """Raise Rejected if another attribute than the allowed ones changed."""
+    """Raise Rejected if an attribute changed that is not in `allowed`."""
     if wrong := sorted(changed.keys() - set(allowed)):
         raise bad_request(
             f"Attribute {', '.join(wrong)} of a {what} cannot be changed. "

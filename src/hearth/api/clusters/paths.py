@@ -10,7 +10,7 @@ VERSION = "/v1"
 
 
 def normal(path: str) -> str:
-    """Return a path with the version in front and without one final slash."""
+    """Return a path that begins with the version and has no final slash."""
     if path in ("", "/"):
         return "/"
     shorter = path[:-1] if path.endswith("/") else path

@@ -50,7 +50,7 @@ async def update(request: Request) -> Response:
     wanted = await body(request, QUOTA)
     project_id, resource = _named(request)
     if wanted.get("project_id", project_id) != project_id:
-        raise bad_request("project_id is another one than in the path. Use the same.")
+        raise bad_request("project_id differs from the project in the path. Use the same project.")
     if "hard_limit" not in wanted:
         raise bad_request("Attribute hard_limit is mandatory. It has no value.")
     services, caller = services_of(request), caller_of(request)

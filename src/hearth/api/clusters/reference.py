@@ -70,7 +70,7 @@ def _versions(one: Endpoint) -> str:
 
 def _objects() -> Iterator[str]:
     yield "## Bodies\n"
-    yield "Attributes that only answers have are not listed. Some are accepted and have no effect."
+    yield "Attributes that are not listed are refused in requests, or have no effect."
     for name, request, declared in OBJECTS:
         yield f"\n### {name}\n"
         yield f"`{request}`\n"

@@ -30,7 +30,7 @@ async def index(request: Request) -> Response:
 
 
 async def detail(request: Request) -> Response:
-    """List cluster templates, as the plain list does."""
+    """List cluster templates, with the same attributes as `GET /clustertemplates`."""
     return await _list(request, "clustertemplate:detail", "clustertemplate:detail_all_projects")
 
 

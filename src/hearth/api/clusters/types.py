@@ -1,8 +1,9 @@
-"""Types of the fields of request bodies: which values a field takes, and what they become.
+"""Types of the fields of request bodies: which values a field takes, and to what they are
+converted.
 
-A reader takes the value of a field and returns what the use cases get; it raises ValueError with
-the words of the error. Bodies of POST may give numbers as text, operations of PATCH may not.
-Source: facts/magnum/objects.json.
+A reader takes the value of a field and returns the value for the use cases; it raises ValueError
+with the text of the error. The body of a POST may give numbers as text, the operations of a PATCH
+may not. Source: facts/magnum/objects.json.
 """
 
 import re
@@ -31,8 +32,9 @@ _NO = frozenset({"0", "f", "false", "off", "n", "no"})
 class Field:
     """A field of an object.
 
-    `read_only` fields may not be in a body. `unused` fields may, but have no effect. `default` is
-    what a removed field becomes. `since` is the first version with the field.
+    A body must not contain `read_only` fields. It may contain `unused` fields, which have no
+    effect. `default` is the value of the field after a PATCH removes it. `since` is the first
+    version with the field.
     """
 
     name: str
@@ -156,7 +158,7 @@ def text_maps(value: Any, strict: bool) -> list[dict[str, str]]:
 
 
 def anything(value: Any, strict: bool) -> Any:
-    """Return the value of a field that is never used."""
+    """Return the value unchanged, for a field that is never used."""
     return value
 
 

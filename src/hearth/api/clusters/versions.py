@@ -1,4 +1,5 @@
-"""Microversions: which one a request asks for, and the headers that name the one in use.
+"""Microversions: the version that a request asks for, and the headers of answers that name a
+version.
 
 Source: facts/magnum/versions.json.
 """

@@ -79,7 +79,7 @@ def time(seconds: float | None) -> str | None:
 
 
 def links(request: Request, *path: str) -> list[Body]:
-    """Return the links of an object: the second one has no version."""
+    """Return the links of an object; the path of the second link has no version."""
     way = "/".join(quote(part, safe="") for part in path)
     return [
         {"href": f"{base(request)}/v1/{way}", "rel": "self"},
@@ -121,7 +121,10 @@ def cluster(
     *,
     faults: bool = False,
 ) -> Body:
-    """Return all of a cluster. With `faults`, a failed one has the reasons of its groups."""
+    """Return a cluster with all attributes.
+
+    With `faults`, a failed cluster also has the reasons of its failed groups.
+    """
     size = Size()
     for group in groups:
         size = size.plus(group.role, group.node_count)
@@ -149,7 +152,7 @@ def _condition(one: Condition) -> Body:
 
 
 def preview(request: Request, found: Preview) -> Body:
-    """Return what a create would do. Objects that do not exist have no ids and links."""
+    """Return what a create would do, without ids and links, because the objects do not exist."""
     body: Body = {
         "accepted": all(one.passed for one in found.checks),
         "checks": [_check(one) for one in found.checks],
@@ -223,7 +226,7 @@ def group_short(request: Request, one: NodeGroup) -> Body:
 def group(
     request: Request, one: NodeGroup, its_cluster: Cluster, members: Sequence[Body] | None = None
 ) -> Body:
-    """Return all of a node group; `members` are its nodes."""
+    """Return a node group with all attributes; `members` are its nodes."""
     found = {**_of(one, _GROUP_SHORT), **_of(one, _GROUP_MORE), "merge_labels": False}
     if version_of(request) >= SINCE_TAINTS:
         found |= _of(one, _TAINTS)
@@ -233,7 +236,9 @@ def group(
 
 
 def group_accepted(request: Request, one: NodeGroup, its_cluster: Cluster) -> Body:
-    """Return a node group as a create accepted it, without what its stack decides."""
+    """Return a new node group, in the answer to its create: without attributes that its stack
+    decides.
+    """
     found = _of(one, _GROUP_ACCEPTED)
     optional: tuple[str, ...] = _GROUP_ACCEPTED_IF_SET
     if version_of(request) >= SINCE_TAINTS:
@@ -262,7 +267,7 @@ def certificate(request: Request, its_cluster: Cluster, pem: str, csr: str | Non
 
 
 def quota(one: Quota) -> Body:
-    """Return a quota; the default one has no number and no times."""
+    """Return a quota; the default quota is not stored, so it has no `id` and no times."""
     found = _of(one, ("project_id", "resource", "hard_limit"))
     return found if one.id == 0 else {"id": one.id, **found, **_times(one)}
 
@@ -285,6 +290,6 @@ def federation_short(request: Request, one: Federation) -> Body:
 
 
 def federation(request: Request, one: Federation) -> Body:
-    """Return all of a federation."""
+    """Return a federation with all attributes."""
     more = {"status_reason": one.status_reason, **_times(one)}
     return {**federation_short(request, one), **more}

@@ -24,7 +24,7 @@ OK = "OK"
 class Healthcheck:
     """Answers at the configured path: 200 if all checks pass, else 503.
 
-    Requests from clients that may not use it go to the API.
+    Requests from clients that may not use the health check go to the API.
     """
 
     def __init__(

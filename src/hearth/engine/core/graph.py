@@ -104,9 +104,7 @@ def _cleanups(graph: Graph, existing: Iterable[Record]) -> None:
 
 
 def _taken_back(graph: Graph, existing: Iterable[Record]) -> None:
-    """Make the clean-up of a replacement wait until the record that it replaced is in charge
-    again.
-    """
+    """Make the clean-up of a replacement wait until the replaced record is in charge again."""
     for record in existing:
         cleanup = graph.get((NodeKind.CLEANUP, record.replaced_by or ""))
         if cleanup is not None and (NodeKind.UPDATE, record.replaced_by) not in graph:

@@ -178,9 +178,9 @@ def must_look(
     """Return whether a record with an unchanged definition may have values that differ from the
     desired ones.
 
-    `required` are the ids of the records that it needs now, `reads` are its attributes that other
-    values use. The engine and a preview call this for each record that would otherwise stay
-    unchanged.
+    `required` are the ids of the records that this record needs now, `reads` are the attributes of
+    this record that other values use. The engine and a preview call this for each record that would
+    otherwise stay unchanged.
     """
     if traits.always or traits.nested or any(n not in record.held.attributes for n in reads):
         return True
@@ -215,7 +215,7 @@ class _Planner:
         self._touched: list[Record] = []
 
     def create(self, fresh: Record, definition: ResourceDefinition) -> None:
-        """Start with a new record for a name."""
+        """Put a new record in charge of its name."""
         self._new.append(fresh)
         self._in_charge[fresh.name] = fresh.id
         self._entries.append(_created(fresh, definition, self._predictor))

@@ -177,8 +177,9 @@ class PredictedWorld:
         return name in self._secret
 
     def reference(self, name: str) -> Any:
-        """Return the reference id; after an update in place it is unchanged if it is the physical
-        id.
+        """Return the reference id, or Unknown if the operation may change it.
+
+        An update in place does not change a reference id that contains the physical id.
         """
         unknown = Unknown(frozenset({name}))
         record, planned, inner = self._known.get(name, (None, PlannedAction.CREATE, None))
@@ -373,7 +374,7 @@ def _listed(names: Collection[str]) -> str:
 
 
 def _reached(secret: frozenset[str], rules: Sequence[Rule]) -> frozenset[str]:
-    """Return the properties that contain a secret after the type's translation rules."""
+    """Return the properties that contain a secret once the type's translation rules are applied."""
     found = set(secret)
     for rule in rules:
         if isinstance(rule, Add | Replace) and rule.value_path and rule.value_path[0] in found:

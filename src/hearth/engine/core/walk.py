@@ -65,14 +65,18 @@ def asleep(record: Record) -> bool:
 
 
 def kept_asleep(record: Record) -> Record:
-    """Return the record with a note of whether it is asleep, to be given a state that hides it."""
+    """Return the record with a note whether its object is suspended, for a next state that hides
+    this.
+    """
     if not asleep(record) or record.held.asleep:
         return record
     return record.having(held=record.held.having(asleep=True))
 
 
 def said_by_state(record: Record) -> Record:
-    """Return the record without the note of `kept_asleep`: its state says whether it is asleep."""
+    """Return the record without the note of `kept_asleep`, for a state that shows whether the
+    object is suspended.
+    """
     if not record.held.asleep:
         return record
     return record.having(held=record.held.having(asleep=False))
@@ -108,7 +112,7 @@ def call(record: Record, action: Action, *, handled: bool) -> Call:
 def ended(record: Record, action: Action, traversal: str) -> State:
     """Return the state of a record's node after an interruption of the lifecycle action.
 
-    `action` and `traversal` are the action and its traversal.
+    `action` and `traversal` are those of the lifecycle action.
     """
     if record.traversal != traversal or record.action is not action:
         return State.PLANNED

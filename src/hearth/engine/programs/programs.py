@@ -286,7 +286,8 @@ class Programs:
         """Return the desired revision of a nested stack: its own parameters, the parent's files and
         types.
 
-        `exports` are the exports of the parent: a stack above it may read through it.
+        `exports` are the attributes of the parent's resources that the stack above the parent
+        reads; some of them are values of the nested stack.
         """
         module = program.module
         entry = module.bindings[definition.name].entry

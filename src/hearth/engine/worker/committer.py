@@ -41,7 +41,7 @@ class Committer:
         self.commits = 0
 
     async def submit(self, part: Part, tree: str) -> Fate:
-        """Write a part of a stack in that tree of stacks; return what became of it.
+        """Write the changes of one stack and return their fate; `tree` is the id of the root stack.
 
         Raises the database's exception if this stack caused it.
         """

@@ -76,14 +76,14 @@ class Engine:
         self._woken.set()
 
     def may_write(self) -> bool:
-        """Whether the lease is fresh enough to send a write call."""
+        """Return whether the lease is fresh enough to send a write call."""
         return self._silent_s() < SILENT_MAX_S
 
     def _clocks(self) -> tuple[float, float]:
         return self.tools.clock.monotonic(), self.tools.clock.wall()
 
     def _silent_s(self) -> float:
-        """Return the seconds since the last heartbeat, by the clock that measured more."""
+        """Return the seconds since the last heartbeat, by the clock that shows the longer time."""
         return max(
             now - then for now, then in zip(self._clocks(), self._last_heartbeat, strict=True)
         )

@@ -225,7 +225,9 @@ class StackWorker:
         return await self._commit()
 
     def _at_rest(self) -> bool:
-        """Return whether only messages can still arrive, which can wait for the next owner."""
+        """Return whether the stack needs no work until a message arrives, which the next owner can
+        read.
+        """
         busy = self._tasks or self._own or self._commits.held_up or self._inbox or self._replan
         if busy or self._broken is not None or self._operation.traversal.ready:
             return False
@@ -396,7 +398,7 @@ class StackWorker:
             self._memory.event(after, after.status, after.reason)
 
     async def _is_current(self) -> bool:
-        """Return whether the row has no newer operation than memory.
+        """Return whether the stack's row has no operation that is newer than the one in memory.
 
         An operation that began in memory since the last commit, such as a rollback, is not in the
         row yet.

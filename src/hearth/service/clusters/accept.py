@@ -24,9 +24,9 @@ async def begin(
     kind: str,
     change: Callable[[Whole, Tx], tuple[Changed, Mapping[str, Any]]],
 ) -> Cluster:
-    """Store what `change` makes of the locked cluster, and a task with the arguments it returns.
+    """Store the cluster that `change` returns for the locked cluster, and a task of this kind.
 
-    Returns the cluster afterwards. Raises Rejected.
+    `change` also returns the arguments of the task. Return the cluster afterwards. Raises Rejected.
     """
     now = services.clock.now()
 

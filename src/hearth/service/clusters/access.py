@@ -12,9 +12,10 @@ from hearth.service.services import Services
 
 
 async def scope(services: Services, caller: Caller, rule: str | None) -> str | None:
-    """Return the project in which the caller finds objects; None for administrators: all projects.
+    """Return the project in which the caller finds objects; None for all projects.
 
-    An administrator must pass `rule`. Without a rule nobody finds objects of other projects.
+    With a `rule`, administrators find objects of all projects. Raises Rejected for an administrator
+    whom the rule forbids this.
     """
     if rule is None or not services.cluster_policy.is_admin(caller):
         return caller.project_id
@@ -30,9 +31,9 @@ async def demand(
     rule: str,
     one: Cluster | ClusterTemplate | Federation | None = None,
 ) -> None:
-    """Raise Rejected unless the caller may do what the rule is about with this object.
+    """Raise Rejected unless the policy rule allows the caller to act on this object.
 
-    Without an object, the rule is about the caller's own project.
+    Without an object, the rule is checked for the caller's own project.
     """
     if one is None or isinstance(one, Cluster):
         await fence.demand(services, rule, caller, one)

@@ -1,4 +1,4 @@
-"""Certificates of clusters: make them with a cluster, show, sign, and write a kubeconfig.
+"""Certificates of clusters: create them for a cluster, show and sign them, and write a kubeconfig.
 
 Source: spec/clusters.md, sections 4.6 and 10.
 """
@@ -27,18 +27,20 @@ audit = logging.getLogger("hearth.audit")
 MAIN, ETCD, FRONT_PROXY = "ca_cert_ref", "etcd_ca_cert_ref", "front_proxy_ca_cert_ref"
 SERVICE = "magnum_cert_ref"
 AUTHORITIES: Mapping[str, str] = {MAIN: "ca", ETCD: "etcd-ca", FRONT_PROXY: "front-proxy-ca"}
-"""Fields of a cluster with references, and the kinds of key pairs in the key store."""
+"""The fields of a cluster that refer to key pairs of authorities, and the kind of each key pair."""
 KINDS: Mapping[str, str] = {**AUTHORITIES, SERVICE: "client"}
 BY_TYPE: Mapping[str, str] = {"etcd": ETCD, "front_proxy": FRONT_PROXY, "front-proxy": FRONT_PROXY}
-"""The authority that a `ca_cert_type` names; every other type names the main one."""
+"""The authority for each value of `ca_cert_type`; every other value stands for the main
+authority.
+"""
 ADMIN_NAME, ADMIN_GROUP = "admin", "system:masters"
 KUBECONFIG_VALID_S = 12 * 3600.0
 
 
 async def make_all(services: Services, cluster: Cluster) -> Cluster:
-    """Return the cluster with the references of its four key pairs; make those that are missing.
+    """Return the cluster with the references of its four key pairs; create those that are missing.
 
-    A second run finds what the first one stored. Raises CloudFault.
+    A repeated call finds the key pairs that an earlier call stored. Raises CloudFault.
     """
     known = {field: ref for field in KINDS if (ref := getattr(cluster, field)) is not None}
     return structs.replace(cluster, **await made(services, cluster, known))
@@ -47,8 +49,10 @@ async def make_all(services: Services, cluster: Cluster) -> Cluster:
 async def made(
     services: Services, cluster: Cluster, known: Mapping[str, str], suffix: str = ""
 ) -> dict[str, str]:
-    """Return the references of four key pairs by fields of the cluster: those in `known`, those
-    stored under kinds that end with `suffix`, and new ones.
+    """Return the references of the four key pairs of a cluster, by field; create missing key pairs.
+
+    `known` are references that are used as they are. All other key pairs are stored under a kind
+    that ends with `suffix`.
     """
     store = new_key_store(services, services.clusters)
     options, now = services.clusters.x509, services.clock.now()
@@ -77,17 +81,15 @@ async def ca_certificate(
 ) -> str:
     """Return the certificate of an authority of the cluster, in PEM format.
 
-    While authorities are replaced, the text has both certificates; the one that signs comes first.
-    Raises Rejected.
+    While an authority is being replaced, the text has the old and the new certificate; that of the
+    authority that signs comes first. Raises Rejected.
     """
     await demand(services, "certificate:get", caller, cluster)
     return await trusted(services, cluster, ca_cert_type)
 
 
 async def trusted(services: Services, cluster: Cluster, ca_cert_type: str | None = None) -> str:
-    """Return what nodes and clients trust: the certificates of `ca_certificate`, for the service
-    itself.
-    """
+    """Return the same certificates as `ca_certificate`, without a check of the policy."""
     first, *others = await _authorities(services, cluster, ca_cert_type)
     pairs = [await key_pair(services, cluster, ref) for ref in (first, *others)]
     return "".join(pair.certificate for pair in pairs)
@@ -146,7 +148,9 @@ async def kubeconfig(
 
 
 def kubeconfig_text(cluster: Cluster, ca_pem: str, pair: KeyPair) -> str:
-    """Return the text of a kubeconfig. JSON is YAML, and it needs no quoting of our own."""
+    """Return the text of a kubeconfig, as JSON: every JSON text is valid YAML, and needs no
+    quoting.
+    """
     name = cluster.name or cluster.uuid
     body = {
         "apiVersion": "v1",
@@ -177,7 +181,7 @@ def kubeconfig_text(cluster: Cluster, ca_pem: str, pair: KeyPair) -> str:
 
 
 async def service_client(services: Services, cluster: Cluster) -> KeyPair:
-    """Return the client certificate with which the service itself asks the cluster's API."""
+    """Return the client certificate with which Hearth calls the cluster's API."""
     assert cluster.magnum_cert_ref is not None
     return await key_pair(services, cluster, cluster.magnum_cert_ref)
 
@@ -206,30 +210,34 @@ async def drop_key_pairs(services: Services, cluster_id: str, refs: Iterable[str
 
 
 async def drop_kinds(services: Services, cluster_id: str, suffix: str = "") -> None:
-    """Delete key pairs by their kinds: attempts that were interrupted noted no reference."""
+    """Delete key pairs by their kinds, because an interrupted attempt did not store their
+    references.
+    """
     store = new_key_store(services, services.clusters)
     for kind in KINDS.values():
         await store.drop_kind(cluster_id, kind + suffix)
 
 
 async def rotation_of(services: Services, cluster_id: str) -> Rotation | None:
-    """Return the rotation of the cluster's certificates that is under way, or None."""
+    """Return the rotation of the cluster's certificates that is in progress, or None."""
     return await services.store.read(lambda tx: key_pairs.rotation(tx, cluster_id))
 
 
 def suffix_of(rotation: Rotation) -> str:
-    """Return the end of the kinds of the new key pairs."""
+    """Return the suffix that the kinds of the new key pairs have during a rotation."""
     return f".{rotation.id}"
 
 
 async def _authorities(services: Services, cluster: Cluster, ca_cert_type: str | None) -> list[str]:
-    """Return the references of an authority, and of its successor or predecessor during a rotation;
-    the one that signs comes first.
+    """Return the references of an authority and, during a rotation, of the authority that replaces
+    it or that it replaces.
+
+    The reference of the authority that signs comes first.
     """
     field = BY_TYPE.get(ca_cert_type or "", MAIN)
     own = getattr(cluster, field)
     if own is None:
-        raise conflict("The cluster has no certificates yet. Wait until it has them.")
+        raise conflict("The cluster has no certificates yet. Wait until they have been created.")
     rotation = await rotation_of(services, cluster.uuid)
     new = None if rotation is None else rotation.refs.get(field)
     if rotation is None or new is None or new == own or rotation.phase not in (TRUST, ISSUE):

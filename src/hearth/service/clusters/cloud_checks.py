@@ -1,6 +1,7 @@
 """Checks of templates and clusters against the cloud, before anything is stored.
 
-All questions are asked at once; the first error in the order of spec/clusters.md, 2.6, counts.
+All lookups run at the same time; of several errors the first one is reported, in the order of
+spec/clusters.md, 2.6.
 """
 
 import asyncio
@@ -82,8 +83,10 @@ async def check_group(services: Services, caller: Caller, given: Mapping[str, An
 async def kubernetes_version(
     services: Services, caller: Caller, template: ClusterTemplate
 ) -> str | None:
-    """Return the version of Kubernetes in the image of a template, or None if the image does not
-    say it. Raises Rejected, CloudFault.
+    """Return the version of Kubernetes in the image of a template, or None if the image has no such
+    property.
+
+    Raises Rejected, CloudFault.
     """
     image = await cloud_lookup.image(services.cloud(caller), template.image_id)
     found = image.get("kube_version")
@@ -91,7 +94,9 @@ async def kubernetes_version(
 
 
 async def _in_order(*checks: Awaitable[Body | None]) -> list[Body | None]:
-    """Run checks at the same time; raise the error of the first that failed, in their order."""
+    """Run checks at the same time and return their results; raise the error of the first failed
+    check in the order of the arguments.
+    """
     found = await asyncio.gather(*checks, return_exceptions=True)
     results: list[Body | None] = []
     for one in found:
@@ -110,7 +115,8 @@ def _questions(
     networks: tuple[str | None, str | None],
     keypair: str | None,
 ) -> dict[str, Awaitable[Body | None]]:
-    """Return the questions about the objects of a cluster or a template, in their order.
+    """Return the lookups of the objects that a cluster or a template names, in the order of their
+    errors.
 
     `flavors` are those of workers and masters, `networks` the network and the subnet.
     """

@@ -1,7 +1,7 @@
 """Objects of the cloud that clusters and templates name, looked up with the caller's token.
 
-Each is asked for by its id, and then by its name; only flavors have no query by name.
-Source: facts/magnum/errors.json.
+Each object is searched by its id, and then by its name; a flavor is searched by its name in the
+list of all flavors. Source: facts/magnum/errors.json.
 """
 
 from collections.abc import Iterable
@@ -33,7 +33,7 @@ async def flavor(cloud: Cloud, ident: str) -> Body:
 
 
 async def keypair(cloud: Cloud, name: str) -> Body:
-    """Return a key pair; an unknown one is not found (404). Raises Rejected, CloudFault."""
+    """Return a key pair. Raises Rejected, with 404 for an unknown key pair, and CloudFault."""
     found = await _member(cloud, "compute", f"/os-keypairs/{quote(name, safe='')}", "keypair")
     if found is None:
         raise refused(404, f"No key pair {name}. Check its name.")
@@ -69,7 +69,10 @@ async def _of_neutron(cloud: Cloud, collection: str, what: str, ident: str) -> B
 
 
 async def _member(cloud: Cloud, service: str, path: str, root: str | None = None) -> Body | None:
-    """Return one object by its id, or None. Services answer 400 to what cannot be an id."""
+    """Return one object by its id, or None.
+
+    Services answer 400 to a text that cannot be an id.
+    """
     try:
         answer = await cloud.request(service, "GET", path)
     except CloudFault as fault:

@@ -145,7 +145,7 @@ CHECKS: Mapping[str, Callable[[Services, Caller, Draft], None]] = {
     "labels": _check_labels,
     "credential": _check_credential,
 }
-"""The checks that ask nobody, in their order. Each raises Rejected."""
+"""The checks that need no cloud, in their order. Each raises Rejected."""
 
 
 def _cluster(
@@ -206,7 +206,10 @@ def _groups(
 
 
 async def room(services: Services, caller: Caller) -> None:
-    """Raise Rejected if the project already has its limit, before anything else is looked at."""
+    """Raise Rejected if the project already has as many clusters as its quota allows.
+
+    This check comes before all others.
+    """
     default = services.clusters.clusters_per_project
 
     def look(tx: Tx) -> tuple[int, int]:
@@ -220,4 +223,4 @@ async def room(services: Services, caller: Caller) -> None:
 
 
 def _no_room(limit: int) -> Rejected:
-    return refused(403, f"The quota of clusters is reached. This project may have {limit}.")
+    return refused(403, f"The quota of clusters is reached. This project may have {limit} at most.")

@@ -1,4 +1,6 @@
-"""Delete a cluster. A delete is accepted in every state and ends whatever else was to be done."""
+"""Delete a cluster. A delete is accepted in every state and ends all other operations of the
+cluster.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,7 +20,11 @@ from hearth.store.database import Tx
 async def delete_cluster(
     services: Services, caller: Caller, cluster: Cluster, *, force: bool = False
 ) -> None:
-    """Begin the delete. With `force`, what users added is detached, left behind and reported."""
+    """Begin the delete of a cluster.
+
+    With `force`, objects that users added to the cluster are detached, left in the cloud and
+    reported.
+    """
 
     def change(found: Whole, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
         cluster_tasks.drop_of_cluster(tx, cluster.uuid)

@@ -16,7 +16,9 @@ def drivers_of(config: ClusterConfig) -> Drivers:
 
 
 def driver_of(services: Services, template: ClusterTemplate) -> Driver:
-    """Return the driver of a template. Raises Rejected if there is none any more."""
+    """Return the driver of a template. Raises Rejected if no driver serves the template any
+    more.
+    """
     found = drivers_of(services.clusters).of_template(
         template.driver, template.server_type, template.cluster_distro, template.coe
     )

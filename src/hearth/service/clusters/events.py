@@ -1,4 +1,4 @@
-"""What happened to a cluster."""
+"""The events of a cluster."""
 
 from typing import Any
 

@@ -1,4 +1,5 @@
-"""Federations: groups of clusters. No driver implements them, so each is kept as failed.
+"""Federations: groups of clusters. No driver implements them, so each one is stored in
+CREATE_FAILED.
 
 Source: spec/clusters.md, 2.8.
 """
@@ -58,8 +59,10 @@ async def change_federation(
     left: str | None = None,
     properties: Mapping[str, str] | None = None,
 ) -> Federation:
-    """Return the federation with a cluster more (`joined`) or less (`left`, its UUID), or with
-    other properties. Raises Rejected.
+    """Return the federation after adding the cluster `joined`, removing the cluster with the UUID
+    `left`, or replacing the properties.
+
+    Raises Rejected.
     """
     now = services.clock.now()
 

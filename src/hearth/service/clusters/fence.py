@@ -17,9 +17,9 @@ NODE_RULES = frozenset({"certificate:create", "certificate:get", "cluster:update
 async def demand(
     services: Services, rule: str, caller: Caller, cluster: Cluster | None = None
 ) -> None:
-    """Raise Rejected unless the caller may do what the rule is about.
+    """Raise Rejected unless the caller may do what the policy rule is for.
 
-    Without a cluster, the rule is about the caller's own project.
+    Without a cluster, the rule is checked for the caller's own project.
     """
     node_of = await node_cluster(services, caller)
     if node_of is not None:
@@ -40,7 +40,7 @@ async def demand_person(services: Services, caller: Caller) -> None:
 
 
 async def node_cluster(services: Services, caller: Caller) -> str | None:
-    """Return the cluster of whose nodes the caller is one; None for people."""
+    """Return the UUID of the cluster to whose nodes the caller belongs; None for a person."""
     domain_id = services.clouds.pool.config.stack_domain_id
     trustee = domain_id is not None and caller.user_domain_id == domain_id
     if caller.delegation_id is None and not trustee:

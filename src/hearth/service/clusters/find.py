@@ -51,10 +51,10 @@ async def find_template(
 async def template_for_clusters(
     services: Services, caller: Caller, ident: str, *, version: tuple[int, int]
 ) -> ClusterTemplate:
-    """Return the template of a new or upgraded cluster. Raises Rejected.
+    """Return the template for the create or the upgrade of a cluster. Raises Rejected.
 
-    An unknown template is a wrong request (400) before version 1.10, and not found (404) from then
-    on. Only administrators may use a hidden one.
+    An unknown template is answered with 400 before version 1.10, and with 404 from 1.10 on. Only
+    administrators may use a hidden template.
     """
     admin = services.cluster_policy.is_admin(caller)
     visible = [] if admin else cluster_find.usable_templates(caller.project_id)
@@ -76,9 +76,7 @@ async def template_for_clusters(
 
 
 async def cluster_to_sign_for(services: Services, caller: Caller, ident: str) -> Cluster:
-    """Return the cluster of a signing request; an unknown one is a wrong request. Raises
-    Rejected.
-    """
+    """Return the cluster of a signing request. Raises Rejected, with 400 for an unknown cluster."""
     visible = cluster_find.in_project(Cluster, caller.project_id)
     found = await services.store.read(
         lambda tx: cluster_find.by_ident(tx, Cluster, ident, *visible)

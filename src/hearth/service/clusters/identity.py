@@ -33,7 +33,8 @@ class Mode(Protocol):
     """A kind of credential."""
 
     async def make(self, identity: Identity, caller: Caller) -> Identity:
-        """Create what is missing, as the caller, and store it; return the complete identity.
+        """Create what is missing in Keystone, with the caller's token, and store it; return the
+        complete identity.
 
         Raises CloudFault.
         """
@@ -44,11 +45,17 @@ class Mode(Protocol):
         ...
 
     def credential(self, identity: Identity) -> Credential | None:
-        """Return the credential of the service, or None if there is none."""
+        """Return the credential with which Hearth acts for the cluster, or None if there is
+        none.
+        """
         ...
 
     async def drop(self, identity: Identity, caller: Caller | None) -> None:
-        """Delete everything in Keystone, also if its maker no longer exists. Raises CloudFault."""
+        """Delete all objects of the identity in Keystone, even if the user who created them is
+        gone.
+
+        Raises CloudFault.
+        """
         ...
 
 
@@ -65,11 +72,11 @@ class NoneMode:
         return None
 
     async def drop(self, identity: Identity, caller: Caller | None) -> None:
-        """Nothing was created."""
+        """Do nothing, because this mode creates nothing."""
 
 
 class NodeIdentity:
-    """The identities of clusters; drivers do not know their modes."""
+    """Creates, replaces and deletes the identities of clusters, whatever their mode."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -80,7 +87,7 @@ class NodeIdentity:
         }
 
     def check(self, caller: Caller) -> None:
-        """Raise Rejected if the caller cannot leave a credential for a cluster."""
+        """Raise Rejected if the caller's token cannot create a lasting credential for a cluster."""
         mode = self._services.clusters.identity
         if mode == APPLICATION and caller.delegated in (RESTRICTED, TRUST):
             raise bad_request(
@@ -91,23 +98,23 @@ class NodeIdentity:
             raise bad_request("This token cannot create a trust for the cluster. Use a password.")
 
     async def create(self, cluster: Cluster, caller: Caller) -> str:
-        """Return the id of a new identity of the cluster, made as the caller.
+        """Create an identity of the cluster with the caller's token, and return its id.
 
-        Continues the attempt that was interrupted. The caller of this function stores the id in the
+        An interrupted attempt is continued. The function that calls this one stores the id in the
         cluster. Raises CloudFault.
         """
         identity = await self._begun(cluster, caller)
         return (await self._modes[identity.mode].make(identity, caller)).id
 
     async def rotate(self, cluster: Cluster, caller: Caller) -> str:
-        """Return the id of a new identity beside the present one; both work.
+        """Create a new identity while the present one stays valid, and return its id.
 
-        When the nodes have the new one and the cluster has the new id, call `drop_former`.
+        When the nodes use the new identity and the cluster has its id, call `drop_former`.
         """
         return await self.create(cluster, caller)
 
     async def drop_former(self, cluster: Cluster, caller: Caller | None = None) -> None:
-        """Delete the identities that are not the cluster's any more."""
+        """Delete all identities of the cluster except the one whose id the cluster has."""
         for identity in await self._all(cluster.uuid):
             if identity.id != cluster.identity_id:
                 await self._drop(identity, caller)
@@ -118,8 +125,9 @@ class NodeIdentity:
         return {} if identity is None else self._modes[identity.mode].env(identity)
 
     async def context_for_service(self, cluster: Cluster) -> Cloud:
-        """Return the cloud with the rights of the user who made the identity. Raises CloudFault 401
-        if there is no lasting credential.
+        """Return the cloud with the rights of the user who created the identity.
+
+        Raises CloudFault 401 if there is no lasting credential.
         """
         identity = await self._present(cluster)
         found = None if identity is None else self._modes[identity.mode].credential(identity)
@@ -145,16 +153,16 @@ class NodeIdentity:
         )
 
     async def delete(self, cluster: Cluster, caller: Caller | None = None) -> None:
-        """Delete all identities of a cluster, also if their makers no longer exist.
+        """Delete all identities of a cluster, even if the users who created them are gone.
 
-        `caller` is who deletes the cluster, if there is a valid token. Raises CloudFault if
-        Keystone does not answer; repeat it then.
+        `caller` is the user who deletes the cluster, if there is a valid token. Raises CloudFault
+        if Keystone does not answer; then call this again.
         """
         for identity in await self._all(cluster.uuid):
             await self._drop(identity, caller)
 
     async def _begun(self, cluster: Cluster, caller: Caller) -> Identity:
-        """Return the row of the attempt that was interrupted, or a new one."""
+        """Return the row of an interrupted attempt, or a new row."""
         services, mode = self._services, self._services.clusters.identity
         new_id, now = services.new_id(), services.clock.now()
         password = secrets.token_urlsafe(PASSWORD_BYTES)

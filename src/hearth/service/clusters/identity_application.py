@@ -1,7 +1,8 @@
-"""Identities with application credentials: one for nodes, one for the service.
+"""Identities with application credentials: one for nodes, one for Hearth.
 
-That of the nodes may only fetch and sign certificates of its cluster, report its health, and signal
-to its stack. That of the service never leaves the service: it may do what its user may.
+With the credential of the nodes one can only fetch and sign certificates of its cluster, report its
+health, and signal to its stack. The credential of Hearth never leaves Hearth, and has all rights of
+the user who created it.
 """
 
 import logging
@@ -44,7 +45,7 @@ def access_rules(cluster_id: str) -> list[Body]:
 
 
 class ApplicationMode:
-    """Application credentials of the user who makes the identity."""
+    """Application credentials of the user who creates the identity."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -72,8 +73,10 @@ class ApplicationMode:
     async def _created(
         self, cloud: Cloud, key: str, description: str, **more: Any
     ) -> tuple[str, str]:
-        """Create a credential; one whose answer was lost is deleted first, as its secret is
-        unknown.
+        """Create an application credential; return its id and its secret.
+
+        If the answer of an earlier attempt was lost, the secret of its credential is unknown, so
+        that credential is deleted first.
         """
         roles = self._services.clusters.trust_roles
         for attempt in range(1, ATTEMPTS_MAX + 1):
@@ -104,11 +107,11 @@ class ApplicationMode:
         return AppCredential(kept.auth_url, kept.service_id, kept.service_secret)
 
     async def drop(self, identity: Identity, caller: Caller | None) -> None:
-        """Delete the credentials: by the identity's own right, as the service user, or as the
-        caller.
+        """Delete the application credentials of the identity.
 
-        If the maker is gone, so are the credentials. If nobody here may delete them, they remain
-        and a warning names them.
+        The call is tried with the identity's own credential, as the service user, and as the
+        caller. If the user who created the credentials is gone, Keystone has deleted them. If no
+        attempt is allowed, they remain, and a warning in the log names the user.
         """
         last: CloudFault | None = None
         for credential in self._deleters(identity, caller):
@@ -133,7 +136,9 @@ class ApplicationMode:
         return found
 
     async def _dropped(self, cloud: Cloud, identity: Identity) -> None:
-        """Delete everything; the credential that `cloud` itself may use is deleted last."""
+        """Delete all credentials of the identity; the one that `cloud` itself may use is deleted
+        last.
+        """
         user_id = identity.user_id
         await drop_application_credentials(cloud, user_id, key=_of_nodes(identity))
         await drop_access_rules(cloud, user_id, access_rules(identity.cluster_id))

@@ -1,5 +1,7 @@
-"""Identities with trusts, as older releases of Magnum had them: a user of the stack domain for each
-cluster, and a trust from the maker to that user.
+"""Identities with trusts, as older releases of Magnum had them.
+
+Each cluster has a trustee, which is a user of the stack domain, and a trust from the user who
+creates the identity to the trustee.
 """
 
 import logging
@@ -43,7 +45,7 @@ class TrustMode:
         return identity
 
     async def _trust(self, cloud: Cloud, identity: Identity) -> str:
-        """Return a trust; `make_trust` finds the one whose answer was lost."""
+        """Return the id of the trust; a repeated call finds a trust whose answer was lost."""
         assert identity.trustee_id is not None
         roles = self._services.clusters.trust_roles
         for attempt in range(1, ATTEMPTS_MAX + 1):
@@ -80,8 +82,11 @@ class TrustMode:
         return TrustCredential(trustee, identity.delegation_id)
 
     async def drop(self, identity: Identity, caller: Caller | None) -> None:
-        """Delete the trust, as its maker: a token of the trust acts for the maker. Then delete the
-        trustee, without whom no trust can be used.
+        """Delete the trust, then the trustee; without the trustee nobody can use a trust that
+        remains.
+
+        Only the user who created a trust may delete it, and a token of the trust acts for that
+        user.
         """
         trustee = identity.trustee_id or await self._domain.find_user(
             identity.secrets.trustee_name, key=identity.key

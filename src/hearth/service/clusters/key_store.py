@@ -1,8 +1,8 @@
-"""Where key pairs of clusters are kept: in our own table, or in Barbican.
+"""The places where key pairs of clusters are stored: a table of Hearth, or Barbican.
 
-A key pair is named by the cluster and its kind, so what an interrupted attempt stored is found
-again. References tell the two places apart: Barbican's are URLs. So clusters keep working after the
-operator has changed the setting.
+A key pair is named after its cluster and its kind, so a repeated attempt finds what an interrupted
+one stored. References to Barbican are URLs, so existing key pairs are found after the operator has
+changed the option.
 """
 
 from collections.abc import Iterable
@@ -33,11 +33,11 @@ PARTS = {
 
 
 class KeyStore(Protocol):
-    """A place for key pairs. Raises CloudFault where it is a service."""
+    """A place for key pairs. All methods raise CloudFault if the place is Barbican."""
 
     async def keep(self, cluster: Cluster, kind: str, pair: KeyPair, now: float) -> str:
-        """Store a key pair unless one of this kind is stored; return the reference of the stored
-        one.
+        """Store a key pair, unless one of this kind is stored already; return the reference of the
+        stored key pair.
         """
         ...
 
@@ -54,17 +54,17 @@ class KeyStore(Protocol):
         ...
 
     async def drop_kind(self, cluster_id: str, kind: str) -> None:
-        """Delete the key pair of a kind, and what an interrupted attempt left of one."""
+        """Delete the key pair of a kind, and the parts of it that an interrupted attempt left."""
         ...
 
 
 def new_key_store(services: Services, config: ClusterConfig) -> KeyStore:
-    """Return the place for new key pairs."""
+    """Return the place where new key pairs are stored."""
     return Barbican(services) if config.cert_manager == BARBICAN else OwnTable(services)
 
 
 def key_store_of(services: Services, reference: str) -> KeyStore:
-    """Return the place of a key pair."""
+    """Return the place where the key pair with this reference is stored."""
     return Barbican(services) if "://" in reference else OwnTable(services)
 
 
@@ -154,7 +154,7 @@ class Barbican:
         return await self._made("containers", container)
 
     async def _made(self, plural: str, body: Body) -> str:
-        """Create an object, or find the one that a call without an answer created."""
+        """Create an object; after a lost answer return the object that the earlier call created."""
         field = f"{plural.removesuffix('s')}_ref"
         try:
             answer = await self._cloud.request(SERVICE, "POST", f"/v1/{plural}", json=body)
@@ -212,7 +212,7 @@ class Barbican:
         await self._drop_secrets(name)
 
     async def _drop_secrets(self, name: str) -> None:
-        """Delete secrets by their names: an attempt that was interrupted made no container."""
+        """Delete secrets by their names, because an interrupted attempt has no container."""
         for part in PARTS:
             found = await self._named("secrets", f"{name}-{part}")
             await self._dropped("secrets", [str(one["secret_ref"]) for one in found])

@@ -20,7 +20,7 @@ from hearth.store.prepared import Listed
 R = TypeVar("R")
 T = TypeVar("T", Cluster, ClusterTemplate, Federation, NodeGroup, Quota)
 Groups = Mapping[str, Sequence[NodeGroup]]
-"""Node groups by the UUID of their cluster."""
+"""The node groups of each cluster, by the UUID of the cluster."""
 
 _TEMPLATES = Listed(lambda ids: sa.select(cluster_template).where(cluster_template.c.uuid.in_(ids)))
 
@@ -107,7 +107,7 @@ async def _marked(services: Services, wanted: Page, look: Callable[[Tx], R]) -> 
     try:
         return await services.store.read(look)
     except NoMarker:
-        words = f"No object {wanted.marker} in this list. Use the id of a listed one as marker."
+        words = f"No object {wanted.marker} in this list. Use the id of a listed object as marker."
         raise refused(404, words) from None
 
 

@@ -17,7 +17,9 @@ MASTERS, MINIONS = "kube_masters", "kube_minions"
 
 @dataclass(frozen=True)
 class Member:
-    """A node: its index in the group, the server that it is, and the state of both."""
+    """A node: its index in the group, its server, the nested stack that has the server, and their
+    state.
+    """
 
     index: str
     server_id: str | None
@@ -26,7 +28,7 @@ class Member:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All that a request may call this member."""
+        """All texts by which a request may name this member: index, server id, and stack id."""
         return tuple(name for name in (self.index, self.server_id, self.stack_id) if name)
 
 
@@ -67,5 +69,8 @@ def _members(tx: Tx, cluster: Cluster, ident: str) -> list[Member]:
 
 
 def _server(reference: str | None, stack_id: str | None) -> str | None:
-    """Return the id that the template of the member publishes; None before there is a server."""
+    """Return the id of a member's server, which is the reference id of its nested stack.
+
+    Return None before the server exists, because then the reference id is that of the nested stack.
+    """
     return reference if reference != stack_id else None

@@ -127,7 +127,7 @@ async def delete_group(
 ) -> None:
     """Begin the delete of a group. Raises Rejected for a default group."""
     if group.is_default:
-        raise bad_request(f"A default group cannot be deleted. {group.name} is one.")
+        raise bad_request(f"A default group cannot be deleted. {group.name} is a default group.")
 
     def change(found: Whole, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
         current = _current(found, group)
@@ -178,7 +178,7 @@ def _check_taints(taints: Sequence[Mapping[str, str]]) -> None:
 def _check_key(what: str, key: str) -> None:
     prefix, slash, name = key.rpartition("/")
     if not LABEL_PART.fullmatch(name) or (slash and not LABEL_PREFIX.fullmatch(prefix)):
-        raise conflict(f"{what}: {key!r} is no valid key. Example: example.com/team.")
+        raise conflict(f"{what}: {key!r} is not a valid key. Example: example.com/team.")
     if any(prefix == one or prefix.endswith(f".{one}") for one in RESERVED):
         raise conflict(f"{what}: the prefix of {key} is reserved. Choose another prefix.")
 

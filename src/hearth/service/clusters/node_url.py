@@ -1,7 +1,7 @@
 """The address where the nodes of a cluster fetch their credential.
 
-Secrets do not travel in parameters of stacks. The address contains a keyed hash that only Hearth
-can compute, and that is another one after each change of the credential.
+Secrets are not passed in parameters of stacks. The address contains a keyed hash that only Hearth
+can compute, and that changes with the credential.
 """
 
 import hmac
@@ -22,11 +22,11 @@ def credential_url(services: Services, cluster: Cluster) -> str:
 
 
 def signature(services: Services, cluster: Cluster) -> str:
-    """Return the part of the address that nobody can guess."""
+    """Return the keyed hash in the address, which nobody can guess."""
     wanted = ["node credential", cluster.uuid, cluster.identity_id]
     return services.store.sealer.fingerprint(wanted)
 
 
 def proves(services: Services, cluster: Cluster, given: str) -> bool:
-    """Return whether an address is that of the cluster."""
+    """Return whether `given` is the keyed hash in the present address of the cluster."""
     return hmac.compare_digest(signature(services, cluster).encode(), given.encode())

@@ -22,7 +22,7 @@ from hearth.store.database import Tx
 
 GROUP_ACTIONS = {tasks.GROUP_CREATE: CREATE, tasks.GROUP_DELETE: DELETE}
 CLUSTER_ACTIONS = {tasks.CREATE: CREATE, tasks.DELETE: DELETE}
-"""The actions of tasks; all other tasks are updates of the cluster."""
+"""The actions that notifications have for some kinds of tasks; for all other kinds it is UPDATE."""
 
 
 def initiator_of(caller: Caller) -> dict[str, str | None]:
@@ -37,7 +37,7 @@ def initiator_of(caller: Caller) -> dict[str, str | None]:
 def accepted(
     tx: Tx, cluster_id: str, kind: str, now: float, *, group_id: str | None = None
 ) -> None:
-    """Report that a task was stored; `group_id` is the group of a task that is about one."""
+    """Report that a task was stored; `group_id` is set if the task concerns a node group."""
     if not tx.notifies:
         return
     whole = clusters.whole(tx, cluster_id)

@@ -49,7 +49,7 @@ async def create_quota(
     try:
         return await services.store.run_once(lambda tx: cluster_rows.insert(tx, new))
     except IntegrityError:
-        raise conflict(f"Project {project_id} already has a quota. Change that one.") from None
+        raise conflict(f"Project {project_id} already has a quota. Change that quota.") from None
 
 
 async def change_quota(

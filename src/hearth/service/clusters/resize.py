@@ -1,7 +1,7 @@
-"""Change the number of nodes of a group. Requests that arrive faster than they can be carried out
-are merged: the last number counts, and every node that one of them names is removed.
+"""Change the number of nodes of a group.
 
-Source: spec/clusters.md, section 7.
+If an earlier request is still waiting, both are merged: the last number of nodes counts, and every
+node that one of the requests names is removed. Source: spec/clusters.md, section 7.
 """
 
 from collections.abc import Mapping, Sequence

@@ -35,7 +35,7 @@ Save = Callable[[Tx, Cluster], None]
 
 
 async def begin(services: Services, cluster: Cluster) -> None:
-    """Make new key pairs beside those of the cluster, and let nodes trust both authorities."""
+    """Create new key pairs beside those of the cluster, and let nodes trust both authorities."""
     uuid = cluster.uuid
     new = Rotation(uuid, services.new_id(), MAKING, {}, services.clock.now())
     rotation = await services.store.run_once(lambda tx: key_pairs.begin_rotation(tx, new))
@@ -78,7 +78,7 @@ async def finish(services: Services, cluster: Cluster, save: Save) -> Cluster:
 
 
 async def abandon(services: Services, cluster: Cluster) -> None:
-    """Keep the old key pairs and delete the new ones."""
+    """End the rotation: keep the old key pairs and delete the new ones."""
     rotation = await rotation_of(services, cluster.uuid)
     if rotation is None:
         return
@@ -91,7 +91,9 @@ async def abandon(services: Services, cluster: Cluster) -> None:
 
 
 async def _cleared(services: Services, rotation: Rotation) -> None:
-    """Delete the key pairs that a rotation in its last phase names, then the note of it."""
+    """Delete the key pairs that the rotation names in its last phase, then the row of the
+    rotation.
+    """
     await drop_key_pairs(services, rotation.cluster_id, rotation.refs.values())
     await services.store.run(lambda tx: key_pairs.drop_rotation(tx, rotation.cluster_id))
 

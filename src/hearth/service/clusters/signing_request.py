@@ -37,7 +37,7 @@ EXTENSIONS = {
     ExtensionOID.CERTIFICATE_POLICIES: "certificatePolicies",
     ExtensionOID.ISSUER_ALTERNATIVE_NAME: "issuerAltName",
 }
-"""Names of extensions in the configuration; an extension without a name has its dotted number."""
+"""The names of extensions in the configuration; an extension without a name is given by its OID."""
 USAGES = (
     "digital_signature", "content_commitment", "key_encipherment", "data_encipherment",
     "key_agreement", "key_cert_sign", "crl_sign", "encipher_only", "decipher_only",
@@ -67,9 +67,8 @@ class Request:
     def granted(self, options: config.X509) -> Iterator[x509.Extension[Any]]:
         """Yield the extensions of the certificate. Raises Rejected if it must not be issued.
 
-        A critical extension that is not allowed is refused, because the certificate would not mean
-        what the request says. Another one is left out. Key identifiers are not copied: they are
-        computed.
+        A request with a critical extension that is not allowed is refused; other extensions that
+        are not allowed are left out. Key identifiers are computed, not copied from the request.
         """
         asked = {extension.oid: extension for extension in self.extensions}
         allowed = {}
@@ -77,7 +76,7 @@ class Request:
             if EXTENSIONS.get(oid, oid.dotted_string) in options.allowed_extensions:
                 allowed[oid] = extension
             elif extension.critical:
-                raise bad_request(f"The extension {_name(oid)} is not allowed. It is critical.")
+                raise bad_request(f"The extension {_name(oid)} is not allowed. Leave it out.")
         yield _constraints(allowed.pop(ExtensionOID.BASIC_CONSTRAINTS, None), options)
         yield _key_usage(allowed.pop(ExtensionOID.KEY_USAGE, None), options)
         purposes = allowed.pop(ExtensionOID.EXTENDED_KEY_USAGE, None)
@@ -94,7 +93,7 @@ def read(text: str) -> Request:
     """Return the signing request in a PEM text. Raises Rejected."""
     if len(text) > REQUEST_CHARACTERS_MAX:
         raise bad_request(
-            f"The signing request is too long. It has at most {REQUEST_CHARACTERS_MAX} characters."
+            f"The signing request is too long. The maximum is {REQUEST_CHARACTERS_MAX} characters."
         )
     try:
         found = x509.load_pem_x509_csr(text.encode())
@@ -103,7 +102,7 @@ def read(text: str) -> Request:
             raise bad_request("The signature of the signing request is wrong.")
         return Request(_readable(found.subject), key, list(found.extensions))
     except UNREADABLE as error:
-        words = "The signing request cannot be read. It is a PKCS#10 request in PEM format"
+        words = "The signing request cannot be read. Expected a PKCS#10 request in PEM format"
         raise bad_request(f"{words}: {str(error)[:200] or type(error).__name__}") from None
 
 
@@ -128,11 +127,11 @@ def allowed_usages(options: config.X509) -> frozenset[str]:
 
 
 def _accepted(key: object) -> PublicKey:
-    """Return a public key of a kind and size that certificates are issued for."""
+    """Return the public key. Raises Rejected if no certificates are issued for its kind or size."""
     match key:
         case rsa.RSAPublicKey() if not RSA_BITS_MIN <= key.key_size <= RSA_BITS_MAX:
             words = f"An RSA key of {key.key_size} bits is not accepted."
-            raise bad_request(f"{words} It has {RSA_BITS_MIN} to {RSA_BITS_MAX} bits.")
+            raise bad_request(f"{words} Use {RSA_BITS_MIN} to {RSA_BITS_MAX} bits.")
         case ec.EllipticCurvePublicKey() if not isinstance(key.curve, CURVES):
             words = f"The curve {key.curve.name} is not accepted."
             raise bad_request(f"{words} Use P-256, P-384 or P-521.")
@@ -151,20 +150,26 @@ def _readable(subject: x509.Name) -> x509.Name:
 def _constraints(
     asked: x509.Extension[Any] | None, options: config.X509
 ) -> x509.Extension[x509.BasicConstraints]:
-    """Return the basic constraints: a certificate authority only if the configuration allows it."""
+    """Return the basic constraints. They say CA only if the configuration allows it.
+
+    Raises Rejected for a critical request for CA that is not allowed.
+    """
     value = x509.BasicConstraints(ca=False, path_length=None)
     if asked is not None and asked.value.ca:
         if options.allow_ca:
             value = asked.value
         elif asked.critical:
-            raise bad_request("A certificate authority is not issued here.")
+            raise bad_request("A certificate for an authority is not issued. Leave out CA:TRUE.")
     return x509.Extension(ExtensionOID.BASIC_CONSTRAINTS, critical=True, value=value)
 
 
 def _key_usage(
     asked: x509.Extension[Any] | None, options: config.X509
 ) -> x509.Extension[x509.KeyUsage]:
-    """Return the key usage: the allowed part of what was asked for, or all that is allowed."""
+    """Return the allowed part of the requested key usage; without a request, all allowed usages.
+
+    Raises Rejected for a critical request for a usage that is not allowed.
+    """
     allowed = allowed_usages(options)
     wanted = allowed if asked is None else usages_of(asked.value)
     if not options.allow_ca:
@@ -172,7 +177,7 @@ def _key_usage(
     outside = wanted - allowed
     if outside and asked is not None and asked.critical:
         names = ", ".join(sorted(outside))
-        raise bad_request(f"The key usage {names} is not allowed. It is critical.")
+        raise bad_request(f"The key usage {names} is not allowed. Leave it out.")
     kept = (wanted & allowed) or allowed
     if "key_agreement" not in kept:
         kept -= OF_KEY_AGREEMENT  # they have no meaning alone
@@ -181,7 +186,7 @@ def _key_usage(
 
 
 def _purposes(asked: x509.Extension[Any]) -> x509.Extension[x509.ExtendedKeyUsage]:
-    """Return the extended key usage, limited to TLS servers and clients."""
+    """Return the requested extended key usage, limited to TLS servers and clients."""
     kept = [purpose for purpose in asked.value if purpose in PURPOSES]
     if not kept or (asked.critical and len(kept) < len(list(asked.value))):
         raise bad_request("The extended key usage is not allowed. Use clientAuth or serverAuth.")

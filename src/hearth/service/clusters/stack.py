@@ -1,4 +1,4 @@
-"""The request for the stack of a new cluster, and what it needs to know from outside.
+"""The request for the stack of a new cluster, and the facts that the request needs.
 
 Source: spec/clusters.md, 4.3.
 """
@@ -15,7 +15,11 @@ from hearth.service.stack_request import StackRequest
 async def facts_of_cluster(
     services: Services, caller: Caller, template: ClusterTemplate, cluster: Cluster
 ) -> Facts:
-    """Return the facts for the stack of a cluster. Raises Rejected, CloudFault."""
+    """Return the facts for the stack of a cluster: addresses, region, and the version of
+    Kubernetes.
+
+    Raises Rejected, CloudFault.
+    """
     return Facts(
         auth_url=services.endpoints.identity,
         magnum_url=services.clusters.url,

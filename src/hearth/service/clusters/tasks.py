@@ -17,10 +17,10 @@ UPGRADE = "upgrade"
 DELETE = "delete"
 CLEAN_UP = "clean_up"
 RETRY = "retry"
-"""Another attempt for a stack that failed for want of quota or capacity."""
+"""A retry of a stack whose operation failed because of quota or capacity."""
 
 ASIDE = (CLEAN_UP, RETRY)
-"""Tasks beside which the state of a cluster follows from its stacks alone."""
+"""The kinds of tasks that do not keep a cluster in progress."""
 
 GROUP_CREATE = "group_create"
 GROUP_DELETE = "group_delete"
@@ -33,7 +33,7 @@ def hand_over(
 ) -> None:
     """Store a task for the conductors, with the caller's token and rights.
 
-    It takes the place of an attempt that waits.
+    The task replaces a retry of the cluster that has not begun yet.
     """
     cluster_tasks.drop_kind(tx, cluster_id, RETRY)
     new = Task(cluster_id=cluster_id, kind=kind, args=args, requester=requester(caller))
@@ -41,8 +41,9 @@ def hand_over(
 
 
 def caller_of(stored: Requester) -> Caller:
-    """Return the caller who made a request, with the token of the request; for a task of the
-    service itself a caller without a token and without rights.
+    """Return the caller who made a request, with the token of the request.
+
+    For a task that Hearth itself has stored, return a caller without a token and without rights.
     """
     if stored.rights is None:
         return Caller(user_id="", user_name="", project_id="")

@@ -19,7 +19,7 @@ from hearth.store.database import Tx
 
 PUBLISH = "clustertemplate:publish"
 NOT_CHECKED = frozenset({"name", "tags", "public", "hidden", "dns_nameserver"})
-"""Fields whose change needs no question to the cloud."""
+"""Fields that can be changed without a check against the cloud."""
 
 
 async def create_template(

@@ -21,7 +21,9 @@ from hearth.store.clusters import Whole
 from hearth.store.database import Tx
 
 ALLOWED = SETTLED | {UPDATE_FAILED}
-"""An upgrade that stopped at a failed node is resumed by the same request."""
+"""The states in which an upgrade may begin; one that stopped at a failed node is resumed by the
+same request.
+"""
 
 
 async def upgrade_cluster(

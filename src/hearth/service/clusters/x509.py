@@ -94,8 +94,8 @@ def new_client(
     """Return a new key with a client certificate that the authority signed.
 
     Kubernetes reads `name` as the user and `organisation` as a group of the user. The certificate
-    is valid for `valid_s` seconds, by default as long as an authority. Raises Rejected if the name
-    is too long, or if the authority has expired.
+    is valid for `valid_s` seconds, by default for `valid_days` of the options, but never longer
+    than its authority. Raises Rejected if the name is too long, or if the authority has expired.
     """
     key = rsa.generate_private_key(public_exponent=65537, key_size=options.key_bits)
     authority, signer = _opened(ca)
@@ -186,8 +186,10 @@ def _builder(
 def _identified(
     builder: x509.CertificateBuilder, key: PublicKey, authority: x509.Certificate
 ) -> x509.CertificateBuilder:
-    """Add the identifiers of the key and of the authority's key: while an authority is replaced,
-    two have the same name.
+    """Add the identifiers of the key and of the authority's key.
+
+    While an authority is being replaced, the old and the new one have the same name, and only the
+    identifiers tell them apart.
     """
     own = x509.SubjectKeyIdentifier.from_public_key(key)
     try:
@@ -203,7 +205,10 @@ def _identified(
 def _until(
     authority: x509.Certificate, options: config.X509, now: float, valid_s: float | None
 ) -> float:
-    """Return the end of a new certificate: never after that of its authority."""
+    """Return the end of a new certificate, never later than the end of its authority.
+
+    Raises Rejected if the authority has expired.
+    """
     end = authority.not_valid_after_utc.timestamp()
     if end <= now:
         raise conflict("The certificate authority of this cluster has expired. Rotate it.")

@@ -20,7 +20,7 @@ milliseconds.
 """
 
 ROUNDS_MAX = 256
-"""The maximum number of times that evaluations are restarted because one more takes long."""
+"""The maximum number of times that `evaluated` starts its work again after a long evaluation."""
 
 departed: ContextVar["asyncio.Future[None] | None"] = ContextVar("departed", default=None)
 """A future that is done when the client of the current request has disconnected."""
@@ -126,5 +126,5 @@ class Compute:
 
 
 def evaluate(world: Any, target: Any, method: str, options: dict[str, Any]) -> Any:
-    """Evaluate a value; called in a computing process."""
+    """Return the result of a method that evaluates a value; called in a computing process."""
     return getattr(target, method)(world, **options)

@@ -26,11 +26,11 @@ log = logging.getLogger(__name__)
 
 SLOTS = 4
 PROJECT_SLOTS = 2
-"""The maximum number of running jobs in total (SLOTS), and of one project."""
+"""The maximum numbers of running jobs: of all projects together, and of one project."""
 
 CPU_S = 10
 CHARACTERS_A_SECOND = 50_000
-"""The CPU seconds of a job, and the number of characters for which it gets one more."""
+"""The CPU seconds of a job, and the number of characters of text that add one more second."""
 
 WAIT_FACTOR = 3
 """The factor between CPU seconds and elapsed seconds of a job on a busy machine."""

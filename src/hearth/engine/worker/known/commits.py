@@ -52,7 +52,7 @@ class Commits:
         return bool(self._queue)
 
     async def admission(self) -> None:
-        """Wait while enough nodes prepare changes for the next commit.
+        """Wait for a later commit if enough nodes already prepare changes for the next one.
 
         So the first calls of a large operation are sent before the intents of all nodes are
         committed.

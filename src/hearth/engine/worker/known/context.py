@@ -36,7 +36,7 @@ def context_of(
     update_policy: Mapping[str, Any] | None = None,
     template_metadata: Mapping[str, Any] | None = None,
 ) -> ResourceContext:
-    """Return the context of a record."""
+    """Return the context of a record for one action; by default the action begins now."""
     now = owned.tools.clock.now()
     return ResourceContext(
         record_id=record.id,

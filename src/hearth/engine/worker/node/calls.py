@@ -55,7 +55,7 @@ class CloudCalls:
         self._look = asyncio.Event()
 
     def rest(self, until: float) -> None:
-        """Record that the node is idle before `until`, unless a message arrives."""
+        """Record that the node has nothing to do until `until`, unless a message arrives."""
         self.rests_until = until
         if self._owned.host.handing_over:
             self._owned.host.wake()

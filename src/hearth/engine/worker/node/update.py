@@ -38,7 +38,9 @@ async def update(attempt: Attempt) -> Outcome:
 
 
 async def _update_awake(attempt: Attempt) -> Outcome:
-    """Carry out the node of a resource that is awake, could not be woken, or is unhealthy."""
+    """Carry out the node of a resource that is not suspended, could not be resumed, or is
+    unhealthy.
+    """
     owned, aim = attempt.owned, attempt.owned.aim
     definition = aim.program.resources[attempt.record.name]
     rtype = owned.tools.programs.rtype_of(definition)

@@ -49,8 +49,8 @@ class Hooks:
         return Hook.PRE_UPDATE in self.armed(record.name) or self._waits(record, _AFTER) is not None
 
     def before(self, node: Node, record: Record) -> bool:
-        """Return whether the node must wait now: at a hook before its work, or again at one after
-        it.
+        """Return whether the node must wait now: at a hook before its work, or again at a hook
+        after it.
         """
         if (hook := self._waits(record, _AFTER)) is not None:
             self._pauses[record.id] = Pause(node.key, hook, after=True)

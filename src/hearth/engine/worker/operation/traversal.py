@@ -134,8 +134,8 @@ class Traversal:
                 task.holds.append(held.key)
 
     def _taken_back_after(self, record_id: str) -> str | None:
-        """Return the replaced record that takes back what this record took from it, once the task
-        of this record has ended.
+        """Return the record that this record replaced, if its type can take back what its
+        replacement took from it; else None.
         """
         records = self._owned.memory.records
         found = records.get(records[record_id].replaces or "")
