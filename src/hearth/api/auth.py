@@ -74,7 +74,7 @@ class Tokens:
     async def caller(self, token: str, service_token: str | None = None) -> Caller | None:
         """Return the caller, or None for an invalid token. Raises CloudFault.
 
-        With a valid service token the user's token may have expired.
+        If `service_token` is valid, an expired `token` is accepted.
         """
         if service_token is None:
             return await self._known(token, expired=False)

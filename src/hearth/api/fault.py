@@ -74,7 +74,7 @@ def words(problems: Sequence[Problem]) -> str:
 
 
 async def rejected(request: Request, problem: Exception) -> JSONResponse:
-    """Exception handler for `Rejected`."""
+    """Exception handler for `Rejected`: answer with its problems."""
     assert isinstance(problem, Rejected)
     first = problem.problems[0]
     if request.url.path.endswith("/validate") and first.kind == "StackValidationFailed":

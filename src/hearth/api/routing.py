@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 
 class Row(Protocol):
-    """A row of the table."""
+    """A row of a route table: at least a method and a path."""
 
     @property
     def method(self) -> str: ...

@@ -36,7 +36,7 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def condition(cluster: Cluster, kind: str) -> Condition | None:
-    """Return a condition of a cluster, or None."""
+    """Return the condition of one type of a cluster, or None."""
     return next((one for one in conditions(cluster) if one.type == kind), None)
 
 

@@ -81,7 +81,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class ClusterStack:
-    """A request for a stack."""
+    """The contents of a request to create or update a stack."""
 
     template: str
     files: Mapping[str, str]
@@ -267,12 +267,12 @@ def kube_version(cluster: Cluster, labels: Mapping[str, str], facts: Facts) -> s
 
 
 def node_labels(group: NodeGroup) -> str:
-    """Return the labels of a group's nodes as kubelet takes them."""
+    """Return the labels of a group's nodes in the format of kubelet."""
     return ",".join(f"{name}={group.node_labels[name]}" for name in sorted(group.node_labels))
 
 
 def node_taints(group: NodeGroup) -> str:
-    """Return the taints of a group's nodes as kubelet takes them."""
+    """Return the taints of a group's nodes in the format of kubelet."""
     return ",".join(
         f"{taint['key']}={taint.get('value') or ''}:{taint['effect']}"
         for taint in group.node_taints

@@ -1,4 +1,4 @@
-"""The drivers: which servers and images each serves, and what it can do.
+"""The drivers: the servers and images that each driver serves, and the operations that it supports.
 
 All drivers use one family of templates; the image decides what the program of a node starts.
 Source: facts/magnum/drivers.json; spec/clusters.md, 4.7.

@@ -11,7 +11,7 @@ from itertools import product
 
 
 class Balancer(Enum):
-    """What serves the address of the Kubernetes API."""
+    """The kind of load balancer in front of the Kubernetes API."""
 
     NONE = "no_master_lb"
     OCTAVIA = "with_master_lb_octavia"

@@ -1,4 +1,4 @@
-"""The health of a cluster, from what its Kubernetes API answers. Source: spec/clusters.md, 8."""
+"""The health of a cluster, from the answers of its Kubernetes API. Source: spec/clusters.md, 8."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -105,8 +105,10 @@ def of_change(
     after: Cluster,
     groups_after: Iterable[NodeGroup],
 ) -> list[Notification]:
-    """Return what a change of a cluster and of some of its groups reports: a status that became
-    final. The default groups are parts of the cluster, so they report nothing.
+    """Return the notifications for a change of a cluster and of some of its groups: one for each
+    status that became final.
+
+    There are none for the default groups, because they are parts of the cluster.
     """
     known = {group.uuid: group for group in groups_before}
     changed = {group.uuid: group for group in groups_after}

@@ -20,7 +20,9 @@ _NOTHING: Mapping[str, Any] = {}
 
 
 class ClusterTemplate(msgspec.Struct, frozen=True, kw_only=True):
-    """What clusters are created from; frozen while a cluster uses it."""
+    """A template from which clusters are created; most fields are frozen while a cluster uses
+    it.
+    """
 
     uuid: str
     name: str

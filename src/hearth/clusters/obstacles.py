@@ -39,7 +39,8 @@ def obstacle(causes: Sequence[str]) -> str | None:
 
 
 def delay_s(cluster: Cluster, now: float) -> float | None:
-    """Return how long to wait for the next attempt; None once the time limit has passed.
+    """Return the seconds until the next attempt; None once the time limit of the operation has
+    passed.
 
     The last attempt is at the end of the time limit.
     """
@@ -53,7 +54,7 @@ def delay_s(cluster: Cluster, now: float) -> float | None:
 
 
 def time_left_s(cluster: Cluster, now: float) -> float | None:
-    """Return how much of the time limit of an operation is left, or None without a limit."""
+    """Return the seconds that are left of an operation's time limit, or None without a limit."""
     if not cluster.create_timeout:
         return None
     return begun_at(cluster) + cluster.create_timeout * 60.0 - now

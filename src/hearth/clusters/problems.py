@@ -17,7 +17,7 @@ class ClusterProblem(Problem):
 
     @property
     def text(self) -> str:
-        """The text of the error."""
+        """The text of the error, which is title and detail of the answer."""
         return self.words
 
 

@@ -52,7 +52,7 @@ class Blocker:
 
     @property
     def text(self) -> str:
-        """The blocker in one phrase."""
+        """Return the blocker as one phrase for users."""
         name = f"{self.name} ({self.id})" if self.name else self.id
         return f"{self.kind} {name} on {self.place}"
 
@@ -75,13 +75,13 @@ class Own:
 
 
 def shown(found: Sequence[Blocker]) -> str:
-    """Return blockers as one text."""
+    """Return blockers as one text, shortened if there are many."""
     more = ["..."] if len(found) > SHOWN_MAX else []
     return ", ".join([*(one.text for one in found[:SHOWN_MAX]), *more])
 
 
 def own(tx: Tx, stack_ids: Iterable[str]) -> Own:
-    """Return what stacks and their nested stacks have created and not deleted yet."""
+    """Return the objects that stacks and their nested stacks have created and not deleted yet."""
     records: list[Record] = []
     for stack_id in stack_ids:
         root = reads.find_stack(tx, None, stack_id)

@@ -1,4 +1,7 @@
-"""Examine the health of clusters: ask their Kubernetes API. Source: spec/clusters.md, section 8."""
+"""Examine the health of clusters with the help of their Kubernetes API.
+
+Source: spec/clusters.md, section 8.
+"""
 
 import asyncio
 import json
@@ -49,7 +52,10 @@ class HealthCheck:
                 await store.run(lambda tx: cluster_health.store(tx, uuid, status, reason, now))
 
     async def _asked(self, cluster: Cluster) -> Health | None:
-        """Return the health; UNKNOWN after several attempts without an answer, None before."""
+        """Return the health of a cluster, or None after a first attempt without an answer.
+
+        After several attempts without an answer the health is UNKNOWN.
+        """
         try:
             async with asyncio.timeout(LIMIT_S):
                 health = await self._answered(cluster)
@@ -64,7 +70,7 @@ class HealthCheck:
         return health
 
     async def _answered(self, cluster: Cluster) -> Health:
-        """Return the health that the API answers. Raises what asking it can raise."""
+        """Return the health according to the API. Raises what a call of the API can raise."""
         async with kubernetes_api(self._services, cluster) as api:
             healthz = await api.text("/healthz")
             nodes = await api.text("/api/v1/nodes")

@@ -47,11 +47,11 @@ class KubernetesApi:
         self._url = url
 
     async def text(self, path: str) -> str:
-        """Return the body of an answer, whatever its status."""
+        """Return the body of an answer as text, also if its status is an error."""
         return (await self._call("GET", path))[1]
 
     async def node(self, name: str) -> Object | None:
-        """Return a node, or None if there is none of this name."""
+        """Return the node with this name, or None if it does not exist."""
         try:
             return await self._object("GET", _node(name))
         except Refused as refused:

@@ -31,7 +31,9 @@ async def begin(work: Work) -> None:
 
 
 async def trusted(work: Work) -> None:
-    """Once all nodes trust both, let the new authority sign, and let all nodes ask it."""
+    """Once all nodes trust both authorities, let the new one sign, and let all nodes fetch new
+    certificates.
+    """
     if await _all_settled(work, "trusted"):
         await rotations.issue(work.services, work.cluster)
         await _told(work, ISSUED, "issued")

@@ -1,4 +1,4 @@
-"""Follow the stacks of clusters: take over their states, outputs and failures.
+"""Synchronise clusters with their stacks: states, outputs and failures.
 
 One query finds the clusters whose stacks have changed since the last look, so clusters at rest cost
 nothing. Source: spec/clusters.md, section 6.
@@ -101,7 +101,9 @@ class Sync:
         )  # fmt: skip
 
     async def _blockers(self, row: StackRow) -> str:
-        """Return a text that names what blocks the delete of a stack; empty if that is unknown."""
+        """Return a text that names the objects that block the delete of a stack; empty if they are
+        unknown.
+        """
         services = self._services
 
         def look(tx: Tx) -> tuple[blockers.Own, StackCredential | None]:

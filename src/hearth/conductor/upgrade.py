@@ -94,7 +94,7 @@ async def workers_done(work: Work) -> None:
 
 
 async def ready(work: Work) -> None:
-    """Wait until Kubernetes knows the new workers as ready."""
+    """Wait until the new workers are ready in Kubernetes."""
     group = _next(work)
     if group is None or not work.task.state["answers"]:
         await work.commit("drain")
@@ -189,7 +189,9 @@ def _next(work: Work) -> NodeGroup | None:
 
 
 async def _target(work: Work, group: NodeGroup) -> tuple[ClusterStack, Booted]:
-    """Return the stack of a group after the upgrade, and what its workers boot."""
+    """Return the stack of a group after the upgrade, and the image and version that its workers
+    boot.
+    """
     whole, args = work.whole, work.task.args
     template = await _template(work)
     extra = None if group.is_default else group

@@ -1,7 +1,7 @@
-"""The way from this process to the Kubernetes API of a cluster.
+"""The URL at which this process reaches the Kubernetes API of a cluster.
 
-In production it is the address itself. Floating IPs of the embedded cloud lead nowhere from its
-host: there a local port of the cloud leads to the API.
+In production this is the address of the API. Floating IPs of the embedded cloud cannot be reached
+from the host; there a local port of the cloud leads to the API.
 """
 
 import json

@@ -1,4 +1,6 @@
-"""One task of a conductor: what it knows, and how its steps store their results."""
+"""One task of a conductor: the data of the task, and the ways in which its steps store their
+results.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -27,7 +27,7 @@ ROUNDS_MAX = 5  # if others change the metadata meanwhile
 
 
 class Clouds(Protocol):
-    """Clouds by stack."""
+    """Returns the cloud of a stack, and the access to the users of the stack."""
 
     def of(self, row: StackRow, credential: StackCredential | None) -> Cloud:
         """Return the cloud with the stack's credential."""

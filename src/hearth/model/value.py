@@ -1,4 +1,4 @@
-"""The types of plain values."""
+"""The types of values: string, integer, list and others."""
 
 from enum import StrEnum
 

@@ -1,4 +1,4 @@
 """Use cases, one per file. They take a caller with a credential and make the decisions.
 
-Nothing here knows HTTP, so the command line uses them without a server.
+They do not depend on HTTP, so the command line uses them without a server.
 """

@@ -1,4 +1,4 @@
-"""Create a stack."""
+"""Create a stack, also by adopting existing resources."""
 
 from dataclasses import replace
 

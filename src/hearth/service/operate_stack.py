@@ -1,4 +1,4 @@
-"""Check, suspend and resume."""
+"""Check, suspend or resume a stack."""
 
 from hearth.model.state import Action
 from hearth.service.caller import Caller

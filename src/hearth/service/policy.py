@@ -65,8 +65,8 @@ class Policy:
             )
 
     def allows(self, rule: str, caller: Caller, owner: Owner | None = None) -> bool:
-        """Return whether the rule allows the caller to act on an object of `owner`, or else in its
-        own project.
+        """Return whether the rule allows the caller to act on an object of `owner`; without
+        `owner`, on objects of the caller's own project.
         """
         if owner is None:
             return self._kept(rule, caller, lambda: self._enforced(rule, caller))

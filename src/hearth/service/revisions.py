@@ -101,7 +101,10 @@ def _hidden_names(module: Module) -> set[str]:
 
 
 def parameters_of(kept: Kept) -> dict[str, str]:
-    """Return the parameters as text."""
+    """Return the parameter values of a revision as text, by name.
+
+    Hidden values are masked; if the revision no longer compiles, all values are.
+    """
     if kept.program is not None:
         return parameter_texts(kept.program)
     return dict.fromkeys(kept.revision.environment.get("parameters") or {}, MASK)

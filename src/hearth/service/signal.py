@@ -1,4 +1,4 @@
-"""Signals to resources."""
+"""Signals to resources: deliver a signal to the resource's type, or clear a hook."""
 
 from typing import Any
 
@@ -75,8 +75,10 @@ async def _take_results(
 
 
 def _of_user(tx: Tx, row: StackRow, record: Record, caller: Caller) -> Record:
-    """Return the record whose own user is the caller, among those with the name of `record`; else
-    the one in charge.
+    """Return the record that the caller's user belongs to, among the records with the name of
+    `record`.
+
+    If the user belongs to none of them, return `record`.
     """
     others = [one for one in reads.records(tx, row.id) if one.name == record.name]
     mine = [one for one in others if reads.data_of(tx, one.id)[1].get("user_id") == caller.user_id]

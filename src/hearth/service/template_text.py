@@ -1,4 +1,4 @@
-"""Stored templates as objects."""
+"""Stored templates, which are text, as maps and lists."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from hearth.template import load
 
 
 async def as_object(services: Services, row: StackRow, text: str) -> Any:
-    """Return a stack's template as maps and lists, for every format."""
+    """Return the text of a stack's template as maps and lists, without blocking the event loop."""
     return await services.compute.run(plain, text, project=row.project_id, characters=len(text))
 
 

@@ -1,4 +1,4 @@
-"""Update, delete and cancel."""
+"""Update or delete a stack, or cancel its operation."""
 
 import logging
 

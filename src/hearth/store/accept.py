@@ -92,7 +92,8 @@ class NewStack:
 
 @dataclass(frozen=True, slots=True)
 class OperationRequest:
-    """A request for an existing stack. None keeps the stack's value.
+    """A request for an existing stack; a field that is None leaves the value of the stack
+    unchanged.
 
     An update without `options` keeps `converge`.
     """
@@ -424,7 +425,7 @@ def _joined(row: StackRow, wanted: OperationRequest) -> StackRow:
 def _tell_parent(
     tx: Tx, row: StackRow, wanted: OperationRequest, now: float, writes: Writes
 ) -> None:
-    """Send the parent a message that the nested stack has nothing to do."""
+    """Send the parent the end of an operation for which the nested stack had nothing to do."""
     if row.parent_id is None or wanted.parent_traversal is None:
         return
     ended = child_ended(row.having(parent_traversal=wanted.parent_traversal))

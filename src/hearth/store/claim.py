@@ -100,7 +100,7 @@ def resign(tx: Tx, engine_id: str) -> None:
 
 
 def expire_all(tx: Tx) -> None:
-    """End every lease. The caller must know that no other engine is alive."""
+    """End every lease. Call this only if no other engine is alive."""
     tx.do(_EXPIRE_ALL)
 
 

@@ -31,13 +31,16 @@ def by_ident(
 
 
 def in_project(kind: type, project_id: str | None) -> list[sa.ColumnElement[bool]]:
-    """Return the condition for objects of a project; none for all projects."""
+    """Return the condition for objects of a project; no condition for the project None: all
+    projects.
+    """
     return [] if project_id is None else [TABLES[kind].c.project_id == project_id]
 
 
 def usable_templates(project_id: str | None) -> list[sa.ColumnElement[bool]]:
-    """Return the condition for the templates of a project and those that all projects see; none for
-    all projects.
+    """Return the condition for the templates of a project and public templates.
+
+    For the project None, return no condition: all projects.
     """
     if project_id is None:
         return []

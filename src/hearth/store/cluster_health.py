@@ -17,14 +17,17 @@ _DUE = sa.and_(
 
 
 def due(tx: Tx, limit: int) -> list[str]:
-    """Return the UUIDs of clusters that are due; those that wait longest come first."""
+    """Return the UUIDs of clusters whose health check is due; those that wait longest come
+    first.
+    """
     query = sa.select(cluster.c.uuid).where(_DUE).order_by(cluster.c.health_at).limit(limit)
     return [row.uuid for row in tx.rows(query)]
 
 
 def take(tx: Tx, uuid: str, every_s: float) -> Cluster | None:
-    """Return a cluster that is due, and make it due again later; None if another conductor was
-    first.
+    """Return a cluster whose health check is due, and make it due again after `every_s` seconds.
+
+    Return None if another conductor was first.
     """
     mine = sa.and_(cluster.c.uuid == uuid, _DUE)
     if tx.execute(cluster.update().where(mine).values(health_at=NOW + every_s)).rowcount != 1:

@@ -28,9 +28,9 @@ class Lost(Exception):
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
-    """One task. `args` are those of the request, `state` is what its steps have found so far.
+    """One task. `args` are the arguments of the request, `state` is what earlier steps have stored.
 
-    `rights` are those of the requester, as `Caller.rights` returns them.
+    `rights` are the rights of the requester, as `Caller.rights` returns them.
     """
 
     cluster_id: str
@@ -87,7 +87,7 @@ _FREE = sa.or_(task.c.owner.is_(None), task.c.leased_until < NOW)
 
 
 def claimable(tx: Tx, limit: int) -> list[tuple[int, int]]:
-    """Return due tasks that nobody works on: their ids and epochs."""
+    """Return the ids and epochs of tasks that are due and that no conductor has claimed."""
     older = task.alias("older")
     first = ~sa.exists().where(older.c.cluster_id == task.c.cluster_id, older.c.id < task.c.id)
     query = sa.select(task.c.id, task.c.epoch).where(_FREE, task.c.due_at <= NOW, first)

@@ -44,7 +44,7 @@ from hearth.store.texts import copy_revision
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """A message to another stack."""
+    """A message that a stack sends to another stack."""
 
     stack_id: str
     content: Content

@@ -1,4 +1,4 @@
-"""The list of engines."""
+"""The list of engines, as operators and clients see it, and its clean-up."""
 
 from dataclasses import dataclass
 

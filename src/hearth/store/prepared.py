@@ -118,8 +118,9 @@ def _text(statement: Any, dialect: sa.Dialect, names: tuple[str, ...]) -> Text:
 def _arranged(
     order: Sequence[str] | None, own: Mapping[str, Any]
 ) -> Callable[[Mapping[str, Any]], Any]:
-    """Return a function that orders parameters (by name if `order` is None) and adds the
-    statement's own.
+    """Return a function that brings parameters into the given order, by name if `order` is None.
+
+    The function adds the values `own` of the statement itself.
     """
     match order:
         case None:

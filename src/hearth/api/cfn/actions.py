@@ -103,7 +103,7 @@ async def _stack(asked: Request, row: StackRow) -> view.Tree:
 
 
 async def create(asked: Request) -> view.Tree:
-    """CreateStack."""
+    """CreateStack: create a stack and return its id."""
     name, stack_request = asked.needed("StackName"), await _stack_request(asked)
     return {
         "StackId": stack_arn(await create_stack(asked.services, asked.caller, name, stack_request))
@@ -111,7 +111,7 @@ async def create(asked: Request) -> view.Tree:
 
 
 async def update(asked: Request) -> view.Tree:
-    """UpdateStack."""
+    """UpdateStack: update a stack and return its id."""
     row, stack_request = await asked.stack(), await _stack_request(asked)
     await update_stack(asked.services, asked.caller, row, stack_request)
     return {"StackId": stack_arn(row)}
@@ -166,7 +166,7 @@ async def cancel(asked: Request) -> view.Tree:
 
 
 async def delete(asked: Request) -> str:
-    """DeleteStack."""
+    """DeleteStack: begin the delete of a stack."""
     await delete_stack(asked.services, asked.caller, await asked.stack())
     return ""
 
@@ -251,7 +251,7 @@ async def _stack_or_holder(asked: Request) -> StackRow:
 
 
 async def resource_list(asked: Request) -> view.Tree:
-    """ListStackResources."""
+    """ListStackResources: the resources of a stack, in short form."""
     row = await asked.stack(deleted=True)
     found = await asked.services.store.read(lambda tx: reads.records(tx, row.id))
     shown = [view.resource_summary(record) for record in reads.in_charge(found).values()]

@@ -98,13 +98,13 @@ def shown(request: Request, refused: CfnError) -> Response:
 
 
 async def refused(request: Request, problem: Exception) -> Response:
-    """Exception handler for `CfnError`."""
+    """Exception handler for `CfnError`: answer with its code and text."""
     assert isinstance(problem, CfnError)
     return shown(request, problem)
 
 
 async def rejected(request: Request, problem: Exception) -> Response:
-    """Exception handler for `Rejected`."""
+    """Exception handler for `Rejected`: answer with all its problems as one error."""
     assert isinstance(problem, Rejected)
     return shown(request, of_problems(problem.problems))
 

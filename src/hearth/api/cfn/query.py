@@ -29,7 +29,7 @@ class Asked:
 
     @property
     def as_json(self) -> bool:
-        """Whether the client requested JSON."""
+        """Return whether the client requested an answer in JSON."""
         return self.params.get("ContentType") == "JSON"
 
 

@@ -1,4 +1,4 @@
-"""Certificates and credentials of clusters: handlers of their routes."""
+"""Handlers of the routes for certificates and credentials of clusters."""
 
 from starlette.requests import Request
 from starlette.responses import Response

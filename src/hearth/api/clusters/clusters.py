@@ -1,4 +1,4 @@
-"""Clusters: handlers of their routes."""
+"""Handlers of the routes for clusters."""
 
 from typing import Any
 

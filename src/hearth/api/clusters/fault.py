@@ -37,7 +37,7 @@ def answer(status: int, words: str, *, code: str | None = None) -> JSONResponse:
 
 
 async def rejected(request: Request, problem: Exception) -> JSONResponse:
-    """Exception handler for `Rejected`."""
+    """Exception handler for `Rejected`: answer with its problems."""
     assert isinstance(problem, Rejected)
     first = problem.problems[0]
     status = first.status if isinstance(first, ClusterProblem) else base.status_of(first)

@@ -1,4 +1,4 @@
-"""Federations: handlers of their routes."""
+"""Handlers of the routes for federations."""
 
 from starlette.requests import Request
 from starlette.responses import Response

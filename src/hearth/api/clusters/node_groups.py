@@ -1,4 +1,4 @@
-"""Node groups: handlers of their routes."""
+"""Handlers of the routes for node groups."""
 
 from starlette.requests import Request
 from starlette.responses import Response

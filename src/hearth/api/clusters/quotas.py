@@ -1,4 +1,4 @@
-"""Quotas, statistics and conductors: handlers of their routes."""
+"""Handlers of the routes for quotas, statistics and conductors."""
 
 from starlette.requests import Request
 from starlette.responses import Response

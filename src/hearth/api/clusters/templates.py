@@ -1,4 +1,4 @@
-"""Cluster templates: handlers of their routes."""
+"""Handlers of the routes for cluster templates."""
 
 from starlette.requests import Request
 from starlette.responses import Response

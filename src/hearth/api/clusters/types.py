@@ -142,18 +142,18 @@ def labels(value: Any, strict: bool) -> dict[str, str]:
 
 
 def texts(value: Any, strict: bool) -> list[str]:
-    """Return a list of texts."""
+    """Return the value as a list of texts. Raises ValueError."""
     return [_SHORT(one, strict) for one in _members(value, "list", list)]
 
 
 def text_map(value: Any, strict: bool) -> dict[str, str]:
-    """Return a map of texts."""
+    """Return the value as a map of texts. Raises ValueError."""
     found = _members(value, "map", Mapping)
     return {_SHORT(name, strict): text()(one, strict) for name, one in found.items()}
 
 
 def text_maps(value: Any, strict: bool) -> list[dict[str, str]]:
-    """Return a list of maps of texts."""
+    """Return the value as a list of maps of texts. Raises ValueError."""
     return [text_map(one, strict) for one in _members(value, "list", list)]
 
 

@@ -96,7 +96,7 @@ def _times(one: Any) -> Body:
 
 
 def template(request: Request, one: ClusterTemplate) -> Body:
-    """Return a cluster template."""
+    """Return a cluster template as a body."""
     its_links = links(request, "clustertemplates", one.uuid)
     return {**_of(one, _TEMPLATE), "links": its_links, **_times(one)}
 
@@ -256,7 +256,7 @@ def _group_rest(request: Request, one: NodeGroup, its_cluster: Cluster) -> Body:
 
 
 def certificate(request: Request, its_cluster: Cluster, pem: str, csr: str | None = None) -> Body:
-    """Return a certificate."""
+    """Return a certificate as a body."""
     found: Body = {
         "cluster_uuid": its_cluster.uuid,
         "links": links(request, "certificates", its_cluster.uuid),
@@ -273,7 +273,7 @@ def quota(one: Quota) -> Body:
 
 
 def conductor(one: Mapping[str, Any]) -> Body:
-    """Return a conductor."""
+    """Return a conductor as a body."""
     names = ("id", "host", "binary", "disabled", "disabled_reason", "report_count")
     return {
         **{name: one[name] for name in names},

@@ -1,1 +1,1 @@
-"""Middleware in front of the APIs. It knows no stacks."""
+"""Middleware in front of the APIs, which does not depend on stacks."""

@@ -49,7 +49,7 @@ class Health:
 
 @dataclass(frozen=True)
 class FrontSettings:
-    """All settings of the middleware."""
+    """The settings of all middleware in front of an API."""
 
     proxies: bool = False  # whether the headers of proxies are trusted
     body_bytes: int | None = None  # besides what each API allows

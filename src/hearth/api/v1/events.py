@@ -1,4 +1,4 @@
-"""Events of stacks and resources."""
+"""Handlers of the routes for events of stacks and resources."""
 
 from starlette.requests import Request
 from starlette.responses import Response

@@ -1,4 +1,4 @@
-"""Resources of a stack, and signals to them."""
+"""Handlers of the routes for resources of a stack, and for signals to them."""
 
 from collections.abc import Callable, Mapping, Sequence
 

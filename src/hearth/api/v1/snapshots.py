@@ -1,4 +1,4 @@
-"""Snapshots of a stack."""
+"""Handlers of the routes for snapshots of a stack."""
 
 from starlette.requests import Request
 from starlette.responses import Response

@@ -1,4 +1,4 @@
-"""Software configurations."""
+"""Handlers of the routes for software configurations."""
 
 from starlette.requests import Request
 from starlette.responses import Response

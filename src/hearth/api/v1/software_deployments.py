@@ -1,4 +1,4 @@
-"""Software deployments, and the configurations that servers read."""
+"""Handlers of the routes for software deployments, and for the configurations that servers read."""
 
 from starlette.requests import Request
 from starlette.responses import Response

@@ -27,7 +27,7 @@ CFN_TYPES = {
 
 
 def hot(kind: ResourceType) -> Body:
-    """Return the template in HOT."""
+    """Return the template for a resource type in HOT."""
     properties = _properties(kind)
     name = type(kind).__name__
     return {
@@ -45,7 +45,7 @@ def hot(kind: ResourceType) -> Body:
 
 
 def cfn(kind: ResourceType) -> Body:
-    """Return the template in the CloudFormation format."""
+    """Return the template for a resource type in the CloudFormation format."""
     properties = _properties(kind)
     name = type(kind).__name__
     return {

@@ -24,7 +24,7 @@ MustReplace = Callable[[Values, Values, frozenset[str]], str | None]
 
 
 class Verdict(StrEnum):
-    """What happens to a record."""
+    """The result of a decision: what the update node does with a record."""
 
     CREATE = "create"
     UPDATE = "update"

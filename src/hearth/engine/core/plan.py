@@ -107,7 +107,9 @@ class Plan:
 
     @property
     def still(self) -> bool:
-        """Return whether nothing will change, including nested stacks."""
+        """Return whether the operation changes nothing, neither in the stack nor in nested
+        stacks.
+        """
         return all(
             entry.planned is PlannedAction.KEEP or (entry.inner is not None and entry.inner.still)
             for entry in self.entries
@@ -138,10 +140,10 @@ def plan(
 ) -> Plan:
     """Return the plan of an operation; `program` is None if everything is deleted.
 
-    `examine(record, definition, chosen)` returns whether the engine must examine a record whose
-    definition and requirements are unchanged, because its values are not those of its last success,
-    or it is a nested stack; `chosen` are the records chosen so far. With `preview` each entry also
-    has the predicted action of its resource, and the reasons.
+    `examine(record, definition, chosen)` is called for a record whose definition and requirements
+    are unchanged. It returns whether the engine must examine the record, because its values may
+    have changed or it is a nested stack; `chosen` are the records chosen so far. With `preview`
+    each entry also has the predicted action of its resource, and the reasons.
     """
     predictor = _Predictor(preview, PredictedWorld(preview.facade)) if preview is not None else None
     planner = _Planner(program, target, examine, predictor)
@@ -255,7 +257,9 @@ class _Planner:
                 self._touched.append(one.having(until=self._target.revision))
 
     def plan(self, existing: Collection[Record]) -> Plan:
-        """Return the plan."""
+        """Return the plan of all decisions so far; `existing` are the records from before the
+        operation.
+        """
         return Plan(
             self._target,
             tuple(self._entries),

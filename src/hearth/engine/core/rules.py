@@ -8,7 +8,7 @@ from hearth.model.state import Action, Status
 
 
 class Request(StrEnum):
-    """A request for a stack."""
+    """The requests for an existing stack whose acceptance depends on its state."""
 
     UPDATE = "update"
     DELETE = "delete"

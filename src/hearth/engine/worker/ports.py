@@ -22,7 +22,9 @@ ORPHAN_WATCH_S = 30.0  # how long after an attempt without an answer its result 
 
 
 class Clouds(Protocol):
-    """Clouds by stack; see service/stack_clouds.py for the real ones."""
+    """Returns the cloud of a stack and manages its trusts; implemented in
+    service/stack_clouds.py.
+    """
 
     def of(self, row: StackRow, credential: StackCredential | None) -> Cloud:
         """Return the cloud with the stack's credential."""
@@ -108,7 +110,9 @@ class Host(Protocol):
 
     @property
     def handing_over(self) -> bool:
-        """Return whether nothing may start any more because another engine will continue."""
+        """Return whether no step and no node may start, because another engine will continue the
+        stack.
+        """
 
     def wake(self) -> None:
         """Make the loop check for changes."""

@@ -125,7 +125,9 @@ class StackWorker:
 
     @property
     def handing_over(self) -> bool:
-        """Return whether nothing may start any more."""
+        """Return whether no step and no node may start, because another engine will continue the
+        stack.
+        """
         return self._handing_over
 
     def spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:

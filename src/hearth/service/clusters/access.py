@@ -1,4 +1,4 @@
-"""Which objects a caller may find, and what it may do with them.
+"""The objects that a caller may find, and the checks whether it may act on them.
 
 Source: spec/clusters.md, 2.7; facts/magnum/policies.json, `extra_checks`.
 """

@@ -46,7 +46,9 @@ async def check_cluster(
 async def cluster_findings(
     services: Services, caller: Caller, template: ClusterTemplate, cluster: Cluster
 ) -> dict[str, Rejected | CloudFault | None]:
-    """Return what is wrong with each object that a new cluster names: {what it is: problem}."""
+    """Return the result of the lookup of each object that a new cluster names: an error or None, by
+    field.
+    """
     flavors = (
         cluster.flavor_id or template.flavor_id,
         cluster.master_flavor_id or template.master_flavor_id,

@@ -48,7 +48,7 @@ ZERO_NODES_SINCE = (1, 10)
 
 @dataclass(frozen=True)
 class Draft:
-    """What a create request would store."""
+    """The objects that a create request would store."""
 
     template: ClusterTemplate
     cluster: Cluster
@@ -87,7 +87,10 @@ async def create_cluster(
 async def _checked(
     services: Services, caller: Caller, wanted: Mapping[str, Any], version: tuple[int, int]
 ) -> Draft:
-    """Return what a create request would store, after all checks. Raises Rejected, CloudFault."""
+    """Return the objects that a create request would store, after all checks.
+
+    Raises Rejected, CloudFault.
+    """
     if wanted.get("node_count") == 0 and version < ZERO_NODES_SINCE:
         raise bad_request("node_count must be at least 1 before API version 1.10.")
     ident = wanted["cluster_template_id"]
@@ -102,7 +105,7 @@ async def _checked(
 def draft_of(
     services: Services, caller: Caller, template: ClusterTemplate, wanted: Mapping[str, Any]
 ) -> Draft:
-    """Return what a create request would store, unchecked."""
+    """Return the objects that a create request would store, without checks."""
     given = {name: value for name, value in wanted.items() if value is not None}
     cluster = _cluster(services, caller, template, given)
     masters, nodes = given.get("master_count", 1), given.get("node_count", 1)

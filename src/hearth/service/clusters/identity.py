@@ -30,7 +30,7 @@ AFTER_S = 0.001  # by how much an identity is at least younger than the one befo
 
 
 class Mode(Protocol):
-    """A kind of credential."""
+    """A way to give a cluster credentials: the operations on identities of this mode."""
 
     async def make(self, identity: Identity, caller: Caller) -> Identity:
         """Create what is missing in Keystone, with the caller's token, and store it; return the
@@ -60,7 +60,7 @@ class Mode(Protocol):
 
 
 class NoneMode:
-    """No credential: the nodes of a simulated cloud need none."""
+    """The mode without credentials: the nodes of a simulated cloud need none."""
 
     async def make(self, identity: Identity, caller: Caller) -> Identity:
         return identity

@@ -26,7 +26,7 @@ CLUSTER_ACTIONS = {tasks.CREATE: CREATE, tasks.DELETE: DELETE}
 
 
 def initiator_of(caller: Caller) -> dict[str, str | None]:
-    """Return who asks for an operation, as `Cluster.initiator`."""
+    """Return the user who requests an operation, in the form of `Cluster.initiator`."""
     return {
         "user_id": caller.user_id,
         "project_id": caller.project_id,

@@ -64,10 +64,10 @@ RULES: Mapping[str, tuple[str, ...]] = {
 
 
 def defaults(*, owner_only_certificates: bool = False) -> dict[str, tuple[str, str | None]]:
-    """Return every rule with its check; none of them had a former check.
+    """Return every rule as (check, None): none of them had a different check in earlier releases.
 
     With `owner_only_certificates`, only the user who created a cluster may use its certificates, as
-    in Magnum; else each member of the project may.
+    in Magnum; otherwise each member of the project may.
     """
     found: dict[str, tuple[str, str | None]] = {name: (rule, None) for name, rule in BASE.items()}
     found |= {name: (check, None) for check, names in RULES.items() for name in names}

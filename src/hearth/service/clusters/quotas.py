@@ -15,9 +15,9 @@ RESOURCE = "Cluster"
 
 
 async def show_quota(services: Services, caller: Caller, project_id: str, resource: str) -> Quota:
-    """Return the quota of a project; if none is stored, the default one, whose `id` is 0.
+    """Return the quota of a project. Raises Rejected.
 
-    Raises Rejected.
+    If none is stored, return the default quota, whose `id` is 0.
     """
     await demand_project(services, caller, "quota:get", project_id)
     _demand_resource(project_id, resource)
@@ -29,7 +29,9 @@ async def show_quota(services: Services, caller: Caller, project_id: str, resour
 async def demand_project(
     services: Services, caller: Caller, rule: str, project_id: str | None
 ) -> None:
-    """Raise Rejected unless the caller may read what belongs to a project, by default its own."""
+    """Raise Rejected unless the caller may read objects of a project; None is the caller's own
+    project.
+    """
     await fence.demand(services, rule, caller)
     if project_id in (None, caller.project_id) or services.cluster_policy.is_admin(caller):
         return

@@ -46,7 +46,7 @@ async def begin(services: Services, cluster: Cluster) -> None:
 
 
 async def issue(services: Services, cluster: Cluster) -> None:
-    """Let the new authority sign."""
+    """Let the new authority sign certificates from now on."""
     rotation = await rotation_of(services, cluster.uuid)
     if rotation is not None and rotation.phase == TRUST:
         await _change(services, replace(rotation, phase=ISSUE))

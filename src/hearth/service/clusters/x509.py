@@ -121,7 +121,8 @@ def sign(
 ) -> Signed:
     """Return a certificate for a signing request. `subject` replaces the subject of the request.
 
-    Raises Rejected if the request is invalid or asks for too much, or if the authority has expired.
+    Raises Rejected if the request is invalid or contains something that is not allowed, or if the
+    authority has expired.
     """
     asked = signing_request.read(csr_pem)
     authority, signer = _opened(ca)
@@ -149,7 +150,7 @@ def common_name(name: str, organisation: str | None = None) -> x509.Name:
 
 
 def ends_at(pem: str) -> float:
-    """Return when a certificate expires."""
+    """Return the time when a certificate expires, in seconds since 1970."""
     return x509.load_pem_x509_certificate(pem.encode()).not_valid_after_utc.timestamp()
 
 

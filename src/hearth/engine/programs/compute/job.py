@@ -126,7 +126,7 @@ def _packed(error: Exception) -> bytes:
 
 
 def confine(bounds: Bounds) -> None:
-    """Set limits on this process, and let the system kill it before others."""
+    """Set limits on this process, and let the kernel kill it first if memory runs out."""
     resource.setrlimit(resource.RLIMIT_CPU, (bounds.cpu_s, bounds.cpu_s + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     most = _mapped_bytes() + bounds.memory_bytes

@@ -256,8 +256,9 @@ class _Running:
             wire.send(sock, wire.pack(self._reply(told.question, deadline)))
 
     def _reply(self, question: Question, deadline: float) -> Any:
-        """Return the World's answer, computed on the event loop. Raises Closed if nobody waits any
-        more.
+        """Return the answer of the World to a question, computed on the event loop.
+
+        Raises Closed if nobody waits for the job any more.
         """
         reply: Future[Any] = Future()
 

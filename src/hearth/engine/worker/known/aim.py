@@ -99,8 +99,7 @@ class Aim:
         return [one for one in found if one is not None]
 
     def done_with(self, record: Record) -> bool:
-        """Return whether this operation, continued after a takeover, has completed its work on a
-        record.
+        """Return whether this operation has completed its work on a record before a takeover.
 
         A resume or a late adoption alone does not count.
         """

@@ -89,7 +89,7 @@ class Memory:
         self._restore(self._before_commit)
 
     def undo(self) -> None:
-        """Undo the changes of `if_current`."""
+        """Undo the changes in `if_current` that are not committed yet."""
         self._restore(self._before)
         self._before, self.if_current = {}, Changes()
 

@@ -278,7 +278,9 @@ class Attempt:
     async def conclude(
         self, rtype: ResourceType, ctx: ResourceContext, desired: Desired, action: Action
     ) -> Record:
-        """Record that the action succeeded."""
+        """Record that the action succeeded, with the attributes of the object; return the new
+        record.
+        """
         owned = self.owned
         await self.calls.sweep(rtype, ctx)
         before = self.record.held if self.child.unchanged else None  # its outputs are not known

@@ -114,7 +114,9 @@ def _change(
     action: Action,
     decision: Decision,
 ) -> Done:
-    """Create or update at once."""
+    """Create or update the resource without a call; its start and its end are in the same
+    commit.
+    """
     memory = owned.memory
     ctx = context_of(
         owned,

@@ -51,7 +51,7 @@ class NodeTask:
 
     @property
     def kind(self) -> NodeKind:
-        """The kind of its node."""
+        """The kind of node on which the task works."""
         return self.attempt.kind
 
     @property

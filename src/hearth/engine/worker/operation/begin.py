@@ -60,7 +60,7 @@ class _Beginning:
         self.stack = operation.owned.memory.stack
 
     def steps(self) -> Sequence[Step]:
-        """Return the steps in order."""
+        """Return the methods that are called in this order."""
         raise NotImplementedError
 
     async def allowed(self) -> Failure:
@@ -82,7 +82,7 @@ class _Beginning:
         return None
 
     async def compiled(self) -> Failure:
-        """Compile the revision."""
+        """Compile the revision of the operation."""
         try:
             program = await self.owned.tools.programs.of(self.stack, self.aim.revision)
             self.aim.known_program = program

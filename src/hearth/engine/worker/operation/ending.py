@@ -14,7 +14,7 @@ _ROLLS_BACK = (Action.CREATE, Action.UPDATE, Action.RESTORE, Action.ADOPT)
 
 
 class Ending:
-    """The end of one operation."""
+    """Ends an operation: with success or failure, by a rollback or a cancel."""
 
     def __init__(self, owned: OwnedStack, hooks: Hooks, plugins: PluginCalls) -> None:
         self._owned = owned
