@@ -122,7 +122,7 @@ async def _stack_request(asked: Request) -> StackRequest:
     parameters: dict[str, str] = {}
     for one in members(params, "Parameters"):
         if "ParameterKey" not in one or "ParameterValue" not in one:
-            raise CfnError("MissingParameter", "each of Parameters needs a key and a value")
+            raise CfnError("MissingParameter", "each entry of Parameters needs a key and a value")
         if one["ParameterKey"] in parameters:
             words = f"Parameters has {one['ParameterKey']} twice"
             raise CfnError("InvalidParameterValue", words)
@@ -141,7 +141,7 @@ def _rollback_off(params: Mapping[str, str]) -> bool | None:
         raise CfnError("InvalidParameterCombination", "DisableRollback and OnFailure")
     if failure:
         if failure not in ROLLBACK_OFF:
-            words = f"OnFailure is one of {', '.join(ROLLBACK_OFF)}; not {failure}"
+            words = f"OnFailure: expected one of {', '.join(ROLLBACK_OFF)}, got {failure}"
             raise CfnError("InvalidParameterValue", words)
         return ROLLBACK_OFF[failure]
     return boolean(off, "DisableRollback") if off else None

@@ -120,7 +120,7 @@ class _Fields:
     def status(self) -> str | None:
         found = self.text("status")
         if found is not None and found not in STATUSES:
-            self._wrong("status", f'"{found}" is none of {", ".join(STATUSES)}')
+            self._wrong("status", f'expected one of {", ".join(STATUSES)}, got "{found}"')
         return found
 
     def _wrong(self, name: str, words: str) -> None:

@@ -135,7 +135,7 @@ async def outsider(
     Raises ResourceFailure for a nested stack: only its parent stack can create one.
     """
     if isinstance(rtype, NestedType):
-        raise ResourceFailure("StackValidationFailed", "a nested stack can not have an external_id")
+        raise ResourceFailure("StackValidationFailed", "a nested stack cannot have an external_id")
     attempt.owned.memory.put(attempt.record.having(physical_id=external_id), if_current=True)
     ctx = attempt.context(rtype, Action.CHECK, desired.properties)
     await attempt.begin(Action.ADOPT, rtype, desired, 0, ctx)
