@@ -101,7 +101,7 @@ async def unexpected(request: Request, problem: Exception) -> JSONResponse:
 
 
 async def http(request: Request, problem: Exception) -> JSONResponse:
-    """Exception handler for errors of the framework."""
+    """Exception handler for errors of the web framework, such as an unknown path."""
     assert isinstance(problem, HTTPException)
     words = {404: "HTTPNotFound", 405: "HTTPMethodNotAllowed"}
     status = problem.status_code

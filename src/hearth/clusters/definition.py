@@ -199,7 +199,9 @@ def _of_cluster(
     facts: Facts,
     choice: Choice,
 ) -> dict[str, Any]:
-    """Return the parameters that only the stack of a cluster has."""
+    """Return the parameters that only the stack of a cluster has, not the stack of an extra
+    group.
+    """
     default = {group.role: group for group in groups if group.is_default}
     master, worker = default[MASTER], default[WORKER]
     labels = cluster.labels

@@ -20,7 +20,9 @@ def _servers(*distributions: str) -> tuple[Triple, ...]:
 
 @dataclass(frozen=True)
 class Driver:
-    """A driver. The flags are the operations that it supports beside create, resize and delete."""
+    """A driver. The flags are the operations that it supports in addition to create, resize and
+    delete.
+    """
 
     name: str
     provides: tuple[Triple, ...]

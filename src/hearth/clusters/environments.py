@@ -44,10 +44,10 @@ def chosen(
     floating_ip: bool,
     balancer_floating_ip: bool,
 ) -> Choice:
-    """Return the features of a cluster as a choice.
+    """Return the choice of a cluster.
 
-    If nodes have floating IPs, the load balancer has one too, as in Magnum: the label cannot turn
-    it off.
+    If nodes have floating IPs, the load balancer has one too, even if the label disables it, as in
+    Magnum.
     """
     with_balancer = balancer is not Balancer.NONE
     return Choice(

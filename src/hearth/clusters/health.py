@@ -28,7 +28,9 @@ def reachable(cluster: Cluster) -> bool:
 
 
 def unreachable() -> Health:
-    """Return the health of a cluster whose API is on a private network."""
+    """Return the health of a cluster whose API cannot be reached, because it is on a private
+    network.
+    """
     return UNKNOWN, {"api": "The cluster has no public address."}
 
 

@@ -101,7 +101,7 @@ def _not_among(labels: Mapping[str, str]) -> list[str]:
 def _together(
     labels: Mapping[str, str], config: ClusterConfig, volume_driver: str | None, balancers: bool
 ) -> list[str]:
-    """Return the errors that only a combination has."""
+    """Return the errors of labels that are valid alone and invalid in combination."""
     found = []
     least, most = (number(labels, f"{end}_node_count", -1) for end in ("min", "max"))
     if least > most >= 0:

@@ -14,7 +14,9 @@ from hearth.clusters.objects import MASTER, Cluster, NodeGroup
 
 @dataclass(frozen=True)
 class Changes:
-    """The fields of a cluster, and of groups by uuid, that differ from the stored ones."""
+    """The new values of fields that differ from the stored values: of a cluster, and of groups by
+    UUID.
+    """
 
     cluster: Mapping[str, Any] = field(default_factory=dict)
     groups: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

@@ -13,7 +13,9 @@ from hearth.store import reads
 
 
 async def facts_of(work: Work, group: NodeGroup | None = None) -> Facts:
-    """Return the facts for the stack of the cluster, or of an extra group. Raises Rejected."""
+    """Return the facts for the stack of the cluster or, with `group`, of an extra group. Raises
+    Rejected.
+    """
     template, cluster = work.whole.template, work.cluster
     found = await facts_of_cluster(work.services, work.caller, template, cluster)
     return found if group is None else replace(found, existing=await _network(work))

@@ -60,7 +60,7 @@ class KubernetesApi:
             raise
 
     async def cordon(self, name: str) -> None:
-        """Let no new pods start on a node."""
+        """Cordon a node, so that no new pods start on it."""
         await self._object("PATCH", _node(name), {"spec": {"unschedulable": True}})
 
     async def pods(self, node: str) -> list[Object]:
@@ -138,10 +138,11 @@ def _node(name: str) -> str:
 
 
 def _context(ca: str, certificate: str, key: str) -> ssl.SSLContext:
-    """Return a context that trusts only the cluster's authority, and shows the certificate.
+    """Return a TLS context that trusts only the cluster's authority and presents the client
+    certificate.
 
-    The standard library loads client certificates from files only, so a private one exists for a
-    moment.
+    The standard library loads client certificates from files only, so for a moment the key is in a
+    temporary file that only this user can read.
     """
     context = ssl.create_default_context(cadata=ca)
     context.check_hostname = False  # addresses change, and the authority belongs to this cluster

@@ -1,4 +1,4 @@
-"""Time for the engine and the use cases."""
+"""The clocks of the engine and the use cases."""
 
 from typing import Protocol
 

@@ -1,4 +1,4 @@
-"""The caller of a use case."""
+"""The caller of a use case: a user with a token, and its rights."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

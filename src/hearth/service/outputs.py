@@ -99,7 +99,7 @@ async def _broken(
     records: Mapping[str, Record],
     nested: Collection[str],
 ) -> dict[tuple[str, str], str]:
-    """Return why outputs of nested stacks have no value: {(resource, output): reason}.
+    """Return the reasons why outputs of nested stacks have no value: {(resource, output): reason}.
 
     Only outputs with a value are recorded, so a nested stack is read if one of its outputs is
     missing.

@@ -173,7 +173,7 @@ def _definition(before: ResourceDefinition, after: ResourceDefinition) -> dict[s
 
 
 def _told(value: Any, source: Any) -> Any:
-    """Return the value if it is known, else the expression in the template."""
+    """Return the value if it is known, else `source`, the expression in the template."""
     return value if unknown_in(value) is None else source
 
 

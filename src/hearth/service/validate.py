@@ -115,7 +115,7 @@ def _findings(
 
 
 def examined(module: Module, files: Iterable[str]) -> list[Problem]:
-    """Return the findings about a draft of a template and its files."""
+    """Return the findings of lint in the draft of a template and its files."""
     return [*examine(module), *unused_files(modules(module), sorted(files))]
 
 

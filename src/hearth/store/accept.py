@@ -489,7 +489,7 @@ def _timeout_s(tx: Tx, timeout_mins: int | None) -> float:
 
 
 def bound(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values of columns as the parameters for a statement from `written`."""
+    """Return the values of columns as parameters for a statement that `written` returned."""
     return {f"b_{name}": value for name, value in values.items()}
 
 

@@ -119,7 +119,7 @@ def renew(tx: Tx, one: Task) -> bool:
 
 
 def release(tx: Tx, owner: str) -> None:
-    """Give up all tasks of a conductor that stops."""
+    """Release all tasks of a conductor that stops."""
     mine = task.c.owner == owner
     tx.execute(task.update().where(mine).values(owner=None, leased_until=None))
 
@@ -129,7 +129,7 @@ def advance(
 ) -> Task:
     """Store the next step of a task; return the task. Raises Lost.
 
-    With `delay_s` the task is given up, and due again after that time.
+    With `delay_s` the task is released, and due again after that time.
     """
     after = msgspec.structs.replace(one, step=step, state=state, attempts=0)
     values: dict[str, Any] = {"step": step, "body": _sealed(tx, after), "attempts": 0}

@@ -163,7 +163,10 @@ class Tx:
 def fault(
     dialect: sa.Dialect, link: PoolProxiedConnection | None, problem: Exception, sql: str | None
 ) -> DBAPIError:
-    """Return a driver's exception as SQLAlchemy's; a broken connection is removed from the pool."""
+    """Return the exception of SQLAlchemy for an exception of a driver.
+
+    If the connection is broken, remove it from the pool.
+    """
     error = dialect.loaded_dbapi.Error
     raw: Any = link.dbapi_connection if link is not None else None
     lost = dialect.is_disconnect(problem, raw, None)  # type: ignore[arg-type]

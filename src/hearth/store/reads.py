@@ -178,7 +178,9 @@ def children(tx: Tx, root: StackRow, depth: int) -> list[StackRow]:
 
 
 def path(tx: Tx, row: StackRow) -> list[tuple[str | None, str]]:
-    """Return the stacks from the root to this one: (name of its resource, own name)."""
+    """Return the stacks from the root to this one, each as (name of its resource in the parent,
+    name of the stack).
+    """
     found: list[tuple[str | None, str]] = []
     parent_id, record, name = row.parent_id, row.parent_record, row.name
     while parent_id is not None:

@@ -35,7 +35,7 @@ _decode = msgspec.json.Decoder().decode
 
 
 class Unsealable(Exception):
-    """No configured key decrypts a sealed value, or the value was changed."""
+    """No configured key decrypts a value, or the value was changed."""
 
 
 class Sealer:

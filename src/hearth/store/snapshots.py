@@ -109,8 +109,8 @@ def set_state(
 
 
 def take_over(tx: Tx, root_id: str, since: float) -> None:
-    """Delete the snapshots of nested stacks since a time, because the root's snapshot contains
-    them.
+    """Delete the snapshots that nested stacks took since a time, because the root's snapshot
+    contains them.
     """
     below = sa.select(stack.c.id).where(stack.c.root_id == root_id, stack.c.id != root_id)
     tx.execute(

@@ -20,6 +20,6 @@ _END = sa.text("""
 
 
 def end_all(tx: Tx) -> None:
-    """End idle transactions. A process that wakes up afterwards repeats its transaction."""
+    """End transactions that have been idle for too long; their processes repeat them."""
     if tx.dialect == "postgresql":
         tx.execute(_END, {"name": idle.SESSION_NAME, "idle_s": idle.IDLE_S})

@@ -188,7 +188,7 @@ def _revision(row: Any, body: Mapping[str, Any], texts: Mapping[str, str]) -> Re
 
 
 def get_template(tx: Tx, stack_id: str, number: int) -> str:
-    """Return only the template of a revision."""
+    """Return the template of a revision without its other texts."""
     row = tx.first(_REVISION, {"stack_id": stack_id, "number": number})
     return get_texts(tx, {row.template})[row.template]
 

@@ -98,7 +98,7 @@ def resource(record: Record) -> Tree:
 
 
 def event(row: StackRow, one: Event) -> Tree:
-    """Return an event; its properties are JSON text."""
+    """Return an event in the form of DescribeStackEvents; its properties are JSON text."""
     return {
         "EventId": one.id,
         **_who(row),

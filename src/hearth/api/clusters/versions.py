@@ -58,8 +58,8 @@ def wanted(header: str | None, highest: Version) -> Version:
 class Microversions:
     """Middleware that finds the version of a request and names it in the answer.
 
-    Handlers read it as `request.state.version`. A request for no version, or for one that does not
-    exist, gets a 406.
+    Handlers read the version from `request.state.version`. A request whose header is malformed, or
+    whose version does not exist, gets a 406.
     """
 
     def __init__(self, app: ASGIApp, config: ClusterConfig) -> None:

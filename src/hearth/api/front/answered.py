@@ -1,4 +1,4 @@
-"""Errors after the whole answer was sent: keep the connection open."""
+"""If an error occurs after the whole answer was sent, the connection stays open."""
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 

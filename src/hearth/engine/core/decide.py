@@ -1,4 +1,4 @@
-"""Decide what happens to a record whose definition and values are known.
+"""Decide what the update node does with a record whose definition and values are known.
 
 The decision compares the values of the last success with the desired values, never with the real
 object. After a failed update it also compares the values that the update tried to write. Source:

@@ -275,7 +275,7 @@ class _Planner:
 
 @dataclass(frozen=True, slots=True)
 class _Predictor:
-    """A preview context and the world as predicted so far."""
+    """A preview context, and the values that the decisions so far predict."""
 
     preview: PreviewContext
     world: PredictedWorld
@@ -353,7 +353,7 @@ def _open(record: Record, definition: ResourceDefinition, predictor: _Predictor 
 
 
 def parts_of(definition: ResourceDefinition, evaluated: Evaluated, world: World) -> dict[str, Any]:
-    """Return the parts of a definition, beside the properties, that an update compares."""
+    """Return the parts of a definition, except the properties, that an update compares."""
     outside = {} if definition.external_id is None else {EXTERNAL: definition.external_id}
     return {
         "metadata": evaluated.metadata,

@@ -38,8 +38,9 @@ class Cache(Generic[K, V]):
         return found[0]
 
     def keep(self, key: K, value: V, characters: int) -> None:
-        """Add an item. An item that is larger than the whole cache stays until the next one is
-        added.
+        """Add an item with the number of `characters` of its text.
+
+        An item that is larger than the whole cache stays until the next item is added.
         """
         old = self._things.pop(key, None)
         self.characters += characters - (old[1] if old is not None else 0)

@@ -124,7 +124,7 @@ class Host(Protocol):
         """Stop working on the stack, after an outage of the database or an error of the engine."""
 
     def replan(self) -> None:
-        """Plan again after the running commit."""
+        """Plan the operation again when the running commit has ended."""
 
     def may_write(self) -> bool:
         """Return whether the lease is new enough to send a write call."""

@@ -148,7 +148,7 @@ class StackWorker:
         self.wake()
 
     def replan(self) -> None:
-        """Plan again after the running commit."""
+        """Plan the operation again when the running commit has ended."""
         self._replan = True
 
     def may_write(self) -> bool:

@@ -1,4 +1,6 @@
-"""Begin an operation of an existing cluster: check its state and store the task together."""
+"""Begin an operation of an existing cluster: check its state and store the task in one
+transaction.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

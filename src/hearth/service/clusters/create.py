@@ -1,4 +1,4 @@
-"""Create a cluster: check the request, store the cluster and its node groups, hand it over.
+"""Create a cluster: check the request, then store the cluster, its node groups and a task.
 
 Source: spec/clusters.md, 4.1.
 """

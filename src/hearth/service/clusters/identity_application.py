@@ -33,7 +33,9 @@ GONE = (401, 404)  # the answers of Keystone for a credential that no longer exi
 
 
 def access_rules(cluster_id: str) -> list[Body]:
-    """Return the calls that nodes of a cluster may make."""
+    """Return the access rules of the nodes' credential: the calls that nodes of a cluster may
+    make.
+    """
     rules = (
         ("container-infra", "GET", f"/v1/certificates/{cluster_id}"),
         ("container-infra", "POST", "/v1/certificates"),

@@ -212,7 +212,9 @@ class Barbican:
         await self._drop_secrets(name)
 
     async def _drop_secrets(self, name: str) -> None:
-        """Delete secrets by their names, because an interrupted attempt has no container."""
+        """Delete secrets by their names, because an interrupted attempt may not have created a
+        container.
+        """
         for part in PARTS:
             found = await self._named("secrets", f"{name}-{part}")
             await self._dropped("secrets", [str(one["secret_ref"]) for one in found])

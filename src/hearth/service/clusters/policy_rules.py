@@ -1,8 +1,8 @@
 """The policy rules of the cluster service, with Magnum's names and defaults.
 
-`%(project_id)s` and `%(user_id)s` are those of the addressed cluster, or else of the caller. The
-rules for credentials of nodes are not here: `fence` limits them, whatever a policy file says.
-Source: facts/magnum/policies.json.
+`%(project_id)s` and `%(user_id)s` are those of the object of the request, or else of the caller.
+The policy does not apply to credentials of nodes: `fence` limits what they may do. Source:
+facts/magnum/policies.json.
 """
 
 from collections.abc import Mapping

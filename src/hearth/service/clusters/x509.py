@@ -162,7 +162,7 @@ def _issued(
     now: float,
     until: float,
 ) -> x509.CertificateBuilder:
-    """Return the certificate for a signing request, before it is signed."""
+    """Return the builder of the certificate for a signing request, which the caller signs."""
     name = asked.subject if subject is None else subject
     builder = _builder(name, authority.subject, asked.key, now - BEFORE_S, until)
     for extension in asked.granted(options):

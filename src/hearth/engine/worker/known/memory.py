@@ -84,7 +84,7 @@ class Memory:
         return traversal, always, if_current
 
     def refused(self) -> None:
-        """Undo the `if_current` of the running commit, after that of the next commit."""
+        """Undo `if_current` of the next commit, and then that of the commit that was refused."""
         self.undo()
         self._restore(self._before_commit)
 

@@ -102,7 +102,9 @@ class Attempt:
         return self.traversal != self.owned.memory.stack.traversal
 
     def not_stale(self) -> None:
-        """Raise Superseded if a newer operation has begun or the end of this one is decided."""
+        """Raise Superseded if a newer operation has begun, or the end of this operation is
+        decided.
+        """
         if self.is_over() or self.owned.aim.over:
             raise Superseded
 
@@ -314,7 +316,7 @@ class Attempt:
         return f"Resource {record.action} failed: {reason}"
 
     def end_badly(self, record: Record, reason: str) -> None:
-        """Record that the action failed, with the state of `record`."""
+        """Record that the action failed: store `record` with status FAILED and the reason."""
         memory = self.owned.memory
         failed = record.having(
             status=Status.FAILED, reason=reason, updated_at=self.owned.tools.clock.now()

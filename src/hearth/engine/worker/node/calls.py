@@ -209,7 +209,9 @@ class CloudCalls:
             await self.pause(after_s, wakes=True)
 
     async def pause(self, seconds: float, *, wakes: bool = False) -> None:
-        """Pause; a stop ends the pause, and with `wakes` so does a message."""
+        """Wait for some seconds; a stop ends the wait early, and with `wakes` a message does,
+        too.
+        """
         self.rest(self._owned.tools.clock.now() + seconds)
         try:
             with suppress(TimeoutError):

@@ -45,7 +45,7 @@ class Hooks:
         return program.module.environment.hooks(name) if program is not None else frozenset()
 
     def keeps_open(self, record: Record) -> bool:
-        """Return whether a record needs a node only to wait at a hook."""
+        """Return whether a record that needs no other work needs a node to wait at a hook."""
         return Hook.PRE_UPDATE in self.armed(record.name) or self._waits(record, _AFTER) is not None
 
     def before(self, node: Node, record: Record) -> bool:

@@ -1,5 +1,5 @@
-"""The graph of an operation and its tasks: which nodes may start, and which the end of a node
-releases.
+"""The graph of an operation and its tasks: which nodes may start, and which nodes become ready when
+a node ends.
 
 A node must wait for a task of an older traversal on the same record.
 """
