@@ -57,9 +57,10 @@ async def describe_resource(
 async def secret_of_guest(
     services: Services, caller: Caller, params: Mapping[str, str], access: str
 ) -> str | None:
-    """Return the secret of an access key, if it is that of the resource in a request.
+    """Return the secret of an access key if the key belongs to the resource in a request; else
+    None.
 
-    `params` are those of DescribeStackResource.
+    `params` are the parameters of DescribeStackResource.
     """
 
     def look(tx: Tx) -> dict[str, str]:

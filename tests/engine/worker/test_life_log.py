@@ -94,7 +94,9 @@ def name_of(stack_id: str) -> str:
     return f"stack s ({stack_id}) of project p, -"
 
 
-@pytest.mark.parametrize(("graceful", "words"), [(True, "goes on here"), (False, "taken over")])
+@pytest.mark.parametrize(
+    ("graceful", "words"), [(True, "continues on this engine"), (False, "taken over")]
+)
 def test_who_goes_on_with_an_operation_says_so(
     told: pytest.LogCaptureFixture, graceful: bool, words: str
 ):

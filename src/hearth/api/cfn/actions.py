@@ -84,7 +84,7 @@ async def list_all(asked: Request) -> view.Tree:
 
 
 async def describe(asked: Request) -> view.Tree:
-    """DescribeStacks: one or all, with parameters and outputs."""
+    """DescribeStacks: one stack or all stacks, with parameters and outputs."""
     one = asked.params.get("StackName")
     rows = [await asked.stack(deleted=True)] if one else await _own(asked)
     return {"Stacks": [await _stack(asked, row) for row in rows]}
@@ -194,7 +194,7 @@ async def estimate(asked: Request) -> view.Tree:
 
 
 async def events(asked: Request) -> view.Tree:
-    """DescribeStackEvents: of one stack or of all, the newest first."""
+    """DescribeStackEvents: the events of one stack or of all stacks, newest first."""
     one = asked.params.get("StackName")
     rows = [await asked.stack(deleted=True)] if one else await _own(asked)
     shown = []

@@ -27,7 +27,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 async def query(request: Request) -> Response:
-    """GET or POST /v1/: one of the actions."""
+    """GET or POST /v1/: run the action that the parameters name."""
     asked = await read(request, form=True)
     request.state.as_json = asked.as_json
     gate: Gate = request.app.state.gate
@@ -84,7 +84,7 @@ async def versions(request: Request) -> Response:
 
 
 async def unknown(request: Request) -> Response:
-    """Any other path or method of this version."""
+    """Answer every other path or method of this version with an error."""
     raise CfnError("InvalidAction", f"{request.method} {request.url.path} does not exist")
 
 

@@ -42,7 +42,7 @@ def admit(request: Request, endpoint: Endpoint) -> None:
 
 
 def demand(request: Request, rule: str) -> None:
-    """Check one more rule, which depends on the request. Raises Rejected."""
+    """Check a further policy rule, which depends on the request. Raises Rejected."""
     services_of(request).policy.demand(rule, caller_of(request))
 
 

@@ -65,8 +65,9 @@ def asleep(record: Record) -> bool:
 
 
 def kept_asleep(record: Record) -> Record:
-    """Return the record with a note whether its object is suspended, for a next state that hides
-    this.
+    """Return the record with a note whether its object is suspended.
+
+    The caller then gives the record a state that does not show this.
     """
     if not asleep(record) or record.held.asleep:
         return record
@@ -74,8 +75,9 @@ def kept_asleep(record: Record) -> Record:
 
 
 def said_by_state(record: Record) -> Record:
-    """Return the record without the note of `kept_asleep`, for a state that shows whether the
-    object is suspended.
+    """Return the record without the note of `kept_asleep`.
+
+    The caller gives the record a state that shows whether its object is suspended.
     """
     if not record.held.asleep:
         return record

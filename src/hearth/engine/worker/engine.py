@@ -237,7 +237,7 @@ class Engine:
                 log.warning("stack %s belongs to another engine and is released", stack_id)
                 self.workers[stack_id].kill()
             else:
-                log.warning("stack %s has no worker: one is started", stack_id)
+                log.warning("stack %s has no worker; a worker is started", stack_id)
                 self._take(stack_id, epoch)
         self._odd = odd
 

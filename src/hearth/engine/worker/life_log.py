@@ -22,7 +22,7 @@ def begun(stack: StackRow, credential: StackCredential | None, *, further: bool)
     if stack.takeovers:
         what = "taken over from an engine that died"
     else:
-        what = "goes on here" if further else "started"
+        what = "continues on this engine" if further else "started"
     log.info("%s: %s %s", _name(stack, credential), stack.action, what)
 
 
@@ -38,7 +38,7 @@ def happened(stack: StackRow, credential: StackCredential | None, events: Iterab
         elif one.status == Status.FAILED:
             log.warning(
                 "%s: resource %s (%s, %s): %s failed: %s", _name(stack, credential),
-                one.resource_name, one.resource_type, one.physical_id or "nothing yet",
+                one.resource_name, one.resource_type, one.physical_id or "no physical id",
                 one.action, _line(one.reason),
             )  # fmt: skip
 

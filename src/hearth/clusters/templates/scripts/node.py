@@ -59,7 +59,9 @@ def say(text: str) -> None:
 
 
 def until(what: str, look: Callable[[], Any], limit_s: float = WAIT_S) -> Any:
-    """Return what `look` returns once it is true. Raises Failed after a time."""
+    """Call `look` until its result is true, and return the result. Raises Failed after `limit_s`
+    seconds.
+    """
     deadline = time.monotonic() + limit_s
     problem: Any = ""
     while True:
@@ -182,14 +184,14 @@ class Certificates:
         request_file.unlink()
 
     def of_node(self, name: str, address: str) -> None:
-        """Fetch what every node has."""
+        """Fetch the certificates that every node has."""
         self.authority("ca", "kubernetes")
         names = [name, address]
         self.issue("kubelet", f"system:node:{name}", NODES, names=names)
         self.issue("proxy", "system:kube-proxy", "system:node-proxier")
 
     def of_control_plane(self, node: Settings) -> None:
-        """Fetch what the control plane has besides."""
+        """Fetch the certificates that only the control plane has."""
         own = [node["name"], node["address"], "localhost", "127.0.0.1"]
         more = [
             node.get(k) for k in ("public_address", "api_private_address", "api_public_address")
@@ -236,7 +238,7 @@ class Etcd:
         self.here = f"{self._scheme}://127.0.0.1:{CLIENT_PORT}"
 
     def context(self) -> Any:
-        """Return TLS with the client certificate, or None without TLS."""
+        """Return a TLS context with the client certificate, or None without TLS."""
         if self._plain:
             return None
         context = ssl.create_default_context(cafile=str(PKI / "etcd/ca.crt"))
@@ -323,7 +325,9 @@ class Etcd:
         return True
 
     def shared(self, name: str, make: Callable[[], str]) -> str:
-        """Return a text that all members share; the first one that asks makes it."""
+        """Return a text that all members of etcd share; the first member that asks creates it with
+        `make`.
+        """
         compared = {"key": b64(name), "target": "CREATE", "create_revision": "0"}
         put = {"request_put": {"key": b64(name), "value": b64(make())}}
         self.call(self.here, "/v3/kv/txn", {"compare": [compared], "success": [put]})
@@ -340,21 +344,21 @@ def b64(text: str) -> str:
 
 
 class StandIn:
-    """The stand-in of sandbox servers."""
+    """Kubernetes on sandbox servers, which have a stand-in for it."""
 
     def __init__(self, node: Settings, version: str, *, plain: bool) -> None:
         self._node, self._version = node, version or "v1.31.0"
         self._plain = ["--plain"] if plain else []
 
     def control_plane(self, etcd: Etcd) -> None:
-        """Start the Kubernetes API."""
+        """Start the Kubernetes API of the stand-in."""
         service("kube-apiserver", [
             sys.executable, str(STAND_IN), "api", f"--etcd={etcd.here}",
             f"--port={self._node['kubernetes_port']}", f"--version={self._version}", *self._plain,
         ])  # fmt: skip
 
     def node(self, api: str, labels: Any, taints: Any) -> None:
-        """Register the node."""
+        """Register the node with the Kubernetes API."""
         service("kubelet", [
             sys.executable, str(STAND_IN), "node", f"--api={api}", f"--name={self._node['name']}",
             f"--address={self._node['address']}", f"--machine={machine_id()}",
@@ -492,7 +496,7 @@ def kubeconfig(path: Path, api: str, name: str) -> None:
 
 
 def runtime(node: Settings, version: str, *, plain: bool) -> Any:
-    """Return what runs Kubernetes on this image. Raises Failed."""
+    """Return the object that starts Kubernetes on this image. Raises Failed."""
     if shutil.which("kubeadm"):
         return Kubeadm(node, version, plain=plain)
     if STAND_IN.exists():
@@ -504,7 +508,7 @@ def runtime(node: Settings, version: str, *, plain: bool) -> Any:
 
 
 def write(path: Path, text: str, mode: int = 0o644) -> None:
-    """Write a file that is complete or not there."""
+    """Write a file atomically: nobody sees a part of the text."""
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(path.name + "." + secrets.token_hex(4))
     fresh.write_text(text if text.endswith("\n") else text + "\n")
@@ -513,12 +517,12 @@ def write(path: Path, text: str, mode: int = 0o644) -> None:
 
 
 def run(*command: str) -> None:
-    """Run a program. Raises Failed with the end of what it wrote."""
+    """Run a program. Raises Failed with the end of its output."""
     output(*command)
 
 
 def output(*command: str) -> str:
-    """Return what a program writes. Raises Failed."""
+    """Return the output of a program. Raises Failed."""
     line = [program(command[0]), *command[1:]]
     done = subprocess.run(line, capture_output=True, check=False)
     if done.returncode != 0:
@@ -536,7 +540,7 @@ def program(name: str) -> str:
 
 
 def service(name: str, command: Any) -> None:
-    """Start a program that stays, with systemd where it runs; a running one is restarted."""
+    """Start a program as a service, under systemd if it runs; a running service is restarted."""
     if Path("/run/systemd/system").is_dir():
         words = " ".join(f'"{word}"' for word in command)
         write(Path(f"/etc/systemd/system/hearth-{name}.service"),

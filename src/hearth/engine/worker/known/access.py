@@ -120,7 +120,7 @@ class Access:
         try:
             await self._tools.clouds.drop_former(self._memory.stack, self.credential)
         except CloudFault as fault:
-            words = "stack %s: a former trust remains for now: %s"
+            words = "stack %s: a replaced trust remains for now: %s"
             log.warning(words, self._memory.stack_id, fault)
             self._kept_former = True
             return

@@ -159,7 +159,7 @@ class CloudCalls:
                 unanswered += 1
                 passing = fault.passing or isinstance(fault, NoAnswer)
                 if not passing or unanswered > PASSING_MAX:
-                    self.orphaned(rtype, ctx, f"it could not be looked for: {fault.message}")
+                    self.orphaned(rtype, ctx, f"the search for it failed: {fault.message}")
                     raise
             else:
                 if found is not None or self._owned.tools.clock.monotonic() >= until:

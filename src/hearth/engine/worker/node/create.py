@@ -93,8 +93,8 @@ async def _again(
 
 
 async def give_way(attempt: Attempt) -> None:
-    """Make the records that this one replaces release what it needs (`replaced_steps`), even if
-    they did so before.
+    """Run `replaced_steps` of the records that this record replaces, so that they release what it
+    needs, even if the steps ran before.
 
     The object of a failed create is deleted, because nothing depends on it.
     """
