@@ -135,7 +135,7 @@ def _with_status(
 
 
 def _reason(words: str | None, groups: Sequence[NodeGroup]) -> str | None:
-    """Return which groups failed, with the cause of each."""
+    """Return `words`, which name the failed groups, with the cause of each failure."""
     if words is None:
         return None
     causes = [g.status_reason for g in groups if g.status in FAILED and g.status_reason]
@@ -146,7 +146,7 @@ def _reason(words: str | None, groups: Sequence[NodeGroup]) -> str | None:
 def begun(cluster: Cluster, groups: Sequence[NodeGroup], status: str) -> tuple[
     Cluster, list[NodeGroup]
 ]:  # fmt: skip
-    """Return a cluster and groups at the beginning of an operation."""
+    """Return the cluster and groups with the status at the beginning of an operation."""
     after = replace(cluster, status=status, status_reason=None)
     return after, [replace(group, status=status, status_reason=None) for group in groups]
 
@@ -154,7 +154,9 @@ def begun(cluster: Cluster, groups: Sequence[NodeGroup], status: str) -> tuple[
 def failed(
     cluster: Cluster, groups: Sequence[NodeGroup], reason: str
 ) -> tuple[Cluster, list[NodeGroup]]:
-    """Return a cluster and those of its groups that were in progress, after a failed operation."""
+    """Return the cluster and those of its groups that were in progress as failed, with the
+    reason.
+    """
     status = {CREATE_IN_PROGRESS: CREATE_FAILED, DELETE_IN_PROGRESS: "DELETE_FAILED"}.get(
         cluster.status or "", UPDATE_FAILED
     )

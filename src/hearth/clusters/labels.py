@@ -52,7 +52,7 @@ def number(labels: Mapping[str, str], name: str, default: int) -> int:
 
 
 def networks(text: str) -> tuple[str, ...]:
-    """Return the members of a list of networks in one text."""
+    """Return the networks in a text, which are separated by commas."""
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 

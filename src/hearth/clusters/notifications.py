@@ -31,8 +31,10 @@ _GROUP_FIELDS = (
 
 
 class Notification(msgspec.Struct, frozen=True, kw_only=True):
-    """One notification. `about` is the type of the object, `target_id` its UUID, `content` a
-    snapshot of it. `initiator` is who asked for the operation: {user_id, project_id, domain_id}.
+    """One notification.
+
+    `about` is the type of the object, `target_id` its UUID, `content` a snapshot of it. `initiator`
+    is the user who requested the operation: {user_id, project_id, domain_id}.
     """
 
     about: str
@@ -124,7 +126,7 @@ def of_change(
 
 
 def outcome_of(before: str | None, after: str | None) -> str | None:
-    """Return the outcome that a new status reports, None if it is not new or not final."""
+    """Return the outcome that a new status means, or None if it is not new or not final."""
     if after is None or after == before or after in BUSY:
         return None
     return FAILURE if after in FAILED else SUCCESS

@@ -38,9 +38,9 @@ ORDER = ("_IN_PROGRESS", "_FAILED", "_COMPLETE")
 
 
 def combined(before: str | None, groups: Iterable[NodeGroup]) -> tuple[str | None, str | None]:
-    """Return the status and the reason of a cluster from those of its groups.
+    """Return the status and the reason of a cluster, which follow from those of its groups.
 
-    `before` is its status until now. The status is None if no group has one.
+    `before` is the present status of the cluster. The status is None if no group has one.
     """
     known = [group for group in groups if group.status]
     suffix = next(
@@ -62,7 +62,11 @@ def combined(before: str | None, groups: Iterable[NodeGroup]) -> tuple[str | Non
 
 
 def _worst(groups: Iterable[NodeGroup], suffix: str, master: str) -> str:
-    """Return the status of the default groups: both share a stack, so usually they agree."""
+    """Return the status of the masters if it ends with `suffix`, else the first such status of a
+    group.
+
+    The default groups share a stack, so usually their statuses agree.
+    """
     if master.endswith(suffix):
         return master
     return next(group.status or "" for group in groups if (group.status or "").endswith(suffix))

@@ -93,7 +93,7 @@ class Conductor:
             await asyncio.gather(heartbeats, return_exceptions=True)
 
     async def stop(self) -> None:
-        """Give up all tasks, so that another conductor continues at once."""
+        """Release all tasks, so that another conductor continues at once."""
         self._stopped = True
         self.wake()
         async with self._beginning:

@@ -56,7 +56,7 @@ async def create_deployment(
         _hold_config(tx, project_id, new.config_id)
         users = new.user_project_id
         if users is not None and not deployments.has_users(tx, project_id, users):
-            words = f"no stack of this project has its users in project {users}"
+            words = f"project {users} is not the domain project of a stack of this project"
             raise Rejected([Invalid(Span(path="stack_user_project_id"), words)])
         deployments.put(tx, new)
         return server_metadata.push(tx, project_id, new.server_id)
