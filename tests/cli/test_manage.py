@@ -43,7 +43,7 @@ def test_the_database_is_brought_to_this_release(conf: Path):
     assert refused.exit_code == 1
     assert "run `hearth manage db-sync`" in refused.stderr
     assert said(conf, "db_sync") == f"{migrate.head()}: from nothing\n"
-    assert said(conf, "db-sync") == f"{migrate.head()}: as it was\n"
+    assert said(conf, "db-sync") == f"{migrate.head()}: unchanged\n"
     assert said(conf, "db-version") == f"{migrate.head()}\n"
     assert run(conf, "db_sync", "73").stderr.startswith("hearth: db-sync can only migrate to ")
 
@@ -140,7 +140,7 @@ def test_a_new_key_takes_over_and_the_old_one_may_go(tmp_path: Path, conf: Path)
     put_key(conf, f"{new},{SECRET}")
     told = said(conf, "rekey")
     assert "keyring.body: 1 encrypted again\n" in told
-    assert told.endswith("the others may go\n")
+    assert told.endswith("you can remove the others\n")
     put_key(conf, new)
     said(conf, "service", "list")
 

@@ -89,7 +89,7 @@ def test_an_auth_url_inside_is_not_called(host):
     fault, seen = asyncio.run(story())
     assert seen == []
     assert fault.type in ("ConnectFailure", "NoAnswer", "ConnectTimeout")
-    assert fault.message == "it does not answer"
+    assert fault.message == "Keystone does not answer"
 
 
 @pytest.mark.parametrize("host", INSIDE)
@@ -117,7 +117,10 @@ def test_a_service_of_the_catalogue_inside_is_not_called(host):
     fault, seen = asyncio.run(story())
     assert [path for path in seen if "/json" in path] == []
     assert "/v3/auth/tokens" in seen
-    assert fault.message in ("orchestration: it does not answer", "POST /json/stacks: no answer")
+    assert fault.message in (
+        "orchestration: the service does not answer",
+        "POST /json/stacks: no answer",
+    )
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_our_agent_follows_the_transport(dev: Dev, tmp_path: Path):
     assert lines[0] == "CREATE 0"
     assert lines[1:-1] == [f"UPDATE {number}" for number in range(1, len(order))]
     said = (tmp_path / "server" / "agent.log").read_text()
-    assert said.count("the metadata now come by") == len(order) - 1
+    assert said.count("the metadata now comes from") == len(order) - 1
 
 
 def test_a_failed_script_fails_the_stack_with_its_words(dev: Dev, tmp_path: Path):

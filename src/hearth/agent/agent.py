@@ -89,7 +89,7 @@ class Http:
     def persist(self, send: Callable[[], Any]) -> None:
         """Call `send` until it succeeds, at most ATTEMPTS times.
 
-        Raises its last error, and at once an HTTP error that a retry cannot mend.
+        Raises the last error of `send`, and at once an HTTP error for which a retry is useless.
         """
         for attempt in range(1, ATTEMPTS + 1):
             try:
@@ -230,7 +230,9 @@ def poll_heat(agent: Agent, section: dict[str, Any]) -> Any:
 
 
 def poll_request(agent: Agent, section: dict[str, Any]) -> Any:
-    """Return the object behind a temporary URL; None if it has not changed."""
+    """Return the object behind a temporary URL; None if the object has not changed since the last
+    poll.
+    """
     url = str(section["metadata_url"])
     known = {"If-None-Match": agent.etags[url]} if url in agent.etags else {}
     try:
@@ -246,7 +248,7 @@ def poll_request(agent: Agent, section: dict[str, Any]) -> Any:
 
 
 def poll_zaqar(agent: Agent, section: dict[str, Any]) -> Any:
-    """Return the last message of a queue and delete all of its messages; None if it is empty."""
+    """Return the last message of a queue and delete all its messages; None if there is none."""
     queue = urllib.parse.quote(str(section["queue_id"]), safe="")
     path = f"/v2/queues/{queue}/messages?pop={POP_MAX}"
     answer = agent.http.as_user(section, "messaging", "DELETE", path)
@@ -309,7 +311,7 @@ class Agent:
             document = found
             if active(found) in (None, before):
                 break
-            log(f"the metadata now come by the section {active(found)[0]}")  # type: ignore[index]
+            log(f"the metadata now comes from the transport {active(found)[0]}")  # type: ignore[index]
         return self.run_all(document) or changed
 
     def known(self) -> Any:
@@ -329,7 +331,7 @@ class Agent:
         except (
             OSError, ValueError, KeyError, TypeError, ET.ParseError
         ) as problem:  # fmt: skip
-            words = f"no metadata by the section {name}: {said(problem)}"
+            words = f"no metadata from the transport {name}: {said(problem)}"
             raise Unavailable(words) from None
 
     def run_all(self, document: Any) -> bool:
@@ -363,7 +365,11 @@ class Agent:
                 log("there is no hook for the group {}".format(chosen.get("group")))
             return
         write(self.path(DEPLOYED, ident + ".json"), json.dumps(chosen, indent=2))
-        log("{} runs by the hook {}".format(chosen.get("name") or ident, chosen.get("group")))
+        log(
+            "the configuration {} runs with the hook {}".format(
+                chosen.get("name") or ident, chosen.get("group")
+            )
+        )
         try:
             results = hook(chosen)
         except OSError as problem:
@@ -375,8 +381,8 @@ class Agent:
             log(f"the results of {ident} could not be reported: {said(problem)}")
 
     def hook(self, group: str) -> Callable[[dict[str, Any]], dict[str, Any]] | None:
-        """Return the function that runs configurations of a group: an executable's or a built-in
-        one; None if there is no hook.
+        """Return the function that runs the configurations of a group, with an executable or a
+        built-in hook; None if the group has no hook.
         """
         name = "".join(char for char in group if char.isalnum() or char in "-_")
         folders = [self.path(folder) for folder in HOOKS]
@@ -455,8 +461,8 @@ class Agent:
 
 
 def component(config: dict[str, Any]) -> dict[str, Any] | None:
-    """Return a configuration of the group `component` as the configuration of its current action,
-    or None; other configurations are unchanged.
+    """Return the configuration that a SoftwareComponent (group `component`) has for the current
+    action, or None without one. Return other configurations unchanged.
     """
     if config.get("group") != "component":
         return config
@@ -683,11 +689,15 @@ def keep_polling(agent: Agent, longest_s: float, pause: Callable[[float], Any]) 
 def main() -> int:
     """Run the command and return its exit status."""
     parser = argparse.ArgumentParser(description="Apply the software configurations of a server.")
-    parser.add_argument("--once", action="store_true", help="poll once; 1 if that fails")
-    parser.add_argument("--root", default="", help="a folder before all paths of the server")
+    parser.add_argument(
+        "--once", action="store_true", help="poll once; exit status 1 if that fails"
+    )
+    parser.add_argument(
+        "--root", default="", help="folder that replaces the root folder in all paths"
+    )
     parser.add_argument(
         "--longest-pause", type=float, default=POLL_MAX_S, metavar="SECONDS",
-        help="between two polls (default: %(default)s)",
+        help="longest pause between two polls (default: %(default)s)",
     )  # fmt: skip
     options = parser.parse_args()
     agent = Agent(options.root)

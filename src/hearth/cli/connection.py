@@ -16,18 +16,22 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 log = logging.getLogger(__name__)
 
 HEAD_BYTES = 64 * 1024
-"""The maximum bytes of a head, and of what follows a body in pieces."""
+"""The maximum bytes of a request head, and of the trailer after a chunked body."""
 
 HEAD_S = 10.0
-"""The maximum time of a head from its first byte, and of a new connection until then."""
+"""The maximum seconds from the first byte of a request head to its last, and from the start of a
+connection to the first byte.
+"""
 
 BODY_PAUSE_S = 15.0
 BODY_TOTAL_S = 300.0
-"""The maximum pause in a body, and its maximum time."""
+"""The maximum seconds between two parts of a body, and for the whole body."""
 
 DRAINED_BYTES = 256 * 1024
 DRAINED_S = 5.0
-"""The maximum bytes read from a body after its answer, so that the client can read the answer."""
+"""The maximum bytes and seconds for reading the rest of a body after the answer was sent. Without
+this the client could lose the answer.
+"""
 
 TELL_S = 60.0
 
@@ -46,7 +50,9 @@ class Doorman:
         self._refused = 0
 
     def enter(self, address: str) -> bool:
-        """Return whether one more connection is allowed."""
+        """Count one more connection of an address; return False, and do not count it, if a limit is
+        reached.
+        """
         if self.total >= self.most or self._of[address] >= self.address_most:
             self._tell(address)
             return False
@@ -133,7 +139,7 @@ class Connection(HttpToolsProtocol):
         self._unfruitful = 0 if self._found else self._unfruitful + len(data)
         self._found = False
         if self._unfruitful > HEAD_BYTES:  # the parser keeps what is incomplete
-            self.send_400_response("The request has too long a head.")
+            self.send_400_response("The request head is too long.")
             return
         self._look()
 
@@ -146,12 +152,12 @@ class Connection(HttpToolsProtocol):
         self._head_bytes = 0
 
     def on_url(self, url: bytes) -> None:
-        """Take a part of the address."""
+        """Store a part of the URL."""
         self._count(len(url))
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header; those after a body are ignored."""
+        """Store a header of the request; ignore headers after a chunked body."""
         self._count(len(name) + len(value))
         if self._reads is Reads.HEAD:
             super().on_header(name, value)
@@ -165,12 +171,12 @@ class Connection(HttpToolsProtocol):
             self.cycle.keep_alive = False
 
     def on_body(self, body: bytes) -> None:
-        """Take a part of a body."""
+        """Store a part of the request body."""
         self._found = True
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """The request has been read."""
+        """Note that the request is complete."""
         super().on_message_complete()
         self._reads = Reads.HEAD if self.cycle.response_complete else Reads.NOTHING
 
@@ -182,7 +188,9 @@ class Connection(HttpToolsProtocol):
     # -- of uvicorn --------------------------------------------------------------------------
 
     def on_response_complete(self) -> None:
-        """After the response, limit how much of a body that nobody reads is received."""
+        """Read the next request, or a limited part of the rest of a body that the application did
+        not read.
+        """
         super().on_response_complete()
         if self.transport.is_closing():
             return

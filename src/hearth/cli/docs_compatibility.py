@@ -120,7 +120,7 @@ def _versions() -> str:
 
 
 def _functions() -> str:
-    """Return functions with the versions that allow them, at least in conditions."""
+    """Return a table of the functions; a version counts if it allows the function in conditions."""
     rows = []
     for word in words_of_functions():
         hot = presence(lambda g, word=word: _has(g, word))  # type: ignore[misc]

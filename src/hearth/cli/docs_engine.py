@@ -93,11 +93,11 @@ def _numbers() -> str:
         ("time between two renewals of a lease", f"{HEARTBEAT_S:g} s"),
         ("validity of a lease", f"{LEASE_S:g} s"),
         ("time without a renewal after which an engine sends no write call", f"{SILENT_MAX_S:g} s"),
-        ("time between two looks for work, without a wake-up", f"{LOOK_S:g} s"),
-        ("engines that may die in one operation", TAKEOVERS_MAX),
+        ("time between two searches for work without a wake-up", f"{LOOK_S:g} s"),
+        ("takeovers of a stack in one operation; after them the operation fails", TAKEOVERS_MAX),
         ("retries of a create", CREATE_RETRIES_MAX),
         ("retries of a call that had no effect", f"{PASSING_MAX}, {PASSING_PAUSE_S:g} s apart"),
         ("time in which Hearth searches for the orphan of a lost call", f"{ORPHAN_WATCH_S:g} s"),
-        ("length of a wait that needs no memory, at least", f"{PARKED_S:g} s"),
+        ("shortest wait for which a stack is parked", f"{PARKED_S:g} s"),
     ]
     return _table(["what", "value"], lines)

@@ -262,8 +262,8 @@ def front(conf: Any) -> FrontSettings:
     cors, health, own, proxies = conf.cors, conf.healthcheck, conf.hearth, conf.oslo_middleware
     unknown = set(health.backends) - Health.CHECKS
     if unknown:
-        words = f"{', '.join(sorted(Health.CHECKS))}; not {', '.join(sorted(unknown))}"
-        raise WrongSetting(f"[healthcheck] backends: {words}")
+        words = f"{', '.join(sorted(Health.CHECKS))}; got {', '.join(sorted(unknown))}"
+        raise WrongSetting(f"[healthcheck] backends: expected {words}")
     return FrontSettings(
         proxies=proxies.enable_proxy_headers_parsing,
         body_bytes=proxies.max_request_body_size,
@@ -312,8 +312,8 @@ def _notifications(conf: Any) -> Notifications | None:
     logged = "log" in drivers
     sent = drivers - {"log"}
     if len(sent) > 1 or not sent <= {"messaging", "messagingv2"}:
-        words = f"{place} driver: messagingv2, messaging, log or noop; not {sorted(drivers)}"
-        raise WrongSetting(words)
+        words = "expected one of messagingv2, messaging, log and noop"
+        raise WrongSetting(f"{place} driver: {words}; got {', '.join(sorted(drivers))}")
     url = (group.transport_url or conf.transport_url) if sent else ""
     if sent and not url:
         raise WrongSetting(f"{place} transport_url: not set, and the driver needs one")

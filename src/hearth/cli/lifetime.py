@@ -125,7 +125,9 @@ def _at_work(running: Running) -> list[asyncio.Task[Any]]:
 
 
 def _fence(workers: Sequence[Engine | Conductor]) -> Callable[[], Awaitable[bool]]:
-    """Return what decides before each write call to the cloud: all workers must agree."""
+    """Return a function for the time before each write call to the cloud: it returns true if all
+    workers allow the call.
+    """
 
     async def may_write() -> bool:
         return all([await worker.confirmed() for worker in workers])
@@ -182,7 +184,7 @@ async def _wind_up(
     servers: Sequence[Any],
     workers: Sequence[Engine | Conductor],
 ) -> None:
-    """Stop to accept requests, hand the work over, and wait for all tasks."""
+    """Stop accepting requests, hand the work over, and wait for all tasks."""
     for one in servers:
         one.should_exit = True
     for worker in workers:

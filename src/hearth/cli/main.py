@@ -24,14 +24,14 @@ def cli() -> None:
     type=click.IntRange(0, 65535),
     default=8004,
     show_default=True,
-    help="Port of the Orchestration API; 0 takes a free one. The cloud takes the next.",
+    help="Port of the Orchestration API; 0 takes a free one. The cloud takes the next port.",
 )
 @click.option(
     "--data",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Directory that keeps everything  [default: ~/.local/share/hearth].",
+    help="Directory for all data  [default: ~/.local/share/hearth].",
 )
-@click.option("--ephemeral", is_flag=True, help="Keep nothing: the data goes with the process.")
+@click.option("--ephemeral", is_flag=True, help="Keep no data after the process ends.")
 @click.option(
     "--servers",
     type=click.Choice(["pretend", "sandbox"]),
@@ -51,7 +51,7 @@ def dev(ctx: click.Context, port: int, data: Path | None, *, ephemeral: bool, se
 
 @dev.group()
 def image() -> None:
-    """Images for servers that run."""
+    """Build images for the servers of hearth dev --servers sandbox."""
 
 
 @image.command()
@@ -66,7 +66,7 @@ def image() -> None:
     "mirrors",
     multiple=True,
     metavar="LINE",
-    help="Where packages come from, as in sources.list; may be repeated  [default: as apt here].",
+    help="Source of packages, as in sources.list; may be repeated  [default: as on this machine].",
 )
 @click.pass_context
 def build(ctx: click.Context, name: str, data: Path | None, mirrors: tuple[str, ...]) -> None:
@@ -87,9 +87,14 @@ def build(ctx: click.Context, name: str, data: Path | None, mirrors: tuple[str, 
     type=click.Choice(["all", "api", "engine", "cluster"]),
     default="all",
     show_default=True,
-    help="What this process does.",
+    help="Parts of Hearth that this process runs.",
 )
-@click.option("--check-config", "check", is_flag=True, help="Show its effect, start nothing.")
+@click.option(
+    "--check-config",
+    "check",
+    is_flag=True,
+    help="Print the effect of the configuration and start nothing.",
+)
 def serve(configs: tuple[Path, ...], port: int | None, role: str, *, check: bool) -> None:
     """Run Hearth for an existing Keystone and database."""
     if check:
@@ -109,7 +114,8 @@ cli.add_command(manage)
 def demo(*, transcript: bool) -> None:
     """Create, change and delete a three-tier stack on the embedded cloud.
 
-    Its servers boot and run scripts if this machine can run servers; if not, a line says why.
+    Its servers boot and run scripts if this machine can run servers; if not, the first line gives
+    the reason.
     """
     from hearth.cli.demo import run
 
@@ -132,10 +138,12 @@ def demo(*, transcript: bool) -> None:
     type=click.Choice(["text", "json", "sarif", "github"]),
     default="text",
     show_default=True,
-    help="For people, programs, code hosts, or workflows.",
+    help="text: for people; json: for programs; sarif: for code hosts; github: for GitHub Actions.",
 )
-@click.option("--strict", is_flag=True, help="Warnings fail too.")
-@click.option("--explain", "code", metavar="CODE", help="Explain a rule, and do nothing else.")
+@click.option("--strict", is_flag=True, help="Exit with status 1 for warnings too.")
+@click.option(
+    "--explain", "code", metavar="CODE", help="Print the explanation of a rule and check nothing."
+)
 def lint(
     files: tuple[Path, ...],
     environments: tuple[Path, ...],
@@ -165,8 +173,12 @@ def lint(
 
 @cli.command()
 @click.argument("names", metavar="FILE...", nargs=-1, required=True)
-@click.option("--check", is_flag=True, help="Write nothing; name what would change, exit 1.")
-@click.option("--diff", is_flag=True, help="Write nothing; show what would change.")
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Write nothing; list the files to change, and exit with 1 if there are any.",
+)
+@click.option("--diff", is_flag=True, help="Write nothing; print the changes.")
 def fmt(names: tuple[str, ...], *, check: bool, diff: bool) -> None:
     """Format templates and environments in the style of docs/fmt.md.
 
@@ -180,8 +192,12 @@ def fmt(names: tuple[str, ...], *, check: bool, diff: bool) -> None:
 
 @cli.command()
 @click.option("--flavour", type=click.Choice(["hot", "cfn"]), default="hot", show_default=True)
-@click.option("--version", metavar="VERSION", help="One version of the language; else all.")
-@click.option("--type", "kind", metavar="TYPE", help="The properties of one resource type alone.")
+@click.option(
+    "--version", metavar="VERSION", help="Version of the language; all versions when not given."
+)
+@click.option(
+    "--type", "kind", metavar="TYPE", help="Print only the schema of the properties of this type."
+)
 @click.option(
     "-o",
     "--output",
@@ -206,7 +222,7 @@ def schema(flavour: str, version: str | None, kind: str | None, output: IO[str])
     type=click.IntRange(0, 65535),
     help="Listen on this port instead of standard input; 0 takes a free one.",
 )
-@click.option("--stdio", is_flag=True, help="Standard input and output, as without it.")
+@click.option("--stdio", is_flag=True, help="Use standard input and output, which is the default.")
 def lsp(port: int | None, *, stdio: bool) -> None:
     """Run a language server for editors: templates and environments."""
     from hearth.authoring.lsp.serve import serve
@@ -217,7 +233,9 @@ def lsp(port: int | None, *, stdio: bool) -> None:
 
 
 @cli.command()
-@click.option("--user-data", is_flag=True, help="A shell script that installs and starts it.")
+@click.option(
+    "--user-data", is_flag=True, help="Print a shell script that installs and starts the agent."
+)
 def agent(*, user_data: bool) -> None:
     """Print the agent that applies software configurations on a server.
 
@@ -290,10 +308,10 @@ def language() -> None:
     type=click.Choice(["markdown", "json"]),
     default="markdown",
     show_default=True,
-    help="For people or for programs.",
+    help="markdown: for people; json: for programs.",
 )
 def types(form: str) -> None:
-    """Print all resource types, and how their objects are found again after a crash."""
+    """Print all resource types, and how Hearth finds their objects again after a crash."""
     from hearth.cli.docs import types_table
 
     click.echo(types_table(form), nl=False)

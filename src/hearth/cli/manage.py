@@ -35,7 +35,7 @@ def db_sync(configs: Configs, version: str | None) -> None:
         before = _version(store)
         migrate.upgrade(store)
         after = _version(store)
-    print(f"{after}: " + ("as it was" if before == after else f"from {before or 'nothing'}"))
+    print(f"{after}: " + ("unchanged" if before == after else f"from {before or 'nothing'}"))
 
 
 def db_version(configs: Configs) -> None:
@@ -68,7 +68,7 @@ def rekey(configs: Configs) -> None:
                 print(f"{place}: {count} encrypted again")
         except Unsealable as problem:
             raise WrongSetting(f"auth_encryption_key: cannot decrypt: {problem}") from None
-    print("all values have the first key of auth_encryption_key; the others may go")
+    print("all values use the first key of auth_encryption_key; you can remove the others")
 
 
 def service_list(configs: Configs) -> None:
@@ -83,7 +83,7 @@ def service_clean(configs: Configs) -> None:
     """Remove engines whose lease has expired and that hold no stack."""
     with opened(configs) as store:
         went, left = store.transact(clean)
-    more = f"; {left} kept until others have taken their stacks over" if left else ""
+    more = f"; {left} kept until other engines have taken over their stacks" if left else ""
     print(f"{went} dead engine{'' if went == 1 else 's'} removed{more}")
 
 

@@ -52,7 +52,7 @@ def _job(context: click.Context, name: str, *arguments: Any) -> None:
 @click.argument("version", required=False)
 @click.pass_context
 def db_sync(context: click.Context, version: str | None) -> None:
-    """Migrate the database to the schema of this release. Processes do it when they start."""
+    """Migrate the database to the schema of this release. Processes also do this at their start."""
     _job(context, "db_sync", version)
 
 
@@ -66,10 +66,10 @@ def db_version(context: click.Context) -> None:
 @manage.command(name="purge-deleted")
 @click.argument("age", type=click.IntRange(0), default=90)
 @click.option("-g", "--granularity", type=click.Choice(GRANULARITIES), default="days",
-              show_default=True, help="What AGE counts.")  # fmt: skip
-@click.option("-p", "--project-id", help="Only stacks of this project.")
+              show_default=True, help="Unit of AGE.")  # fmt: skip
+@click.option("-p", "--project-id", help="Purge only the stacks of this project.")
 @click.option("-b", "--batch_size", "--batch-size", "batch", type=click.IntRange(1), default=20,
-              show_default=True, help="Stacks in one transaction.")  # fmt: skip
+              show_default=True, help="Maximum number of stacks in one transaction.")  # fmt: skip
 @click.pass_context
 def purge_deleted(
     context: click.Context, age: int, granularity: str, project_id: str | None, batch: int
@@ -81,7 +81,7 @@ def purge_deleted(
 @manage.command(name="rekey")
 @click.pass_context
 def rekey(context: click.Context) -> None:
-    """Encrypt all data again with the first key of auth_encryption_key. The service may run."""
+    """Encrypt all data again with the first key of auth_encryption_key. Processes may run."""
     _job(context, "rekey")
 
 
@@ -108,7 +108,7 @@ def service_clean(context: click.Context) -> None:
 @click.argument("resource_id")
 @click.pass_context
 def resource_data_list(context: click.Context, resource_id: str) -> None:
-    """Show the private data of a resource, by its physical id. It may be secret."""
+    """Show the private data of a resource, by its physical id. The data may be secret."""
     _job(context, "resource_data_list", resource_id)
 
 
@@ -116,7 +116,7 @@ def resource_data_list(context: click.Context, resource_id: str) -> None:
 @click.argument("stack_id")
 @click.pass_context
 def reset_stack_status(context: click.Context, stack_id: str) -> None:
-    """Not needed; shows the state of the stack, and why."""
+    """Print the state of a stack, and why a reset is not needed."""
     _job(context, "reset_stack_status", stack_id)
 
 

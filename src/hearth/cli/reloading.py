@@ -19,7 +19,9 @@ log = logging.getLogger(__name__)
 
 LIVE = frozenset(option.place for option in OPTIONS if option.live)
 CLUSTERS_AT_START = ("header_service", "url", "version_max")
-"""The settings of the cluster service that a running process keeps: its API announces them."""
+"""The settings of the cluster service that do not change while a process runs, because its API
+announces them.
+"""
 Read = Callable[[], tuple[Configuration, Settings]]
 
 

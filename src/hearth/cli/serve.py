@@ -108,8 +108,8 @@ def tell_of_readable(files: Sequence[str]) -> None:
 
 
 def address(host: str, port: int, sockets: Sequence[socket.socket] = ()) -> str:
-    """Return the URL of an API; it names this machine if the API listens on all addresses. The port
-    of a socket counts more than the one of the configuration.
+    """Return the URL of an API; its host is this machine if the API listens on all addresses. The
+    port of a socket, if given, replaces the port of the configuration.
     """
     number = sockets[0].getsockname()[1] if sockets else port
     shown = "127.0.0.1" if host == "0.0.0.0" else host  # noqa: S104

@@ -16,13 +16,13 @@ from keystoneauth1 import session as ka_session
 
 ANSWER_BYTES_MAX = 16 * 1024 * 1024
 FOREIGN_BYTES_MAX = 1024 * 1024
-"""The maximum bytes of an answer of our cloud, and of a cloud that a user names."""
+"""The maximum bytes of an answer of the configured cloud, and of a cloud that a user names."""
 
 AUTH_BYTES_MAX = 4 * 1024 * 1024
 """The maximum bytes of an answer of Keystone about a token."""
 
 AUTH_TOTAL_S = 60.0
-"""The maximum time of such an answer, even if data keeps arriving."""
+"""The maximum seconds for an answer of Keystone about a token, even if data keeps arriving."""
 
 CHUNK_BYTES = 64 * 1024
 

@@ -23,7 +23,7 @@ async def make_application_credential(
     roles: Sequence[str],
     *,
     key: str,
-    description: str = "For what a stack does when nobody asks",
+    description: str = "For operations of a stack without a token of the user",
     unrestricted: bool = False,
     access_rules: Sequence[Body] | None = None,
 ) -> tuple[str, str]:

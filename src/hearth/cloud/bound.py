@@ -32,7 +32,7 @@ class Bound:
         self.now = min(float(self.limit), self.now + 1 / self.now)
 
     async def enter(self, caller: Hashable) -> None:
-        """Wait until the caller may send a call."""
+        """Wait until the caller may send a call, and occupy a slot."""
         if self.in_flight < int(self.now) and not self._waiters:
             self.in_flight += 1
             return

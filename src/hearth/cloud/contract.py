@@ -62,9 +62,9 @@ class Cloud(Protocol):
         `service` is a service type ("network"); `path` begins with a slash and, for services with
         unversioned catalogue entries (network, image, identity, load-balancer, dns, key-manager),
         with the version. `idempotent`: the call may be repeated (default: for GET and HEAD). A 401
-        renews the token once. With `renew_after_s`, a 401 renews the token only if no call with it
-        succeeded in that many seconds; it is for calls whose 401 may concern the data that they
-        send.
+        renews the token once. With `renew_after_s`, a 401 renews the token only if no call with
+        this token has succeeded in the last `renew_after_s` seconds. Use it for calls that can also
+        get a 401 because of the data that they send.
         """
         ...
 
@@ -110,7 +110,8 @@ class Cloud(Protocol):
     ) -> "Cloud":
         """Return another region with this credential, or another cloud with its own credential.
 
-        `tls` are the trusted certificates there; those for the identity service of this cloud do
-        not change. Raises CloudFault for an invalid certificate of an authority.
+        `tls` are the trusted certificates of that cloud or region; the certificates for the
+        identity service of this cloud do not change. Raises CloudFault for an invalid certificate
+        of an authority.
         """
         ...

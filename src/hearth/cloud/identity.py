@@ -64,7 +64,7 @@ async def make_trust(cloud: Cloud, trustee_user_id: str, roles: Sequence[str], *
 
 
 async def find_trust(cloud: Cloud, trustee_user_id: str, *, key: str) -> str | None:
-    """Return the trust that an earlier `make_trust` with this key created."""
+    """Return the id of the trust that an earlier `make_trust` with this key created, or None."""
     found = await find_trusts(cloud, trustee_user_id, key=key)
     return found[0] if found else None
 
@@ -72,9 +72,9 @@ async def find_trust(cloud: Cloud, trustee_user_id: str, *, key: str) -> str | N
 async def find_trusts(
     cloud: Cloud, trustee_user_id: str, *, key: str, trustor_user_id: str | None = None
 ) -> list[str]:
-    """Return all trusts that have the key, of the user of `cloud` or of another trustor.
+    """Return the ids of all trusts that have the key, of the user of `cloud` or of another trustor.
 
-    There are several if a call that Hearth gave up was carried out late.
+    There are several if Keystone carried out a call late, after Hearth had stopped waiting for it.
     """
     trustor = trustor_user_id or (await cloud.whoami()).user_id
     trusts = await cloud.listing(
@@ -123,7 +123,9 @@ class StackDomain:
         return await self._make("projects", "project", wanted, key)
 
     async def find_project(self, name: str, *, key: str) -> str | None:
-        """Return the project that an earlier `make_project` with this key created."""
+        """Return the id of the project that an earlier `make_project` with this key created, or
+        None.
+        """
         return await self._find("projects", name, key)
 
     async def drop_project(self, project_id: str) -> None:
@@ -164,11 +166,11 @@ class StackDomain:
         return await self._make("users", "user", wanted, key)
 
     async def find_user(self, name: str, *, key: str) -> str | None:
-        """Return the user that an earlier `make_user` with this key created."""
+        """Return the id of the user that an earlier `make_user` with this key created, or None."""
         return await self._find("users", name[-USER_NAME_LIMIT:], key)
 
     async def user_of_project(self, name: str, project_id: str) -> str | None:
-        """Return the user of this name that was created for this project."""
+        """Return the id of the user of this name that was created for this project, or None."""
         params = {"name": name[-USER_NAME_LIMIT:], **self._place}
         answer = await self._admin.request("identity", "GET", "/v3/users", params=params)
         for user in (answer.body or {}).get("users", []):
@@ -240,8 +242,8 @@ class StackDomain:
                 raise
 
     async def key_pairs(self, user_id: str, project_id: str) -> list[KeyPair]:
-        """Return the key pairs of a stack user; there are several if a call that Hearth gave up was
-        carried out late.
+        """Return the key pairs of a stack user; there are several if Keystone carried out a call
+        late, after Hearth had stopped waiting for it.
         """
         path = f"/v3/credentials?type=ec2&user_id={segment(user_id)}"
         listed = await self._admin.listing("identity", path)

@@ -82,7 +82,7 @@ class KeystoneSession:
         self._lock = asyncio.Lock()
 
     async def token(self, *, renew: str | None = None) -> str:
-        """Return a valid token; `renew` is one that a service has just refused."""
+        """Return a valid token; `renew` is a token that a service has just refused."""
         info = self._access
         if info is None or self._ends_soon(info) or info.auth_token == renew:
             async with self._lock:
@@ -139,7 +139,7 @@ class KeystoneSession:
         kind, words = type(error).__name__, str(error)
         if self._guard is not None:
             unreached = isinstance(error, ka_errors.ConnectionError)
-            words = "it does not answer" if unreached else words[:BRIEF_LIMIT]
+            words = "Keystone does not answer" if unreached else words[:BRIEF_LIMIT]
         match error:
             case ka_errors.SSLError():
                 return CloudFault("identity", 0, "SSLError", words)

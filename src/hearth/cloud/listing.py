@@ -29,7 +29,7 @@ class Gathered(Generic[T]):
         self._runner: asyncio.Task[None] | None = None
 
     async def ask(self, key: str = "") -> T:
-        """Return the answer of a call that began after this request."""
+        """Return the answer of a call that began after the request for `key`."""
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._next.append((key, answer))
         if self._runner is None or self._runner.done():

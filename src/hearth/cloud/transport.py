@@ -167,7 +167,7 @@ class HttpCloud(ListingCloud):
             except BadAnswer as error:
                 raise Unreadable(service, f"{method} {url.path}: {error}") from None
             except aiohttp.ClientConnectorError as error:
-                why = "it does not answer" if self._foreign else str(error)
+                why = "the service does not answer" if self._foreign else str(error)
                 raise CloudFault(service, 0, "ConnectFailure", f"{service}: {why}") from error
             except (aiohttp.ClientError, TimeoutError) as error:
                 why = "" if self._foreign else f": {str(error) or type(error).__name__}"

@@ -57,7 +57,9 @@ class AdapterType(ResourceType):
         return {**usual, **{name: value for name, value in given.items() if value is not None}}
 
     async def seen(self, ctx: ResourceContext) -> ResourceContext:
-        """Return the context for a call; subclasses may read property values from the cloud."""
+        """Return the context for a call of the other type. A subclass may read property values for
+        it from the cloud.
+        """
         return self.other_context(ctx)
 
     def through(self, steps: Sequence[Step]) -> tuple[Step, ...]:

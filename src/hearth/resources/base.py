@@ -55,11 +55,11 @@ SHOW = Attr(ValueKind.MAP, "All fields of the object that the service returns.",
 class IntentKey(StrEnum):
     """How Hearth finds the result of a create call, most reliable first. Source: rule R5."""
 
-    OWN_ID = "an id we choose"
+    OWN_ID = "an id that Hearth chooses"
     NATURAL_KEY = "a natural unique key"
     TAG = "a tag, metadata entry or description"
     OWN_NAME = "the generated name"
-    RENAME = "the key as a first name"
+    RENAME = "a temporary generated name"
     NONE = "nothing"
 
 
@@ -203,7 +203,9 @@ class ResourceType:
         """
 
     def restored(self, properties: Mapping[str, Any], data: Mapping[str, str]) -> Mapping[str, Any]:
-        """Return the properties that restore a snapshot; `data` is the private data in it."""
+        """Return the properties that restore a snapshot; `data` is the private data from the time
+        of the snapshot.
+        """
         return properties
 
     async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:

@@ -109,7 +109,7 @@ class ReportsResults(Signalled):
     """A type whose signals are the results of a software deployment: see `ctx.deployments`."""
 
     async def given_up(self, ctx: ResourceContext) -> None:
-        """Note that the stack no longer waits for the results."""
+        """Record that the stack no longer waits for the results."""
         raise NotImplementedError(self.type_name)
 
 

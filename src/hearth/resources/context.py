@@ -210,7 +210,7 @@ class Users:
 
 
 def _no_ids() -> str:
-    raise AssertionError("no ids are given out here")
+    raise AssertionError("this context creates no ids")
 
 
 class Located(Protocol):
@@ -266,12 +266,12 @@ class ResourceContext:
 
     async def fetched(self, url: str) -> str:
         """Return a file of the request, or the text at a URL. Raises CloudFault."""
-        assert self.fetch is not None, "the engine fetches nothing here"
+        assert self.fetch is not None, "this context cannot fetch URLs"
         return await self.fetch(url)
 
     async def metadata_of(self, reference: str) -> Mapping[str, Any]:
         """Return the metadata of the resource of this stack with the reference id `reference`."""
-        assert self.read_metadata is not None, "the engine gives no metadata here"
+        assert self.read_metadata is not None, "this context has no metadata of other resources"
         return await self.read_metadata(reference)
 
     async def path(self) -> Sequence[tuple[str | None, str]]:
@@ -279,14 +279,14 @@ class ResourceContext:
 
         The root stack has no parent: (None, name).
         """
-        assert self.read_path is not None, "the engine gives no path here"
+        assert self.read_path is not None, "this context has no path of stacks"
         return await self.read_path()
 
     def properties_of(self, reference: str) -> Mapping[str, Any] | None:
         """Return the stored properties of the resource with the reference id `reference`, or
         None.
         """
-        assert self.read_properties is not None, "the engine gives no properties here"
+        assert self.read_properties is not None, "this context has no properties of other resources"
         return self.read_properties(reference)
 
     async def request(

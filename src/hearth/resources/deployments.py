@@ -54,8 +54,8 @@ class Deployments:
         raise NotImplementedError
 
     async def run(self, run: Run) -> None:
-        """Store a run and deliver the new metadata to the server; does nothing if the run is stored
-        already.
+        """Store a run and deliver the new metadata to the server; do nothing if the run is already
+        stored.
         """
         raise NotImplementedError
 
@@ -64,7 +64,7 @@ class Deployments:
         raise NotImplementedError
 
     async def cancel(self, deployment_id: str) -> None:
-        """Fail a deployment that nobody waits for any more, unless it has ended."""
+        """Set a deployment that no stack waits for any more to FAILED, unless it has ended."""
         raise NotImplementedError
 
     async def drop(self, deployment_id: str, config_id: str | None) -> None:

@@ -125,9 +125,9 @@ INSTEAD: Mapping[str, str] = {
 """Replacements for types that are no longer available, if there is one."""
 
 GONE: Mapping[str, str] = {
-    "OS::Monasca": "the monitoring service Monasca is retired; OS::Aodh alarms do such work",
+    "OS::Monasca": "the monitoring service Monasca is retired; use OS::Aodh alarms",
     "OS::Sahara": "the data processing service Sahara is retired",
-    "OS::Senlin": "the clustering service Senlin is retired; OS::Heat::AutoScalingGroup scales",
+    "OS::Senlin": "the clustering service Senlin is retired; use OS::Heat::AutoScalingGroup",
     "OS::Vitrage": "the service Vitrage is retired",
     "OS::Heat::HARestarter": "mark the failed resource unhealthy and update the stack instead",
 }

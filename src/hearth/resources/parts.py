@@ -157,8 +157,8 @@ class Rows(Part):
     """A part that consists of members that are maps with a unique `key`; {member} in the calls.
 
     The current members are in the list `shown` of the object's body, or in a `listing` that
-    contains only their keys. With `at_once` one call changes all: {members} or {keys}, which may be
-    maps.
+    contains only their keys. With `at_once` one call adds or removes all members: {members} is the
+    list of their maps, {keys} the list of their keys, each as a map with the entry `key`.
     """
 
     key: str

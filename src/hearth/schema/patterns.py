@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     import regex
 
 TIMEOUT_S = 0.5
-"""The maximum time of one match."""
+"""The maximum seconds of one match."""
 
 STEPS_QUICK = 50_000
-"""The steps of the plain engine in about a millisecond. If no repetition is inside another, a
-match takes as many steps as the text has characters, to the power of the number of repetitions.
+"""The steps of the standard engine in about a millisecond. A pattern without nested repetitions
+takes n**r steps, for r repetitions and a text of n characters.
 """
 
 INLINE_S = 0.005
@@ -105,7 +105,7 @@ def _patient(pattern: str, text: str) -> Any:
 # -- patience -----------------------------------------------------------------------------------
 
 PATIENCE_S = 2.0
-"""The maximum time of all matches of one request."""
+"""The maximum seconds of all matches of one request."""
 
 
 class _Left:
@@ -128,7 +128,7 @@ _left: ContextVar[_Left | None] = ContextVar("left_s", default=None)
 def patience(*, inline: bool = False) -> Iterator[None]:
     """Limit the total time of all matches in the block.
 
-    With `inline` they have a few milliseconds; then Overrun is raised.
+    With `inline` the matches have a few milliseconds together; after that Overrun is raised.
     """
     token = _left.set(_Left(INLINE_S if inline else PATIENCE_S, inline))
     try:

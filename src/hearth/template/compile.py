@@ -384,7 +384,9 @@ def _check(syntax: Syntax, bindings: Mapping[str, Binding]) -> Iterator[Problem]
 
 
 def _broken(source: ResourceSource) -> Iterator[Problem]:
-    """Yield the problems of invalid calls; as in Heat they count even if the condition is false."""
+    """Yield the problems of invalid calls. As in Heat they count even if the condition of the
+    resource is false.
+    """
     expressions: Iterable[Expr | None] = (
         source.properties,
         source.metadata,

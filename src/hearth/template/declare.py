@@ -115,7 +115,10 @@ class Declarations:
             if schema.type not in FITS[type(constraint)]:
                 kind = schema.type if self.grammar.hot else CFN_NAMES[schema.type]
                 wrongs.append(
-                    _bad(f"{type(constraint).__name__} can not be put on type {kind}", node)
+                    _bad(
+                        f"{type(constraint).__name__} cannot constrain a parameter of type {kind}",
+                        node,
+                    )
                 )
         return schema
 
@@ -184,7 +187,7 @@ class Declarations:
         fields = node.value
         for key in fields:
             if key != "description" and key not in self.grammar.constraints:
-                words, known = f'"{key}" is none of the known constraints', self.grammar.constraints
+                words, known = f'"{key}" is not a constraint', self.grammar.constraints
                 raise _unknown(words, key, known, fields[key], at_key=True)
         for key in self.grammar.constraints:
             if key in fields:
@@ -195,7 +198,7 @@ class Declarations:
                     raise
                 text = _value(fields, "description")
                 return constraint if text is None else replace(constraint, description=str(text))
-        raise _bad("a constraint needs a kind", node)
+        raise _bad(f"expected one of the constraints {', '.join(self.grammar.constraints)}", node)
 
     def cfn(self, name: str, node: Node, at: Span) -> ParameterSchema:
         fields: dict[str, Node] = node.value
@@ -264,7 +267,7 @@ def _two_bounds(node: Node, names: tuple[str, str], *, whole: bool, both: bool) 
         raise _bad(f"of {' and '.join(names)}, {' and '.join(missing)} is missing", node)
     low, high = _bounds(node.value, *names, whole=whole)
     if low is None and high is None:
-        raise _bad(f"needed: {' or '.join(names)}", node)
+        raise _bad(f"expected {' or '.join(names)} or both", node)
     return low, high
 
 

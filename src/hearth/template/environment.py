@@ -392,7 +392,7 @@ def _named_problems(node: Node, file: str, path: str, depth: int = 0) -> Iterato
             for word, place in _words(inner):
                 if word not in list(RestrictedAction):
                     near = hint(nearest(str(word), list(RestrictedAction)))
-                    words = f'no restricted action "{word}"{near}'
+                    words = f'there is no restricted action "{word}"{near}'
                     yield InvalidRestrictedAction(place.span(file, here), words)
         else:
             yield from _named_problems(inner, file, here, depth + 1)

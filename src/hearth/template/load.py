@@ -420,8 +420,8 @@ class _Composer:
             value[name] = node
 
     def merge(self, top: _Open, node: Node, key: Node) -> None:
-        """Record the maps of a merge key, strongest last: the first of a list, the last of several
-        keys.
+        """Record the maps of a merge key. A later record takes precedence, so the first map of a
+        list is recorded last; of several merge keys the last one takes precedence.
         """
         sources = node.value if isinstance(node.value, list) else [node]
         for source in reversed(sources):

@@ -39,8 +39,8 @@ def names_read(reads: Iterable[tuple[Any, ...]]) -> set[str]:
 def asked_below(reads: Iterable[tuple[Any, ...]]) -> set[str]:
     """Return the attributes of members that are needed by reads of the nested stack's resource.
 
-    The result contains all words that may be attributes of members, and names that lead into deeper
-    nested stacks.
+    The result may contain words that are not attributes. It also contains the names that lead into
+    deeper nested stacks.
     """
     reads = list(reads)
     found = {word for read in reads for part in read for word in str(part).split(".")}

@@ -68,7 +68,7 @@ class Board:
         return (inner,)
 
     def done(self) -> tuple[int, int]:
-        """Return the numbers of resources that are complete and that are known."""
+        """Return (resources that are not in progress, all resources), as numbers."""
         ended = sum(not line.status.endswith("_IN_PROGRESS") for line in self.lines.values())
         return ended, len(self.lines)
 

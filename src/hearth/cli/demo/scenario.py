@@ -28,7 +28,7 @@ def run(*, transcript: bool) -> int:
     try:
         reason = servers_cannot_run()
         if reason is not None:
-            screen.say(f"Servers only have a state here, and run no script: {reason}")
+            screen.say(f"Servers have only a state here and run no scripts: {reason}")
         with hearth_dev(servers_run=reason is None) as server:
             Scenario(server, screen, transcript=transcript).all()
     except KeyboardInterrupt:

@@ -38,7 +38,7 @@ def _user(group: str, of: str) -> tuple[Option, ...]:
         one("auth_type", str, None, "Authentication method: password."),
         one("username", str, None, f"User, {of}."),
         one("user_id", str, None, "Id of the user."),
-        one("password", str, None, "Its password.", secret=True),
+        one("password", str, None, "Password of the user.", secret=True),
         one("user_domain_id", str, None, "Id of the domain of the user."),
         one("user_domain_name", str, None, "Name of the domain of the user."),
     )
@@ -61,7 +61,7 @@ def _trust(group: str, default: bool | None) -> tuple[Option, ...]:
         one("insecure", bool, default, "true: any certificate is accepted."),
         one("ca_file", str, None, "File with the trusted certificate authorities."),
         one("cert_file", str, None, "File with the client certificate."),
-        one("key_file", str, None, "File with its key."),
+        one("key_file", str, None, "File with the key of the client certificate."),
     )
 
 
@@ -75,24 +75,24 @@ TOKENS = (
     _tokens("token_cache_time", int, 60, "Time for which Hearth keeps Keystone's answer about a token, in seconds. After ten seconds Hearth asks again, in parallel to the request. -1: no cache.", least=-1,
             differs="keystonemiddleware has 300"),
     _tokens("service_token_roles", list, ["service"], "Roles of service tokens. A valid service token allows an expired token of the user."),
-    _tokens("service_token_roles_required", bool, True, "true: a service token needs one of these roles.",
+    _tokens("service_token_roles_required", bool, True, "true: a service token needs one of the roles in service_token_roles.",
             differs="keystonemiddleware does not require them"),
     _tokens("region_name", str, None, "Region of the Keystone that checks tokens."),
-    _tokens("interface", str, None, "Endpoint of that Keystone: public, internal or admin."),
+    _tokens("interface", str, None, "Endpoint of the Keystone that checks tokens: public, internal or admin."),
     _tokens("cafile", str, None, "File with the trusted certificate authorities."),
     _tokens("insecure", bool, False, "true: any certificate is accepted."),
     _tokens("certfile", str, None, "File with the client certificate."),
-    _tokens("keyfile", str, None, "File with its key."),
+    _tokens("keyfile", str, None, "File with the key of the client certificate."),
 )
 TRUSTEE = _user("trustee", "which receives trusts. Default: the user of [keystone_authtoken]")
 CLIENTS = (
-    Option("clients", "endpoint_type", str, "public", "Endpoints of the catalogue that Hearth uses.", choices=ENDPOINTS),
+    Option("clients", "endpoint_type", str, "public", "Interface of the endpoints in the catalogue that Hearth uses.", choices=ENDPOINTS),
     *_trust("clients", False),
     *(
         option
         for name, service in SERVICES.items()
         for option in (
-            Option(f"clients_{name}", "endpoint_type", str, None, f"The same for {service} only.", choices=ENDPOINTS),
+            Option(f"clients_{name}", "endpoint_type", str, None, f"Interface of the endpoint of {service}. Default: that of [clients].", choices=ENDPOINTS),
             *_trust(f"clients_{name}", None),
         )
     ),
@@ -100,8 +100,8 @@ CLIENTS = (
     Option("clients_heat", "url", str, None, "Address of this API for servers, with %(tenant_id)s for the project. Default: heat_public_url."),
 )
 SIGNERS = (
-    _ec2("multi_cloud", bool, False, "true: the Keystones of the sections [ec2authtoken.NAME] check signatures."),
-    _ec2("clouds", list, [], "Names of these sections, in the order of the checks."),
+    _ec2("multi_cloud", bool, False, "true: the Keystones of the sections [ec2authtoken.NAME] check the signatures of EC2 credentials."),
+    _ec2("clouds", list, [], "Each NAME of the sections [ec2authtoken.NAME], in the order of the checks."),
     _ec2("auth_uri", str, None, "Older name of auth_url."),
     *_user("ec2authtoken", "for checks of signatures. Default: as for tokens"),
     *_project("ec2authtoken"),

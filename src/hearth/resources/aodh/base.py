@@ -123,7 +123,7 @@ class Alarm(CollectionResource):
     service = SERVICE
     support = Support(version="2015.1")
     identified_by = IntentKey.OWN_NAME
-    known_by = "the generated name, which it keeps"
+    known_by = "the generated name, which the object keeps"
     alarm_type: ClassVar[str]
     collection = Collection(SERVICE, "/v2/alarms", body="", id_field="alarm_id", key_field=None)
 
@@ -205,7 +205,9 @@ def _urls(ctx: ResourceContext, state: str) -> list[str]:
 
 
 def _called(ctx: ResourceContext, url: str) -> str:
-    """Return the URL, as a trust URL if it is a signal URL of this API, which needs a token."""
+    """Return the URL that the alarm calls: a signal URL of this API becomes a trust URL, because it
+    needs a token.
+    """
     stack = ctx.stack
     root = stack.heat_url.rstrip("/").removesuffix(stack.project_id)
     ours = root and url.startswith(root) and url.endswith("/signal")

@@ -35,7 +35,7 @@ class LaunchConfiguration(ResourceType):
         "KeyName": Prop(
             STRING, "Name of the key pair.", constraint="nova.keypair", empty_is_none=True
         ),
-        "NovaSchedulerHints": pairs("Wishes to the scheduler."),
+        "NovaSchedulerHints": pairs("Hints for the scheduler."),
         "RamDiskId": Prop(STRING, "The RAM disk.", implemented=False),
         "SecurityGroups": Prop(LIST, "Security groups, by name or id."),
         "UserData": Prop(STRING, "Script for the first start."),

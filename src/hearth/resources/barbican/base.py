@@ -17,7 +17,7 @@ PAGE = 100
 
 
 def kept(plural: str) -> Collection:
-    """Return a collection of the service, whose lists are read in large pages."""
+    """Return the declaration of a collection of the service, whose lists have large pages."""
     singular = plural.removesuffix("s")
     return Collection(
         SERVICE,
@@ -34,7 +34,7 @@ class BarbicanResource(CollectionResource):
 
     service = SERVICE
     identified_by = IntentKey.OWN_NAME
-    known_by = "the generated name, which it keeps"
+    known_by = "the generated name, which the object keeps"
     keyless_with = frozenset({"name"})
     word: ClassVar[str]
 

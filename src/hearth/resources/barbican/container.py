@@ -19,12 +19,14 @@ from hearth.schema import (
 
 
 class Container(BarbicanResource):
-    """A container: secrets by name. Certificates and key pairs have a property for each secret."""
+    """A container of secrets, each with a name. Containers for certificates and key pairs have a
+    property for each secret.
+    """
 
     attributes = {
         "consumers": Attr(LIST, "Its registered consumers."),
         "container_ref": Attr(STRING, "Its URL."),
-        "secret_refs": Attr(MAP, "URLs of its secrets, by their names in it."),
+        "secret_refs": Attr(MAP, "URLs of its secrets, by name."),
         "status": Attr(STRING, "Its status."),
     }
     collection = kept("containers")
@@ -73,8 +75,10 @@ class GenericContainer(Container):
             schema=Prop(
                 MAP,
                 schema={
-                    "name": Prop(STRING, "Its name in the container.", required=True),
-                    "ref": Prop(STRING, "Its URL.", required=True, constraint="barbican.secret"),
+                    "name": Prop(STRING, "Name of the secret in the container.", required=True),
+                    "ref": Prop(
+                        STRING, "URL of the secret.", required=True, constraint="barbican.secret"
+                    ),
                 },
             ),
         ),

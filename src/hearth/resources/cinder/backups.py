@@ -12,7 +12,9 @@ SERVICE = "block-storage"
 
 
 def own_mark(ctx: ResourceContext) -> str:
-    """Return the key of a backup of a record; it differs for each action."""
+    """Return the intent key of the backup that the current action creates; another action has
+    another key.
+    """
     return f"{mark(ctx)}:{ctx.started_at:.3f}"
 
 

@@ -40,9 +40,7 @@ class EncryptedVolumeType(CollectionResource):
     translation = (Resolve(("volume_type",), "cinder.vtype"),)
     service = SERVICE
     identified_by = IntentKey.NATURAL_KEY
-    known_by = (
-        "the volume type, which has one encryption; it is ours if it has the requested values"
-    )
+    known_by = "the volume type, which has one encryption; it must have the requested values"
     collection = Collection(SERVICE, "/types", body="encryption", key_field=None)
     not_sent = frozenset({"volume_type"})
 

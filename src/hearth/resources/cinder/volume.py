@@ -175,7 +175,7 @@ class Volume(CollectionResource):
         return await self.change(ctx, fields)
 
     async def put_metadata(self, ctx: ResourceContext) -> Made | None:
-        """Replace the metadata by that of the properties."""
+        """Replace the metadata of the volume by the metadata in the properties."""
         wanted = {str(k): str(v) for k, v in (ctx.given("metadata") or {}).items()}
         path = f"/volumes/{segment(ctx.physical)}/metadata"
         await ctx.cloud.request(SERVICE, "PUT", path, json={"metadata": wanted}, idempotent=True)

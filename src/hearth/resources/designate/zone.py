@@ -29,7 +29,7 @@ LABEL_MAX = 63  # characters
 
 
 def named(plural: str, update_method: str) -> Collection:
-    """Return a collection of the service; its bodies have no root key."""
+    """Return the declaration of a collection of the service; its bodies have no root key."""
     return Collection(
         SERVICE,
         f"/v2/{plural}",

@@ -61,8 +61,8 @@ class EIP(AdapterType):
         return Made(data={"address": str(body["floating_ip_address"])})
 
     async def point(self, ctx: ResourceContext) -> Made | None:
-        """Associate the floating IP with the server, or dissociate it without one. Can be
-        repeated.
+        """Associate the floating IP with the server in the properties; without a server, dissociate
+        it. Can be repeated.
         """
         server = ctx.given("InstanceId")
         port = await port_of_server(ctx, server) if server else None
@@ -122,7 +122,11 @@ class EIPAssociation(Pointer):
         """
         ends = ({"AllocationId", "EIP"}, {"InstanceId", "NetworkInterfaceId"})
         given = {name for name in change.changed if change.after.get(name)}
-        return "address and server change at once" if all(given & one for one in ends) else None
+        return (
+            "the address and the server change at the same time"
+            if all(given & one for one in ends)
+            else None
+        )
 
     def reference(self, ctx: ResourceContext) -> str:
         return ctx.physical_name if ctx.physical_id else ctx.name

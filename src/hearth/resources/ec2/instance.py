@@ -87,7 +87,7 @@ class Instance(AdapterType):
             "Ports, each by id or as a map of NetworkInterfaceId and DeviceIndex.",
             update_allowed=True,
         ),
-        "NovaSchedulerHints": pairs("Wishes to the scheduler."),
+        "NovaSchedulerHints": pairs("Hints for the scheduler."),
         "PlacementGroupName": not_implemented(STRING),
         "PrivateIpAddress": not_implemented(STRING),
         "RamDiskId": not_implemented(STRING),
@@ -137,14 +137,14 @@ class Instance(AdapterType):
         for number, one in enumerate(properties.get("BlockDeviceMappings") or []):
             if not (one.get("Ebs") or {}).get("SnapshotId"):
                 path = f"BlockDeviceMappings[{number}]"
-                yield Violation(path, "Ebs with a SnapshotId is needed")
+                yield Violation(path, "expected Ebs with a SnapshotId")
             elif not is_number((one["Ebs"]).get("VolumeSize") or 0):
-                yield Violation(f"{path}.Ebs.VolumeSize", "a number of gigabytes is needed")
+                yield Violation(f"{path}.Ebs.VolumeSize", "expected a number of gigabytes")
         for number, one in enumerate(properties.get("NetworkInterfaces") or []):
             port = isinstance(one, Mapping) and one.get("NetworkInterfaceId")
             place = isinstance(one, Mapping) and is_number(one.get("DeviceIndex") or 0)
             if not isinstance(one, str) and not (port and place):
-                words = "an id is needed, or a map of NetworkInterfaceId and DeviceIndex"
+                words = "expected an id, or a map of NetworkInterfaceId and DeviceIndex"
                 yield Violation(f"NetworkInterfaces[{number}]", words)
 
     def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:

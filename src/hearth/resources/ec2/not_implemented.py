@@ -5,5 +5,5 @@ from hearth.schema import Constraint, Prop, ValueKind
 
 def not_implemented(kind: ValueKind, *constraints: Constraint) -> Prop:
     """Return a property that is declared but refused when a template sets it."""
-    words = "Not implemented: it can not be given."
+    words = "Not implemented: a template cannot set it."
     return Prop(kind, words, constraints=constraints, implemented=False)

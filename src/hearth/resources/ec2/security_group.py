@@ -61,7 +61,7 @@ class SecurityGroup(AdapterType):
             for number, rule in enumerate(properties.get(name) or []):
                 for port in ("FromPort", "ToPort"):
                     if not NUMBER.match(rule.get(port) or ANY):
-                        yield Violation(f"{name}[{number}].{port}", "a number is needed")
+                        yield Violation(f"{name}[{number}].{port}", "expected a number")
 
 
 def rules(properties: Mapping[str, Any]) -> Iterator[Body]:

@@ -45,7 +45,7 @@ class VPC(AdapterType):
 
     type_name = "AWS::EC2::VPC"
     other = Net()
-    known_by = "the description, which stays; that of its router too"
+    known_by = "the descriptions of the network and of its router, which stay"
     properties = {
         "CidrBlock": Prop(STRING, "Accepted for compatibility: the subnets define the addresses."),
         "InstanceTenancy": Prop(

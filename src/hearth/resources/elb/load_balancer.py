@@ -109,7 +109,7 @@ class LoadBalancer(capabilities.LoadBalancer, OctaviaResource):
     def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Violation]:
         check = properties.get("HealthCheck")
         if check and not TARGET.match(check["Target"]):
-            yield Violation("HealthCheck.Target", "PROTOCOL:PORT or PROTOCOL:PORT/PATH is needed")
+            yield Violation("HealthCheck.Target", "expected PROTOCOL:PORT or PROTOCOL:PORT/PATH")
 
     # made at once with all its parts
 

@@ -37,8 +37,8 @@ _user = StackUser()
 
 @dataclass(frozen=True)
 class ConfigTransport:
-    """The metadata transport of a server type. The agents also read the default collectors,
-    first.
+    """The metadata transport of a server type. The agents first read the default collectors, then
+    the transport.
     """
 
     default_collectors: tuple[str, ...] = ()
@@ -112,7 +112,9 @@ def drop_steps(ctx: ResourceContext) -> tuple[Step, ...]:
 
 
 async def stray_users(ctx: ResourceContext) -> list[str]:
-    """Return the users that have the record's key but are not recorded, each with a prefix."""
+    """Return orphan ids: USER and the id of each user that has the record's key but is not
+    recorded.
+    """
     return [f"{USER}{ident}" for ident in await _user.orphans(ctx)]
 
 
@@ -208,7 +210,7 @@ def place(ctx: ResourceContext) -> tuple[str, str]:
 
 
 async def leave(ctx: ResourceContext) -> Made:
-    """Record the channel as a former one, which stays until the server is deleted."""
+    """Add the current channel to the former channels, which stay until the server is deleted."""
     channel = channel_in(ctx.data)
     kept = json.dumps([*former(ctx), channel]) if channel else None
     return Made(data={FORMER: kept or ctx.data.get(FORMER), **dict.fromkeys(channel)})
@@ -242,7 +244,7 @@ async def drop_channels(ctx: ResourceContext) -> Made:
 
 
 def _doomed(ctx: ResourceContext) -> list[dict[str, str]]:
-    """Return the channels to delete, including a queue whose creation was not answered."""
+    """Return the channels to delete, including a queue if the answer to its create was lost."""
     found = [channel_in(ctx.data), *former(ctx)]
     if QUEUE in (wanted := channel_of(ctx)) and ctx.data.get("user_id"):
         found.append(wanted)
@@ -250,7 +252,9 @@ def _doomed(ctx: ResourceContext) -> list[dict[str, str]]:
 
 
 def _taken(ctx: ResourceContext) -> dict[str, str | None]:
-    """Return private data with the channel of the properties, removed from the former ones."""
+    """Return private data in which the channel for the current properties is in use and no longer
+    one of the former channels.
+    """
     channel = channel_of(ctx)
     others = [one for one in former(ctx) if one != channel]
     return {**channel, FORMER: json.dumps(others) if others else None}

@@ -113,7 +113,8 @@ def known_size(size: Any, otherwise: int = 1) -> int:
 def checkable(member: Any) -> dict[str, Any] | None:
     """Return the part of a member's definition that can be checked, or None if there is none.
 
-    Properties and metadata may contain Unknown values; other keys with one are omitted.
+    Properties and metadata may contain Unknown values. Any other key whose value contains one is
+    omitted.
     """
     if not isinstance(member, Mapping) or isinstance(member.get("type"), Unknown):
         return None
@@ -164,8 +165,8 @@ def stage(
     pause_s: float = 0.0,
     refs: bool = False,
 ) -> Child:
-    """Return the next desired nested stack, which has these members, and with `refs` an output of
-    their reference ids.
+    """Return the next desired nested stack, with the members `after`. With `refs` it has an output
+    of their reference ids.
     """
     touched = changed_by(ctx.definitions, after)
     return Child(

@@ -225,7 +225,7 @@ def removed_names(ctx: ResourceContext) -> list[str]:
 
 
 def names_now(ctx: ResourceContext, removed: Sequence[str]) -> dict[str, str]:
-    """Return the names of the current members, under their names and their reference ids."""
+    """Return a map that finds the name of a current member by this name or by its reference id."""
     found: dict[str, str] = {}
     for name, one in ctx.members.items():
         if one.get("reference"):

@@ -40,7 +40,7 @@ class ConfigResource(CollectionResource):
     service = SERVICE
     collection = Collection(SERVICE, PATH, "software_config", key_field=None)
     identified_by = IntentKey.OWN_NAME
-    known_by = "the generated name, which it keeps"
+    known_by = "the generated name, which the object keeps"
 
     async def create(self, ctx: ResourceContext) -> Made:
         """Send the create call; its body has no root key."""
@@ -92,7 +92,8 @@ class StructuredConfig(SoftwareConfig):
 
 
 async def stored_config(ctx: ResourceContext, config_id: str) -> Body:
-    """Return a configuration. It is never read from the list of all, whose members lack the text.
+    """Return a configuration, read by its id, because a list of configurations does not contain the
+    texts.
 
     Raises CloudFault.
     """
@@ -102,7 +103,9 @@ async def stored_config(ctx: ResourceContext, config_id: str) -> Body:
 
 
 async def config_or_text(ctx: ResourceContext, text: str) -> str:
-    """Return the text of the configuration with this id; if there is none, the value itself."""
+    """Return the text of the configuration whose id is `text`; without such a configuration return
+    `text` itself.
+    """
     if not ID.fullmatch(text):
         return text
     try:

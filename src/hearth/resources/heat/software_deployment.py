@@ -56,7 +56,7 @@ class SoftwareDeployment(ReportsResults, StackUser):
     support = Support(version="2014.1")
     service = "orchestration"
     identified_by = IntentKey.OWN_ID
-    known_by = "the id of its record; its user by the name and the description"
+    known_by = "the id of its record; its user has the key in name and description"
     accepts_any_attribute = True
     properties = {
         "actions": Prop(
@@ -305,5 +305,5 @@ def runs(ctx: ResourceContext, source: Mapping[str, Any] | None) -> bool:
 
 def deployments_of(ctx: ResourceContext) -> Deployments:
     """Return the stored deployments."""
-    assert ctx.deployments is not None, "there are no deployments here"
+    assert ctx.deployments is not None, "this context has no deployments"
     return ctx.deployments

@@ -34,7 +34,7 @@ OUT_OF_REACH = "OutOfReach"
 WHY = {
     "ConnectFailure": "its auth_url does not answer",
     "NoAnswer": "its auth_url does not answer",
-    "SSLError": "the certificate at its auth_url is not believed",
+    "SSLError": "the certificate at its auth_url is not trusted",
 }
 """The text about a credential, by type of the fault; its auth_url is part of the secret."""
 

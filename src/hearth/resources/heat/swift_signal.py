@@ -101,7 +101,7 @@ class SwiftSignalHandle(ResourceType):
         return Made(data={"signal_url": url})
 
     async def drop(self, ctx: ResourceContext) -> Made | None:
-        """Delete the object with all its versions, and the container if it was the last one."""
+        """Delete the object with all its versions, and the container if it is empty afterwards."""
         await drop_object(ctx, ctx.stack.id, ctx.physical)
         return None
 

@@ -112,7 +112,7 @@ class TestResource(ResourceType):
 
     def must_replace(self, change: Change) -> str | None:
         if "update_replace" in change.changed and change.after.get("update_replace"):
-            return "update_replace asks for it"
+            return "update_replace is true"
         return None
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:

@@ -113,7 +113,7 @@ class WaitConditionHandle(CollectsSignals, StackUser):
         return Made(data={"queue_id": None})
 
     async def drop_object(self, ctx: ResourceContext) -> Made:
-        """Delete the object, and the container if that was the last one."""
+        """Delete the object, and the container if it is empty afterwards."""
         await drop_object(ctx, ctx.data["container"], ctx.data["object_name"])
         return Made(data={"object_name": None, "signal_url": None})
 

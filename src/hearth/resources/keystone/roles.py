@@ -22,7 +22,7 @@ from hearth.schema import (
 
 ROLES = Prop(
     LIST,
-    "Roles it has.",
+    "Roles of the user or the group.",
     update_allowed=True,
     schema=Prop(
         MAP,

@@ -12,7 +12,7 @@ MICROVERSION = "1.1"  # every cluster service has it, and it shows `stack_id`
 
 
 def listed(plural: str, **more: Any) -> Collection:
-    """Return a collection of the service."""
+    """Return the declaration of a collection of the service."""
     return Collection(
         SERVICE,
         f"/{plural}",

@@ -76,7 +76,7 @@ class Cluster(MagnumResource):
     }
     collection = listed("clusters", update_method="PATCH", staying=frozenset({"DELETE_FAILED"}))
     identified_by = IntentKey.OWN_NAME
-    known_by = "the generated name, which it keeps"
+    known_by = "the generated name, which the object keeps"
     keyless_with = frozenset({"name"})
     renamed = {"cluster_template": "cluster_template_id"}
     translation = (Resolve(("cluster_template",), "magnum.cluster_template"),)

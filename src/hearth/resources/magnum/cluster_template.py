@@ -25,7 +25,7 @@ from hearth.schema import (
 
 @dataclass(frozen=True)
 class NotBelow:
-    """A number that has a minimum."""
+    """A relation: the property must not be below a minimum."""
 
     name: str
     minimum: int
@@ -102,7 +102,9 @@ class ClusterTemplate(MagnumResource):
         ),
         "name": FIXED_NAME,
         "network_driver": Prop(STRING, "Network driver of containers."),
-        "no_proxy": Prop(STRING, "Addresses that nodes reach without a proxy, with commas."),
+        "no_proxy": Prop(
+            STRING, "Addresses that nodes reach without a proxy, separated by commas."
+        ),
         "public": Prop(
             BOOLEAN,
             "true: every project can use it.",

@@ -24,11 +24,11 @@ from hearth.schema import BOOLEAN, LIST, MAP, STRING, Attr, Prop, Support
 SERVICE = "workflow"
 LOOK_AGAIN_S = 2.0
 ACTIONS = {
-    "CREATE": "Made by this workflow.",
-    "UPDATE": "Changed by this one.",
-    "SUSPEND": "Suspended by this one.",
-    "RESUME": "Resumed by this one.",
-    "DELETE": "Removed by this one.",
+    "CREATE": "Workflow that creates the object.",
+    "UPDATE": "Workflow that updates the object.",
+    "SUSPEND": "Workflow that suspends the object.",
+    "RESUME": "Workflow that resumes the object.",
+    "DELETE": "Workflow that deletes the object.",
 }
 
 

@@ -161,7 +161,7 @@ class Workflow(DeliversSignals, StackUser):
     }
     attributes = {
         "alarm_url": Attr(STRING, "Signed URL; a POST to it starts an execution.", cached=False),
-        "data": Attr(MAP, "Name and input."),
+        "data": Attr(MAP, "Name and input of the workflow."),
         "executions": Attr(
             LIST, "The executions that signals have started, latest first.", cached=False
         ),
@@ -172,7 +172,7 @@ class Workflow(DeliversSignals, StackUser):
     )
     service = SERVICE
     identified_by = IntentKey.TAG
-    known_by = "a tag, which stays; its user by name and description"
+    known_by = "a tag, which stays; its user has the key in name and description"
 
     def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Violation]:
         reverse = properties.get("type") == "reverse"

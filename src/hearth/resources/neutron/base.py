@@ -48,7 +48,7 @@ class NeutronResource(CollectionResource):
         return (*tags, *super().after_update(ctx))
 
     async def apply_tags(self, ctx: ResourceContext) -> Made | None:
-        """Replace the tags by those of the properties."""
+        """Replace the tags of the object by the tags in the properties."""
         await ctx.cloud.request(
             "network",
             "PUT",
@@ -94,7 +94,7 @@ class FixedAtCreate(NeutronResource):
     """
 
     key_stays = True
-    known_by = "the description; with a user-supplied one the generated name"
+    known_by = "the description; if the user supplies one, the generated name"
     keyless_with = frozenset({"description", "name"})
 
     async def ours(self, ctx: ResourceContext) -> list[Body]:

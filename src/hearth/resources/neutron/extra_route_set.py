@@ -28,7 +28,9 @@ from hearth.schema import (
 
 
 class ExtraRouteSet(ResourceType):
-    """Routes of a router, besides its other routes. The physical id is that of the router."""
+    """Adds routes to a router, whose other routes stay unchanged. The physical id is that of the
+    router.
+    """
 
     type_name = "OS::Neutron::ExtraRouteSet"
     support = Support(version="14.0.0")

@@ -168,7 +168,7 @@ class NetworkGateway(NeutronResource):
             ),
         ),
     )
-    replaced_for = {"devices": "its devices can not be changed"}
+    replaced_for = {"devices": "the devices of a gateway cannot be changed"}
     renamed = {"connections.network": "network_id"}
     parts = (
         Rows(

@@ -300,7 +300,7 @@ class Port(NeutronResource):
 
     def must_replace(self, change: Change) -> str | None:
         if change.after.get("replacement_policy") == "REPLACE_ALWAYS":
-            return "replacement_policy asks for it"
+            return "replacement_policy is REPLACE_ALWAYS"
         return None
 
     def changed_fields(self, ctx: ResourceContext) -> Body:

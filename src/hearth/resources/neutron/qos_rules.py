@@ -11,7 +11,9 @@ from hearth.schema import INTEGER, STRING, AllowedValues, Prop, Range, Resolve, 
 
 
 def rules(kind: str) -> Collection:
-    """Return the collection of a kind of rules, below the path of their policy."""
+    """Return the declaration of the collection for one kind of rule, whose path begins with the
+    path of the policy.
+    """
     return Collection(
         "network", f"/v2.0/qos/policies/{{policy}}/{kind}s", body=kind, key_field=None
     )

@@ -218,7 +218,7 @@ class SecurityGroupRule(FixedAtCreate):
     )
     collection = Collection("network", RULES, body="security_group_rule")
     known_by = (
-        "the description; with a user-supplied one the rule itself, which is unique in a group"
+        "the description; if the user supplies one, the rule itself, which is unique in a group"
     )
     renamed = {"remote_group": "remote_group_id", "security_group": "security_group_id"}
     relations = (

@@ -158,7 +158,9 @@ async def drop_port(ctx: ResourceContext, port: str) -> None:
 
 
 async def stray_ports(ctx: ResourceContext) -> list[str]:
-    """Return ports with the record's key that are not recorded, each id with a prefix."""
+    """Return orphan ids: PORT and the id of each port that has the record's key but is not
+    recorded.
+    """
     kept = kept_ports(ctx).values()
     ports = await marked_ports(ctx, kept) if own_ports(ctx) else {}
     return [f"{PORT}{ident}" for ident in ports.values()]

@@ -12,14 +12,16 @@ class Quota(QuotaSet):
     type_name = "OS::Nova::Quota"
     support = Support(version="8.0.0")
     properties = {
-        "cores": limit("Number of processors."),
-        "fixed_ips": limit("How many inner addresses."),
-        "floating_ips": limit("How many outer addresses."),
-        "injected_file_content_bytes": limit("Bytes of a file put in at boot.", support=NO_FILES),
-        "injected_file_path_bytes": limit(
-            "Length of the path of a file put in at boot.", support=NO_FILES
+        "cores": limit("How many processors."),
+        "fixed_ips": limit("How many fixed IPs."),
+        "floating_ips": limit("How many floating IPs."),
+        "injected_file_content_bytes": limit(
+            "Size of an injected file, in bytes.", support=NO_FILES
         ),
-        "injected_files": limit("How many files may be put in at boot.", support=NO_FILES),
+        "injected_file_path_bytes": limit(
+            "Length of the path of an injected file, in bytes.", support=NO_FILES
+        ),
+        "injected_files": limit("How many files may be injected into a server.", support=NO_FILES),
         "instances": limit("How many servers."),
         "key_pairs": limit("How many key pairs a user may have."),
         "metadata_items": limit("How many metadata entries a server may have."),

@@ -169,7 +169,7 @@ class Server(CollectionResource):
     properties = PROPERTIES
     service = "compute"
     undescribed = None
-    known_by = "the description, which stays; that of its own ports too"
+    known_by = "the descriptions of the server and of its own ports, which stay"
     physical_name_limit = 53
     snapshot_policy_allowed = True
     collection = Collection(

@@ -51,7 +51,7 @@ class ServerGroup(CollectionResource):
     }
     service = "compute"
     identified_by = IntentKey.OWN_NAME
-    known_by = "the generated name, which it keeps"
+    known_by = "the generated name, which the object keeps"
     keyless_with = frozenset({"name"})
     collection = Collection(
         "compute", "/os-server-groups", body="server_group", key_field=None, microversion=VERSION

@@ -49,7 +49,9 @@ async def drop(ctx: ResourceContext) -> None:
 
 
 def mark(ctx: ResourceContext) -> str:
-    """Return the key of a snapshot of a record; it differs for each action."""
+    """Return the intent key of the image that the current action creates; another action has
+    another key.
+    """
     return f"{ctx.key}:{ctx.started_at:.3f}"
 
 

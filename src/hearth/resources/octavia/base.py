@@ -21,7 +21,7 @@ BALANCER_ID = re.compile(r"load balancer ([0-9a-f-]{36})", re.IGNORECASE)
 
 
 def lbaas(plural: str, body: str) -> Collection:
-    """Return a collection of load balancer parts."""
+    """Return the declaration of a collection of the service."""
     return Collection(
         SERVICE,
         f"/v2/lbaas/{plural}",

@@ -92,7 +92,9 @@ class _Template:
         for name, node in self.section("parameters").items():
             at = node.key_span(self.file, f"{self.grammar.word('parameters')}.{name}")
             if node.odd_key:
-                words = f'this name is not text without quotes; the parameter is called "{name}"'
+                words = (
+                    f'without quotes this name is not text; the name of the parameter is "{name}"'
+                )
                 self.report.notice(at, "surprising-scalar", words)
             default = node.child("default" if self.grammar.hot else "Default")
             schema = self.syntax.parameters.get(name)
@@ -129,7 +131,9 @@ class _Template:
                 given = [kind for kind in self.grammar.constraints if kind in kinds]
                 for kind in given[1:]:
                     at = kinds[kind].key_span(self.file, f"parameters.{name}")
-                    words = f'"{kind}" is ignored beside "{given[0]}": give it an entry of its own'
+                    words = (
+                        f'"{kind}" is ignored because of "{given[0]}": put it in a separate entry'
+                    )
                     self.report.notice(at, "ignored-key", words)
 
     # -- conditions -------------------------------------------------------------------------

@@ -184,7 +184,7 @@ class Values:
             if prop.required and not prop.has_default and name not in names:
                 words = f'required property "{name}" is not given'
                 if of_child and self.alone:
-                    words += "; only parameter_defaults of an environment can give it then"
+                    words += "; only parameter_defaults of an environment can set it"
                     self.report.notice(at, "missing-property", words)
                 else:
                     self.report.wrong(at, "missing-property", words)
@@ -218,7 +218,7 @@ class Values:
         near = nearest(name, self.grammar.functions)
         if near is None:
             return False
-        words = f'"{name}" is no function of version {self.grammar.value}{hint(near)}'
+        words = f'"{name}" is not a function of version {self.grammar.value}{hint(near)}'
         if notice:  # data may have such a key, but hardly one like the name of a function
             if "_" in near or "::" in near:
                 self.report.notice(place, "unknown-function", f"{words} It is plain data.", near)

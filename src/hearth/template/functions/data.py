@@ -126,7 +126,7 @@ def contains(args: Any) -> bool:
         return value in sequence
     if isinstance(sequence, str):
         if not isinstance(value, str):
-            raise EvaluationError(f"only text can be in a text, not {value!r}")
+            raise EvaluationError(f"expected text to search for in a text, got {value!r}")
         return value in sequence
     raise EvaluationError(f"expected a list or a text, got {sequence!r}")
 
@@ -151,7 +151,9 @@ def _repeater(maps: bool, parallel: bool) -> Callable[[Any], list[Any]]:
         if permutations:
             count = prod(map(len, lists))
             if count > REPEAT_MAX:
-                raise EvaluationError(f"repeat would create {count} items")
+                raise EvaluationError(
+                    f"repeat would create {count} items, more than the {REPEAT_MAX} allowed"
+                )
             rows = product(*lists)
         else:
             if not all(lists):
