@@ -332,7 +332,7 @@ def test_a_service_that_fails_is_no_end(agent: Agent, service: Service, answer: 
     service.answers = [answer]
     with pytest.raises(Unavailable) as failed:
         agent.poll()
-    assert "section request" in str(failed.value)
+    assert 'transport "request"' in str(failed.value)
     assert "secret" not in str(failed.value)
 
 

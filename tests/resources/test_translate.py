@@ -84,7 +84,7 @@ def test_what_is_not_there_is_a_problem_with_a_suggestion():
 
 
 def test_an_ambiguous_name_is_a_problem_unless_one_is_the_project_s_own():
-    assert "There are 2" in settled({"network": "twice"}).problems[0].message
+    assert "2 objects of type" in settled({"network": "twice"}).problems[0].message
     assert settled({"network": "common"}).properties == {"network": "n5"}
 
 
@@ -184,7 +184,7 @@ def naming(kind, path, name):
 
 @pytest.mark.parametrize(("kind", "rule"), NAMED)
 @pytest.mark.parametrize(
-    ("name", "words"), [("twice", "There are 2 of"), ("thrise", "did you mean thrice")]
+    ("name", "words"), [("twice", "2 objects of type"), ("thrise", "did you mean thrice")]
 )
 def test_names_that_tell_nothing_are_refused_wherever_a_type_takes_one(kind, rule, name, words):
     properties = naming(kind, rule.path, name)

@@ -311,7 +311,7 @@ class Agent:
             document = found
             if active(found) in (None, before):
                 break
-            log(f"the metadata now comes from the transport {active(found)[0]}")  # type: ignore[index]
+            log(f'the metadata now comes from the transport "{active(found)[0]}"')  # type: ignore[index]
         return self.run_all(document) or changed
 
     def known(self) -> Any:
@@ -331,7 +331,7 @@ class Agent:
         except (
             OSError, ValueError, KeyError, TypeError, ET.ParseError
         ) as problem:  # fmt: skip
-            words = f"no metadata from the transport {name}: {said(problem)}"
+            words = f'no metadata from the transport "{name}": {said(problem)}'
             raise Unavailable(words) from None
 
     def run_all(self, document: Any) -> bool:

@@ -146,7 +146,7 @@ class Connection(HttpToolsProtocol):
     # -- of the parser -----------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
-        """Begin to read a head."""
+        """Begin to read a request head."""
         super().on_message_begin()
         self._reads, self._begun, self._found = Reads.HEAD, True, True
         self._head_bytes = 0

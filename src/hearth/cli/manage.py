@@ -112,8 +112,8 @@ def reset_stack_status(configs: Configs, stack_id: str) -> None:
     print(f"stack {row.name} ({row.id}): {row.state}, {row.reason}")
     print(_held(row, alive.get(row.owner or "")))
     print(
-        "not needed. The rows hold the state. A stack whose engine died is taken over by "
-        "another one within seconds and continues there; every operation has a deadline; "
+        "not needed. The database holds the state. If the engine of a stack dies, another engine "
+        "continues the operation within seconds; every operation has a deadline; "
         "`openstack stack cancel` and `openstack stack delete` work at any time."
     )
 

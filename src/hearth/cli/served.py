@@ -23,8 +23,9 @@ CLUSTERS = "/container-infra"
 
 
 def applications(running: Running) -> tuple[Any, Any, Any]:
-    """Return the main application, and those for separate ports: the CloudFormation-style API, and
-    that of clusters, which the main application has below /container-infra.
+    """Return the main application, and the applications for separate ports: the
+    CloudFormation-style API and the API of clusters. The main application also has the API of
+    clusters, below /container-infra.
     """
     from hearth.api.app import application
     from hearth.api.auth import GUEST_FACTOR, Tokens

@@ -317,8 +317,8 @@ class ResourceType:
         return ctx.physical_id or ctx.name
 
     async def shown_attribute(self, ctx: ResourceContext, name: str) -> Any:
-        """Return the value of an attribute for templates: that of `attribute`, with intent keys
-        removed.
+        """Return the value of an attribute for templates: the result of `attribute`, without intent
+        keys.
         """
         return unmarked(await self.attribute(ctx, name), self.undescribed)
 

@@ -72,5 +72,5 @@ class Deployments:
         raise NotImplementedError
 
     async def stands_for(self, server_id: str) -> str | None:
-        """Return the type of the resource whose physical id is that of a server, or None."""
+        """Return the type of the resource whose physical id is the id of the server, or None."""
         raise NotImplementedError

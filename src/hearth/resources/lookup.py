@@ -167,7 +167,9 @@ class Names:
                 ident = self._found[kind, value] = str(found[0][known.gives])
                 return ident
             if found:
-                words = f"There are {len(found)} of {known.label} named {value}; use an id."
+                words = (
+                    f"{len(found)} objects of type {known.label} have the name {value}; use an id."
+                )
                 return StackValidationFailed(at, words, PREFIX)
         like = nearest(value, (str(m["name"]) for m in members if m.get("name")))
         return _missing(known, value, at, hint(like))

@@ -17,7 +17,7 @@ from hearth.resources.context import Made, ResourceContext, Step
 
 
 class Whole(Protocol):
-    """The resource type whose object has the part."""
+    """The resource type of the object that has the part."""
 
     service: str | None
 
@@ -96,7 +96,7 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Members(Part):
-    """A part that consists of members: exactly those in a list property; {member} in the calls.
+    """A part whose members are exactly the items of a list property; the calls contain {member}.
 
     The current members are in a `listing` (`field` of its rows), or in the list `shown` of the
     object's body. Without either, the former value of the property is used, and all members are
@@ -154,7 +154,7 @@ class Members(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class Rows(Part):
-    """A part that consists of members that are maps with a unique `key`; {member} in the calls.
+    """A part whose members are maps with a unique `key`; the calls contain {member}.
 
     The current members are in the list `shown` of the object's body, or in a `listing` that
     contains only their keys. With `at_once` one call adds or removes all members: {members} is the
@@ -223,10 +223,11 @@ class Rows(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class Entries(Part):
-    """A part that consists of the entries of a free map: {entries} in `put`, which adds to the
-    existing ones.
+    """A part that consists of the entries of a free map. The call `put` contains {entries} and
+    keeps the other existing entries.
 
-    Each removed entry is deleted by a call ({entry}). Without such a call, `put` sets it to null.
+    For each removed entry a call that contains {entry} deletes the entry. Without such a call,
+    `put` sets the entry to null.
     """
 
     put: Call

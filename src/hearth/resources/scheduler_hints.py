@@ -1,4 +1,6 @@
-"""Scheduler hints of servers and volumes: those of the template, and the place in the stack."""
+"""Scheduler hints of servers and volumes: the hints in the template, and the position in the tree
+of stacks.
+"""
 
 from collections.abc import Mapping
 from typing import Any

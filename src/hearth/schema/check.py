@@ -81,7 +81,7 @@ EMPTY: dict[ValueKind, Any] = {
     ValueKind.MAP: {},
     ValueKind.ANY: None,
 }
-"""The value of a property that has neither value nor default, by type."""
+"""The value that a property without value and default gets, by the type of the property."""
 
 
 def coerce_all(

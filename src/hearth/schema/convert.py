@@ -9,7 +9,7 @@ from hearth.model.value import ValueKind
 
 
 class Convertible(Protocol):
-    """The parts of a declared property that converters read."""
+    """The part of a property declaration that converters use."""
 
     @property
     def allow_conversion(self) -> bool: ...

@@ -67,7 +67,7 @@ class AtLeastOne(_Named):
 
 @dataclass(frozen=True, init=False)
 class Needs(_Named):
-    """A property that requires others."""
+    """A property that requires other properties."""
 
     name: str
     needed: tuple[str, ...]

@@ -258,8 +258,8 @@ class _Compiler:
         environment: Environment,
         depth: int,
     ) -> dict[str, Binding]:
-        """Return the resolved types of the members of groups, by name of the group; only of literal
-        members.
+        """Return the resolved types of the members of groups, by the name of the group, as far as
+        the template states the member type literally.
         """
         found = {}
         for name, source in syntax.resources.items():

@@ -264,7 +264,10 @@ def _two_bounds(node: Node, names: tuple[str, str], *, whole: bool, both: bool) 
             raise _unknown(f'unknown bound "{key}"', key, names, node.value[key], at_key=True)
     missing = [name for name in names if name not in node.value]
     if len(missing) > (0 if both else 1):
-        raise _bad(f"of {' and '.join(names)}, {' and '.join(missing)} is missing", node)
+        raise _bad(
+            f"expected the keys {' and '.join(names)}; {' and '.join(missing)} is missing",
+            node,
+        )
     low, high = _bounds(node.value, *names, whole=whole)
     if low is None and high is None:
         raise _bad(f"expected {' or '.join(names)} or both", node)

@@ -43,6 +43,6 @@ class ParameterError(EvaluationError):
 
 
 class BelowError(EvaluationError):
-    """A nested stack reports why it has no value for an output."""
+    """An output of a nested stack has no value; the message gives the reason."""
 
     whole = True

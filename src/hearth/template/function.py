@@ -93,7 +93,7 @@ def bounded(characters: int) -> None:
 
 
 def pure(function: Callable[[Any], Any]) -> Apply:
-    """Return an `apply` that uses only its arguments."""
+    """Return an `apply` for a function that needs only its arguments, not the scope."""
 
     def apply(args: Any, scope: Scope) -> Any:
         return function(args)

@@ -13,7 +13,9 @@ and reveal themselves.
 
 
 def texts_in(values: Iterable[Any], characters_min: int = CHARACTERS_MIN) -> tuple[str, ...]:
-    """Return all texts inside values that are long enough to be masked, longer ones first."""
+    """Return all texts inside the values, longer ones first; texts that are too short to be masked
+    are left out.
+    """
     found: set[str] = set()
     waiting = list(values)
     for value in waiting:

@@ -218,7 +218,7 @@ class ResourceDefinition:
 
     @property
     def template(self) -> str:
-        """The name of the nested template in paths."""
+        """The name of the nested template, as it is written in the paths of problems."""
         if self.child is None:
             return "nested_stack"
         return self.child.syntax.file

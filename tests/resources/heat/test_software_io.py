@@ -44,7 +44,7 @@ def test_an_output_says_whether_it_is_an_error():
     ("item", "at", "words"),
     [
         ({}, "inputs[1]", 'required property "name" is not given'),
-        ("a", "inputs[1]", "this must be a map"),
+        ("a", "inputs[1]", "expected a map"),
         ({"name": ["a"]}, "inputs[1].name", "is not a string"),
         ({"name": "a", "type": "Float"}, "inputs[1].type", "is not one of the allowed values"),
         ({"name": "a", "defualt": 1}, "inputs[1]", "did you mean default?"),
@@ -75,6 +75,4 @@ def test_empty_text_is_a_default_of_any_type(kind):
 def test_what_is_no_list_is_told():
     problems = []
     assert software_io.inputs({"a": 1}, Span(path="inputs"), problems) == []
-    assert [problem.message for problem in problems] == [
-        "Property error: inputs: this must be a list"
-    ]
+    assert [problem.message for problem in problems] == ["Property error: inputs: expected a list"]

@@ -69,7 +69,9 @@ def text_of(name: str) -> str:
 
 
 def outputs_of(stack: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values by name. Raises DemoFailed if one has no value."""
+    """Return the values of the outputs of a stack by name. Raises DemoFailed if an output has no
+    value.
+    """
     wrong = [one["output_error"] for one in stack["outputs"] if one.get("output_error")]
     if wrong:
         raise DemoFailed("; ".join(wrong))

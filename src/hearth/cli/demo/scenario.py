@@ -82,7 +82,7 @@ class Scenario:
         options = " --servers sandbox" if self._server.servers_run else ""
         for words in (
             f"hearth dev --data .hearth{options}    # in another terminal; "
-            "this demo's own goes with it",
+            "the Hearth of this demo ends with the demo",
             ". .hearth/openrc",
             f"cp -r {FOLDER} {NAME}",
             f"hearth agent --user-data >{NAME}/{AGENT}",
@@ -128,7 +128,7 @@ class Scenario:
         files = self._files("update.yaml")
         self._command(f"openstack stack update {files} --wait {NAME}")
         self._user.call(STACKS, "PUT", f"/stacks/{NAME}", json=self._body("update.yaml"))
-        self._watch("UPDATE", "Updating it: a new release on web, another key for app")
+        self._watch("UPDATE", "Updating the stack: a new release on web, another key for app")
 
     def _delete(self) -> None:
         self._command(f"openstack stack delete --yes --wait {NAME}")
@@ -236,7 +236,7 @@ class Scenario:
         kinds = Counter(entry["collection"] for entry in made)
         shown = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
         self._screen.say(f"The cloud is empty: {len(made)} creates, {len(made)} deletes ({shown})")
-        self._screen.say(f"All of it took {time.monotonic() - self._began:.1f} s.")
+        self._screen.say(f"The demo took {time.monotonic() - self._began:.1f} s.")
 
     def _command(self, words: str) -> None:
         if self._transcript:

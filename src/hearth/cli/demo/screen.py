@@ -28,7 +28,7 @@ class Screen(Protocol):
 
 
 class View(Protocol):
-    """A board on the screen."""
+    """A board that is shown on the screen."""
 
     def changed(self, lines: list[Line], now: float) -> None:
         """Show the changes."""

@@ -21,7 +21,7 @@ PORTS = tuple(
 PROXIES = (
     Option("oslo_middleware", "enable_proxy_headers_parsing", bool, False, "true: Hearth trusts Forwarded and X-Forwarded-Proto, -Host, -Port, -Prefix and -For.", live=True),
     Option("oslo_middleware", "max_request_body_size", int, None, "Maximum size of every request body in bytes, in addition to max_json_body_size.", least=1, live=True,
-           differs="Heat's default pipeline does not use it"),
+           differs="the default pipeline of Heat has no such limit"),
 )
 BROWSERS = (
     _cors("allowed_origin", list, [], "Origins of web pages that can call the API; *: all."),

@@ -65,7 +65,7 @@ MESSAGES = (
     _is("default_publisher_id", str, None, "Publisher id of notifications. Default: orchestration.HOST, and magnum.HOST for clusters."),
 )
 LOG = (
-    _live("debug", bool, False, "Log at DEBUG instead of INFO. HEARTH_LOG in the environment overrides it."),
+    _live("debug", bool, False, "Log at DEBUG instead of INFO. The environment variable HEARTH_LOG overrides this setting."),
     _live("default_log_levels", list, [], "Levels of loggers, as NAME=LEVEL.",
           differs="Hearth does not use the libraries in the default of Heat; other libraries log only warnings"),
     _is("log_file", str, None, "File for the log; Hearth creates it again after logrotate has moved it. Default: stderr.", formerly=(("DEFAULT", "logfile"),)),

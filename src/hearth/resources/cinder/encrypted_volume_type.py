@@ -11,7 +11,7 @@ SERVICE = "block-storage"
 
 
 class EncryptedVolumeType(CollectionResource):
-    """The encryption of a volume type. The physical id is that of the volume type."""
+    """The encryption of a volume type. The physical id is the id of the volume type."""
 
     type_name = "OS::Cinder::EncryptedVolumeType"
     support = Support(version="5.0.0")

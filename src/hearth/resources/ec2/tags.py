@@ -16,7 +16,7 @@ def ignored_tags() -> Prop:
     """Return the property for tags that are accepted and ignored."""
     return Prop(
         LIST,
-        "Accepted for templates that set them; nothing is done with them.",
+        "Accepted for compatibility; of no effect.",
         schema=Prop(MAP, schema=_ENTRIES, implemented=False),
     )
 

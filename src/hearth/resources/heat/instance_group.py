@@ -60,8 +60,8 @@ class Instances(ScalingGroup):
         launch = ctx.given("LaunchConfigurationName")
         given = ctx.properties_of(launch) if launch else None
         if given is None:
-            words = f"{launch} is not a launch configuration of this stack"
-            raise ValueError(f"LaunchConfigurationName: {words}; refer to one that is.")
+            words = "expected the reference of a launch configuration of this stack"
+            raise ValueError(f"LaunchConfigurationName: {words}, got {launch}.")
         own = {n: value for n, value in given.items() if value is not None and n != "InstanceId"}
         return self.instance(ctx, own)
 

@@ -97,7 +97,7 @@ class ScalingGroup(Group):
 @dataclass(frozen=True, slots=True)
 class Scaled:
     """A scaling in progress: the size before it, the cooldown after it, and the texts for its
-    events. `traversal` is that of the nested stack.
+    events. `traversal` is the traversal of the nested stack.
     """
 
     before: int

@@ -67,14 +67,14 @@ def _items(
 ) -> list[dict[str, Any]]:
     """Return the maps of a list, converted by the schema; other entries are problems."""
     if given is not None and not isinstance(given, list):
-        problems.append(_wrong(at, "this must be a list"))
+        problems.append(_wrong(at, "expected a list"))
         return []
     found, checked = Findings(problems), []
     for index, item in enumerate(given or ()):
         if isinstance(item, Mapping):
             checked.append(coerce_all(schema, item, at.under(index), found))
         else:
-            problems.append(_wrong(at.under(index), "this must be a map"))
+            problems.append(_wrong(at.under(index), "expected a map"))
     return checked
 
 

@@ -71,7 +71,9 @@ class Stack(ResourceType):
                     update_allowed=True,
                     since="12.0.0",
                 ),
-                "region_name": Prop(STRING, "Name of the region; this one when not given."),
+                "region_name": Prop(
+                    STRING, "Name of the region; the region of this stack when not given."
+                ),
             },
         ),
         "parameters": Prop(MAP, "Parameters of the stack.", default={}, update_allowed=True),

@@ -28,7 +28,7 @@ from hearth.schema import (
 
 
 class ExtraRouteSet(ResourceType):
-    """Adds routes to a router, whose other routes stay unchanged. The physical id is that of the
+    """Adds routes to a router, whose other routes stay unchanged. The physical id is the id of the
     router.
     """
 

@@ -43,7 +43,7 @@ def update_steps(server: CollectionResource, ctx: ResourceContext) -> tuple[Step
 
 
 class _Change:
-    """The calls of an update's steps."""
+    """The write calls for the steps of an update."""
 
     def __init__(self, server: CollectionResource) -> None:
         self._server = server

@@ -53,7 +53,7 @@ def unused_files(modules: Iterable[Module], files: Iterable[str]) -> Iterator[No
 
 
 def _stands_in(module: Module) -> bool:
-    """Return whether the built-in type that a nested template replaces may require its
-    declarations.
+    """Return whether the template is nested: if it replaces a built-in type, that type may require
+    its parameters.
     """
     return module.depth > 0

@@ -286,7 +286,8 @@ class Values:
         """Check an attribute. The type that is declared for it is a hint, not a guarantee."""
         kind = self.names.kind_of_attribute(expr)
         if kind is not None and not _takes(prop, kind):
-            words = f"the attribute is {spoken(frozenset({kind}))}, the property a {prop.kind}"
+            wanted, got = spoken(frozenset({prop.kind})), spoken(frozenset({kind}))
+            words = f"expected {wanted}, but the attribute is {got}"
             self.report.notice(at, "attribute-type", words)
 
     def failed(self, error: EvaluationError, at: Span) -> None:

@@ -29,7 +29,7 @@ REPEAT_MAX = 100_000
 """The maximum number of items of a `repeat`."""
 
 REPEAT_VALUES_MAX = 500_000
-"""The maximum number of values in these items."""
+"""The maximum number of values in all items of a `repeat` together."""
 
 
 def map_merge(args: Any) -> Any:
