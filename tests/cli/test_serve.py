@@ -261,7 +261,10 @@ def test_servers_are_told_the_endpoint_of_keystone_that_is_set(cloud: Served):
         ({"reauthentication": "always"}, "reauthentication_auth_method"),
         ({"cfn_port": "70000"}, "bind_port"),
         ({"signers": "multi_cloud = true"}, "[ec2authtoken] clouds: not set"),
-        ({"driver": "syslog"}, "driver: messagingv2, messaging, log or noop; not ['syslog']"),
+        (
+            {"driver": "syslog"},
+            "driver: expected one of messagingv2, messaging, log and noop; got syslog",
+        ),
         ({"driver": "messagingv2"}, "transport_url: not set"),
         ({"driver": "messagingv2", "transport": "kafka://h/"}, "rabbit://, not kafka"),
         ({"driver": "messaging", "transport": "rabbit://h", "level": "loud"}, "got LOUD"),
