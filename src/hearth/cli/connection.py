@@ -29,8 +29,8 @@ BODY_TOTAL_S = 300.0
 
 DRAINED_BYTES = 256 * 1024
 DRAINED_S = 5.0
-"""The maximum bytes and seconds for reading the rest of a body after the answer was sent. Without
-this the client could lose the answer.
+"""The maximum bytes and seconds of the rest of a body that is read after the answer was sent.
+Closing the connection at once could reset it before the client has read the answer.
 """
 
 TELL_S = 60.0

@@ -125,7 +125,7 @@ def _at_work(running: Running) -> list[asyncio.Task[Any]]:
 
 
 def _fence(workers: Sequence[Engine | Conductor]) -> Callable[[], Awaitable[bool]]:
-    """Return a function for the time before each write call to the cloud: it returns true if all
+    """Return the function to call before each write call to the cloud; it returns whether all
     workers allow the call.
     """
 
