@@ -177,7 +177,7 @@ def _constrain(prop: Prop, value: Any, at: Span, found: Findings) -> None:
         try:
             text = constraint.wrong(value)
         except TypeError:
-            text = f"{_shown(value)} does not fit a constraint"
+            text = f"{_shown(value)} has the wrong type for a constraint"
         if text is not None:
             found.wrong(at, text)
             return

@@ -155,7 +155,7 @@ def wrong(schema: ParameterSchema, value: Any) -> str | None:
         try:
             text = constraint.wrong(value)
         except TypeError:
-            text = f"{value!r} does not fit a constraint"
+            text = f"{value!r} has the wrong type for a constraint"
         if text is not None:
             return text
     return None

@@ -42,10 +42,10 @@ class DevServer:
 def servers_cannot_run() -> str | None:
     """Return why servers cannot run on this machine; None if they can."""
     if not sys.platform.startswith("linux"):
-        return "they need Linux"
+        return "sandbox servers need Linux"
     lacking = [name for name in NEEDED if shutil.which(name, path=IN_SERVERS) is None]
     if lacking:
-        return f"they need {' and '.join(lacking)} in {IN_SERVERS}"
+        return f"sandbox servers need {' and '.join(lacking)} in {IN_SERVERS}"
     command = [sys.executable, "-m", "hearth.devcloud.sandbox.check"]
     tried = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     return tried.stdout.strip() if tried.returncode else None

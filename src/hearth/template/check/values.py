@@ -104,7 +104,7 @@ class Values:
             try:
                 words = constraint.wrong(value)
             except TypeError:
-                words = f'"{_brief(value)}" does not fit a constraint'
+                words = f'"{_brief(value)}" has the wrong type for a constraint'
             if words is None:
                 continue
             code, near = "value-out-of-range", None
