@@ -108,8 +108,7 @@ def new_port(
     implicit: bool = False,
     seed: str | None = None,
 ) -> Thing:
-    """Return a new port with its addresses. Raises a Refusal for a value that the network does not
-    allow.
+    """Return a new port with its addresses. Raises Refusal for a value that the network forbids.
 
     `seed` is the fixed id of an initial port.
     """
