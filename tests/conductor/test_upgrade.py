@@ -165,6 +165,12 @@ async def test_no_old_worker_goes_before_the_new_ones_are_ready(
             assert stopped.status == "UPDATE_FAILED"
             assert "New nodes are not ready" in (stopped.status_reason or "")
             assert api.log == []
+            assert here.conductor is not None
+            await here.conductor.sync.settled()  # the stack itself is complete
+            whole = await here.whole(found.uuid)
+            assert whole is not None
+            assert whole.cluster.status == "UPDATE_FAILED"
+            assert "New nodes are not ready" in (whole.cluster.status_reason or "")
             assert {"0", "1"} < (await indexes(here, found)).keys()
 
 

@@ -3,7 +3,7 @@
 Source: spec/clusters.md, section 6; facts/magnum/statuses.json.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -60,13 +60,17 @@ def followed(
     stacks: Mapping[str, StackState],
     *,
     working: bool,
+    known: Collection[str] = (),
 ) -> Followed:
     """Return the cluster after a synchronisation with its stacks: {id: state}.
 
     A stack that is missing in `stacks` does not exist any more. With `working` a task of the
-    cluster has further steps, so the cluster stays in progress unless it has failed.
+    cluster has further steps, so the cluster stays in progress unless it has failed. `known` are
+    the UUIDs of groups that already follow the state of their stack: these keep their status, which
+    may be that of an operation that failed although the stack is complete.
     """
-    after, members = cluster, [_state(cluster, group, stacks) for group in groups]
+    after = cluster
+    members = [g if g.uuid in known else _state(cluster, g, stacks) for g in groups]
     for state in stacks.values():
         if state.outputs or state.parameters:
             after, members = _read(after, members, state)
@@ -154,15 +158,9 @@ def begun(cluster: Cluster, groups: Sequence[NodeGroup], status: str) -> tuple[
 def failed(
     cluster: Cluster, groups: Sequence[NodeGroup], reason: str
 ) -> tuple[Cluster, list[NodeGroup]]:
-    """Return the cluster and those of its groups that were in progress as failed, with the
-    reason.
-    """
+    """Return the cluster and the groups of an operation as failed, with the reason."""
     status = {CREATE_IN_PROGRESS: CREATE_FAILED, DELETE_IN_PROGRESS: "DELETE_FAILED"}.get(
         cluster.status or "", UPDATE_FAILED
     )
     after = replace(cluster, status=status, status_reason=reason)
-    return after, [
-        replace(group, status=status, status_reason=reason)
-        for group in groups
-        if (group.status or "").endswith("_IN_PROGRESS")
-    ]
+    return after, [replace(group, status=status, status_reason=reason) for group in groups]

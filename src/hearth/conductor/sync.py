@@ -26,7 +26,7 @@ from hearth.service.outputs import outputs
 from hearth.service.services import Services
 from hearth.store import cluster_tasks, clusters, reads
 from hearth.store.cluster_tasks import Task
-from hearth.store.clusters import GONE, Whole
+from hearth.store.clusters import GONE, KEPT, Whole
 from hearth.store.credentials import Requester, StackCredential
 from hearth.store.database import Tx
 from hearth.store.rows import StackRow
@@ -156,11 +156,12 @@ def _store(tx: Tx, read: Whole, states: dict[str, StackState], now: float) -> No
     working = any(task.kind not in ASIDE for task in tasks)
     marks = {g.uuid: _mark(g, states) for g in whole.groups if g.stack_id}
     seen = held(whole.cluster, states, now)
-    result = followed(whole.cluster, whole.groups, seen.states, working=working)
-    known = {task.args["group"] for task in tasks if task.kind == RETRY}
+    known = {uuid for uuid, state in marks.items() if _follows(whole.seen.get(uuid), state)}
+    result = followed(whole.cluster, whole.groups, seen.states, working=working, known=known)
+    waiting = {task.args["group"] for task in tasks if task.kind == RETRY}
     for stack_id, obstacle in ({} if working else seen.waiting).items():
         group = next(g for g in whole.groups if g.stack_id == stack_id)
-        if group.uuid not in known:
+        if group.uuid not in waiting:
             result = _waiting(tx, result, group, obstacle, now)
     _write(tx, whole, result, marks, now)
     if result.deleted and not any(task.kind == CLEAN_UP for task in tasks):
@@ -170,6 +171,11 @@ def _store(tx: Tx, read: Whole, states: dict[str, StackState], now: float) -> No
 def _mark(group: NodeGroup, states: dict[str, StackState]) -> str:
     found = states.get(group.stack_id or "")
     return GONE if found is None else found.mark
+
+
+def _follows(seen: str | None, state: str) -> bool:
+    """Return whether the status of a group already follows from this state of its stack."""
+    return (seen or "").removesuffix(KEPT) == state
 
 
 def _waiting(

@@ -89,17 +89,30 @@ class Work:
         known = self.task.state if state is None else {**self.task.state, **state}
         return cluster_tasks.advance(tx, self.task, step, known, delay_s=delay_s)
 
+    def _concerns(self, group: NodeGroup) -> bool:
+        """Return whether the operation is one of this group: without arguments, of all groups."""
+        args = self.task.args
+        if "groups" in args:
+            return group.uuid in args["groups"]
+        if "group" not in args:
+            return True
+        mine = next((g for g in self.whole.groups if g.uuid == args["group"]), group)
+        return group.uuid == mine.uuid or (group.is_default and mine.is_default)
+
     async def fail(self, reason: str, change: Callable[[Whole], Changed] | None = None) -> None:
         """Store that the operation failed, and end the task. Raises Lost."""
         now = self.services.clock.now()
 
         def change_failed(found: Whole) -> Changed:
-            cluster, groups = (found.cluster, found.groups) if change is None else change(found)
-            return failed(cluster, groups, reason)
+            cluster, groups = (found.cluster, ()) if change is None else change(found)
+            changed = {group.uuid: group for group in groups}
+            mine = [changed.get(g.uuid, g) for g in found.groups if self._concerns(g)]
+            return failed(cluster, mine, reason)
 
         def note(tx: Tx) -> None:
             body = {"operation": self.task.kind, "reason": reason}
             clusters.put_event(tx, self.cluster.uuid, "cluster.failed", body, now)
+            clusters.keep_statuses(tx, self.cluster.uuid)
             if self.task.kind == ROTATE_CA:
                 notify.rotated(tx, self.whole, FAILURE, now)
 

@@ -194,6 +194,20 @@ def remove(tx: Tx, gone: Whole, now: float) -> None:
     notify(tx, gone.version, [done], now)
 
 
+def keep_statuses(tx: Tx, cluster_id: str) -> None:
+    """Let the next synchronisation examine a cluster, but keep the status of each group until its
+    stack changes.
+    """
+    state = sa.select(STATE + KEPT).where(
+        stack.c.id == node_group.c.stack_id, stack.c.deleted_at.is_(None)
+    )
+    mine = node_group.c.cluster_id == cluster_id
+    tx.execute(node_group.update().where(mine).values(seen=state.scalar_subquery()))
+
+
+KEPT = "!"
+"""The end of `nodegroup.seen` if only the outputs of the stack are still to be taken over."""
+
 STATE = stack.c.traversal + ":" + stack.c.action + "_" + stack.c.status
 """The state of a stack as `nodegroup.seen` stores it."""
 
