@@ -1,7 +1,7 @@
 """Authentication by keystoneauth1, in separate threads.
 
 A `KeystoneSession` keeps the token of a credential until shortly before it expires, and the URLs of
-the services. Calls that need a missing value wait for a single thread.
+the services. If the token is missing or expires soon, one call fetches it and the others wait.
 """
 
 import asyncio

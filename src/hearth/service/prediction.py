@@ -313,7 +313,10 @@ def _sketch(parent: StackRow, ctx: ResourceContext, stack_id: str) -> StackRow:
 
 
 def _outputs(program: Program, inner: Plan, name: str) -> dict[str, Any]:
-    """Return the outputs according to the plan; unknown values depend on the resource itself."""
+    """Return the outputs that the plan predicts for a nested stack.
+
+    A value that is not known yet is an Unknown that depends on `name`, the resource of the stack.
+    """
     assert inner.world is not None
     found: dict[str, Any] = {}
     with spending():

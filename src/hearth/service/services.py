@@ -86,8 +86,9 @@ class Services:
     _described: OrderedDict[tuple[str, int], Mapping[str, str]] = field(default_factory=OrderedDict)
 
     async def program(self, row: StackRow) -> tuple[Revision, Program]:
-        """Return the target revision of a stack and its program. Both never change, so they are
-        cached.
+        """Return the target revision of a stack and its program.
+
+        The content of a revision never changes, so both are cached.
         """
         key = (row.id, row.revision, row.name)
         if (known := self._seen.get(key)) is not None:

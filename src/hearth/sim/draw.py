@@ -1,9 +1,11 @@
 """Random requests of users: templates, changes of templates, environments.
 
-A template is a map of names to entries. An entry has the properties `u`, `r`, `l` and `after`, a
-list of names. An entry with `child` is a nested stack with its own template and a parameter `p`. An
-entry with `value` has no physical resource, one with `mailbox` stores the signals that it receives,
-one with `wait` waits for such a signal, and one with `group` is a group of members.
+A template is a map of names to entries. An entry has the properties `u` (a change is an update in
+place), `r` (a change is a replacement) and `l` (like `r`, but decided during the update), and
+`after`, the names of entries that it depends on. An entry with `child` is a nested stack with its
+own template and a parameter `p`. An entry with `value` has no physical resource, one with `mailbox`
+stores the signals that it receives, one with `wait` waits for such a signal, and one with `group`
+is a group of members.
 """
 
 import json

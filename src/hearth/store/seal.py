@@ -95,7 +95,7 @@ class Sealer:
         return self.unseal_bytes(_of_text(stored), column, *key).decode()
 
     def is_newest_text(self, stored: str) -> bool:
-        """Return whether a stored text needs no change when keys change."""
+        """Return whether a stored text is encrypted with the newest key, or never encrypted."""
         if not stored.startswith(TEXT_MARK):
             return stored in PLAIN_TEXTS
         return self.is_newest(_of_text(stored))

@@ -539,7 +539,10 @@ class Program:
     def _types_of_no_members(
         self, definition: ResourceDefinition, properties: Mapping[str, Any]
     ) -> Set[str]:
-        """Return the resource types of an empty group's members. Raises Rejected."""
+        """Return the resource types that members of a group without members would have.
+
+        Raises Rejected.
+        """
         member_property = getattr(definition.type_info, "member_property", None)
         if member_property is None:
             return frozenset()

@@ -34,7 +34,7 @@ class Evaluable(Protocol):
     """What the scope of an evaluation uses of an expression."""
 
     def evaluate(self, scope: Scope) -> object:
-        """Return the value. Raises EvaluationError."""
+        """Return the value of the expression in a scope. Raises EvaluationError."""
 
 
 class Choice(Protocol):

@@ -25,12 +25,13 @@ def choose(
     before: int,
     now: int | None = None,
 ) -> Record | None:
-    """Return the record to continue with, or None if a new one must be created.
+    """Return the record of a resource to continue with; None if a new one must be created.
 
-    `fingerprint` is the fingerprint of the desired definition, `back_to` the target revision of a
-    rollback, `before` the revision at the start of the operation. `now` is the revision of the
-    operation itself: after a takeover, a record that this operation created continues. A record
-    whose delete has begun is never chosen.
+    `candidates` are the records with the name of the resource. A record that this operation created
+    before a takeover comes first: `now` is the operation's revision. Otherwise a rollback prefers
+    the record that was in charge at the revision `back_to`, and an update prefers a complete record
+    with the `fingerprint` of the wanted definition, then the one that was in charge at the revision
+    `before`. A record whose delete has begun is never chosen.
     """
     able = [record for record in candidates if record.action is not Action.DELETE]
     if not able:

@@ -32,7 +32,7 @@ class ResourceChain(Group):
         "resources": Prop(LIST, "Types of the members.", required=True, update_allowed=True),
     }
     attributes = {
-        "attributes": Attr(MAP, "An attribute of every member, by name."),
+        "attributes": Attr(MAP, "Values of an attribute: a map from member names to values."),
         "refs": Attr(LIST, "References of the members."),
     }
 

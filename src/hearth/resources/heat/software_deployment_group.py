@@ -47,7 +47,7 @@ class SoftwareDeploymentGroup(Group):
         **_shared(SoftwareDeployment),
         "servers": Prop(
             MAP,
-            "Ids of the servers, by the names of the members.",
+            "Map of member names, which you choose, to ids of servers.",
             required=True,
             update_allowed=True,
         ),

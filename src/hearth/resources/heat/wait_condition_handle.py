@@ -135,8 +135,9 @@ class WaitConditionHandle(CollectsSignals, StackUser):
         return SignalResult(signalled.metadata, {"collected": stamp}, signalled.reason)
 
     async def collect_messages(self, ctx: ResourceContext, queue: str) -> SignalResult | None:
-        """Return the new messages as signals. They are deleted at the next collection, after they
-        were stored.
+        """Return the new messages of the queue as signals.
+
+        The messages stay in the queue until the next collection: the signals are stored by then.
         """
         found = await queues.messages_in(ctx, queue)
         stored = json.loads(ctx.data.get("collected", "[]"))

@@ -115,7 +115,7 @@ PROPERTIES: dict[str, Prop] = {
     "config_drive": Prop(BOOLEAN, "true: the server gets its metadata on a config drive."),
     "deployment_swift_data": Prop(
         MAP,
-        "Swift object of the metadata, for transport POLL_TEMP_URL.",
+        "Swift container and object for the metadata of the server, for POLL_TEMP_URL.",
         default={},
         update_allowed=True,
         schema={
@@ -126,7 +126,7 @@ PROPERTIES: dict[str, Prop] = {
     ),
     "diskConfig": Prop(
         STRING,
-        "true: the disk is partitioned automatically.",
+        "AUTO: Nova resizes the partition to the disk; MANUAL: it does not.",
         constraints=(AllowedValues(["AUTO", "MANUAL"]),),
     ),
     "flavor": Prop(

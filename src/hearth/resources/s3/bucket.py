@@ -40,7 +40,9 @@ class Bucket(AdapterType):
             MAP,
             "Settings of the bucket as a website.",
             schema={
-                "ErrorDocument": Prop(STRING, "Suffix of the names of error pages."),
+                "ErrorDocument": Prop(
+                    STRING, "End of the names of error pages: error.html stands for 404error.html."
+                ),
                 "IndexDocument": Prop(STRING, "Name of the index page of folders."),
             },
         ),

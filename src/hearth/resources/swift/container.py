@@ -26,8 +26,10 @@ KEY_HEADER = "x-container-meta-hearth-key"
 
 
 class Container(ResourceType):
-    """A container. An existing container of the same name without the record's mark stays
-    unchanged.
+    """A container.
+
+    If a container of this name exists that this resource did not create, it stays unchanged and
+    the create fails.
     """
 
     type_name = "OS::Swift::Container"

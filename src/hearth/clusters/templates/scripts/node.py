@@ -421,7 +421,7 @@ class Kubeadm:
         run("systemctl", "restart", "kubelet")
 
     def addons(self, node: Settings) -> None:
-        """Install kube-proxy, the name service, the add-ons of the image and the operator's."""
+        """Install kube-proxy, CoreDNS, the add-ons of the image, and the operator's manifest."""
         access = ["--kubeconfig=/etc/kubernetes/admin.conf"]
         run("kubeadm", "init", "phase", "addon", "all", f"--config={self.CONFIG}", *access)
         for folder in (ADDONS, ADDONS / str(node.get("network_driver") or "none")):
