@@ -130,7 +130,7 @@ def test_it_is_refused_while_the_api_listens_elsewhere(api: str):
         capture_output=True, text=True, timeout=30, check=False,
     )  # fmt: skip
     assert done.returncode == 1
-    assert "only on loopback" in done.stderr
+    assert "sandbox servers need an API on a loopback address" in done.stderr
     assert done.stdout == ""
 
 

@@ -34,7 +34,7 @@ def test_the_commands_of_the_page_work_as_they_are_written(tmp_path: Path):
             capture_output=True, text=True, timeout=120, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
-        for word in ("set: auth_encryption_key = ***", "\nOK", "as it was", "0 deleted stacks",
+        for word in ("set: auth_encryption_key = ***", "\nOK", ": unchanged", "0 deleted stacks",
                      "hearth-engine", "0 dead engines removed"):  # fmt: skip
             assert word in done.stdout
         assert "the settings were reloaded" in hearth.told("the settings were reloaded")

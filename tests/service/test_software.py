@@ -63,6 +63,9 @@ def test_deployments_are_for_the_users_of_own_stacks(tmp_path: Path) -> None:
                 wanted = DeploymentRequest(of.id, "server", user_project_id=users)
                 with pytest.raises(Rejected) as refused:
                     await create_deployment(services, project, wanted)
-                assert "no stack of this project has its users" in refused.value.problems[0].message
+                assert (
+                    "is not the domain project of a stack of this project"
+                    in refused.value.problems[0].message
+                )
 
     asyncio.run(story())
