@@ -98,7 +98,8 @@ def test_a_stack_lives_its_life(place: tuple[Dev, Site, Person]):
         f"curl -sf -H 'X-Auth-Token: {token}' {site.url}/{user.project_id}/stacks"
     ))  # fmt: skip
     assert [one["stack_name"] for one in listed["stacks"]] == ["day"]
-    client.shell("stack", "delete", "--yes", "--wait", "day")
+    # by id: a name is not found any more once the stack is deleted, also while the command waits
+    client.shell("stack", "delete", "--yes", "--wait", listed["stacks"][0]["id"])
     assert client.json("stack", "list") == []
     refused = _sh(f"curl -s -o /dev/null -w '%{{http_code}}' {site.url}/{user.project_id}/stacks")
     assert refused == "401"
