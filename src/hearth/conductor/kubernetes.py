@@ -15,6 +15,7 @@ from urllib.parse import quote, urlencode
 
 import aiohttp
 
+from hearth.cloud.answers import BadAnswer, read_bounded
 from hearth.cloud.fault import CloudFault
 from hearth.clusters.objects import Cluster
 from hearth.conductor.way import way_to
@@ -110,11 +111,11 @@ class KubernetesApi:
                 method, url, data=data, headers=headers, allow_redirects=False
             ) as answer,
         ):
-            found: bytes = await answer.content.read(BYTES_MAX + 1)
-            while len(found) <= BYTES_MAX and (more := await answer.content.read(BYTES_MAX)):
-                found += more
-            if len(found) > BYTES_MAX:
-                raise ValueError(f"{url}: the answer is longer than {BYTES_MAX} bytes")
+            try:
+                found = await read_bounded(answer, BYTES_MAX)
+            except BadAnswer:
+                words = f"the answer is longer than {BYTES_MAX} bytes or unreadable"
+                raise ValueError(f"{url}: {words}") from None
             return answer.status, found.decode("utf-8", "replace")
 
 
@@ -129,7 +130,7 @@ async def kubernetes_api(services: Services, cluster: Cluster) -> AsyncIterator[
         context = _context(ca, client.certificate, client.private_key)
     url = await way_to(services, cluster.api_address)
     connector = aiohttp.TCPConnector(ssl=context if context is not None else True)
-    async with aiohttp.ClientSession(connector=connector) as session:
+    async with aiohttp.ClientSession(connector=connector, auto_decompress=False) as session:
         yield KubernetesApi(session, url)
 
 

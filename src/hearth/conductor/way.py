@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
+from hearth.cloud.answers import read_bounded
 from hearth.service.services import Services
 
 LIMIT_S = 5.0
@@ -35,12 +36,7 @@ async def way_to(services: Services, api_address: str) -> str:
 async def _listed(url: str, address: str) -> bytes:
     limit = aiohttp.ClientTimeout(total=LIMIT_S)
     async with (
-        aiohttp.ClientSession(timeout=limit) as session,
+        aiohttp.ClientSession(timeout=limit, auto_decompress=False) as session,
         session.get(url, params={"address": address}, allow_redirects=False) as answer,
     ):
-        body = b""
-        while len(body) <= BYTES_MAX and (more := await answer.content.read(BYTES_MAX)):
-            body += more
-        if len(body) > BYTES_MAX:
-            raise ValueError(f"{url}: the answer is longer than {BYTES_MAX} bytes")
-        return body
+        return await read_bounded(answer, BYTES_MAX)
