@@ -5,7 +5,7 @@ A condition is stored and answered as {type, status, reason, message, since}, as
 `status` is "True", "False" or "Unknown". Source: spec/clusters.md, section 12, items 1 and 2.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -70,8 +70,7 @@ def retrying(cluster: Cluster) -> Cluster:
 
 def restarted(cluster: Cluster) -> Cluster:
     """Return the cluster at the beginning of an operation, whose time limit begins now."""
-    kept = [one for one in cluster.conditions if one["type"] not in (PROGRESSING, BLOCKED)]
-    return msgspec.structs.replace(cluster, conditions=kept)
+    return msgspec.structs.replace(cluster, conditions=_others(cluster, PROGRESSING, BLOCKED))
 
 
 def begun_at(cluster: Cluster) -> float:
@@ -94,10 +93,10 @@ def observed(
     while its status stays the same.
     """
     if before is not None and before.status in BUSY and after.status not in BUSY:
-        after = _without_block(after)
-    told = condition(after, BLOCKED)
+        after = msgspec.structs.replace(after, conditions=_others(after, BLOCKED))
+    block = condition(after, BLOCKED)
     found = [_ready(after), _progressing(after)]
-    found.append(told or Condition(type=BLOCKED, status=FALSE, reason="NotBlocked"))
+    found.append(block or Condition(type=BLOCKED, status=FALSE, reason="NotBlocked"))
     found += [_healthy(after), _in_sync(after, groups, gone)]
     known = {one.type: one for one in conditions(after)}
     if before is not None:
@@ -162,16 +161,14 @@ def _words(status: str | None) -> str:
     return "".join(part.capitalize() for part in (status or "UNKNOWN").split("_"))
 
 
-def _without_block(cluster: Cluster) -> Cluster:
-    kept = [one for one in cluster.conditions if one["type"] != BLOCKED]
-    return msgspec.structs.replace(cluster, conditions=kept)
+def _others(cluster: Cluster, *types: str) -> list[Mapping[str, Any]]:
+    """Return the stored conditions of a cluster without those of some types."""
+    return [one for one in cluster.conditions if one["type"] not in types]
 
 
 def _with(cluster: Cluster, new: Condition) -> Cluster:
-    others: Iterable[Mapping[str, Any]] = (
-        one for one in cluster.conditions if one["type"] != new.type
-    )
-    return msgspec.structs.replace(cluster, conditions=[*others, _stored(new)])
+    conditions = [*_others(cluster, new.type), _stored(new)]
+    return msgspec.structs.replace(cluster, conditions=conditions)
 
 
 def _stored(one: Condition) -> dict[str, Any]:

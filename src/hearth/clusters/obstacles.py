@@ -44,8 +44,8 @@ def delay_s(cluster: Cluster, now: float) -> float | None:
 
     The last attempt is at the end of the time limit.
     """
-    told = condition(cluster, BLOCKED)
-    attempts = 0 if told is None else told.attempts
+    block = condition(cluster, BLOCKED)
+    attempts = 0 if block is None else block.attempts
     wanted = min(DELAY_S * 2.0**attempts, DELAY_MAX_S)
     left = time_left_s(cluster, now)
     if left is None:

@@ -18,6 +18,12 @@ class Booted(msgspec.Struct, frozen=True):
     kube_version: str
 
 
+def booted_by(parameters: Mapping[str, Any]) -> Booted:
+    """Return what new workers of a stack with these parameters boot."""
+    names = ("minion_image", "kube_version")
+    return Booted(*(str(parameters.get(name) or "") for name in names))
+
+
 class Generations(msgspec.Struct, frozen=True, kw_only=True):
     """What older workers booted, as in the parameter `worker_generations`.
 
@@ -67,9 +73,7 @@ def in_stack(parameters: Mapping[str, Any], indexes: Sequence[int]) -> WorkerSta
     except msgspec.ValidationError:  # somebody else wrote it
         older = Generations()
     return WorkerStack(
-        newest=Booted(
-            str(parameters.get("minion_image") or ""), str(parameters.get("kube_version") or "")
-        ),
+        newest=booted_by(parameters),
         temporary=int(parameters.get("temporary_minions") or 0),
         older=older,
         indexes=sorted(indexes),

@@ -82,7 +82,7 @@ async def update(
     except Rejected as rejected:
         if not isinstance(rejected.problems[0], ActionInProgress):
             raise
-        await work.commit(work.task.step or "stack", delay_s=BUSY_AGAIN_S)
+        await work.commit(work.task.step, delay_s=BUSY_AGAIN_S)
         return False
     return True
 

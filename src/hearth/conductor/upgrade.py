@@ -7,7 +7,7 @@ Source: spec/clusters.md, section 12, item 4.
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from msgspec import to_builtins
@@ -16,11 +16,11 @@ from msgspec.structs import replace
 from hearth.clusters.definition import ClusterStack, stack_request, upgrade_parameters
 from hearth.clusters.health import reachable
 from hearth.clusters.objects import ClusterTemplate, NodeGroup
-from hearth.clusters.upgrading import Booted, WorkerStack, in_stack, next_parameters
+from hearth.clusters.upgrading import Booted, WorkerStack, booted_by, in_stack, next_parameters
 from hearth.conductor import stacks
 from hearth.conductor.drain import drained, not_ready
 from hearth.conductor.facts import facts_of
-from hearth.conductor.kubernetes import SILENT, Refused, kubernetes_api
+from hearth.conductor.kubernetes import SILENT, KubernetesApi, Refused, kubernetes_api
 from hearth.conductor.waiting import settled, why
 from hearth.conductor.work import Changed, Work
 from hearth.service.clusters.members import members_of
@@ -103,16 +103,13 @@ async def ready(work: Work) -> None:
     found = await _workers(work, group)
     old = found.old(wanted)
     names = await _names(work, group, [index for index in found.indexes if index not in old])
-    try:
-        async with kubernetes_api(work.services, work.cluster) as api:
-            missing = await not_ready(api, names)
-    except (*SILENT, Refused) as problem:
-        await _again(work, group, "ready", f"Kubernetes does not answer: {problem}")
-        return
-    if missing:
-        await _again(work, group, "ready", f"New nodes are not ready: {', '.join(missing)}.")
-        return
-    await work.commit("drain", state={"since": work.services.clock.now()})
+
+    async def objection(api: KubernetesApi) -> str:
+        missing = await not_ready(api, names)
+        return f"New nodes are not ready: {', '.join(missing)}." if missing else ""
+
+    if await _agrees(work, group, "ready", objection):
+        await work.commit("drain", state={"since": work.services.clock.now()})
 
 
 async def drain(work: Work) -> None:
@@ -121,8 +118,11 @@ async def drain(work: Work) -> None:
     """
     group, batch = _next(work), work.task.state["batch"]
     after = {"drained": batch, "batch": []}
-    names = [] if group is None else await _names(work, group, batch)
-    if group is not None and not work.task.state["answers"]:
+    if group is None:
+        await work.commit("workers", state=after)
+        return
+    names = await _names(work, group, batch)
+    if not work.task.state["answers"]:
         now, uuid = work.services.clock.now(), work.cluster.uuid
         body = {"group": group.name, "nodes": names, "reason": "Kubernetes cannot be reached."}
         await work.commit(
@@ -131,28 +131,38 @@ async def drain(work: Work) -> None:
             also=lambda tx: clusters.put_event(tx, uuid, "nodegroup.not_drained", body, now),
         )
         return
-    if group is not None:
-        try:
-            async with kubernetes_api(work.services, work.cluster) as api:
-                left = await drained(api, names)
-                if not left:
-                    for name in names:
-                        await api.forget(name)
-        except (*SILENT, Refused) as problem:
-            await _again(work, group, "drain", f"Kubernetes does not answer: {problem}")
-            return
+
+    async def objection(api: KubernetesApi) -> str:
+        left = await drained(api, names)
         if left:
-            await _again(work, group, "drain", f"Pods do not leave: {', '.join(left[:10])}.")
-            return
-    await work.commit("workers", state=after)
+            return f"Pods do not leave: {', '.join(left[:10])}."
+        for name in names:
+            await api.forget(name)
+        return ""
+
+    if await _agrees(work, group, "drain", objection):
+        await work.commit("workers", state=after)
 
 
-async def _again(work: Work, group: NodeGroup, step: str, reason: str) -> None:
-    """Repeat the step later; after LIMIT_S the upgrade fails with `reason`."""
+async def _agrees(
+    work: Work, group: NodeGroup, step: str, objection: Callable[[KubernetesApi], Awaitable[str]]
+) -> bool:
+    """Return whether Kubernetes answers and `objection` returns no reason to wait.
+
+    Otherwise the step is repeated later; after LIMIT_S the upgrade fails with the reason.
+    """
+    try:
+        async with kubernetes_api(work.services, work.cluster) as api:
+            reason = await objection(api)
+    except (*SILENT, Refused) as problem:
+        reason = f"Kubernetes does not answer: {problem}"
+    if not reason:
+        return True
     if work.services.clock.now() - work.task.state["since"] > LIMIT_S:
         await work.fail(f"The upgrade of {group.name} stopped: {reason}")
-        return
-    await work.commit(step, delay_s=LOOK_AGAIN_S)
+    else:
+        await work.commit(step, delay_s=LOOK_AGAIN_S)
+    return False
 
 
 async def _answers(work: Work) -> bool:
@@ -203,10 +213,7 @@ async def _target(work: Work, group: NodeGroup) -> tuple[ClusterStack, Booted]:
     facts = dataclasses.replace(facts, kube_version=args.get("version") or "")
     changed = upgrade_parameters(template, work.cluster, group, facts=facts)
     parameters = {**asked.parameters, **changed}
-    booted = Booted(
-        str(parameters.get("minion_image") or ""), str(parameters.get("kube_version") or "")
-    )
-    return dataclasses.replace(asked, parameters=parameters), booted
+    return dataclasses.replace(asked, parameters=parameters), booted_by(parameters)
 
 
 async def _template(work: Work) -> ClusterTemplate:

@@ -136,7 +136,7 @@ def cluster(
         **_differences({} if template is None else template.labels, one.labels),
         **_times(one),
     }
-    found["conditions"] = [_condition(told) for told in conditions(one)]
+    found["conditions"] = [_condition(each) for each in conditions(one)]
     if faults and one.status in FAILED:
         found["faults"] = {
             group.name: group.status_reason for group in groups if group.status in FAILED
