@@ -24,9 +24,9 @@ GUESTS = 10_000
 EVERY_S = 30.0
 SHARE_MAX = 0.15  # of a core
 SECONDS = 10
-CLIENTS = 16
+CLIENTS = 32
 
-OVER_EMPTY_MAX = 3.0
+OVER_EMPTY_MAX = 2.5
 EMPTY = """
 import socket, uvicorn, uvloop
 async def app(scope, receive, send):

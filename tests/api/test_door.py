@@ -67,6 +67,9 @@ class Place:
             "type": "http", "method": "GET", "path": path, "query_string": b"",
             "raw_path": path.encode(), "headers": [(b"x-auth-token", token.encode())], **more,
         }  # fmt: skip
+        finding = self.door.find(scope) if scope["method"] == "GET" else None
+        if finding is not None and (known := await finding) is not None:
+            return known.body
         said: list[bytes] = []
 
         async def send(message: Any) -> None:
@@ -79,7 +82,9 @@ class Place:
 @pytest.fixture(autouse=True)
 def fingerprints(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        door.reads, "fingerprint", lambda place, *key: place.rows.setdefault(key, 1)
+        door.reads,
+        "fingerprints",
+        lambda place, keys: [place.rows.setdefault(key, 1) for key in keys],
     )
 
 

@@ -39,13 +39,13 @@ Dial = Callable[[], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]
 
 
 @asynccontextmanager
-async def serving(app: Any = app) -> AsyncIterator[Dial]:
+async def serving(app: Any = app, shortcut: Any = None) -> AsyncIterator[Dial]:
     import socket
 
     bound = socket.socket()
     bound.bind(("127.0.0.1", 0))
     bound.listen(64)
-    one = server(Answered(app))
+    one = server(Answered(app), shortcut)
     task = asyncio.ensure_future(one.serve(sockets=[bound]))
     while not one.started:
         await asyncio.sleep(0.005)

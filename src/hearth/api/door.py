@@ -1,4 +1,4 @@
-"""Polls of servers: if the rows of a server have not changed, the poll is answered without routing.
+"""Polls of servers: while the rows of a server do not change, the answer of the routes is kept.
 
 Thousands of servers ask for their metadata all the time, and nearly always nothing has changed.
 Such a request costs a check of the caller and a part of one read, which is shared by the polls that
@@ -10,6 +10,7 @@ import hashlib
 import logging
 import re
 from collections import OrderedDict
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -19,6 +20,7 @@ from hearth.api.auth import Tokens
 from hearth.api.cfn.polls import Polls, poll_of
 from hearth.api.front.rate import Rates
 from hearth.api.front.scope import below
+from hearth.api.front.shortcut import KnownAnswer
 from hearth.cloud.fault import CloudFault
 from hearth.service.caller import Caller
 from hearth.service.services import Services
@@ -27,7 +29,7 @@ from hearth.store.database import Store
 
 log = logging.getLogger(__name__)
 
-GATHER_S = 0.02  # a server that asks every 30 s does not notice
+GATHER_S = 0.05  # a server that asks every 30 s does not notice
 ANSWERS_MAX = 20_000
 ANSWERS_BYTES_MAX = 32 * 1024 * 1024
 CFN_PATHS = frozenset({"/cfn/v1/", "/cfn/v1", "/v1/", "/v1"})
@@ -44,32 +46,40 @@ class Gathered:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._waiting: dict[Key, asyncio.Future[int | None]] = {}
+        self._waiting: dict[Key, list[asyncio.Future[int | None]]] = {}
 
     async def fingerprint(self, key: Key) -> int | None:
         """Return the fingerprint of a resource, read after this call; None if the database cannot
         be read.
         """
-        waiting = self._waiting.get(key)
-        if waiting is None:
-            loop = asyncio.get_running_loop()
-            if not self._waiting:
-                loop.call_later(GATHER_S, lambda: loop.create_task(self._read()))
-            waiting = self._waiting[key] = loop.create_future()
-        return await asyncio.shield(waiting)
+        loop = asyncio.get_running_loop()
+        if not self._waiting:
+            loop.call_later(GATHER_S, lambda: loop.create_task(self._read()))
+        found: asyncio.Future[int | None] = loop.create_future()
+        self._waiting.setdefault(key, []).append(found)
+        return await found
 
     async def _read(self) -> None:
         batch, self._waiting = self._waiting, {}
-        found: list[int | None]
+        found: Sequence[int | None]
         try:
-            found = await self._store.read(
-                lambda tx: [reads.fingerprint(tx, *key) for key in batch]
-            )
+            found = await self._store.read(lambda tx: reads.fingerprints(tx, list(batch)))
         except SQLAlchemyError as problem:
             log.warning("polls: %s", str(problem).partition("\n")[0])
             found = [None] * len(batch)
         for waiting, value in zip(batch.values(), found, strict=True):
-            waiting.set_result(value)
+            for one in waiting:
+                if not one.done():  # its client has left
+                    one.set_result(value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Poll:
+    """A poll with a token; `ident` is a hash of its address and its token."""
+
+    key: Key
+    token: str
+    ident: bytes
 
 
 @dataclass(slots=True)
@@ -83,7 +93,8 @@ class _Answer:
 
 
 class Door:
-    """Middleware that answers polls from kept answers.
+    """Finds kept answers to polls. As middleware it keeps the answers to polls with a token; the
+    API of signed polls keeps its own in `polls`.
 
     `polls` returns the callers of signed polls, `tokens` the callers of polls with a token.
     """
@@ -101,20 +112,26 @@ class Door:
         self._bytes = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["method"] == "GET":
-            path = below(scope)
-            if path in CFN_PATHS and scope["query_string"]:
-                if (body := await self._signed(scope)) is not None:
-                    kind = b"application/json" if body[:1] == b"{" else b"application/xml"
-                    await _send(send, body, kind)
-                    return
-            elif path.endswith("/metadata") and (named := METADATA.fullmatch(path)):
-                await self._metadata(scope, receive, send, (named[1], named[2]))
-                return
-        await self._app(scope, receive, send)
+        poll = _poll(scope)
+        caller = None if poll is None else await self._guest(poll.token)
+        if poll is None or caller is None:
+            await self._app(scope, receive, send)
+            return
+        seen = await self._gathered.fingerprint(poll.key)  # before the answer is made
+        answer = _Copy(send)
+        await self._app(scope, receive, answer)
+        if answer.status == 200 and seen is not None:
+            self._keep(poll.ident, _Answer(caller, poll.key, seen, answer.body))
 
-    async def _signed(self, scope: Scope) -> bytes | None:
-        """Return the known answer to a signed poll, or None."""
+    def find(self, scope: Scope) -> Awaitable[KnownAnswer | None] | None:
+        """Return the kept answer to a poll, or None; None at once for other requests."""
+        if below(scope) in CFN_PATHS:
+            return self._signed(scope) if scope["query_string"] else None
+        poll = _poll(scope)
+        return None if poll is None or poll.ident not in self._answers else self._by_token(poll)
+
+    async def _signed(self, scope: Scope) -> KnownAnswer | None:
+        """Return the kept answer to a signed poll, or None."""
         poll = poll_of(scope)
         if poll is None or (caller := self._polls.caller(poll)) is None:
             return None
@@ -124,35 +141,28 @@ class Door:
         key = (kept.stack_id, poll["params"]["LogicalResourceId"])
         if await self._gathered.fingerprint(key) != kept.fingerprint or not kept.body:
             return None
-        return kept.body if self._may(CFN_RULE, caller) else None
+        if not self._may(CFN_RULE, caller):
+            return None
+        kind = b"application/json" if kept.body[:1] == b"{" else b"application/xml"
+        return KnownAnswer(kept.body, kind)
 
-    async def _metadata(self, scope: Scope, receive: Receive, send: Send, key: Key) -> None:
-        """Answer a poll with a token; if there is no valid kept answer, let the routes answer and
-        keep their answer.
-        """
-        headers = dict(scope["headers"])
-        token, ident = headers.get(b"x-auth-token", b"").decode("latin-1"), _ident(scope, headers)
-        caller = await self._guest(token) if b"x-service-token" not in headers else None
+    async def _by_token(self, poll: _Poll) -> KnownAnswer | None:
+        """Return the kept answer to a poll with a token, or None."""
+        caller = await self._guest(poll.token)
         if caller is None:
-            await self._app(scope, receive, send)
-            return
-        seen = await self._gathered.fingerprint(key)
-        known = self._answers.get(ident)
-        same = known is not None and known.caller == caller and known.fingerprint == seen
-        if known is not None and same and self._may(METADATA_RULE, caller):
-            await _send(send, known.body, b"application/json")
-            return
-        answer = _Copy(send)
-        await self._app(scope, receive, answer)
-        if answer.status == 200 and seen is not None:
-            self._keep(ident, _Answer(caller, key, seen, answer.body))
+            return None
+        seen = await self._gathered.fingerprint(poll.key)
+        known = self._answers.get(poll.ident)
+        if known is None or known.caller != caller or known.fingerprint != seen:
+            return None
+        if not self._may(METADATA_RULE, caller):
+            return None
+        return KnownAnswer(known.body, b"application/json")
 
     async def _guest(self, token: str) -> Caller | None:
         """Return the caller of a token if it is a stack domain user; else None: the routes must
         decide.
         """
-        if not token:
-            return None
         try:
             caller = await self._tokens.caller(token)
         except CloudFault:
@@ -191,22 +201,18 @@ class _Copy:
         await self._send(message)
 
 
-def _ident(scope: Scope, headers: dict[bytes, bytes]) -> bytes:
-    """Return what identifies a poll: its address, and the token of the caller."""
-    said = b"\0".join(
-        (
-            scope.get("raw_path") or scope["path"].encode(),
-            scope["query_string"],
-            headers.get(b"x-auth-token", b""),
-        )
-    )
-    return hashlib.sha256(said).digest()
-
-
-async def _send(send: Send, body: bytes, kind: bytes) -> None:
-    headers = [
-        (b"content-length", str(len(body)).encode()),
-        (b"content-type", kind),
-    ]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+def _poll(scope: Scope) -> _Poll | None:
+    """Return a poll with a token; None for other requests."""
+    if scope["type"] != "http" or scope["method"] != "GET":
+        return None
+    path = below(scope)
+    named = METADATA.fullmatch(path) if path.endswith("/metadata") else None
+    if named is None:
+        return None
+    headers = dict(scope["headers"])
+    token = headers.get(b"x-auth-token", b"")
+    if not token or b"x-service-token" in headers:
+        return None
+    raw_path = scope.get("raw_path") or scope["path"].encode()
+    ident = hashlib.sha256(b"\0".join((raw_path, scope["query_string"], token))).digest()
+    return _Poll((named[1], named[2]), token.decode("latin-1"), ident)

@@ -140,7 +140,7 @@ def _servers(
 ) -> list[tuple["Server", list[socket.socket]]]:
     """Return a server for each application that has sockets."""
     both = zip(applications(running), bound_to, strict=True)
-    return [(server(app), bound) for app, bound in both if bound]
+    return [(server(*served), bound) for served, bound in both if bound]
 
 
 async def _listening(one: "Server", sockets: list[socket.socket]) -> asyncio.Task[Any]:

@@ -4,7 +4,7 @@ import contextlib
 import resource
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hearth.cli.wiring import Running
 from hearth.store.engines import engines
@@ -12,6 +12,8 @@ from hearth.store.engines import engines
 if TYPE_CHECKING:
     import uvicorn
     from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from hearth.cli.polled import Shortcut
 
 KEEP_ALIVE_S = 75  # well over the 5 s polling interval of clients
 CONNECTIONS_MAX = 4096  # of one server
@@ -22,7 +24,14 @@ LAST_REQUESTS_S = 10  # for requests in progress when the process stops
 CLUSTERS = "/container-infra"
 
 
-def applications(running: Running) -> tuple[Any, Any, Any]:
+class Served(NamedTuple):
+    """An application, and the known answers to polls of it."""
+
+    app: "ASGIApp"
+    shortcut: "Shortcut | None" = None
+
+
+def applications(running: Running) -> tuple[Served, Served, Served]:
     """Return the main application, and the applications for separate ports: the
     CloudFormation-style API and the API of clusters. The main application also has the API of
     clusters, below /container-infra.
@@ -36,6 +45,7 @@ def applications(running: Running) -> tuple[Any, Any, Any]:
     from hearth.api.door import Door
     from hearth.api.front.chain import fronted
     from hearth.api.front.rate import Rates
+    from hearth.api.front.shortcut import Shortcut
     from hearth.service.describe_resource import secret_of_guest
 
     settings, judges = running.settings, running.judges
@@ -58,10 +68,12 @@ def applications(running: Running) -> tuple[Any, Any, Any]:
     async def database() -> object:
         return await services.store.read(engines)
 
-    doors = (Door(app, services, polls, tokens, rates) for app in (main, cfn))
-    apps: list[ASGIApp] = [*doors, clusters]
-    one, two, three = (fronted(app, front, database) for app in apps)
-    return one, two, three
+    one, two = (Door(app, services, polls, tokens, rates) for app in (main, cfn))
+    return (
+        Served(fronted(one, front, database), Shortcut(one.find, front)),
+        Served(fronted(two, front, database), Shortcut(two.find, front)),
+        Served(fronted(clusters, front, database)),
+    )
 
 
 def below(prefix: str, inner: "ASGIApp", others: "ASGIApp") -> "ASGIApp":
@@ -86,21 +98,26 @@ def connections_max() -> int:
     return min(CONNECTIONS_MAX, max(soft // 4, (soft - DESCRIPTORS_KEPT) // 2))
 
 
-def server(app: "ASGIApp") -> "uvicorn.Server":
+def server(app: "ASGIApp", shortcut: "Shortcut | None" = None) -> "uvicorn.Server":
     """Return a server that does not handle signals, because the process does."""
     import uvicorn
 
     from hearth.cli.connection import Connection, Doorman
+    from hearth.cli.polled import PolledConnection
 
     class Server(uvicorn.Server):
         @contextlib.contextmanager
         def capture_signals(self) -> Iterator[None]:
             yield
 
+    doorman = Doorman(connections_max())
+    made: Any = partial(Connection, doorman)
+    if shortcut is not None:
+        made = partial(PolledConnection, doorman, shortcut)
     config = uvicorn.Config(
         app, log_config=None, access_log=False, lifespan="off",
         timeout_graceful_shutdown=LAST_REQUESTS_S, timeout_keep_alive=KEEP_ALIVE_S,
         ws="none", proxy_headers=False,
-        http=partial(Connection, Doorman(connections_max())),  # type: ignore[arg-type]
+        http=made,
     )  # fmt: skip
     return Server(config)

@@ -351,25 +351,41 @@ def _labelled(table: sa.Table) -> list[sa.Label[Any]]:
     return [column.label(f"{table.name}_{column.name}") for column in table.columns]
 
 
+FINGERPRINTS_AT_ONCE = 16
+
+
+def _any(column: sa.Column[str], prefix: str) -> sa.ColumnElement[bool]:
+    names = (f"{prefix}_{number}" for number in range(FINGERPRINTS_AT_ONCE))
+    return column.in_([sa.bindparam(name, type_=sa.String()) for name in names])
+
+
 _DESCRIBED = Prepared(
     sa.select(*_labelled(stack), *_labelled(resource), *_labelled(resource_data))
     .join(resource, resource.c.stack_id == stack.c.id)
     .outerjoin(resource_data, resource_data.c.resource_id == resource.c.id)
-    .where(
-        stack.c.id == sa.bindparam("stack_id", type_=sa.String()),
-        resource.c.name == sa.bindparam("name", type_=sa.String()),
-    )
+    .where(_any(resource.c.stack_id, "stack"), _any(resource.c.name, "name"))
     .order_by(resource.c.id)
 )
 
 
-def fingerprint(tx: Tx, stack_id: str, name: str) -> int:
-    """Return a number that changes with every change of a stack's row and the rows of one of its
-    resources.
+def fingerprints(tx: Tx, keys: Sequence[tuple[str, str]]) -> list[int]:
+    """Return a number for each resource, given as the id of its stack and its name. The number
+    changes with every change of the stack's row and the resource's rows.
 
     Numbers from different processes cannot be compared.
     """
-    return hash(tuple(tx.rows(_DESCRIBED, {"stack_id": stack_id, "name": name})))
+    found: list[int] = []
+    for first in range(0, len(keys), FINGERPRINTS_AT_ONCE):
+        some = keys[first : first + FINGERPRINTS_AT_ONCE]
+        rows: dict[tuple[str, str], list[Any]] = {key: [] for key in some}
+        padded = [*some, *[some[-1]] * (FINGERPRINTS_AT_ONCE - len(some))]
+        values = {f"stack_{number}": key[0] for number, key in enumerate(padded)}
+        values |= {f"name_{number}": key[1] for number, key in enumerate(padded)}
+        for row in tx.rows(_DESCRIBED, values):
+            if (of := rows.get((row.stack_id, row.resource_name))) is not None:
+                of.append(row)
+        found += [hash(tuple(rows[key])) for key in some]
+    return found
 
 
 METADATA_BYTES_MAX = 1024 * 1024

@@ -134,7 +134,7 @@ resource = Table(
     "resource",
     metadata,
     Column("id", ID, primary_key=True),
-    Column("stack_id", ID, nullable=False, index=True),
+    Column("stack_id", ID, nullable=False),
     Column("name", NAME, nullable=False),
     Column("type", NAME, nullable=False, comment="as written in the template"),
     Column("action", String(16), nullable=False),
@@ -150,6 +150,7 @@ resource = Table(
     Column("state", SEALED, nullable=False, comment="sealed: definition, properties, attributes"),
     Column("created_at", TIME, nullable=False),
     Column("updated_at", TIME),
+    Index("ix_resource_name", "stack_id", "name"),
 )
 
 resource_data = Table(

@@ -63,8 +63,8 @@ async def _poll(request: Request, asking: actions.Request, polls: Polls, kept: K
     """Return the kept answer; if a row has changed since, a new one."""
     seen, name = None, asking.needed("LogicalResourceId")
     if kept.stack_id:
-        store, stack_id = asking.services.store, kept.stack_id
-        seen = await store.read(lambda tx: reads.fingerprint(tx, stack_id, name))
+        store, key = asking.services.store, (kept.stack_id, name)
+        (seen,) = await store.read(lambda tx: reads.fingerprints(tx, [key]))
         if seen == kept.fingerprint:
             return faults.rendered(request, kept.body)
     response = await _act(request, asking, actions.ACTIONS[ACTION])

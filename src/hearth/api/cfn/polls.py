@@ -8,6 +8,7 @@ Source: spec/cfn-api.md, section 2.
 
 import base64
 import hmac
+import re
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
@@ -26,6 +27,8 @@ KEPT_BYTES_MAX = 32 * 1024 * 1024  # of answers
 FIELDS_MAX = 100  # of a poll
 AHEAD_MAX_S = 900.0  # a signer's clock may be ahead by this; Keystone refuses only old ones
 LIFE_S = 15 * 60.0  # of a signature with a time, as Keystone has it
+
+CANONICAL = re.compile(r"(?:(?:^|&)[A-Za-z0-9]+=(?:[\w.~-]|%[0-9A-F]{2})*)+", re.ASCII)
 
 SecretOf = Callable[[Caller, Mapping[str, str], str], Awaitable[str | None]]
 """Returns the secret of an access key, if it is that of the resource of the request."""
@@ -123,13 +126,9 @@ def poll_of(scope: Scope) -> dict[str, Any] | None:
     them; None for every other request.
     """
     try:
-        pairs = parse_qsl(
-            scope["query_string"].decode(), keep_blank_values=True, errors="strict",
-            max_num_fields=FIELDS_MAX,
-        )  # fmt: skip
+        params, query = _params(scope["query_string"].decode())
     except ValueError:
         return None
-    params = dict(pairs)
     signature, moment = params.pop("Signature", ""), moment_of(params.get("Timestamp", ""))
     access, name = params.get("AWSAccessKeyId"), params.get("LogicalResourceId")
     if not (signature and access and name) or params.get("Action") != ACTION:
@@ -145,7 +144,22 @@ def poll_of(scope: Scope) -> dict[str, Any] | None:
         "verb": scope["method"],
         "path": unquote(path.partition(b"?")[0].decode("latin-1")),
         "params": params,
+        "query": query,
     }
+
+
+def _params(query: str) -> tuple[dict[str, str], str | None]:
+    """Return the parameters in a query string, and the text of them that is signed, if the query
+    string has them in this form already. Raises ValueError.
+    """
+    if CANONICAL.fullmatch(query):
+        pairs = [pair.partition("=")[::2] for pair in query.split("&")]
+        if len(pairs) <= FIELDS_MAX and len(raw := dict(pairs)) == len(pairs):
+            signed = "&".join(f"{key}={raw[key]}" for key in sorted(raw) if key != "Signature")
+            found = {k: unquote(v, errors="strict") if "%" in v else v for k, v in pairs}
+            return found, signed
+    limits: Any = {"keep_blank_values": True, "errors": "strict", "max_num_fields": FIELDS_MAX}
+    return dict(parse_qsl(query, **limits)), None
 
 
 def _asked(params: Mapping[str, str]) -> tuple[str | None, ...]:
@@ -160,7 +174,7 @@ def _proves(secret: str, credentials: Mapping[str, Any], now: float) -> bool:
     form = (params.get("SignatureVersion"), params.get("SignatureMethod"))
     if form != ("2", "HmacSHA256") or not _recent(params.get("Timestamp"), now):
         return False
-    query = "&".join(
+    query = credentials.get("query") or "&".join(
         f"{quote(key, safe='')}={quote(params[key], safe='-_~')}" for key in sorted(params)
     )
     host, given = credentials["host"], credentials["signature"].encode()

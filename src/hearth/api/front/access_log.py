@@ -44,12 +44,17 @@ class AccessLog:
         try:
             await self._app(scope, receive, counted)
         finally:
-            taken_ms = 1000 * (time.perf_counter() - began)
-            log.info(
-                "%s %s %s %d %d bytes %.1f ms %s",
-                peer(scope) or "-", scope["method"], _path(scope), status, size, taken_ms,
-                _who(scope),
-            )  # fmt: skip
+            write(scope, status, size, began)
+
+
+def write(scope: Scope, status: int, size: int, began: float) -> None:
+    """Log an answered request; `size` is in bytes, `began` a time of the performance counter."""
+    if log.isEnabledFor(logging.INFO):
+        taken_ms = 1000 * (time.perf_counter() - began)
+        log.info(
+            "%s %s %s %d %d bytes %.1f ms %s",
+            peer(scope) or "-", scope["method"], _path(scope), status, size, taken_ms, _who(scope),
+        )  # fmt: skip
 
 
 def _path(scope: Scope) -> str:

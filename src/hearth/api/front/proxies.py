@@ -14,6 +14,7 @@ from hearth.api.front.settings import Front
 
 HEADERS = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto",
            "x-forwarded-port", "x-forwarded-prefix")  # fmt: skip
+RAW_HEADERS = frozenset(name.encode() for name in HEADERS)
 HOST = re.compile(r"([\w.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?", re.ASCII)
 PREFIX = re.compile(r"(/[\w.~-]+)+", re.ASCII)
 ADDRESS = re.compile(r"[0-9A-Fa-f:.]{2,45}")
@@ -29,11 +30,19 @@ class ProxyHeaders:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            headers = Headers(scope=scope)
-            state(scope)["proxied"] = any(name in headers for name in HEADERS)
-            if self._front.settings.proxies and state(scope)["proxied"]:
-                scope = _as_sent(scope, forwarded(headers))
+            scope = as_sent(scope, self._front)
         await self._app(scope, receive, send)
+
+
+def as_sent(scope: Scope, front: Front) -> Scope:
+    """Return a request as the client sent it, and note in its state whether it has headers of
+    proxies.
+    """
+    proxied = any(name in RAW_HEADERS for name, _ in scope["headers"])
+    state(scope)["proxied"] = proxied
+    if proxied and front.settings.proxies:
+        return _restored(scope, forwarded(Headers(scope=scope)))
+    return scope
 
 
 def forwarded(headers: Mapping[str, str]) -> dict[str, str]:
@@ -75,7 +84,7 @@ def _checked(found: Mapping[str, str]) -> dict[str, str]:
     return good
 
 
-def _as_sent(scope: Scope, sent: Mapping[str, str]) -> Scope:
+def _restored(scope: Scope, sent: Mapping[str, str]) -> Scope:
     changed = dict(scope)
     if "proto" in sent:
         changed["scheme"] = sent["proto"]

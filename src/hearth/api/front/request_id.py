@@ -25,15 +25,20 @@ class RequestId:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        sent = Headers(scope=scope).get(NAME, "")
-        mine = f"req-{uuid.uuid4()}"
-        state(scope)["request_id"] = mine
-        state(scope)["global_request_id"] = sent if OURS.fullmatch(sent) else None
+        mark = assigned(scope)
 
         async def marked(message: Message) -> None:
             if message["type"] == "http.response.start":
-                mark = (NAME.encode(), mine.encode())
                 message["headers"] = [*message.get("headers", ()), mark]
             await send(message)
 
         await self._app(scope, receive, marked)
+
+
+def assigned(scope: Scope) -> tuple[bytes, bytes]:
+    """Give a request its id; return the header of the answer."""
+    sent = Headers(scope=scope).get(NAME, "")
+    mine = f"req-{uuid.uuid4()}"
+    state(scope)["request_id"] = mine
+    state(scope)["global_request_id"] = sent if OURS.fullmatch(sent) else None
+    return NAME.encode(), mine.encode()

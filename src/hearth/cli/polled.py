@@ -1,0 +1,191 @@
+"""Connections of servers that poll: their requests are answered here if the answer is known.
+
+Everything else is passed to the HTTP connection, which takes the place of this one. A poll is short
+and comes on a connection of its own, so what the HTTP server prepares for a connection and for a
+request would cost more than the answer.
+"""
+
+import asyncio
+import logging
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any
+from urllib.parse import unquote
+
+from uvicorn.config import Config
+from uvicorn.server import ServerState
+
+from hearth.cli import connection
+from hearth.cli.connection import Connection, Doorman
+
+log = logging.getLogger(__name__)
+
+Header = tuple[bytes, bytes]
+Shortcut = Callable[[dict[str, Any]], Awaitable[tuple[list[Header], bytes] | None] | None]
+"""Finds the known answer to a request; returns None at once if the request can have none."""
+
+POLL = re.compile(rb"GET /[!-~]*(/metadata |[?&]Action=DescribeStackResource[ &])")
+ORDINARY = re.compile(
+    rb"GET ((/[!\"$->@-~]*)(?:\?([!\"$-~]*))?) HTTP/1\.([01])\r\n"
+    rb"((?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t -~]*\r\n)+)\r\n"
+)
+"""A request without a body: target, path, query, version and headers."""
+
+CLOSING = {b"keep-alive": False, b"close": True}
+OF_A_BODY = frozenset((b"content-length", b"expect", b"transfer-encoding", b"upgrade"))
+
+
+def poll_in(data: bytes) -> tuple[dict[str, Any], bool] | None:
+    """Return the ASGI scope of what may be a poll, and whether the connection ends after it.
+
+    Return None for everything else: a poll here is one whole ordinary head, and nothing after it.
+    """
+    long = len(data) > connection.HEAD_BYTES
+    head = None if long or POLL.match(data) is None else ORDINARY.fullmatch(data)
+    if head is None:
+        return None
+    lines = (line.partition(b":") for line in head[5].split(b"\r\n")[:-1])
+    headers = [(name.lower(), value.lstrip(b"\t ")) for name, _, value in lines]
+    named = dict(headers)
+    closing = CLOSING.get(named.get(b"connection", b"keep-alive").strip().lower())
+    if closing is None or len(named) < len(headers) or not OF_A_BODY.isdisjoint(named):
+        return None
+    path = head[2].decode()
+    scope = {
+        "type": "http", "method": "GET", "path": unquote(path) if "%" in path else path,
+        "raw_path": head[2], "root_path": "", "query_string": head[3] or b"", "headers": headers,
+    }  # fmt: skip
+    return scope, closing or head[4] == b"0"
+
+
+class PolledConnection(asyncio.Protocol):
+    """A connection of which nothing but polls is known yet."""
+
+    def __init__(
+        self,
+        doorman: Doorman,
+        shortcut: Shortcut,
+        *,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        self._doorman = doorman
+        self._shortcut = shortcut
+        self._config = config
+        self._server = server_state
+        self._app_state = app_state
+        self._loop = _loop or asyncio.get_running_loop()
+        self._address = ""
+        self._client: Any = None
+        self._inside = False
+        self._finding: asyncio.Task[None] | None = None  # a known answer
+        self._after = b""  # what came meanwhile
+        self._last = False  # no request comes after the one in progress
+        self._deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Accept the connection, or close it."""
+        self._transport = transport
+        self._client = transport.get_extra_info("peername")
+        self._address = str(self._client[0]) if isinstance(self._client, tuple) else ""
+        self._inside = self._doorman.enter(self._address)
+        if not self._inside:
+            transport.abort()
+            return
+        self._server.connections.add(self)  # type: ignore[arg-type]
+        self._wait(connection.HEAD_S)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop looking for an answer."""
+        self._leave()
+        if self._finding is not None:
+            self._finding.cancel()
+
+    def data_received(self, data: bytes) -> None:
+        """Begin to look for a known answer to a poll; pass everything else on."""
+        if self._finding is not None:
+            self._after += data
+            self._transport.pause_reading()
+            return
+        poll = poll_in(data)
+        finding = None if poll is None else self._shortcut(self._completed(poll[0]))
+        if poll is None or finding is None:
+            self._pass_on(data)
+            return
+        self._last = self._last or poll[1]
+        self._wait(None)
+        task = self._finding = self._loop.create_task(self._find(finding, data))
+        self._server.tasks.add(task)
+        task.add_done_callback(self._server.tasks.discard)
+
+    def shutdown(self) -> None:
+        """End the connection after the request in progress."""
+        if self._finding is None:
+            self._transport.close()
+        self._last = True
+
+    def _completed(self, scope: dict[str, Any]) -> dict[str, Any]:
+        secure = self._transport.get_extra_info("sslcontext") is not None
+        scope["client"], scope["scheme"] = self._client, "https" if secure else "http"
+        return scope
+
+    async def _find(
+        self, finding: Awaitable[tuple[list[Header], bytes] | None], data: bytes
+    ) -> None:
+        """Send the known answer; without one, pass the request on."""
+        try:
+            found = await finding
+        except Exception:
+            log.exception("a known answer could not be read")
+            found = None
+        self._finding, after, self._after = None, self._after, b""
+        if self._transport.is_closing():
+            return
+        if after:
+            self._transport.resume_reading()
+        if found is None:
+            self._pass_on(data + after)
+            return
+        self._answer(*found)
+        if after and not self._last:
+            self.data_received(after)
+
+    def _answer(self, headers: list[Header], body: bytes) -> None:
+        parts = [b"HTTP/1.1 200 OK\r\n"]
+        for name, value in (*self._server.default_headers, *headers):
+            parts += name, b": ", value, b"\r\n"
+        parts += (b"connection: close\r\n\r\n" if self._last else b"\r\n"), body
+        self._transport.write(b"".join(parts))
+        if self._last:
+            self._transport.close()
+        else:
+            self._wait(self._config.timeout_keep_alive)
+
+    def _pass_on(self, data: bytes) -> None:
+        """Let an HTTP connection take the place of this one, with what was received."""
+        self._leave()
+        http = Connection(
+            self._doorman, config=self._config, server_state=self._server,
+            app_state=self._app_state, _loop=self._loop,
+        )  # fmt: skip
+        self._transport.set_protocol(http)
+        http.connection_made(self._transport)
+        http.data_received(data)
+        if self._last:
+            http.shutdown()
+
+    def _leave(self) -> None:
+        self._wait(None)
+        self._server.connections.discard(self)
+        if self._inside:
+            self._inside = False
+            self._doorman.leave(self._address)
+
+    def _wait(self, seconds: float | None) -> None:
+        """Set the deadline for the first bytes of a request; None removes it."""
+        if self._deadline is not None:
+            self._deadline.cancel()
+        late = self._transport.abort
+        self._deadline = None if seconds is None else self._loop.call_later(seconds, late)
