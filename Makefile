@@ -47,7 +47,7 @@ $(STAMP): requirements/development.lock $(RUN_STAMP)
 define installed
 	@echo "Installing $(2) into $(VENV), once"
 	@set -o pipefail; count=$$(grep -c == requirements/$(1).lock); \
-	$(BIN)/python -m pip install --disable-pip-version-check --require-hashes --progress-bar off -r requirements/$(1).lock \
+	$(BIN)/python -m pip install --disable-pip-version-check --require-hashes --no-compile --progress-bar off -r requirements/$(1).lock \
 	| awk -v count=$$count -v live=$(LIVE) '/^(Collecting|Requirement already)/ {if (n < count) n++; if (live) {printf "\r  %d of %d packages", n, count; fflush()}} \
 	/^Installing collected/ {printf (live ? "\r" : "") "  unpacking %d packages\n", NF - 3}'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
@@ -67,10 +67,10 @@ demo: $(RUN_STAMP)
 dev: $(CLIENTS_STAMP)
 	@$(BIN)/hearth dev --data .hearth $(if $(PORT),--port $(PORT))
 
-# four at a time, also on two cores: most tests wait for something; those of a file share a cloud. Of
+# five at a time, also on two cores: many tests wait for something; those of a file share a cloud. Of
 # the longest cases a part each day; HEARTH_DAY=all make test: all of them
 test: install
-	@$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
+	@$(BIN)/pytest -n 5 --dist loadfile --no-loadscope-reorder
 
 check: check-static
 	@$(BIN)/pytest -n 3 --dist loadfile -m "not slow"

@@ -1,5 +1,6 @@
 """What tests share: databases to run on, and what a machine may lack."""
 
+import gc
 import os
 import signal
 import uuid
@@ -28,28 +29,69 @@ AGAIN_S = 20  # for what waits once more on its way out
 
 
 HERE = Path(__file__).parent
-LONGEST = [  # about a minute and more each; what mostly waits beside what computes
-    HERE / "crash" / "test_kills.py",
-    HERE / "engine" / "worker" / "test_takeover.py",
-    HERE / "types" / "test_types.py",
-    HERE / "faults" / "test_store.py",
-    HERE / "clusters" / "test_running.py",
-    HERE / "clusters" / "test_sandbox.py",
-    HERE / "template" / "test_vectors.py",
-    HERE / "types" / "test_faults.py",
-    HERE / "clients" / "test_functional.py",
-    HERE / "conductor" / "test_trace.py",
-]
-assert [path.name for path in LONGEST if not path.exists()] == []
+WAITING = (  # the longest of the files whose tests mostly wait
+    "crash/test_kills.py",
+    "clusters/test_sandbox.py",
+    "faults/test_store.py",
+    "engine/worker/test_takeover.py",
+    "types/test_faults.py",
+    "conductor/test_trace.py",
+    "clients/test_deployment_vectors.py",
+    "clusters/test_simulated.py",
+    "cli/demo/test_scenario.py",
+    "templates/test_heat_templates.py",
+    "clients/test_clusters.py",
+    "keystone/test_stacks.py",
+    "faults/test_lost_commit.py",
+    "guests/test_sandbox.py",
+    "guests/test_guests.py",
+    "store/test_contract.py",
+    "api/test_waiting.py",
+    "cli/test_lifetime.py",
+    "devcloud/images/test_build.py",
+    "keystone/test_tokens.py",
+    "cloud/test_guard.py",
+)
+COMPUTING = (  # the longest of the others
+    "hostile/test_hostile.py",
+    "clients/test_functional.py",
+    "sim/test_history.py",
+    "conductor/test_faults.py",
+    "sim/test_mutations.py",
+    "conductor/test_conductor.py",
+    "clusters/test_running.py",
+    "engine/programs/compute/test_compute.py",
+    "clients/test_cloud_commands.py",
+    "conductor/test_upgrade.py",
+    "cli/test_serve.py",
+    "store/test_lost_commit.py",
+    "authoring/test_json_schema.py",
+    "engine/worker/test_rolling.py",
+    "types/test_types.py",
+    "cli/test_dev_servers.py",
+    "authoring/lsp/test_server.py",
+    "clients/test_agents.py",
+    "authoring/test_seeded_defects.py",
+    "explore/test_explore.py",
+    "sim/test_vectors.py",
+)
+FIRST = [HERE / name for both in zip(WAITING, COMPUTING, strict=True) for name in both]
+assert [path.name for path in FIRST if not path.exists()] == []
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files come first, then those with slow tests: at the end no worker has much left
-    to do alone.
+    """The longest files come first, what waits beside what computes, then those with slow tests:
+    the processors are busy all the time, and at the end no worker has much left to do alone.
     """
     slow = {item.path for item in items if item.get_closest_marker("slow")}
-    place = {path: number for number, path in enumerate(LONGEST)}
+    place = {path: number for number, path in enumerate(FIRST)}
     items.sort(key=lambda item: (place.get(item.path, len(place)), item.path not in slow))
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end; the garbage collector need not look at it again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

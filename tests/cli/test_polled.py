@@ -156,7 +156,7 @@ METHODS = st.sampled_from((b"GET", b"GET", b"GET", b"PUT"))
 
 
 @settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(streams())
 def test_any_stream(parts: list[bytes]) -> None:

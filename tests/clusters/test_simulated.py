@@ -123,3 +123,76 @@ def test_kubectl_and_health_of_a_simulated_cluster(tmp_path: Path):
         assert forwards == {"forwards": []}
     state = (folder / "cloud.json").read_bytes()
     assert b"kubernetes.clusters" not in state
+
+
+def without_limits(dev: Dev) -> None:
+    """The quotas of the project: as many servers and what belongs to them as it likes."""
+    with dev.sdk("hearth-admin") as admin, dev.sdk() as cloud:
+        project = cloud.current_project_id
+        names = ("instances", "cores", "ram", "server_groups", "server_group_members")
+        many = dict.fromkeys(names, -1)
+        url = f"/os-quota-sets/{project}"
+        assert admin.compute.put(url, json={"quota_set": many}).status_code == 200
+        names = ("port", "floatingip", "security_group", "security_group_rule")
+        many = dict.fromkeys(names, -1)
+        assert admin.network.put(f"/quotas/{project}", json={"quota": many}).status_code == 200
+
+
+def stacks_below(dev: Dev, stack_id: str) -> tuple[int, int]:
+    """How many stacks a cluster has, and how many resources that are no stacks."""
+    with dev.heat() as heat:
+        found = heat.resources.list(stack_id, nested_depth=5)
+    nested = [one for one in found if any(link["rel"] == "nested" for link in one.links)]
+    return len(nested) + 1, len(found) - len(nested)
+
+
+def test_a_large_cluster_is_created_resized_upgraded_and_deleted(tmp_path: Path):
+    if shutil.which("kubectl") is None:
+        pytest.skip("needs kubectl (package kubernetes-client)")
+    files = tmp_path / "config"
+    files.mkdir()
+    with hearth_dev(tmp_path / "hearth", in_a_hurry=True) as dev:
+        without_limits(dev)
+        for name, version in (("old", "v1.31.4"), ("new", "v1.32.1")):
+            service(dev, "POST", "/clustertemplates", {
+                "name": name, "coe": "kubernetes", "image_id": "ubuntu-kube",
+                "external_network_id": "public", "flavor_id": "m1.small",
+                "master_flavor_id": "m1.small", "labels": {"kube_tag": version},
+                "master_lb_enabled": True,
+            })  # fmt: skip
+        dev.mark()
+        wanted = {"name": "farm", "cluster_template_id": "old", "node_count": 5, "master_count": 3}
+        service(dev, "POST", "/clusters", wanted)
+        assert settled(dev)["status"] == "CREATE_COMPLETE", cluster(dev)
+        stacks, resources = stacks_below(dev, cluster(dev)["stack_id"])
+        assert (stacks, resources) == (21, 120)
+        service(dev, "POST", "/clusters/farm/actions/resize", {"node_count": 8})
+        assert settled(dev)["status"] == "UPDATE_COMPLETE", cluster(dev)
+        before = versions(dev, files)
+        assert set(before.values()) == {"v1.31.4"}
+        assert len(before) == 11
+        for name in ("one", "two", "three", "four"):
+            kubectl(dev, files, "run", name, "--image=web")
+        upgrade = {"cluster_template": "new", "max_batch_size": 3, "nodegroup": "default-worker"}
+        service(dev, "POST", "/clusters/farm/actions/upgrade", upgrade)
+        found = settled(dev)
+        assert found["status"] == "UPDATE_COMPLETE", found
+        assert found["coe_version"] == "v1.32.1"
+        after = versions(dev, files)
+        assert set(after.values()) == {"v1.32.1"}
+        masters, workers = {f"master-{n}" for n in range(3)}, {f"node-{n}" for n in range(8, 16)}
+        assert after.keys() == masters | workers
+        assert kubectl(dev, files, "get", "pods", "--no-headers") == ""  # no controller owns them
+        made = [one["name"] for one in dev.ledger() if one["collection"] == "servers"]
+        assert len(made) == 3 + 8 + 8, made  # no worker twice; masters are upgraded in place
+        service(dev, "DELETE", "/clusters/farm")
+        wait_for(lambda: True if not service(dev, "GET", "/clusters")["clusters"] else None,
+                 "the delete")  # fmt: skip
+        assert dev.left_over() == []
+
+
+def versions(dev: Dev, folder: Path) -> dict[str, str]:
+    """The version of each node, by the end of its name."""
+    form = "jsonpath={range .items[*]}{.metadata.name} {.status.nodeInfo.kubeletVersion}\n{end}"
+    lines = kubectl(dev, folder, "get", "nodes", "-o", form).splitlines()
+    return {"-".join(name.split("-")[2:]): version for name, version in map(str.split, lines)}

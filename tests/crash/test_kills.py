@@ -27,7 +27,7 @@ SEED = 56  # whose first kills are in all windows
 def test_a_stack_survives_the_death_of_its_engine_in_every_window(tmp_path: Path) -> None:
     lives = plan(KILLS, SEED, pairs=False)
     assert {kill.window for life in lives for kill in life.kills} >= WINDOWS.keys()
-    today = part_of(lives, 2)
+    today = part_of(lives, 3)
     kills = [kill for life in today for kill in life.kills]
     result = summary(carry_out(today, tmp_path))
     assert not result["wrong"], json.dumps(result["wrong"], indent=1)
@@ -61,7 +61,7 @@ def test_types_survive_side_by_side(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_every_type_survives_that_each_call_loses_its_answer(tmp_path: Path) -> None:
-    names = part_of(everything(), 4)
+    names = part_of(everything(), 6)
     result = run_lost(tmp_path, names)
     assert result.wrong == []
     assert result.lost > 8 * len(names)

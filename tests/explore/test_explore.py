@@ -41,7 +41,7 @@ def test_every_single_fault_is_survived(scenario: Scenario):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scenario", part_of(SCENARIOS, 2), ids=lambda one: one.name)
+@pytest.mark.parametrize("scenario", part_of(SCENARIOS, 3), ids=lambda one: one.name)
 def test_pairs_of_faults_are_survived(scenario: Scenario):
     chance = random.Random(f"{DAY} {scenario.name}")
     singles = list(mishaps(run_scenario(scenario).points))

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.mark.slow
 def test_every_bomb_ends_in_a_value_or_a_problem():
-    names = part_of(list(BOMBS), 2)  # `make bombs`: all
+    names = part_of(list(BOMBS), 4)  # `make bombs`: all
     ended = subprocess.run(
         [sys.executable, "-m", "tests.fuzz.confined", *names],
         cwd=ROOT, capture_output=True, text=True, timeout=300, check=False,

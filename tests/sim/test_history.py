@@ -11,6 +11,7 @@ import pytest
 from hearth.sim.faults import with_odds
 from hearth.sim.history import simulate
 from hearth.sim.loop import VirtualLoop, run
+from tests.daily import part_of
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -23,20 +24,24 @@ FEATURES = ("adopt", "cancel", "check", "conflict", "crash", "load", "failure", 
             "snapshot", "superseded twice", "suspend", "take-over", "timeout")  # fmt: skip
 
 
-MANY = 240
+MANY = 160
+RANGES = [8, 8 + MANY, 8 + 2 * MANY]  # of seeds, one each day
 SHARE = 12  # a feature is in one of so many histories at least
 
 
 @pytest.mark.slow
 def test_many_histories_converge_and_have_every_feature():
     seen, wrong = Counter[str](), {}
-    for seed in range(8, 8 + MANY):
+    seeds = [seed for first in part_of(RANGES, 3) for seed in range(first, first + MANY)]
+    for seed in seeds:
         outcome = simulate(seed)
         seen.update(set(+outcome.seen))
         if outcome.wrong:
             wrong[seed] = outcome.wrong
     assert not wrong
-    assert {feature: seen[feature] for feature in FEATURES if seen[feature] < MANY / SHARE} == {}
+    assert {
+        feature: seen[feature] for feature in FEATURES if seen[feature] < len(seeds) / SHARE
+    } == {}
 
 
 @pytest.mark.slow

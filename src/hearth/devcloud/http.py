@@ -56,7 +56,7 @@ class Machines(Protocol):
         """Carry out a task; at its end the server is in the state `target`."""
 
     def remove(self, server: Thing) -> None:
-        """Remove a server. Nova's record is removed after all its processes and files."""
+        """Remove a server: first its processes and files, then its record in Nova."""
 
     def offer(self) -> None:
         """Make Glance list the images that servers can boot now."""

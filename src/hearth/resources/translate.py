@@ -122,8 +122,9 @@ def _copied(value: Any) -> Any:
 
 
 def places(values: dict[str, Any], path: Sequence[str]) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield each map that contains the last key of a path, with that key, through all items of
-    lists.
+    """Follow a path of keys; yield each map that contains the last key, with that key.
+
+    A list on the way stands for all its items.
     """
     first, *rest = path
     holders: list[Any] = [values]

@@ -23,11 +23,12 @@ _WRITE = Prepared(credential.update().where(_ID).values(body=sa.bindparam("b_bod
 
 
 class Requester(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The token of the last requester, and facts about the token for its later use.
+    """The token of the last requester, and what Hearth needs to know about it later.
 
-    `delegated`: the trust or credential from which the token was issued, see `service.caller`.
-    `rights`: for policy checks of the types in nested stacks; None for a stack of the command line
-    or of an earlier release.
+    `delegated`: whether a trust or which kind of application credential issued the token, see
+    `service.caller`; None for neither. `rights`: the requester's attributes that policy rules use,
+    for the resource types in nested stacks; None allows all types, for a request from the command
+    line or from an earlier release.
     """
 
     auth_url: str = ""

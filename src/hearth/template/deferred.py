@@ -22,9 +22,10 @@ from hearth.template.budget import inlined
 F = TypeVar("F", bound=Callable[..., Any])
 
 ANSWERS_MAX = 256
-"""The maximum number of evaluations with cached answers, and of answers for each (`SAME_MAX`)."""
+"""The maximum number of evaluations with cached answers."""
 
 SAME_MAX = 4
+"""The maximum number of cached answers for one evaluation; the oldest are dropped."""
 
 Question = tuple[str, tuple[Any, ...]]
 """A method of a world (`facade` is an attribute) and its arguments."""

@@ -84,7 +84,8 @@ def _pairs(text: bytes) -> dict[str, str]:
             max_num_fields=FIELDS_MAX,
         )
     except UnicodeDecodeError:
-        raise CfnError("InvalidQueryParameter", "it is not percent-encoded UTF-8") from None
+        words = "a parameter in the URL or in the form is not percent-encoded UTF-8"
+        raise CfnError("InvalidQueryParameter", words) from None
     except ValueError:  # by its documentation: too many fields
         words = f"the request has more than {FIELDS_MAX} parameters"
         raise CfnError("RequestLimitExceeded", words) from None

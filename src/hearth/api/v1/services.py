@@ -47,6 +47,6 @@ def _time(seconds: float) -> str:
 
 
 async def build_info(request: Request) -> Response:
-    """Show the release of the API and of the engines."""
+    """Show the release of this process, as the revision of both the API and the engine."""
     about = {"revision": f"hearth-{hearth.__version__}"}
     return JSONResponse({"api": about, "engine": about})

@@ -208,7 +208,9 @@ def _questions(call: Call) -> Iterable[tuple[str, str, str]]:
     fields, values = call.query.get("q.field", []), call.query.get("q.value", [])
     operators = call.query.get("q.op", ["eq"] * len(fields))
     if not len(fields) == len(values) == len(operators):
-        raise bad("Invalid input for field/attribute q.")
+        raise bad(
+            "Invalid input for field/attribute q: q.field, q.op and q.value differ in number."
+        )
     return zip(fields, operators, values, strict=True)
 
 

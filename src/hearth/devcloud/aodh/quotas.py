@@ -54,7 +54,10 @@ def update(call: Call) -> Reply:
         }:
             pass
         case _:
-            raise bad("Invalid quotas: project_id, and quotas with resource and limit, are needed")
+            words = (
+                'needed are project_id, and quotas with one entry: resource "alarms", and a limit'
+            )
+            raise bad(f"Invalid quotas: {words}")
     kept = Thing(project_id, _TABLE, project_id, {"alarms": limit}, seed=True)
     call.cloud.store.adopt(kept)
     return Reply(201, _view(call, project_id))

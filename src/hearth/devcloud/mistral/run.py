@@ -120,7 +120,10 @@ def _make(
 
 
 def _ready(cloud: Cloud, execution: Thing, task: Thing) -> None:
-    """Schedule a task: at once, after `wait-before`, or when a paused execution continues."""
+    """Schedule a task at once or after `wait-before`.
+
+    With `pause-before`, pause the execution first; the task begins when the execution continues.
+    """
     spec = task.hidden["spec"]
     change(cloud, task, "IDLE")
     if spec.get("pause-before") is True:

@@ -17,7 +17,7 @@ _VLANS = re.compile(r"^\d+(-\d+)?(,\d+(-\d+)?)*$")
 def _vlans(value: Any) -> str:
     """Return checked VLAN numbers and ranges. Raises ValueError."""
     if not _VLANS.match(str(value)):
-        raise ValueError(f"expected a list of VLANs, got '{value}'")
+        raise ValueError(f"expected VLAN numbers and ranges such as '9,18-27', got '{value}'")
     return str(value)
 
 

@@ -143,7 +143,8 @@ def attach(call: Call) -> Reply:
     if found.body["status"] != "available":
         raise bad(f"Invalid volume: volume {found.id} status must be available to attach")
     if server.body["vm_state"] == "building":
-        raise conflict("Cannot 'attach_volume' while it is in vm_state building")
+        words = f"Cannot 'attach_volume' instance {server.id} while it is in vm_state building"
+        raise conflict(words)
     wanted = {**given, "slow_s": call.effects.slow_s}
     item = life.attach_volume(call.cloud, server, found, wanted)
     record(call, server, "attach_volume")

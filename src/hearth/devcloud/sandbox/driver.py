@@ -132,7 +132,7 @@ class Sandbox:
         self._then(server, lambda: self._change(server, task, target), lambda: None, target)
 
     def remove(self, server: Thing) -> None:
-        """Remove a server. Nova's record is removed after all its processes and files."""
+        """Remove a server: first its processes and files, then its record in Nova."""
         self._then(server, lambda: self._drop(server.id), lambda: life.gone(self._cloud, server))
 
     def forwards(self) -> list[dict[str, object]]:

@@ -18,7 +18,7 @@ LISTING_MAX = 10_000
 
 
 def contents(call: Call, container: Thing) -> list[Thing]:
-    """Return the objects of a container by name."""
+    """Return the visible objects of a container, sorted by name."""
     table = call.cloud.store.table(OBJECTS)
     found = [table[key] for key in container.hidden["objects"] if key in table]
     now = call.cloud.store.time

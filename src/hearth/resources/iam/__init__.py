@@ -1,1 +1,1 @@
-"""AWS types of users and access keys, made with users of the stack's project."""
+"""AWS::IAM types: stack domain users and their access keys."""

@@ -1,8 +1,9 @@
 """Identities with application credentials: one for nodes, one for Hearth.
 
-With the credential of the nodes one can only fetch and sign certificates of its cluster, report its
-health, and signal to its stack. The credential of Hearth never leaves Hearth, and has all rights of
-the user who created it.
+With the credential of the nodes one can only fetch and sign certificates of their own cluster,
+report its health, and read metadata and signal resources in the stacks of the project. The
+credential of Hearth never leaves Hearth. It has the roles in `trust_roles` or, if that is empty,
+all roles of the user who created it.
 """
 
 import logging

@@ -1,8 +1,8 @@
 """The places where key pairs of clusters are stored: a table of Hearth, or Barbican.
 
 A key pair is named after its cluster and its kind, so a repeated attempt finds what an interrupted
-one stored. References to Barbican are URLs, so existing key pairs are found after the operator has
-changed the option.
+one stored. Only references to Barbican are URLs, so a reference shows where its key pair is stored,
+even after the operator has changed the option `cert_manager_type`.
 """
 
 from collections.abc import Iterable

@@ -66,7 +66,8 @@ class DistantWorld:
         key = repr((name, arguments))
         if key not in self._replies:
             if len(self._replies) >= QUESTIONS_MAX:
-                raise Rejected([too_much(f"more than {QUESTIONS_MAX} reads from one stack")])
+                what = f"more than {QUESTIONS_MAX} different references and attributes of resources"
+                raise Rejected([too_much(what)])
             wire.send(self._sock, wire.pack(Ask((name, arguments))))
             self._replies[key] = wire.unpack(wire.receive(self._sock))
         reply = self._replies[key]

@@ -164,7 +164,7 @@ class Memory:
         self.always.orphans.append(orphan)
 
     def forget_orphan(self, orphan: Orphan) -> None:
-        """Forget an orphan that cannot appear any more."""
+        """End the search for an orphan: forget it here; the next commit deletes its row."""
         if orphan in self.orphans:
             self.orphans.remove(orphan)
             self.always.orphans_gone.append(orphan.id)
