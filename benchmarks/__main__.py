@@ -20,6 +20,7 @@ from benchmarks.figure import Case, Figure, table
 from benchmarks.language import language
 from benchmarks.members import members
 from benchmarks.nested import nested
+from benchmarks.picking import picking
 from benchmarks.polling import polling
 from benchmarks.reading import reading
 from benchmarks.rest import trivial
@@ -39,6 +40,7 @@ CASES: dict[str, Case] = {
     "rest": trivial,
     "read": reading,
     "poll": polling,
+    "pick-up": picking,
     "deploy": deploying,
     "boot": booting,
     "clusters": clustering,

@@ -1,6 +1,7 @@
 """The same operations on PostgreSQL and MariaDB, where a server answers."""
 
 import asyncio
+import contextlib
 import os
 import uuid
 from collections.abc import Iterator
@@ -25,25 +26,34 @@ BUDGETS = {"create": {1000: 0.7, 10_000: 6.0}, "update nothing": {10_000: 1.0},
 
 def databases(quick: bool) -> Iterator[Figure]:
     """Create, update and delete on each server; one that does not answer is left out, aloud."""
-    for name, url in SERVERS.items():
-        parsed = sa.make_url(url)
-        server = sa.create_engine(parsed, isolation_level="AUTOCOMMIT")
-        base = f"hearth_bench_{uuid.uuid4().hex[:8]}"
-        try:
-            with server.connect() as connection:
-                connection.execute(sa.text(f"CREATE DATABASE {base}"))
-        except sa.exc.DBAPIError as problem:
-            print(f"{name} does not answer and is left out: {problem.orig}")
-            continue
-        try:
-            mine = parsed.set(database=base).render_as_string(hide_password=False)
-            for count in (1000,) if quick else (1000, 10_000):
-                yield from asyncio.run(_life(name, mine, count))
-        finally:
-            force = " WITH (FORCE)" if name == "PostgreSQL" else ""
-            with server.connect() as connection:
-                connection.execute(sa.text(f"DROP DATABASE {base}{force}"))
-            server.dispose()
+    for name in SERVERS:
+        with fresh(name) as url:
+            for count in () if url is None else (1000,) if quick else (1000, 10_000):
+                yield from asyncio.run(_life(name, url, count))
+
+
+@contextlib.contextmanager
+def fresh(name: str) -> Iterator[str | None]:
+    """The URL of an empty database on a server, which is dropped at the end; None if the server
+    does not answer.
+    """
+    parsed = sa.make_url(SERVERS[name])
+    server = sa.create_engine(parsed, isolation_level="AUTOCOMMIT")
+    base = f"hearth_bench_{uuid.uuid4().hex[:8]}"
+    try:
+        with server.connect() as connection:
+            connection.execute(sa.text(f"CREATE DATABASE {base}"))
+    except sa.exc.DBAPIError as problem:
+        print(f"{name} does not answer and is left out: {problem.orig}")
+        yield None
+        return
+    try:
+        yield parsed.set(database=base).render_as_string(hide_password=False)
+    finally:
+        force = " WITH (FORCE)" if name == "PostgreSQL" else ""
+        with server.connect() as connection:
+            connection.execute(sa.text(f"DROP DATABASE {base}{force}"))
+        server.dispose()
 
 
 async def _life(name: str, url: str, count: int) -> list[Figure]:

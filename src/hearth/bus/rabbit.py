@@ -68,23 +68,12 @@ class Publisher:
     async def _opened(self) -> AbstractExchange:
         if self._exchange is not None:
             return self._exchange
-        self._connection = await self._connected()
+        self._connection = await connected(self._to.transport_url)
         self._channel = await self._connection.channel(publisher_confirms=True)
         self._exchange = await self._channel.declare_exchange(
             self._to.exchange, aio_pika.ExchangeType.TOPIC, durable=False, auto_delete=False
         )
         return self._exchange
-
-    async def _connected(self) -> AbstractConnection:
-        """Return the connection; if there is none, open one to the first broker that answers."""
-        last: Exception | None = None
-        for url in addresses(self._to.transport_url):
-            try:
-                return await aio_pika.connect(url, timeout=CONNECT_S)
-            except (AMQPError, OSError, TimeoutError) as problem:
-                last = problem
-        assert last is not None
-        raise last
 
     async def _bind(self, key: str) -> None:
         if key in self._bound:
@@ -94,6 +83,18 @@ class Publisher:
         queue = await self._channel.declare_queue(key, durable=False, auto_delete=False)
         await queue.bind(self._exchange, routing_key=key)
         self._bound.add(key)
+
+
+async def connected(transport_url: str) -> AbstractConnection:
+    """Open a connection to the first broker of a transport URL that answers."""
+    last: Exception | None = None
+    for url in addresses(transport_url):
+        try:
+            return await aio_pika.connect(url, timeout=CONNECT_S)
+        except (AMQPError, OSError, TimeoutError) as problem:
+            last = problem
+    assert last is not None
+    raise last
 
 
 def _amqp(message: Message) -> aio_pika.Message:

@@ -80,6 +80,7 @@ def settings(conf: Any, url: str, cfn_url: str, cluster_url: str = "") -> Settin
         front=front(conf),
         policy=conf,
         notifications=_notifications(conf),
+        broker=_broker(conf.transport_url),
         environment_dir=Path(conf.environment_dir),
         lock=lock,
     )
@@ -300,6 +301,14 @@ def _by_port(written: list[str]) -> dict[int, str]:
             )
         found[int(port)] = path
     return found
+
+
+def _broker(transport_url: str | None) -> str:
+    """Return the transport URL if it names a RabbitMQ server, else an empty text."""
+    try:
+        return transport_url if transport_url and addresses(transport_url) else ""
+    except ValueError:
+        return ""  # oslo.messaging has other transports, such as fake: and kafka:
 
 
 def _notifications(conf: Any) -> Notifications | None:

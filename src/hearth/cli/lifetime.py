@@ -87,6 +87,8 @@ async def until_stopped(
     if reload is not None:
         _on_hangup(reload)
     tasks = _at_work(running) if work else [loop.create_task(_keep_time(running), name=SENDING)]
+    if running.relay is not None:
+        tasks.append(loop.create_task(running.relay.run(), name=SENDING))
     workers: list[Engine | Conductor] = [
         *([running.conductor] if clusters else []),
         *([running.engine] if work else []),

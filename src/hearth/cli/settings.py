@@ -71,6 +71,7 @@ class Settings:
     front: FrontSettings = field(default_factory=FrontSettings)
     policy: Any = None  # a loaded oslo.config; None: the defaults
     notifications: Notifications | None = None
+    broker: str = field(default="", repr=False)  # a transport URL, empty without a broker
     environment_dir: Path | None = None  # of the operator's environment files
     signers: tuple[PasswordCredential, ...] = ()  # who checks signatures; None: service_user
     lock: Path | None = None  # its holder is the only engine of the database

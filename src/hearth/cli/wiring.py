@@ -15,6 +15,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from hearth.api.front.settings import Front
 from hearth.bus.local import Bus
+from hearth.bus.relay import Relay
 from hearth.cli.global_environment import global_environment
 from hearth.cli.ids import new_id
 from hearth.cli.installed import use_installed
@@ -66,6 +67,7 @@ class Running:
     settings: Settings
     front: Front
     clock: DatabaseClock
+    relay: Relay | None
 
 
 def open_store(settings: Settings) -> Store:
@@ -124,7 +126,7 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
         store=store, clouds=clouds, programs=programs, clock=clock, new_id=new_id,
         jitter=random.random, endpoints=endpoints, plugins=plugins,
         retries=settings.retries, fetch=lambda url: fetch_template(url, services.fetching),
-        refused_types=partial(refused_types, found.stacks),
+        refused_types=partial(refused_types, found.stacks), tell_others=bus.tell_others,
     )  # fmt: skip
     engine = Engine(tools)
     bus.listen(engine.wake)
@@ -139,7 +141,8 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
         await store.run(claim.expire_all)
     try:
         front = Front(settings.front)
-        yield Running(services, engine, conductor, pool, judges, settings, front, clock)
+        relay = None if held is not None else _relay(settings, store, engine.id, bus)
+        yield Running(services, engine, conductor, pool, judges, settings, front, clock, relay)
     finally:
         compute.close()
         for one in {pool, judges}:
@@ -147,6 +150,25 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
         store.close()
         if held is not None:
             held.close()
+
+
+def _relay(settings: Settings, store: Store, name: str, bus: Bus) -> Relay | None:
+    """Return what passes wake-ups between processes: the database if it is PostgreSQL, else the
+    broker if there is one.
+    """
+    relay: Relay
+    if store.dialect == "postgresql":
+        from hearth.bus.postgresql import PostgresRelay
+
+        relay = PostgresRelay(store.sync_engine.url, name, bus.wake)
+    elif settings.broker:
+        from hearth.bus.rabbit_relay import RabbitRelay
+
+        relay = RabbitRelay(settings.broker, name, bus.wake)
+    else:
+        return None
+    bus.relay(relay.tell)
+    return relay
 
 
 async def _endpoints(pool: CloudPool, settings: Settings) -> Endpoints:

@@ -84,6 +84,11 @@ class Changes:
     left_over: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
     snapshots: list[tuple[str, Status | None, str]] = field(default_factory=list)  # None: gone
 
+    @property
+    def concerns_others(self) -> bool:
+        """Whether there may be work in it for the owner of another stack, or for a new owner."""
+        return bool(self.messages or self.create or self.operate or self.cancel or self.release)
+
     def put(self, record: Record, *, full: bool) -> None:
         """Write a record: all of it with `full`, else only its state."""
         if record.id in self.insert:

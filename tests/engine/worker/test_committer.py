@@ -10,8 +10,9 @@ from msgspec import structs
 
 from hearth.engine.worker.committer import Committer
 from hearth.store import accept, claim, tables
-from hearth.store.commit import Changes, Fate, Part
+from hearth.store.commit import Changes, Fate, Outgoing, Part
 from hearth.store.database import Store
+from hearth.store.messages import OperationBegun
 from hearth.store.migrate import upgrade
 from hearth.store.rows import Event, Revision
 from hearth.store.seal import sealer_from_secret
@@ -124,4 +125,17 @@ def test_what_an_outage_met_is_not_written_again(tmp_path: Path) -> None:
     assert [type(fate) for fate in fates] == [sa.exc.OperationalError] * 4
     assert calls == 1
     assert resource_events(store) == {part.stack_id for part in parts}
+    store.close()
+
+
+def test_others_are_told_of_commits_that_may_give_them_work(tmp_path: Path) -> None:
+    store = a_store(tmp_path)
+    told: list[str] = []
+    alone, sending = owned(store, 2)
+    sending.sure.messages.append(Outgoing(alone.stack_id, OperationBegun()))
+    committer = Committer(store, new_id, lambda: told.append("others"))
+    assert asyncio.run(submitted(committer, [alone])) == [Fate.DONE]
+    assert told == []
+    assert asyncio.run(submitted(committer, [sending])) == [Fate.DONE]
+    assert told == ["others"]
     store.close()

@@ -59,7 +59,7 @@ SERVERS = (
     _is("server_keystone_endpoint_type", str, "", "Endpoint of Keystone that servers receive; empty: www_authenticate_uri, or [clients_keystone] auth_uri.", choices=("", "public", "internal", "admin")),
 )
 MESSAGES = (
-    _is("transport_url", str, None, "Broker for notifications, if [oslo_messaging_notifications] names none.", secret=True),
+    _is("transport_url", str, None, "Broker for wake-ups between processes (not needed on PostgreSQL), and for notifications if [oslo_messaging_notifications] names none.", secret=True),
     _is("control_exchange", str, "heat", "Exchange for notifications."),
     _is("default_notification_level", str, "INFO", "Priority of notifications."),
     _is("default_publisher_id", str, None, "Publisher id of notifications. Default: orchestration.HOST, and magnum.HOST for clusters."),

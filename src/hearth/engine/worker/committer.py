@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from hearth.engine.worker.ports import tell_nobody
 from hearth.store.commit import Fate, Part, commit
 from hearth.store.database import Store, is_outage
 
@@ -31,9 +32,12 @@ class _Waiting:
 class Committer:
     """Collects the changes of stack workers and writes them in batches."""
 
-    def __init__(self, store: Store, new_id: Callable[[], str]) -> None:
+    def __init__(
+        self, store: Store, new_id: Callable[[], str], tell_others: Callable[[], None] = tell_nobody
+    ) -> None:
         self._store = store
         self._new_id = new_id
+        self._tell_others = tell_others
         self._queues: dict[str, deque[_Waiting]] = {}  # by tree; whose turn it is first
         self._earned: dict[str, int] = {}
         self._busy = False
@@ -96,6 +100,8 @@ class Committer:
             await self._write(batch[half:])
             return
         self.commits += 1
+        if any(part.sure.concerns_others or part.advance.concerns_others for part in parts):
+            self._tell_others()
         for waiting in batch:
             if not waiting.answer.done():
                 waiting.answer.set_result(fates[waiting.part.stack_id])

@@ -34,7 +34,7 @@ class Engine:
     def __init__(self, tools: Tools) -> None:
         self.tools = tools
         self.id = tools.new_id()
-        self.committer = Committer(tools.store, tools.new_id)
+        self.committer = Committer(tools.store, tools.new_id, tools.tell_others)
         self.loader = Loader(tools.store, self._spawn, claim.load_all)
         self.alive = Loader(tools.store, self._spawn, claim.alive)
         self.snapshots = Loader(tools.store, self._spawn, snapshots.of_stacks)

@@ -21,6 +21,10 @@ HEARTBEAT_S = 2.0
 ORPHAN_WATCH_S = 30.0  # how long after an attempt without an answer its result may turn up
 
 
+def tell_nobody() -> None:
+    """Wake no other process, because there is none."""
+
+
 class Clouds(Protocol):
     """Returns the cloud of a stack and manages its trusts; implemented in
     service/stack_clouds.py.
@@ -86,7 +90,8 @@ class Tools:
     `clouds` returns a cloud for a credential; `new_id` and `jitter` are random sources. Every
     `look_s` seconds an engine looks for work, unless it is woken before; every `beat_s` it renews
     its lease. A failed create or delete is retried `retries` times. `refused_types` returns why the
-    requester of a credential may not have resources of some types, or None.
+    requester of a credential may not have resources of some types, or None. `tell_others` wakes
+    other processes after a commit that may have given them work.
     """
 
     store: Store
@@ -103,6 +108,7 @@ class Tools:
     retries: int = CREATE_RETRIES_MAX
     fetch: Callable[[str], Awaitable[str]] = fetch_nothing
     refused_types: Callable[[StackCredential, Collection[str]], str | None] = allow_all_types
+    tell_others: Callable[[], None] = tell_nobody
 
 
 class Host(Protocol):

@@ -1,0 +1,111 @@
+"""Pick-up: how soon an engine begins what an API process has accepted.
+
+An API process and three engines are separate processes on a server's database.
+"""
+
+import contextlib
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from benchmarks.databases import fresh
+from benchmarks.figure import Figure
+from benchmarks.served import (
+    CONFIG,
+    HEARTH,
+    PASSWORD,
+    Client,
+    _begun,
+    _free_port,
+    _line,
+    sign_in,
+)
+
+ENGINES = 3
+STACKS = 100
+BUSY = 50
+PICK_UP_MAX_MS = 100.0
+LOOK_S = 0.004
+BROKER = os.environ.get("HEARTH_TEST_RABBITMQ", "rabbit://guest:guest@127.0.0.1:5672/")
+TRIVIAL = """
+heat_template_version: 2021-04-16
+resources:
+  one: {type: OS::Heat::Value, properties: {value: 1}}
+"""
+SLOW = """
+heat_template_version: 2021-04-16
+resources:
+  handle: {type: OS::Heat::WaitConditionHandle}
+  condition:
+    type: OS::Heat::WaitCondition
+    properties: {handle: {get_resource: handle}, timeout: 3600}
+"""
+ENDED = ("CREATE_COMPLETE", "CREATE_FAILED")
+
+
+def picking(quick: bool) -> Iterator[Figure]:
+    """Time from the answer to a create until the stack is complete, idle and beside 50 others."""
+    for kind, broker in (("PostgreSQL", ""), ("MariaDB", BROKER), ("MariaDB", "")):
+        name = f"{kind} {'with' if broker else 'without'} a broker"
+        limit = PICK_UP_MAX_MS if broker or kind == "PostgreSQL" else None
+        with tempfile.TemporaryDirectory() as folder, _many(Path(folder), kind, broker) as client:
+            for others in (0, BUSY):
+                for number in range(others):
+                    _create(client, f"slow{number}", SLOW)
+                waits = sorted(
+                    _picked(client, f"{others}-{n}") for n in range(20 if quick else STACKS)
+                )
+                middle, late = waits[len(waits) // 2], waits[int(len(waits) * 0.99)]
+                what = f"{name}, {others} other stacks in progress: create of a trivial stack"
+                yield Figure(f"{what}, median", middle * 1000, "ms", note="")
+                yield Figure(f"{what}, 99th percentile", late * 1000, "ms", limit)
+
+
+def _create(client: Client, name: str, template: str) -> str:
+    body = {"stack_name": name, "template": template, "timeout_mins": 30}
+    status, answer = client.call("POST", "/stacks", body)
+    assert status == 201, answer
+    return f"/stacks/{name}/{answer['stack']['id']}"
+
+
+def _picked(client: Client, name: str) -> float:
+    path = _create(client, f"trivial{name}", TRIVIAL)
+    begun = time.perf_counter()
+    while True:
+        _, answer = client.call("GET", f"{path}?resolve_outputs=False")
+        if answer["stack"]["stack_status"] in ENDED:
+            assert answer["stack"]["stack_status"] == ENDED[0], answer
+            return time.perf_counter() - begun
+        time.sleep(LOOK_S)
+
+
+@contextlib.contextmanager
+def _many(folder: Path, kind: str, broker: str) -> Iterator[Client]:
+    """Start the cloud, an API process and the engines; return a client of the API."""
+    with contextlib.ExitStack() as all_of_it:
+        begin = partial(_begun, all_of_it)
+        database, port = all_of_it.enter_context(fresh(kind)), _free_port()
+        assert database is not None
+        here = f"http://127.0.0.1:{port}/v1/$(project_id)s"
+        cloud = begin(sys.executable, "-m", "hearth.devcloud", "--no-quotas",
+                      "--password", PASSWORD, "--orchestration-url", here)  # fmt: skip
+        told = json.loads(_line(cloud))
+        config = folder / "hearth.conf"
+        values = {"password": PASSWORD, "auth_url": told["auth_url"], "port": port}
+        text = CONFIG.format(database="", **values).replace(
+            "sqlite:///", database.replace("%", "%%")
+        )
+        if broker:
+            text = text.replace("[DEFAULT]", f"[DEFAULT]\ntransport_url = {broker}")
+        config.write_text(text)
+        api = begin(HEARTH, "serve", "--config", config, "--role", "api")
+        url = next(word for word in _line(api).split() if word.startswith("http"))
+        for _ in range(ENGINES):
+            _line(begin(HEARTH, "serve", "--config", config, "--role", "engine"))
+        token, project = sign_in(told["auth_url"])
+        yield all_of_it.enter_context(contextlib.closing(Client(f"{url}/{project}", token)))

@@ -1,0 +1,53 @@
+"""Wake-ups through the database: PostgreSQL's LISTEN and NOTIFY."""
+
+import asyncio
+from collections.abc import Callable
+
+import psycopg
+from sqlalchemy import URL
+
+from hearth.bus.relay import Relay
+
+CHANNEL = "hearth_work"
+CONNECT_S = 10
+DEAD_AFTER_S = 10  # without an answer of the server, on an idle connection
+
+
+class PostgresRelay(Relay):
+    """Holds two connections: one listens, one notifies."""
+
+    failures = (psycopg.Error, OSError)
+
+    def __init__(self, url: URL, name: str, wake: Callable[[], None]) -> None:
+        super().__init__(name, wake)
+        self._target = url.translate_connect_args(username="user", database="dbname")
+        self._target |= {key: str(value) for key, value in url.query.items()}
+
+    async def relay(self) -> None:
+        """Connect, and relay until a connection fails."""
+        async with await self._connected() as listening, await self._connected() as notifying:
+
+            async def notify() -> None:
+                await notifying.execute("SELECT pg_notify(%s, %s)", (CHANNEL, self.name))
+
+            await listening.execute(f"LISTEN {CHANNEL}")
+            self.wake()  # for what was missed before
+            sending = asyncio.create_task(self.send_all(notify))
+            hearing = asyncio.create_task(self._hear(listening))
+            try:
+                await asyncio.wait((sending, hearing), return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for task in (sending, hearing):
+                    task.cancel()
+                ends = await asyncio.gather(sending, hearing, return_exceptions=True)
+        raise next((end for end in ends if isinstance(end, Exception)), OSError("it was closed"))
+
+    async def _hear(self, listening: "psycopg.AsyncConnection[tuple[object, ...]]") -> None:
+        async for notice in listening.notifies():
+            self.heard(notice.payload)
+
+    async def _connected(self) -> "psycopg.AsyncConnection[tuple[object, ...]]":
+        return await psycopg.AsyncConnection.connect(
+            **self._target, autocommit=True, connect_timeout=CONNECT_S,
+            keepalives_idle=DEAD_AFTER_S, keepalives_interval=DEAD_AFTER_S, keepalives_count=1,
+        )  # fmt: skip

@@ -1,0 +1,54 @@
+"""Wake-ups through RabbitMQ: an exchange that passes each message to all processes."""
+
+import asyncio
+from collections.abc import Callable
+
+import aio_pika
+from aio_pika.abc import AbstractIncomingMessage
+from aio_pika.exceptions import AMQPError
+
+from hearth.bus.rabbit import connected
+from hearth.bus.relay import Relay
+
+EXCHANGE = "hearth.work"
+SEND_S = 10.0
+
+
+class RabbitRelay(Relay):
+    """Has a queue that the broker deletes with the connection."""
+
+    failures = (AMQPError, OSError, TimeoutError, RuntimeError)
+
+    def __init__(self, transport_url: str, name: str, wake: Callable[[], None]) -> None:
+        super().__init__(name, wake)
+        self._transport_url = transport_url
+
+    async def relay(self) -> None:
+        """Connect, and relay until the connection fails."""
+        connection = await connected(self._transport_url)
+        async with connection:
+            channel = await connection.channel(publisher_confirms=False)
+            exchange = await channel.declare_exchange(
+                EXCHANGE, aio_pika.ExchangeType.FANOUT, durable=False, auto_delete=True
+            )
+            queue = await channel.declare_queue(exclusive=True, auto_delete=True)
+            await queue.bind(exchange)
+
+            async def hear(message: AbstractIncomingMessage) -> None:
+                self.heard(message.body.decode(errors="replace"))
+
+            async def send() -> None:
+                async with asyncio.timeout(SEND_S):
+                    await exchange.publish(aio_pika.Message(self.name.encode()), routing_key="")
+
+            await queue.consume(hear, no_ack=True)
+            self.wake()  # for what was missed before
+            sending = asyncio.create_task(self.send_all(send))
+            closed = asyncio.ensure_future(connection.closed())
+            try:
+                await asyncio.wait((sending, closed), return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for task in (sending, closed):
+                    task.cancel()
+                ends = await asyncio.gather(sending, closed, return_exceptions=True)
+        raise next((end for end in ends if isinstance(end, Exception)), OSError("it was closed"))

@@ -1,0 +1,188 @@
+"""Wake-ups between processes, by PostgreSQL and by RabbitMQ: who is woken, what failures cost."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+
+import aio_pika
+import psycopg
+import pytest
+import sqlalchemy as sa
+
+from hearth.bus import relay as relays
+from hearth.bus.local import Bus
+from hearth.bus.postgresql import PostgresRelay
+from hearth.bus.rabbit_relay import EXCHANGE, RabbitRelay
+from hearth.bus.relay import Relay
+from tests.conftest import SERVERS, lacking
+
+BROKER = os.environ.get("HEARTH_TEST_RABBITMQ", "rabbit://guest:guest@127.0.0.1:5672/")
+URL = sa.make_url(SERVERS["postgresql"])
+LONG_S = 10.0
+
+
+class Process:
+    """A process with a bus, and how often its listeners were woken."""
+
+    def __init__(self, make: Callable[[str, Callable[[], None]], Relay], name: str) -> None:
+        self.bus = Bus()
+        self.woken = 0
+        self.bus.listen(self._wake)
+        self.relay = make(name, self.bus.wake)
+        self.bus.relay(self.relay.tell)
+
+    def _wake(self) -> None:
+        self.woken += 1
+
+
+async def until(true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(LONG_S):
+        while not true():
+            await asyncio.sleep(0.01)
+
+
+@asynccontextmanager
+async def running(
+    make: Callable[[str, Callable[[], None]], Relay], count: int
+) -> AsyncIterator[list[Process]]:
+    """Processes that are connected: each was woken once for what it may have missed."""
+    processes = [Process(make, f"process {number}") for number in range(count)]
+    tasks = [asyncio.create_task(one.relay.run()) for one in processes]
+    try:
+        await until(lambda: all(one.woken for one in processes))
+        for one in processes:
+            one.woken = 0
+        yield processes
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def postgres_cut() -> None:
+    async with await psycopg.AsyncConnection.connect(
+        host=URL.host, port=URL.port, user=URL.username, dbname=URL.database, autocommit=True
+    ) as link:
+        await link.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'"
+        )
+
+
+async def rabbit_cut() -> None:
+    connection = await aio_pika.connect(BROKER.replace("rabbit:", "amqp:"))
+    async with connection:
+        channel = await connection.channel()
+        await channel.exchange_delete(EXCHANGE)
+
+
+KINDS = {
+    "postgresql": (partial(PostgresRelay, URL), postgres_cut),
+    "rabbitmq": (partial(RabbitRelay, BROKER), rabbit_cut),
+}
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> str:
+    async def look() -> None:
+        if request.param == "rabbitmq":
+            await (await aio_pika.connect(BROKER.replace("rabbit:", "amqp:"))).close()
+        else:
+            with psycopg.connect(host=URL.host, port=URL.port, user=URL.username,
+                                 dbname=URL.database):  # fmt: skip
+                pass
+
+    try:
+        asyncio.run(look())
+    except (OSError, psycopg.Error):
+        lacking(f"a {request.param} server")
+    return str(request.param)
+
+
+def test_work_that_one_accepts_wakes_all_and_each_once(kind: str) -> None:
+    async def story() -> list[int]:
+        async with running(KINDS[kind][0], 3) as (one, two, three):
+            for _ in range(50):  # as many requests in a moment
+                one.bus.tell()
+            await until(lambda: bool(two.woken and three.woken))
+            await asyncio.sleep(0.1)
+            return [one.woken, two.woken, three.woken]
+
+    here, *there = asyncio.run(story())
+    assert here == 50  # its own listeners at once, and never by the relay
+    assert all(1 <= count <= 3 for count in there), there
+
+
+def test_a_stack_of_one_process_wakes_only_the_others(kind: str) -> None:
+    async def story() -> tuple[int, int]:
+        async with running(KINDS[kind][0], 2) as (one, two):
+            one.bus.tell_others()
+            await until(lambda: bool(two.woken))
+            return one.woken, two.woken
+
+    assert asyncio.run(story()) == (0, 1)
+
+
+def test_connections_that_break_are_made_again_and_nothing_is_missed(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relays, "AGAIN_S", 0.05)
+    make, cut = KINDS[kind]
+
+    async def story() -> None:
+        async with running(make, 2) as (one, two):
+            await cut()
+            if kind == "postgresql":  # both look once more when they are connected again
+                await until(lambda: bool(one.woken and two.woken))
+            one.woken = two.woken = 0
+            async with asyncio.timeout(LONG_S):
+                while not (one.woken and two.woken):
+                    one.relay.tell()
+                    two.relay.tell()
+                    await asyncio.sleep(0.05)
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        partial(PostgresRelay, sa.make_url("postgresql+psycopg://nobody@127.0.0.1:1/none")),
+        partial(RabbitRelay, "rabbit://u:secret@127.0.0.1:1/"),
+    ],
+    ids=KINDS,
+)
+def test_who_cannot_connect_says_so_once_and_goes_on(
+    make: Callable[[str, Callable[[], None]], Relay],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(relays, "AGAIN_S", 0.01)
+    process = Process(make, "alone")
+
+    async def story() -> None:
+        task = asyncio.create_task(process.relay.run())
+        process.bus.tell()
+        await asyncio.sleep(0.5)
+        assert not task.done()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    asyncio.run(story())
+    assert process.woken == 1
+    warned = [one for one in caplog.records if one.levelname == "WARNING"]
+    assert len(warned) == 1
+    assert "look for work each second" in warned[0].getMessage()
+    assert "secret" not in caplog.text
+
+
+def test_what_is_no_failure_of_a_connection_ends_it() -> None:
+    class Broken(Relay):
+        failures = (OSError,)
+
+        async def relay(self) -> None:
+            raise ValueError("a fault of the program")
+
+    with pytest.raises(ValueError, match="a fault"):
+        asyncio.run(Broken("one", lambda: None).run())
