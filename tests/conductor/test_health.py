@@ -66,6 +66,7 @@ async def kubernetes(
             await endless.prepare(request)
             while True:
                 await endless.write(b"x" * 65536)
+                await asyncio.sleep(0)  # a write to a closed connection returns at once
         return web.json_response(found) if not isinstance(found, str) else web.Response(text=found)
 
     async with served(here, cluster, folder, answer) as address:

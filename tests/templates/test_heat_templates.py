@@ -19,6 +19,7 @@ import yaml
 from hearth.resources.registry import builtin_types
 from tests.clients.dev import Dev, hearth_dev, settled, wait_for
 from tests.conftest import lacking
+from tests.daily import part_of
 from tests.resources.facts import FACTS
 
 pytestmark = pytest.mark.slow
@@ -411,7 +412,7 @@ def live(dev: Dev, heat: Any, case: Case, body: dict[str, Any], later: dict[str,
     delete(heat, dev, stack_id)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.template)
+@pytest.mark.parametrize("case", part_of(CASES, 2), ids=lambda case: case.template)
 def test_it_is_created_changed_and_deleted(dev: Dev, callers: dict[str, Any], case: Case):
     later = contents(case.becomes or case.template)
     with guests(callers[case.caller]):

@@ -6,6 +6,7 @@ import pytest
 
 from hearth.resources.described import example
 from hearth.resources.registry import builtin_types
+from tests.daily import part_of
 from tests.types.case import subject
 from tests.types.cloud import Place, in_a_box
 from tests.types.mistakes import mistakes
@@ -21,7 +22,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         yield found
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", part_of(NAMES, 2))
 def test_each_mistake_is_refused_with_its_name(place: Place, name: str):
     one = subject(name)
     heat = place.heat(one.case.get("caller", "demo"))

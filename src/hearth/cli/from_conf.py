@@ -30,9 +30,6 @@ def settings(conf: Any, url: str, cfn_url: str, cluster_url: str = "") -> Settin
     service_user = _service_user(conf)
     admin = _domain_admin(conf)
     database = conf.database.connection
-    lock = None
-    if database.startswith("sqlite:///"):
-        lock = Path(database.removeprefix("sqlite:///") + ".lock")
     auth_url = tokens.www_authenticate_uri or tokens.auth_url
     return Settings(
         database=database,
@@ -82,8 +79,14 @@ def settings(conf: Any, url: str, cfn_url: str, cluster_url: str = "") -> Settin
         notifications=_notifications(conf),
         broker=_broker(conf.transport_url),
         environment_dir=Path(conf.environment_dir),
-        lock=lock,
+        lock=_lock(database),
     )
+
+
+def _lock(database: str) -> Path | None:
+    """Return the lock file of an SQLite database; None for another, which processes share."""
+    prefix = "sqlite:///"
+    return Path(f"{database.removeprefix(prefix)}.lock") if database.startswith(prefix) else None
 
 
 def _demand(conf: Any) -> None:

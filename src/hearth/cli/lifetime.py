@@ -86,9 +86,7 @@ async def until_stopped(
         loop.add_signal_handler(number, stopping)
     if reload is not None:
         _on_hangup(reload)
-    tasks = _at_work(running) if work else [loop.create_task(_keep_time(running), name=SENDING)]
-    if running.relay is not None:
-        tasks.append(loop.create_task(running.relay.run(), name=SENDING))
+    tasks = _begun(running, work=work)
     workers: list[Engine | Conductor] = [
         *([running.conductor] if clusters else []),
         *([running.engine] if work else []),
@@ -117,9 +115,14 @@ async def until_stopped(
     return 1 if broken else 0
 
 
-def _at_work(running: Running) -> list[asyncio.Task[Any]]:
+def _begun(running: Running, *, work: bool) -> list[asyncio.Task[Any]]:
     loop = asyncio.get_running_loop()
-    tasks: list[asyncio.Task[Any]] = [loop.create_task(running.engine.run())]
+    tasks: list[asyncio.Task[Any]] = []
+    if running.relay is not None:
+        tasks.append(loop.create_task(running.relay.run(), name=SENDING))
+    if not work:
+        return [*tasks, loop.create_task(_keep_time(running), name=SENDING)]
+    tasks.append(loop.create_task(running.engine.run()))
     tasks.append(loop.create_task(_post_events(running), name=SENDING))
     if (to := running.settings.notifications) is not None:
         tasks.append(loop.create_task(_send(running, to), name=SENDING))
