@@ -186,3 +186,12 @@ def test_what_is_no_failure_of_a_connection_ends_it() -> None:
 
     with pytest.raises(ValueError, match="a fault"):
         asyncio.run(Broken("one", lambda: None).run())
+
+
+def test_the_options_of_the_database_url_are_those_of_the_connections() -> None:
+    url = sa.make_url(
+        "postgresql+psycopg://u:p@/hearth?host=a:1&host=b:2&connect_timeout=3&sslmode=require"
+    )
+    found = PostgresRelay(url, "one", lambda: None)._target
+    assert (found["host"], found["port"], found["user"]) == ("a,b", "1,2", "u")
+    assert (found["connect_timeout"], found["sslmode"]) == ("3", "require")

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 import psycopg
 from sqlalchemy import URL
@@ -9,8 +10,13 @@ from sqlalchemy import URL
 from hearth.bus.relay import Relay
 
 CHANNEL = "hearth_work"
-CONNECT_S = 10
 DEAD_AFTER_S = 10  # without an answer of the server, on an idle connection
+USUAL: dict[str, Any] = {  # unless the URL of the database says something else
+    "connect_timeout": 10,
+    "keepalives_idle": DEAD_AFTER_S,
+    "keepalives_interval": DEAD_AFTER_S,
+    "keepalives_count": 1,
+}
 
 
 class PostgresRelay(Relay):
@@ -20,8 +26,8 @@ class PostgresRelay(Relay):
 
     def __init__(self, url: URL, name: str, wake: Callable[[], None]) -> None:
         super().__init__(name, wake)
-        self._target = url.translate_connect_args(username="user", database="dbname")
-        self._target |= {key: str(value) for key, value in url.query.items()}
+        _, target = url.get_dialect()().create_connect_args(url)
+        self._target = {**USUAL, **target}
 
     async def relay(self) -> None:
         """Connect, and relay until a connection fails."""
@@ -47,7 +53,4 @@ class PostgresRelay(Relay):
             self.heard(notice.payload)
 
     async def _connected(self) -> "psycopg.AsyncConnection[tuple[object, ...]]":
-        return await psycopg.AsyncConnection.connect(
-            **self._target, autocommit=True, connect_timeout=CONNECT_S,
-            keepalives_idle=DEAD_AFTER_S, keepalives_interval=DEAD_AFTER_S, keepalives_count=1,
-        )  # fmt: skip
+        return await psycopg.AsyncConnection.connect(**self._target, autocommit=True)
