@@ -13,7 +13,9 @@ class Lease:
         self.silent_s: float | None = 1.0
         self.asked = 0
         clock = SimpleNamespace(now=lambda: 0.0, monotonic=lambda: 0.0, wall=lambda: 0.0)
-        self.engine = Engine(SimpleNamespace(store=self, clock=clock, new_id=lambda: "e"))
+        self.engine = Engine(
+            SimpleNamespace(store=self, clock=clock, new_id=lambda: "e", tell_others=lambda: None)
+        )
         self.engine._last_heartbeat = 0.0, 0.0
 
     async def read(self, fn):
