@@ -4,7 +4,7 @@ import gc
 import os
 import signal
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -29,29 +29,29 @@ AGAIN_S = 20  # for what waits once more on its way out
 
 
 HERE = Path(__file__).parent
-WAITING = (  # the longest of the files whose tests mostly wait
-    "crash/test_kills.py",
-    "clusters/test_sandbox.py",
-    "faults/test_store.py",
-    "engine/worker/test_takeover.py",
-    "types/test_faults.py",
-    "conductor/test_trace.py",
-    "clients/test_deployment_vectors.py",
-    "clusters/test_simulated.py",
-    "cli/demo/test_scenario.py",
-    "templates/test_heat_templates.py",
-    "clients/test_clusters.py",
-    "keystone/test_stacks.py",
-    "faults/test_lost_commit.py",
-    "guests/test_sandbox.py",
-    "guests/test_guests.py",
-    "store/test_contract.py",
-    "api/test_waiting.py",
-    "cli/test_lifetime.py",
-    "devcloud/images/test_build.py",
-    "keystone/test_tokens.py",
-    "cloud/test_guard.py",
-)
+WAITING = {  # files whose tests mostly wait: about how many seconds
+    "crash/test_kills.py": 200,
+    "clusters/test_sandbox.py": 150,
+    "faults/test_store.py": 120,
+    "engine/worker/test_takeover.py": 100,
+    "types/test_faults.py": 95,
+    "conductor/test_trace.py": 95,
+    "clients/test_deployment_vectors.py": 75,
+    "clusters/test_simulated.py": 70,
+    "cli/demo/test_scenario.py": 60,
+    "keystone/test_stacks.py": 45,
+    "clients/test_clusters.py": 40,
+    "faults/test_lost_commit.py": 40,
+    "guests/test_sandbox.py": 40,
+    "guests/test_guests.py": 40,
+    "store/test_contract.py": 40,
+    "api/test_waiting.py": 40,
+    "templates/test_heat_templates.py": 35,
+    "cli/test_lifetime.py": 30,
+    "devcloud/images/test_build.py": 30,
+    "keystone/test_tokens.py": 25,
+    "cloud/test_guard.py": 25,
+}
 COMPUTING = (  # the longest of the others
     "hostile/test_hostile.py",
     "clients/test_functional.py",
@@ -75,17 +75,42 @@ COMPUTING = (  # the longest of the others
     "explore/test_explore.py",
     "sim/test_vectors.py",
 )
-FIRST = [HERE / name for both in zip(WAITING, COMPUTING, strict=True) for name in both]
-assert [path.name for path in FIRST if not path.exists()] == []
+COMPUTING_S, SLOW_S, OTHER_S = 20.0, 8.0, 1.0  # about how long a file takes
+SPREAD = 0.8  # of the run, over which those that wait are spread
+assert [name for name in (*WAITING, *COMPUTING) if not (HERE / name).exists()] == []
+
+
+def in_order(slow: Mapping[Path, bool]) -> list[Path]:
+    """Return the files of a run, longest first; `slow` tells which have slow tests.
+
+    Those that wait are spread over most of the run, so that the processors are always busy, and at
+    the end no worker has much left to do alone.
+    """
+    waiting = [HERE / name for name in WAITING if HERE / name in slow]
+    first = [HERE / name for name in COMPUTING if HERE / name in slow]
+    some = [path for path in slow if slow[path] and path not in {*waiting, *first}]
+    rest = [path for path in slow if path not in {*waiting, *first, *some}]
+    lasts = [*((path, COMPUTING_S) for path in first), *((path, SLOW_S) for path in some),
+             *((path, OTHER_S) for path in rest)]  # fmt: skip
+    waits = [WAITING[str(path.relative_to(HERE))] for path in waiting]
+    share = SPREAD * sum(seconds for _, seconds in lasts) / max(1, sum(waits))
+    order, due, gone = list[Path](), 0.0, 0.0
+    for path, seconds in lasts:
+        while waiting and due <= gone:
+            due += share * waits.pop(0)
+            order.append(waiting.pop(0))
+        order.append(path)
+        gone += seconds
+    return order + waiting
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files come first, what waits beside what computes, then those with slow tests:
-    the processors are busy all the time, and at the end no worker has much left to do alone.
-    """
-    slow = {item.path for item in items if item.get_closest_marker("slow")}
-    place = {path: number for number, path in enumerate(FIRST)}
-    items.sort(key=lambda item: (place.get(item.path, len(place)), item.path not in slow))
+    """Run the files in the order of `in_order`."""
+    slow: dict[Path, bool] = {}
+    for item in items:
+        slow[item.path] = slow.get(item.path, False) or item.get_closest_marker("slow") is not None
+    place = {path: number for number, path in enumerate(in_order(slow))}
+    items.sort(key=lambda item: place[item.path])
 
 
 def pytest_collection_finish() -> None:
