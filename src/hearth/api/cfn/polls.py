@@ -14,6 +14,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote
 
@@ -25,10 +26,13 @@ ACTION = "DescribeStackResource"
 KEPT_MAX = 20_000
 KEPT_BYTES_MAX = 32 * 1024 * 1024  # of answers
 FIELDS_MAX = 100  # of a poll
+KNOWN_TEXT_MAX = 200  # characters of a text whose decoded form is kept
+TIME_MAX = 64  # characters of a time
 AHEAD_MAX_S = 900.0  # a signer's clock may be ahead by this; Keystone refuses only old ones
 LIFE_S = 15 * 60.0  # of a signature with a time, as Keystone has it
 
-CANONICAL = re.compile(r"(?:(?:^|&)[A-Za-z0-9]+=(?:[\w.~-]|%[0-9A-F]{2})*)+", re.ASCII)
+_PAIR = r"[A-Za-z0-9]+=(?:[\w.~-]|%[0-9A-F]{2})*"
+CANONICAL = re.compile(f"{_PAIR}(?:&{_PAIR})*", re.ASCII)
 
 SecretOf = Callable[[Caller, Mapping[str, str], str], Awaitable[str | None]]
 """Returns the secret of an access key, if it is that of the resource of the request."""
@@ -156,10 +160,19 @@ def _params(query: str) -> tuple[dict[str, str], str | None]:
         pairs = [pair.partition("=")[::2] for pair in query.split("&")]
         if len(pairs) <= FIELDS_MAX and len(raw := dict(pairs)) == len(pairs):
             signed = "&".join(f"{key}={raw[key]}" for key in sorted(raw) if key != "Signature")
-            found = {k: unquote(v, errors="strict") if "%" in v else v for k, v in pairs}
+            found = {key: _unquoted(value) if "%" in value else value for key, value in pairs}
             return found, signed
     limits: Any = {"keep_blank_values": True, "errors": "strict", "max_num_fields": FIELDS_MAX}
     return dict(parse_qsl(query, **limits)), None
+
+
+def _unquoted(text: str) -> str:
+    return _known_unquoted(text) if len(text) <= KNOWN_TEXT_MAX else unquote(text, errors="strict")
+
+
+@lru_cache(maxsize=KEPT_MAX)
+def _known_unquoted(text: str) -> str:
+    return unquote(text, errors="strict")
 
 
 def _asked(params: Mapping[str, str]) -> tuple[str | None, ...]:
@@ -196,6 +209,11 @@ def _recent(said: str | None, now: float) -> bool:
 
 def moment_of(said: str) -> float | None:
     """Return a time in a request in seconds since 1970, UTC without a zone; None if invalid."""
+    return _moment(said) if len(said) <= TIME_MAX else None
+
+
+@lru_cache(maxsize=256)  # the guests of a second have the same
+def _moment(said: str) -> float | None:
     try:
         moment = datetime.fromisoformat(said)
     except ValueError:
