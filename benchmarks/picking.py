@@ -4,9 +4,7 @@ An API process and three engines are separate processes on a server's database.
 """
 
 import contextlib
-import json
 import os
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -20,10 +18,12 @@ from benchmarks.served import (
     HEARTH,
     PASSWORD,
     Client,
-    _begun,
-    _free_port,
-    _line,
+    begun,
+    cloud_for,
+    free_port,
+    line,
     sign_in,
+    url_in,
 )
 
 ENGINES = 3
@@ -88,15 +88,12 @@ def _picked(client: Client, name: str) -> float:
 def _many(folder: Path, kind: str, broker: str) -> Iterator[Client]:
     """Start the cloud, an API process and the engines; return a client of the API."""
     with contextlib.ExitStack() as all_of_it:
-        begin = partial(_begun, all_of_it)
-        database, port = all_of_it.enter_context(fresh(kind)), _free_port()
+        begin = partial(begun, all_of_it)
+        database, port = all_of_it.enter_context(fresh(kind)), free_port()
         assert database is not None
-        here = f"http://127.0.0.1:{port}/v1/$(project_id)s"
-        cloud = begin(sys.executable, "-m", "hearth.devcloud", "--no-quotas",
-                      "--password", PASSWORD, "--orchestration-url", here)  # fmt: skip
-        told = json.loads(_line(cloud))
+        _, started = cloud_for(begin, port)
         config = folder / "hearth.conf"
-        values = {"password": PASSWORD, "auth_url": told["auth_url"], "port": port}
+        values = {"password": PASSWORD, "auth_url": started["auth_url"], "port": port}
         text = CONFIG.format(database="", **values).replace(
             "sqlite:///", database.replace("%", "%%")
         )
@@ -104,8 +101,8 @@ def _many(folder: Path, kind: str, broker: str) -> Iterator[Client]:
             text = text.replace("[DEFAULT]", f"[DEFAULT]\ntransport_url = {broker}")
         config.write_text(text)
         api = begin(HEARTH, "serve", "--config", config, "--role", "api")
-        url = next(word for word in _line(api).split() if word.startswith("http"))
+        url = url_in(line(api))
         for _ in range(ENGINES):
-            _line(begin(HEARTH, "serve", "--config", config, "--role", "engine"))
-        token, project = sign_in(told["auth_url"])
+            line(begin(HEARTH, "serve", "--config", config, "--role", "engine"))
+        token, project = sign_in(started["auth_url"])
         yield all_of_it.enter_context(contextlib.closing(Client(f"{url}/{project}", token)))

@@ -12,7 +12,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 PASSWORD = "secret"
+Begin = Callable[..., "subprocess.Popen[str]"]
 HEARTH = Path(sys.executable).with_name("hearth")
 
 CONFIG = """
@@ -148,44 +149,54 @@ class Stack:
 def served(folder: Path, *, apart: bool = False) -> Iterator[Served]:
     """Start all, sign in, and end all afterwards."""
     with contextlib.ExitStack() as all_of_it:
-        begin = partial(_begun, all_of_it)
-        port = _free_port()
-        here = f"http://127.0.0.1:{port}/v1/$(project_id)s"
-        cloud = begin(sys.executable, "-m", "hearth.devcloud", "--no-quotas",
-                      "--password", PASSWORD, "--orchestration-url", here)  # fmt: skip
-        told = json.loads(_line(cloud))
+        begin = partial(begun, all_of_it)
+        port = free_port()
+        cloud, started = cloud_for(begin, port)
         config, database = folder / "hearth.conf", folder / "hearth.db"
-        values = {"password": PASSWORD, "auth_url": told["auth_url"], "port": port}
+        values = {"password": PASSWORD, "auth_url": started["auth_url"], "port": port}
         config.write_text(CONFIG.format(database=database, **values))
         start = time.perf_counter()
         hearth = begin(HEARTH, "serve", "--config", config, "--role", "api" if apart else "all")
-        url = next(word for word in _line(hearth).split() if word.startswith("http"))
+        url = url_in(line(hearth))
         if apart:
             again, config = folder / "again.db", folder / "engine.conf"
             again.symlink_to(database)
             config.write_text(CONFIG.format(database=again, **values))
             hearth = begin(HEARTH, "serve", "--config", config, "--role", "engine")
-            _line(hearth)
-        token, project = sign_in(told["auth_url"])
+            line(hearth)
+        token, project = sign_in(started["auth_url"])
         client = all_of_it.enter_context(contextlib.closing(Client(f"{url}/{project}", token)))
-        yield Served(cloud, hearth, told["url"], client, time.perf_counter() - start)
+        yield Served(cloud, hearth, started["url"], client, time.perf_counter() - start)
 
 
-def _free_port() -> int:
+def cloud_for(begin: Begin, port: int) -> tuple["subprocess.Popen[str]", dict[str, Any]]:
+    """Start a cloud in a box whose catalogue has a Hearth at a port; return its first line too."""
+    here = f"http://127.0.0.1:{port}/v1/$(project_id)s"
+    cloud = begin(sys.executable, "-m", "hearth.devcloud", "--no-quotas",
+                  "--password", PASSWORD, "--orchestration-url", here)  # fmt: skip
+    return cloud, json.loads(line(cloud))
+
+
+def url_in(ready: str) -> str:
+    """The address in the line of a process that is ready."""
+    return next(word for word in ready.split() if word.startswith("http"))
+
+
+def free_port() -> int:
     """Return a port that was free a moment ago."""
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         return int(bound.getsockname()[1])
 
 
-def _begun(all_of_it: contextlib.ExitStack, *command: str | Path) -> "subprocess.Popen[str]":
+def begun(all_of_it: contextlib.ExitStack, *command: str | Path) -> "subprocess.Popen[str]":
     quiet = {**os.environ, "HEARTH_LOG": "WARNING"}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=quiet)
     all_of_it.callback(end, process)
     return process
 
 
-def _line(process: "subprocess.Popen[str]") -> str:
+def line(process: "subprocess.Popen[str]") -> str:
     assert process.stdout is not None
     return process.stdout.readline()
 

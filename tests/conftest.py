@@ -81,7 +81,7 @@ assert [name for name in (*WAITING, *COMPUTING) if not (HERE / name).exists()] =
 
 
 def in_order(slow: Mapping[Path, bool]) -> list[Path]:
-    """Return the files of a run, longest first; `slow` tells which have slow tests.
+    """Return the files of a run, longest first; `slow` maps a file to whether it has slow tests.
 
     Those that wait are spread over most of the run, so that the processors are always busy, and at
     the end no worker has much left to do alone.

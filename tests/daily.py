@@ -15,10 +15,12 @@ DAY = os.environ.setdefault("HEARTH_DAY", datetime.now(UTC).date().isoformat())
 """Also for the processes of this run, which may begin after midnight."""
 
 
-def part_of(cases: Sequence[T], parts: int) -> list[T]:
+def part_of(cases: Sequence[T], parts: int, *, days: int = 1) -> list[T]:
     """Return every `parts`-th of the cases: those of the day. Raises ValueError for a day that is
     none.
+
+    A part comes on as many `days` one after the other, as many as it has parts itself.
     """
     if DAY == ALL:
         return list(cases)
-    return list(cases)[date.fromisoformat(DAY).toordinal() % parts :: parts]
+    return list(cases)[date.fromisoformat(DAY).toordinal() // days % parts :: parts]

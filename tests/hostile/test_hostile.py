@@ -10,7 +10,7 @@ from tests.hostile import run
 pytestmark = pytest.mark.slow
 
 
-KINDS = part_of(["together", "one after the other"], 2)
+KINDS = part_of(["together", "one after the other"], 2, days=2)
 
 
 @pytest.mark.skipif("together" not in KINDS, reason="runs on another day")

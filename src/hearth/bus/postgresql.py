@@ -1,6 +1,5 @@
 """Wake-ups through the database: PostgreSQL's LISTEN and NOTIFY."""
 
-import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -37,16 +36,7 @@ class PostgresRelay(Relay):
                 await notifying.execute("SELECT pg_notify(%s, %s)", (CHANNEL, self.name))
 
             await listening.execute(f"LISTEN {CHANNEL}")
-            self.wake()  # for what was missed before
-            sending = asyncio.create_task(self.send_all(notify))
-            hearing = asyncio.create_task(self._hear(listening))
-            try:
-                await asyncio.wait((sending, hearing), return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for task in (sending, hearing):
-                    task.cancel()
-                ends = await asyncio.gather(sending, hearing, return_exceptions=True)
-        raise next((end for end in ends if isinstance(end, Exception)), OSError("it was closed"))
+            await self.send_until(self._hear(listening), notify)
 
     async def _hear(self, listening: "psycopg.AsyncConnection[tuple[object, ...]]") -> None:
         async for notice in listening.notifies():

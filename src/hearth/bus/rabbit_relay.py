@@ -42,13 +42,4 @@ class RabbitRelay(Relay):
                     await exchange.publish(aio_pika.Message(self.name.encode()), routing_key="")
 
             await queue.consume(hear, no_ack=True)
-            self.wake()  # for what was missed before
-            sending = asyncio.create_task(self.send_all(send))
-            closed = asyncio.ensure_future(connection.closed())
-            try:
-                await asyncio.wait((sending, closed), return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for task in (sending, closed):
-                    task.cancel()
-                ends = await asyncio.gather(sending, closed, return_exceptions=True)
-        raise next((end for end in ends if isinstance(end, Exception)), OSError("it was closed"))
+            await self.send_until(connection.closed(), send)

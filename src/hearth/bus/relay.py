@@ -64,8 +64,21 @@ class Relay(ABC):
         if name != self.name:
             self.wake()
 
-    async def send_all(self, send: Send) -> None:
-        """Call `send` for each wake-up of this process, until it fails."""
+    async def send_until(self, ended: Awaitable[object], send: Send) -> None:
+        """Wake the listeners for what they may have missed, and call `send` for each wake-up of
+        this process, until that fails or `ended` ends. Raises the exception of what ended.
+        """
+        self.wake()
+        tasks = asyncio.ensure_future(ended), asyncio.create_task(self._send_all(send))
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            ends = await asyncio.gather(*tasks, return_exceptions=True)
+        raise next((end for end in ends if isinstance(end, Exception)), OSError("it was closed"))
+
+    async def _send_all(self, send: Send) -> None:
         while True:
             await self._told.wait()
             self._told.clear()

@@ -15,12 +15,12 @@ from urllib.parse import unquote
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
+from hearth.api.front.shortcut import Header
 from hearth.cli import connection
 from hearth.cli.connection import Connection, Doorman
 
 log = logging.getLogger(__name__)
 
-Header = tuple[bytes, bytes]
 Shortcut = Callable[[dict[str, Any]], Awaitable[tuple[list[Header], bytes] | None] | None]
 """Finds the known answer to a request; returns None at once if the request can have none."""
 
@@ -61,22 +61,13 @@ def poll_in(data: bytes) -> tuple[dict[str, Any], bool] | None:
 class PolledConnection(asyncio.Protocol):
     """A connection of which nothing but polls is known yet."""
 
-    def __init__(
-        self,
-        doorman: Doorman,
-        shortcut: Shortcut,
-        *,
-        config: Config,
-        server_state: ServerState,
-        app_state: dict[str, Any],
-        _loop: asyncio.AbstractEventLoop | None = None,
-    ) -> None:
+    def __init__(self, doorman: Doorman, shortcut: Shortcut, **options: Any) -> None:
         self._doorman = doorman
         self._shortcut = shortcut
-        self._config = config
-        self._server = server_state
-        self._app_state = app_state
-        self._loop = _loop or asyncio.get_running_loop()
+        self._options = options  # of the HTTP connection that may follow
+        self._config: Config = options["config"]
+        self._server: ServerState = options["server_state"]
+        self._loop = asyncio.get_running_loop()
         self._address = ""
         self._client: Any = None
         self._inside = False
@@ -166,10 +157,7 @@ class PolledConnection(asyncio.Protocol):
     def _pass_on(self, data: bytes) -> None:
         """Let an HTTP connection take the place of this one, with what was received."""
         self._leave()
-        http = Connection(
-            self._doorman, config=self._config, server_state=self._server,
-            app_state=self._app_state, _loop=self._loop,
-        )  # fmt: skip
+        http = Connection(self._doorman, **self._options)
         self._transport.set_protocol(http)
         http.connection_made(self._transport)
         http.data_received(data)

@@ -130,12 +130,12 @@ def test_what_an_outage_met_is_not_written_again(tmp_path: Path) -> None:
 
 def test_others_are_told_of_commits_that_may_give_them_work(tmp_path: Path) -> None:
     store = a_store(tmp_path)
-    told: list[str] = []
+    woken: list[str] = []
     alone, sending = owned(store, 2)
     sending.sure.messages.append(Outgoing(alone.stack_id, OperationBegun()))
-    committer = Committer(store, new_id, lambda: told.append("others"))
+    committer = Committer(store, new_id, lambda: woken.append("others"))
     assert asyncio.run(submitted(committer, [alone])) == [Fate.DONE]
-    assert told == []
+    assert woken == []
     assert asyncio.run(submitted(committer, [sending])) == [Fate.DONE]
-    assert told == ["others"]
+    assert woken == ["others"]
     store.close()
