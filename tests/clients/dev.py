@@ -32,7 +32,8 @@ OF_THE_COMMAND = ("heatclient.common.event_utils", "heatclient.osc.v1.event", "o
 
 READY = re.compile(
     r"^hearth is ready: orchestration (?P<url>\S+)/v1, cloud (?P<cloud>\S+), "
-    r"identity (?P<identity>\S+); clients: \. (?P<openrc>.+)\n$"
+    r"identity (?P<identity>[^\s,;]+)(?:, metrics (?P<metrics>\S+)/metrics)?; "
+    r"clients: \. (?P<openrc>.+)\n$"
 )
 
 
@@ -63,6 +64,7 @@ class Dev:
     auth_url: str
     folder: Path
     environment: dict[str, str] = field(default_factory=dict)
+    metrics_url: str | None = None
 
     def openstack(self, *arguments: str, cloud: str = "hearth") -> str:
         """The real command, in a process of its own; what it printed. Raises CommandFailed."""
@@ -192,7 +194,7 @@ def hearth_dev(folder: Path, *options: str, in_a_hurry: bool = False) -> Iterato
             found = READY.match(line)
             assert found is not None, f"no ready line: {line!r}"
             urls = (found["url"], found["cloud"], found["identity"])
-            yield Dev(process, *urls, folder, environment_of(folder))
+            yield Dev(process, *urls, folder, environment_of(folder), found["metrics"])
         finally:
             process.terminate()
             try:

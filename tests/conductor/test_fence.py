@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from hearth.cli.lifetime import until_stopped
+from hearth.cli.lifetime import Sockets, until_stopped
 from hearth.conductor.steps import STEPS
 from hearth.conductor.work import Work
 from hearth.service.clusters import tasks
@@ -49,7 +49,7 @@ async def stalled(
 async def process(here: World) -> asyncio.Task[int]:
     """Start what `hearth serve --role cluster` runs, without its API."""
     ready = asyncio.Event()
-    running = until_stopped(here.process, [], api=False, work=False, clusters=True, ready=ready.set)
+    running = until_stopped(here.process, Sockets(), work=False, clusters=True, ready=ready.set)
     task = asyncio.create_task(running)
     await ready.wait()
     return task

@@ -20,6 +20,7 @@ from hearth.api.front.scope import below
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.service.caller import RESTRICTED, STACK_USER_ROLE, TRUST, UNRESTRICTED, Caller
+from hearth.telemetry.about import about, working_on
 
 log = logging.getLogger(__name__)
 
@@ -228,7 +229,12 @@ class Authenticated:
             await unauthorized(self._auth_url)(scope, receive, send)
             return
         state = scope.setdefault("state", {})
-        state["caller"] = replace(caller, request_id=state.get("request_id", ""))
+        state["caller"] = replace(
+            caller,
+            request_id=state.get("request_id", ""),
+            traceparent=state.get("traceparent", ""),
+        )
+        working_on(replace(about(), project_id=caller.project_id))
         await self._app(scope, receive, send)
 
     def _allows(self, caller: Caller, method: str, path: str) -> bool:

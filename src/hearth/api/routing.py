@@ -24,23 +24,29 @@ Answer = Callable[[Request, Sequence[E]], Awaitable[Response]]
 """Answers a request, given the rows with its path and its method."""
 
 
-def by_path(table: Iterable[E], prefix: str, answer: Answer[E]) -> list[Route]:
-    """Return one route per path, so that an unsupported method on a known path gets a 405."""
+def by_path(
+    table: Iterable[E], prefix: str, answer: Answer[E], api: str = "orchestration"
+) -> list[Route]:
+    """Return one route per path, so that an unsupported method on a known path gets a 405.
+
+    `api` is the name of the API in metrics.
+    """
     paths: dict[str, dict[str, list[E]]] = {}
     for row in table:
         paths.setdefault(prefix + row.path, {}).setdefault(row.method, []).append(row)
     return [
-        Route(path, _dispatch(by_method, answer), methods=[*by_method, "OPTIONS"])
+        Route(path, _dispatch(by_method, answer, (api, path)), methods=[*by_method, "OPTIONS"])
         for path, by_method in paths.items()
     ]
 
 
 def _dispatch(
-    by_method: Mapping[str, Sequence[E]], answer: Answer[E]
+    by_method: Mapping[str, Sequence[E]], answer: Answer[E], route: tuple[str, str]
 ) -> Callable[[Request], Awaitable[Response]]:
     allow = {"Allow": ", ".join(by_method)}
 
     async def handle(request: Request) -> Response:
+        request.state.route = route
         if request.method == "OPTIONS":
             return Response(status_code=204, headers=allow)
         rows = by_method.get(request.method)

@@ -6,11 +6,13 @@ import os
 import secrets
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from ipaddress import ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,7 +45,14 @@ NOT_A_BOUNDARY = (
 )
 
 
-def run(port: int, data: Path | None, *, ephemeral: bool, servers: str = "pretend") -> int:
+def run(
+    port: int,
+    data: Path | None,
+    *,
+    ephemeral: bool,
+    servers: str = "pretend",
+    metrics_port: int | None = None,
+) -> int:
     """Run until stopped; return the exit status."""
     no_collections()
     allow_descriptors()
@@ -52,7 +61,7 @@ def run(port: int, data: Path | None, *, ephemeral: bool, servers: str = "preten
     folder = Path(tempfile.mkdtemp(prefix="hearth-")) if ephemeral else data or _default_folder()
     try:
         _prepare(folder)
-        return run_until_complete(_run(port, folder, ephemeral=ephemeral, servers=servers))
+        return run_until_complete(_run(port, folder, servers, metrics_port))
     except WrongSetting as problem:
         print(f"hearth: {problem}", file=sys.stderr)
         return 1
@@ -98,29 +107,31 @@ def _prepare(folder: Path) -> None:
         raise WrongSetting(words) from None
 
 
-async def _run(port: int, folder: Path, *, ephemeral: bool, servers: str) -> int:
+async def _run(port: int, folder: Path, servers: str, metrics_port: int | None) -> int:
     held = lock(folder / "hearth.lock")  # before any file of another process is touched
     bound = listening(HOST, port)
+    watched = [] if metrics_port is None else [listening(HOST, metrics_port)]
     if port:
         listening(HOST, port + 1).close()
     url = f"http://{HOST}:{bound.getsockname()[1]}"
     password = _password(folder)
     cloud = _start_cloud(port + 1 if port else 0, folder, url, servers)
     try:  # the cloud starts during slow imports
-        from hearth.cli.lifetime import until_stopped
+        from hearth.cli.lifetime import Sockets, until_stopped
         from hearth.cli.wiring import wired
 
         auth_url = await _auth_url(cloud)
         settings = _settings(folder, url, auth_url, password)
+        if watched:
+            settings = replace(settings, monitored=True)
         _write_clouds(folder, auth_url, password)
         async with wired(settings, held) as running:
             return await until_stopped(
                 running,
-                [bound],
-                api=True,
+                Sockets(main=[bound], monitoring=watched),
                 work=True,
                 clusters=True,
-                ready=lambda: _say_ready(url, auth_url, folder, servers),
+                ready=lambda: _say_ready(url, auth_url, folder, servers, watched),
             )
     finally:
         cloud.terminate()
@@ -230,12 +241,17 @@ def _write_clouds(folder: Path, auth_url: str, password: str) -> None:
     (folder / "openrc").write_text(text)
 
 
-def _say_ready(url: str, auth_url: str, folder: Path, servers: str) -> None:
+def _say_ready(
+    url: str, auth_url: str, folder: Path, servers: str, watched: list[socket.socket]
+) -> None:
     if servers == SANDBOX:
         print(f"hearth: {NOT_A_BOUNDARY}", file=sys.stderr, flush=True)
     cloud = urlsplit(auth_url)
+    metrics = ""
+    if watched:
+        metrics = f", metrics http://{HOST}:{watched[0].getsockname()[1]}/metrics"
     print(
         f"hearth is ready: orchestration {url}/v1, cloud {cloud.scheme}://{cloud.netloc}, "
-        f"identity {auth_url}; clients: . {folder.resolve() / 'openrc'}",
+        f"identity {auth_url}{metrics}; clients: . {folder.resolve() / 'openrc'}",
         flush=True,
     )

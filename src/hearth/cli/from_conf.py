@@ -78,6 +78,7 @@ def settings(conf: Any, url: str, cfn_url: str, cluster_url: str = "") -> Settin
         policy=conf,
         notifications=_notifications(conf),
         broker=_broker(conf.transport_url),
+        monitored=conf.hearth.monitoring_port is not None,
         environment_dir=Path(conf.environment_dir),
         lock=_lock(database),
     )

@@ -5,7 +5,7 @@ import logging
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -35,6 +35,18 @@ Publish = Callable[[Message], Awaitable[None]]
 Reload = Callable[[], Coroutine[Any, Any, None]]
 
 
+@dataclass(frozen=True)
+class Sockets:
+    """The sockets on which a process listens: for all APIs, only for the CloudFormation API, only
+    for that of clusters, and for operators.
+    """
+
+    main: list[socket.socket] = field(default_factory=list)
+    cfn: list[socket.socket] = field(default_factory=list)
+    clusters: list[socket.socket] = field(default_factory=list)
+    monitoring: list[socket.socket] = field(default_factory=list)
+
+
 class Seldom:
     """Logs errors of the event loop. Repeated ones, such as a failed accept, are logged once a
     minute.
@@ -55,21 +67,19 @@ class Seldom:
 
 async def until_stopped(
     running: Running,
-    sockets: list[socket.socket],
+    sockets: Sockets,
     *,
-    api: bool,
     work: bool,
     clusters: bool = False,
     ready: Callable[[], None],
-    cfn_sockets: Sequence[socket.socket] = (),
-    cluster_sockets: Sequence[socket.socket] = (),
+    role: str = "all",
     reload: Reload | None = None,
 ) -> int:
     """Serve and work until SIGTERM or SIGINT, then hand over; return the exit status.
 
-    On `cfn_sockets` only the CloudFormation API listens, on `cluster_sockets` only that of
-    clusters. With `clusters` the process works on clusters. SIGHUP calls `reload`. A second SIGTERM
-    does not wait for requests. If a part of the process ends by itself, the process ends with 1.
+    With `work` the process works on stacks, with `clusters` on clusters. SIGHUP calls `reload`. A
+    second SIGTERM does not wait for requests. If a part of the process ends by itself, the process
+    ends with 1.
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -94,11 +104,9 @@ async def until_stopped(
     running.pool.may_write = _fence(workers)
     if clusters:
         tasks.append(loop.create_task(running.conductor.run(), name="conductor"))
-    bound_to = (sockets if api else [], [*cfn_sockets], [*cluster_sockets])
-    if any(bound_to):
-        for one, bound in _servers(running, bound_to):
-            servers.append(one)
-            tasks.append(await _listening(one, bound))
+    for one, bound in _servers(running, sockets, role, work=work, stopping=stop.is_set):
+        servers.append(one)
+        tasks.append(await _listening(one, bound))
     calm_collector()
     small = loop.create_task(keep_small(), name="memory")
     ready()
@@ -141,11 +149,20 @@ def _fence(workers: Sequence[Engine | Conductor]) -> Callable[[], Awaitable[bool
 
 
 def _servers(
-    running: Running, bound_to: Sequence[list[socket.socket]]
+    running: Running, sockets: Sockets, role: str, *, work: bool, stopping: Callable[[], bool]
 ) -> list[tuple["Server", list[socket.socket]]]:
     """Return a server for each application that has sockets."""
-    both = zip(applications(running), bound_to, strict=True)
-    return [(server(*served), bound) for served, bound in both if bound]
+    found: list[tuple[Server, list[socket.socket]]] = []
+    bound_to = (sockets.main, sockets.cfn, sockets.clusters)
+    if any(bound_to):
+        both = zip(applications(running), bound_to, strict=True)
+        found += [(server(*served), bound) for served, bound in both if bound]
+    if sockets.monitoring:
+        from hearth.cli.monitoring import monitoring
+
+        app = monitoring(running, role, work=work, stopping=stopping)
+        found.append((server(app), sockets.monitoring))
+    return found
 
 
 async def _listening(one: "Server", sockets: list[socket.socket]) -> asyncio.Task[Any]:
@@ -238,7 +255,8 @@ async def _send(running: Running, to: Notifications) -> None:
 async def _post_events(running: Running) -> None:
     """Post events to sinks as long as the process works, over separate connections."""
     services = running.services
-    pool = CloudPool(replace(running.pool.config, in_flight=POSTS_AT_ONCE, auth_threads=2))
+    config = replace(running.pool.config, in_flight=POSTS_AT_ONCE, auth_threads=2)
+    pool = CloudPool(config, running.observer)
     pool.may_write = running.engine.confirmed
     poster = EventPoster(services.store, StackClouds(pool), running.engine.id, services.clock)
     services.bus.listen(poster.wake)

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from hearth.cli.process import LINE, WrongSetting
+from hearth.telemetry.about import about
 
 LIBRARIES: Mapping[str, str] = MappingProxyType(
     dict.fromkeys(
@@ -23,7 +24,9 @@ _told: set[str] = set()  # loggers that the configuration has set
 
 
 class AsJson(logging.Formatter):
-    """Formats each message as a JSON object in one line."""
+    """Formats each message as a JSON object in one line, with the ids of the request, stack and
+    resource that it is about.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
@@ -33,6 +36,7 @@ class AsJson(logging.Formatter):
             "logger": record.name,
             "process": record.process,
             "message": record.getMessage(),
+            **about().words(),
         }
         if record.exc_info:
             found["traceback"] = self.formatException(record.exc_info)

@@ -39,14 +39,27 @@ def cli() -> None:
     show_default=True,
     help="sandbox: servers boot and run, in namespaces of this machine (Linux).",
 )
+@click.option(
+    "--metrics-port",
+    type=click.IntRange(0, 65535),
+    help="Port for metrics and health checks; 0: any free port. Default: none.",
+)
 @click.pass_context
-def dev(ctx: click.Context, port: int, data: Path | None, *, ephemeral: bool, servers: str) -> None:
+def dev(
+    ctx: click.Context,
+    port: int,
+    data: Path | None,
+    *,
+    ephemeral: bool,
+    servers: str,
+    metrics_port: int | None,
+) -> None:
     """Run Hearth with an embedded OpenStack on this machine; nothing needs to be installed."""
     ctx.obj = data
     if ctx.invoked_subcommand is None:
         from hearth.cli.dev import run
 
-        sys.exit(run(port, data, ephemeral=ephemeral, servers=servers))
+        sys.exit(run(port, data, ephemeral=ephemeral, servers=servers, metrics_port=metrics_port))
 
 
 @dev.group()
@@ -257,6 +270,14 @@ def engine() -> None:
     from hearth.cli.docs_engine import engine_tables
 
     click.echo(engine_tables())
+
+
+@docs.command()
+def metrics() -> None:
+    """Print the table of metrics, as in docs/monitoring.md."""
+    from hearth.cli.docs_metrics import metrics_table
+
+    click.echo(metrics_table())
 
 
 @docs.command()

@@ -2,7 +2,7 @@
 
 Python frees objects without references at once, but reference cycles only in garbage collections,
 which are rare here (`wiring.calm_collector`). The C library keeps freed memory in a heap for each
-thread, so Hearth limits the number of heaps. After the process has grown, it collects cycles and
+thread, so Hearth has all threads share one. After the process has grown, it collects cycles and
 trims the heaps.
 """
 
@@ -17,14 +17,14 @@ LOOK_S = 5.0
 GROWN_BYTES = 16 * 1024 * 1024
 """The growth of the process that starts a collection."""
 
-HEAPS_MAX = 2
+HEAPS_MAX = 1
 M_ARENA_MAX = -8
 
 _statm = Path("/proc/self/statm")
 
 
 def few_heaps() -> None:
-    """Let the threads of this process share two heaps, if the C library supports that."""
+    """Let the threads of this process share one heap, if the C library supports that."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, HEAPS_MAX)
 

@@ -46,37 +46,42 @@ def run(configs: Sequence[Path], port: int | None, role: str) -> int:
 
 async def _run(told: Configuration, configs: Sequence[Path], port: int | None, role: str) -> int:
     from hearth.cli.from_conf import settings as settings_of
-    from hearth.cli.lifetime import until_stopped
+    from hearth.cli.lifetime import Sockets, until_stopped
     from hearth.cli.reloading import Reloading
     from hearth.cli.wiring import wired
     from hearth.service.policy import WrongRules
 
     conf = told.conf
-    sockets, cfn_sockets, cluster_sockets = [], [], []
+    sockets = Sockets()
     at, cfn, clusters_at = conf.heat_api, conf.heat_api_cfn, conf.api
     clusters = role == "cluster" or (role == "all" and conf.hearth.clusters)
     if role in ("all", "api"):
-        sockets.append(listening(at.bind_host, at.bind_port if port is None else port))
+        sockets.main.append(listening(at.bind_host, at.bind_port if port is None else port))
         chosen_by = "[heat_api_cfn] bind_port"
-        cfn_sockets.append(listening(cfn.bind_host, cfn.bind_port, chosen_by))
+        sockets.cfn.append(listening(cfn.bind_host, cfn.bind_port, chosen_by))
     if clusters:
         number = port if role == "cluster" and port is not None else clusters_at.port
-        cluster_sockets.append(listening(clusters_at.host, number, "[api] port"))
-    url = address(at.bind_host, at.bind_port, sockets)
-    cfn_url = address(cfn.bind_host, cfn.bind_port, cfn_sockets)
-    cluster_url = address(clusters_at.host, clusters_at.port, cluster_sockets)
+        sockets.clusters.append(listening(clusters_at.host, number, "[api] port"))
+    if (watched := conf.hearth.monitoring_port) is not None:
+        host, chosen_by = conf.hearth.monitoring_host, "[hearth] monitoring_port"
+        sockets.monitoring.append(listening(host, watched, chosen_by))
+    url = address(at.bind_host, at.bind_port, sockets.main)
+    cfn_url = address(cfn.bind_host, cfn.bind_port, sockets.cfn)
+    cluster_url = address(clusters_at.host, clusters_at.port, sockets.clusters)
     settings = settings_of(conf, url, cfn_url, cluster_url)
 
     def again() -> "tuple[Configuration, Settings]":
         found = read(configs)
         return found, settings_of(found.conf, url, cfn_url, cluster_url)
 
-    at_url = f" {url}/v1" if sockets else ""
+    at_url = f" {url}/v1" if sockets.main else ""
     ready = f"hearth is ready: {role}{at_url} (pid {os.getpid()})"
-    if cfn_sockets:
+    if sockets.cfn:
         ready += f", cloudformation {cfn_url}/v1/"
-    if cluster_sockets:
+    if sockets.clusters:
         ready += f", clusters {cluster_url}/v1"
+    if sockets.monitoring:
+        ready += f", metrics {address(host, 0, sockets.monitoring)}/metrics"
     async with wired(settings) as running:
         if role != "engine":
             try:
@@ -88,12 +93,10 @@ async def _run(told: Configuration, configs: Sequence[Path], port: int | None, r
         return await until_stopped(
             running,
             sockets,
-            api=role in ("all", "api"),
             work=role in ("all", "engine"),
             clusters=clusters,
             ready=lambda: print(ready, flush=True),
-            cfn_sockets=cfn_sockets,
-            cluster_sockets=cluster_sockets,
+            role=role,
             reload=Reloading(told, running, again),
         )
 

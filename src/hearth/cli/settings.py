@@ -72,6 +72,7 @@ class Settings:
     policy: Any = None  # a loaded oslo.config; None: the defaults
     notifications: Notifications | None = None
     broker: str = field(default="", repr=False)  # a transport URL, empty without a broker
+    monitored: bool = False  # whether the work is counted for metrics
     environment_dir: Path | None = None  # of the operator's environment files
     signers: tuple[PasswordCredential, ...] = ()  # who checks signatures; None: service_user
     lock: Path | None = None  # its holder is the only engine of the database

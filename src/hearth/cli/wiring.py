@@ -19,7 +19,7 @@ from hearth.bus.relay import Relay
 from hearth.cli.global_environment import global_environment
 from hearth.cli.ids import new_id
 from hearth.cli.installed import use_installed
-from hearth.cli.policies import policies
+from hearth.cli.policies import Policies, policies
 from hearth.cli.process import WrongSetting, lock
 from hearth.cli.settings import Settings, with_version
 from hearth.cloud.credential import PasswordCredential
@@ -48,6 +48,7 @@ from hearth.store.database import Store
 from hearth.store.keyring import WrongKey, unlock
 from hearth.store.migrate import upgrade
 from hearth.store.seal import keys_in, sealer_of
+from hearth.telemetry.observer import UNOBSERVED, Observer
 from hearth.template import Limits as TemplateLimits
 
 log = logging.getLogger(__name__)
@@ -68,6 +69,7 @@ class Running:
     front: Front
     clock: DatabaseClock
     relay: Relay | None
+    observer: Observer = UNOBSERVED
 
 
 def open_store(settings: Settings) -> Store:
@@ -104,8 +106,9 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
     except BadPlugin as problem:
         raise WrongSetting(str(problem)) from problem
     store = open_store(settings)
-    pool = CloudPool(await _cloud_config(settings))
-    judges = _judges(pool, settings)
+    observer = _observer(settings)
+    pool = CloudPool(await _cloud_config(settings), observer)
+    judges = _judges(pool, settings, observer)
     catalog = share(with_defaults(default_catalog(), settings.servers))
     compute = Compute(Pool((*COMMAND, json.dumps(asdict(settings.servers)))))
     clock = DatabaseClock()
@@ -120,13 +123,13 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
     )
     endpoints = await _endpoints(pool, settings)
     bus = Bus()
-    owner_only = settings.clusters.owner_only_certificates
-    found = policies(settings.policy, owner_only_certificates=owner_only)
+    found = _policies(settings)
     tools = Tools(
         store=store, clouds=clouds, programs=programs, clock=clock, new_id=new_id,
         jitter=random.random, endpoints=endpoints, plugins=plugins,
         retries=settings.retries, fetch=lambda url: fetch_template(url, services.fetching),
         refused_types=partial(refused_types, found.stacks), tell_others=bus.tell_others,
+        observer=observer,
     )  # fmt: skip
     engine = Engine(tools)
     bus.listen(engine.wake)
@@ -134,15 +137,18 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
         store=store, programs=programs, clouds=clouds, bus=bus, clock=clock, new_id=new_id,
         endpoints=endpoints, limits=settings.limits, clusters=settings.clusters,
         fetching=settings.fetching, policy=found.stacks, cluster_policy=found.clusters,
+        observer=observer,
     )  # fmt: skip
     conductor = Conductor(services, template_files(), socket.gethostname())
     bus.listen(conductor.wake)
     if held is not None:  # no other engine can be alive: take over all stacks at once
         await store.run(claim.expire_all)
     try:
-        front = Front(settings.front)
+        front = Front(settings.front, observer)
         relay = None if held is not None else _relay(settings, store, engine.id, bus)
-        yield Running(services, engine, conductor, pool, judges, settings, front, clock, relay)
+        yield Running(
+            services, engine, conductor, pool, judges, settings, front, clock, relay, observer
+        )
     finally:
         compute.close()
         for one in {pool, judges}:
@@ -150,6 +156,20 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
         store.close()
         if held is not None:
             held.close()
+
+
+def _policies(settings: Settings) -> Policies:
+    owner_only = settings.clusters.owner_only_certificates
+    return policies(settings.policy, owner_only_certificates=owner_only)
+
+
+def _observer(settings: Settings) -> Observer:
+    """Return who counts the work of the process; without a port for metrics nobody does."""
+    if not settings.monitored:
+        return UNOBSERVED
+    from hearth.telemetry.prometheus import Metrics
+
+    return Metrics()
 
 
 def _relay(settings: Settings, store: Store, name: str, bus: Bus) -> Relay | None:
@@ -244,7 +264,7 @@ async def _cloud_config(settings: Settings) -> CloudConfig:
     return replace(config, stack_domain_id=domain_id, domain_admin=admin)
 
 
-def _judges(pool: CloudPool, settings: Settings) -> CloudPool:
+def _judges(pool: CloudPool, settings: Settings, observer: Observer) -> CloudPool:
     """Return the clouds that check tokens: the same as for stacks, unless configured separately."""
     reach = settings.judging.reach
     if reach == Reach():
@@ -254,7 +274,7 @@ def _judges(pool: CloudPool, settings: Settings) -> CloudPool:
         services.get("identity", Reach()),
         **{name: value for name, value in vars(reach).items() if value is not None},
     )
-    return CloudPool(replace(pool.config, services=services))
+    return CloudPool(replace(pool.config, services=services), observer)
 
 
 def template_limits(limits: Limits) -> TemplateLimits:

@@ -17,6 +17,7 @@ from hearth.cloud.guard import Guard, Network
 from hearth.cloud.keystone import KeystoneSession
 from hearth.cloud.reach import Reach, Tls
 from hearth.cloud.transport import HttpCloud
+from hearth.telemetry.observer import UNOBSERVED, Observer
 
 CREDENTIALS_MAX = 2000  # kept; the least recently used are closed first
 
@@ -74,8 +75,9 @@ class CloudPool:
 
     may_write: Callable[[], Awaitable[bool]] = staticmethod(_always)
 
-    def __init__(self, config: CloudConfig | None = None) -> None:
+    def __init__(self, config: CloudConfig | None = None, observer: Observer = UNOBSERVED) -> None:
         self.config = config or CloudConfig()
+        self._observer = observer
         self._threads = ThreadPoolExecutor(self.config.auth_threads, "keystone")
         self._foreign_threads = ThreadPoolExecutor(self.config.auth_threads, "foreign-keystone")
         self._clouds: OrderedDict[tuple[Credential, Place], HttpCloud] = OrderedDict()
@@ -122,7 +124,7 @@ class CloudPool:
             contexts, context = {}, _context(_both(config.tls, place.tls))
         return HttpCloud(
             session, http, bounds, partial(self._elsewhere, credential), lambda: self.may_write(),
-            contexts, context,
+            contexts, context, observer=self._observer,
         )  # fmt: skip
 
     def _foreign(self, credential: ForeignCredential, place: Place) -> HttpCloud:
@@ -140,7 +142,7 @@ class CloudPool:
             context = create_default_context()
         return HttpCloud(
             session, self._foreign_session(), bounds, partial(self._elsewhere, credential),
-            lambda: self.may_write(), context=context, foreign=True,
+            lambda: self.may_write(), context=context, foreign=True, observer=self._observer,
         )  # fmt: skip
 
     def _elsewhere(
@@ -163,6 +165,11 @@ class CloudPool:
                 await asyncio.sleep(0)  # transports close in the next tick
         for threads in (self._threads, self._foreign_threads):
             threads.shutdown(wait=False, cancel_futures=True)
+
+    @property
+    def in_flight(self) -> int:
+        """The calls that wait for an answer now."""
+        return self._all.in_flight + self._all_foreign.in_flight
 
     def _bound(self, credential: Credential) -> Bound:
         """Return the limit of the credential's project, or of the credential if it names none."""

@@ -28,6 +28,8 @@ from hearth.cloud.keystone import KeystoneSession
 from hearth.cloud.listing import ListingCloud
 from hearth.cloud.path import straight
 from hearth.cloud.reach import Tls
+from hearth.telemetry.about import about
+from hearth.telemetry.observer import UNOBSERVED, Observer
 
 TEXT_SERVICES = frozenset({"object-store"})  # users may store any content there
 WORDS_MAX = 200
@@ -56,9 +58,11 @@ class HttpCloud(ListingCloud):
         context: SSLContext | bool = True,
         *,
         foreign: bool = False,
+        observer: Observer = UNOBSERVED,
     ) -> None:
         super().__init__()
         self._may_write = may_write
+        self._observer = observer
         self._session = session
         self._http = http
         self._bounds = bounds
@@ -118,6 +122,8 @@ class HttpCloud(ListingCloud):
         if microversion is not None:
             name = MICROVERSION_SERVICES.get(service, service)
             sent["OpenStack-API-Version"] = f"{name} {microversion}"
+        if not self._foreign and (trace := about().trace) is not None:
+            sent["traceparent"] = trace.child().header
         if json is not None:
             data = json_codec.dumps(json).encode()
             sent.setdefault("Content-Type", "application/json")
@@ -143,6 +149,7 @@ class HttpCloud(ListingCloud):
                 if not again or attempt == ATTEMPTS_MAX - 1:
                     raise
                 pause_s = fault.retry_after if fault.retry_after is not None else 0.5 * 2**attempt
+            self._observer.call_repeated(service)
             await asyncio.sleep(min(pause_s, RETRY_AFTER_MAX_S))
         raise AssertionError("the last attempt returns or raises")
 
@@ -158,11 +165,13 @@ class HttpCloud(ListingCloud):
         async with inner.slot(self), outer.slot(self):
             if method not in READING and not await self._may_write():  # it may have waited long
                 raise CloudFault(service, 0, "LeaseLost", "The lease of this engine has ended.")
+            status, began = 0, time.perf_counter()
             try:
                 async with self._http.request(
                     method, url, data=data, headers=headers, allow_redirects=False,
                     ssl=self._contexts.get(service, self._context),
                 ) as answer:  # fmt: skip
+                    status = answer.status
                     raw = await read_bounded(answer, self._bytes_max)
             except BadAnswer as error:
                 raise Unreadable(service, f"{method} {url.path}: {error}") from None
@@ -172,6 +181,9 @@ class HttpCloud(ListingCloud):
             except (aiohttp.ClientError, TimeoutError) as error:
                 why = "" if self._foreign else f": {str(error) or type(error).__name__}"
                 raise NoAnswer(service, f"{method} {url.path}: no answer{why}") from error
+            finally:
+                taken_s = time.perf_counter() - began
+                self._observer.call_ended(service, method, status, taken_s)
         got = {name.lower(): value for name, value in answer.headers.items()}
         try:
             body = parsed(raw, got.get("content-type", ""))

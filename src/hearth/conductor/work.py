@@ -10,6 +10,7 @@ from hearth.clusters.bundle import Bundle
 from hearth.clusters.follow import failed
 from hearth.clusters.notifications import FAILURE
 from hearth.clusters.objects import Cluster, NodeGroup
+from hearth.model.state import Status
 from hearth.service.caller import Caller
 from hearth.service.clusters import notify
 from hearth.service.clusters.tasks import ROTATE_CA
@@ -49,10 +50,12 @@ class Work:
         state: Mapping[str, Any] | None = None,
         delay_s: float | None = None,
         also: Callable[[Tx], None] | None = None,
+        status: Status = Status.COMPLETE,
     ) -> None:
         """Store the next step, or with None the end of the task, and what `change` returns.
 
-        `also` makes further changes in the same transaction. Raises Lost.
+        `also` makes further changes in the same transaction. An end is reported with `status`.
+        Raises Lost.
         """
 
         def transaction(tx: Tx) -> tuple[Task, Whole | None]:
@@ -64,6 +67,8 @@ class Work:
         self.task, whole = await self.services.store.run_once(transaction)
         if whole is not None:
             self.whole = whole
+        if step is None:
+            self.services.observer.cluster_task_ended(self.task.kind, status)
 
     def advance(
         self,
@@ -116,4 +121,4 @@ class Work:
             if self.task.kind == ROTATE_CA:
                 notify.rotated(tx, self.whole, FAILURE, now)
 
-        await self.commit(None, change_failed, also=note)
+        await self.commit(None, change_failed, also=note, status=Status.FAILED)

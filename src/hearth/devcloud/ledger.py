@@ -28,7 +28,9 @@ class Entry:
 
 @dataclass(slots=True)
 class CallEntry:
-    """A call; the status is 0 if it was dropped or never answered."""
+    """A call; the status is 0 if it was dropped or never answered. `trace` is its header
+    traceparent.
+    """
 
     seq: int
     method: str
@@ -36,6 +38,7 @@ class CallEntry:
     status: int
     at: float
     ms: float
+    trace: str = ""
 
 
 class Ledger:

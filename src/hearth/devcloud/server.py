@@ -171,7 +171,8 @@ class _Front:
             return _response(reply, call.method)
         finally:
             ms = (time.perf_counter() - began) * 1000
-            ledger.called(CallEntry(seq, request.method, target, status, at, round(ms, 3)))
+            trace = request.headers.get("traceparent", "")
+            ledger.called(CallEntry(seq, request.method, target, status, at, round(ms, 3), trace))
 
     async def _befall(self, call: Call, fate: Fate) -> Reply | None:
         """Apply the faults of a call; return its reply, or None if the connection must be cut."""

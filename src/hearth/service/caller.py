@@ -41,6 +41,7 @@ class Caller:
     service_roles: frozenset[str] = frozenset()
     guest_role: str = STACK_USER_ROLE
     request_id: str = field(default="", compare=False)
+    traceparent: str = field(default="", compare=False)
     delegated: str | None = None  # by a TRUST, a RESTRICTED or UNRESTRICTED credential
     delegation_id: str | None = None  # of the trust or application credential
     access_rules: tuple[AccessRule, ...] | None = None  # None: it may make every call

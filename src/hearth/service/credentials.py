@@ -13,4 +13,5 @@ def requester(caller: Caller) -> Requester:
         delegated=caller.delegated,
         rights=caller.rights,
         request_id=caller.request_id,
+        traceparent=caller.traceparent or None,
     )

@@ -22,6 +22,7 @@ from hearth.service.stack_clouds import StackClouds
 from hearth.store import reads
 from hearth.store.database import Store, Tx
 from hearth.store.rows import Revision, StackRow
+from hearth.telemetry.observer import UNOBSERVED, Observer
 from hearth.template import Program
 
 Also = Callable[[Tx, StackRow], None]
@@ -69,6 +70,7 @@ class Services:
     cluster_policy: Policy = field(
         default_factory=lambda: Policy(rules=cluster_policy_rules.defaults())
     )
+    observer: Observer = UNOBSERVED
     _seen: Cache[tuple[str, int, str], tuple[Revision, Program]] = field(
         default_factory=lambda: Cache(PROGRAMS_MAX)
     )

@@ -318,7 +318,8 @@ def _by_stack(rows: Iterable[Any]) -> defaultdict[str, list[Any]]:
 
 
 def _message(tx: Tx, row: Any) -> Message:
-    return Message(row.id, unpacked(row.kind, tx.unseal(row.body, "mail.body", row.stack_id)))
+    content = unpacked(row.kind, tx.unseal(row.body, "mail.body", row.stack_id))
+    return Message(row.id, content, row.created_at)
 
 
 def _in_flight(tx: Tx, row: Any) -> AttemptRow:

@@ -28,7 +28,8 @@ class Requester(msgspec.Struct, frozen=True, omit_defaults=True):
     `delegated`: whether a trust or which kind of application credential issued the token, see
     `service.caller`; None for neither. `rights`: the requester's attributes that policy rules use,
     for the resource types in nested stacks; None allows all types, for a request from the command
-    line or from an earlier release.
+    line or from an earlier release. `traceparent` is the trace of the request, as W3C Trace Context
+    writes it.
     """
 
     auth_url: str = ""
@@ -37,6 +38,7 @@ class Requester(msgspec.Struct, frozen=True, omit_defaults=True):
     delegated: str | None = None
     rights: Mapping[str, Any] | None = None
     request_id: str | None = None
+    traceparent: str | None = None
 
 
 class FormerTrust(msgspec.Struct, frozen=True, array_like=True):

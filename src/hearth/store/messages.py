@@ -109,10 +109,11 @@ _NAMES = {kind: name for name, kind in _KINDS.items()}
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message with the id of its row."""
+    """A message with the id of its row, and the time when it was written."""
 
     id: int
     content: Content
+    at: float = 0.0
 
 
 def kind_of(content: type[Content]) -> str:

@@ -6,7 +6,7 @@ import logging
 import pytest
 import sqlalchemy as sa
 
-from hearth.engine.worker import life_log
+from hearth.engine.worker.life_log import LifeLog
 from hearth.model.state import Action
 from hearth.sim.cloud import Fault, TwinCloud
 from hearth.sim.draw import revision_of
@@ -17,6 +17,7 @@ from hearth.store import reads
 from hearth.store.accept import OperationRequest
 from hearth.store.rows import Event
 from hearth.store.tables import event
+from hearth.telemetry.observer import UNOBSERVED
 
 CHAIN = {f"r{i}": {"after": [f"r{i - 1}"] if i else []} for i in range(3)}
 LOGGER = "hearth.engine.worker.life_log"
@@ -86,7 +87,7 @@ def test_a_reason_is_one_line(told: pytest.LogCaptureFixture):
     stack = world.stack(run(loop, story()))
     reason = "no\r\n2026-01-01 INFO forged"
     failed = Event("e", stack.id, stack.id, 1.0, "r", "T", None, "CREATE", "FAILED", reason)
-    life_log.happened(stack, None, [failed])
+    LifeLog(UNOBSERVED, lambda name: None).happened(stack, None, [failed])
     assert told.records[-1].getMessage().endswith("CREATE failed: no 2026-01-01 INFO forged")
 
 

@@ -31,9 +31,12 @@ async def query(request: Request) -> Response:
     asked = await read(request, form=True)
     request.state.as_json = asked.as_json
     gate: Gate = request.app.state.gate
-    request_id = getattr(request.state, "request_id", "")
     signer = await gate.caller(request, asked)
-    caller = replace(signer, request_id=request_id)
+    caller = replace(
+        signer,
+        request_id=getattr(request.state, "request_id", ""),
+        traceparent=getattr(request.state, "traceparent", ""),
+    )
     request.state.caller = caller
     rates: Rates = request.app.state.rates
     if (wait_s := rates.wait_s(caller)) > 0:
@@ -44,6 +47,7 @@ async def query(request: Request) -> Response:
         raise CfnError(
             "InvalidAction", f"there is no action {named}" if named else "Action is missing"
         )
+    request.state.route = "cloudformation", action.name
     services = services_of(request)
     if not services.policy.allows(action.rule, caller):
         raise CfnError("AccessDenied", action.rule)

@@ -84,7 +84,7 @@ def application(
             Route(VERSION, version_one),
             Route(f"{VERSION}{nodes.PATH}/{{cluster}}/{{signature}}", nodes.credential),
             Route(VERSION + NO_DETAIL, _nothing, methods=["POST"]),
-            *by_path(ROUTES, VERSION, _answer),
+            *by_path(ROUTES, VERSION, _answer, "cluster"),
         ],
         middleware=[
             Middleware(Paths),

@@ -1,7 +1,7 @@
-"""The access log: one line for each request, written after its answer, without secrets.
+"""The access log and the metrics of requests: a line and a report for each, after its answer.
 
-Of the query only the name of an action is logged, because other parameters may contain signatures,
-templates and passwords.
+The line has no secrets. Of the query only the name of an action is logged, because other parameters
+may contain signatures, templates and passwords.
 """
 
 import logging
@@ -12,23 +12,27 @@ from urllib.parse import quote
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hearth.api.front.scope import peer, state
+from hearth.telemetry.observer import Observer
 
 log = logging.getLogger("hearth.access")
 
 ACTION = re.compile(rb"(?:^|&)(Action=[A-Za-z]{1,64})(?:&|$)")
 PATH_MAX = 1000
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+NO_ROUTE = "none", "none"
 
 
 class AccessLog:
     """Logs each request at INFO: client, method, path, status, bytes, time, request ids,
-    project.
+    project. The observer gets its route, method, status and time.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, observer: Observer) -> None:
         self._app = app
+        self._observer = observer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not log.isEnabledFor(logging.INFO):
+        if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         status, size, began = 500, 0, time.perf_counter()
@@ -44,13 +48,19 @@ class AccessLog:
         try:
             await self._app(scope, receive, counted)
         finally:
-            write(scope, status, size, began)
+            write(scope, status, size, began, self._observer)
 
 
-def write(scope: Scope, status: int, size: int, began: float) -> None:
-    """Log an answered request; `size` is in bytes, `began` a time of the performance counter."""
+def write(scope: Scope, status: int, size: int, began: float, observer: Observer) -> None:
+    """Log and report an answered request; `size` is in bytes, `began` a time of the performance
+    counter.
+    """
+    taken_s = time.perf_counter() - began
+    api, route = state(scope).get("route", NO_ROUTE)
+    method = scope["method"] if scope["method"] in METHODS else "OTHER"
+    observer.request_ended(api, route, method, status, taken_s)
     if log.isEnabledFor(logging.INFO):
-        taken_ms = 1000 * (time.perf_counter() - began)
+        taken_ms = 1000 * taken_s
         log.info(
             "%s %s %s %d %d bytes %.1f ms %s",
             peer(scope) or "-", scope["method"], _path(scope), status, size, taken_ms, _who(scope),

@@ -23,5 +23,5 @@ def fronted(app: ASGIApp, front: Front, database: Callable[[], Awaitable[object]
     the request as the client sent it to the proxy. CORS headers are also added to errors.
     """
     limited = BodyLimit(Departure(app), front)
-    logged = AccessLog(CrossOrigin(limited, front))
+    logged = AccessLog(CrossOrigin(limited, front), front.observer)
     return Answered(RequestId(Healthcheck(ProxyHeaders(logged, front), front, database)))

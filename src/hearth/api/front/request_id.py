@@ -7,6 +7,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hearth.api.front.scope import state
+from hearth.telemetry.about import About, new_trace, trace_of, working_on
 
 NAME = "x-openstack-request-id"
 OURS = re.compile(r"req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -15,7 +16,8 @@ OURS = re.compile(r"req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECAS
 class RequestId:
     """Sets `request_id` and `global_request_id` in the state of each request.
 
-    `global_request_id` comes from the client: `req-` and a UUID; other values are ignored.
+    `global_request_id` comes from the client: `req-` and a UUID; other values are ignored. The
+    request continues the trace in its header `traceparent`, or begins a new one.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -26,6 +28,10 @@ class RequestId:
             await self._app(scope, receive, send)
             return
         mark = assigned(scope)
+        found = trace_of(Headers(scope=scope).get("traceparent", ""))
+        trace = new_trace() if found is None else found.child()
+        state(scope)["traceparent"] = trace.header
+        working_on(About(request_id=state(scope)["request_id"], trace=trace))
 
         async def marked(message: Message) -> None:
             if message["type"] == "http.response.start":

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Network
 from typing import ClassVar
 
+from hearth.telemetry.observer import UNOBSERVED, Observer
+
 
 @dataclass(frozen=True)
 class Cors:
@@ -60,7 +62,12 @@ class FrontSettings:
 
 
 class Front:
-    """Holds the current settings; every request reads them from here."""
+    """Holds the current settings; every request reads them from here. The observer gets a report of
+    each request.
+    """
 
-    def __init__(self, settings: FrontSettings | None = None) -> None:
+    def __init__(
+        self, settings: FrontSettings | None = None, observer: Observer = UNOBSERVED
+    ) -> None:
         self.settings = settings or FrontSettings()
+        self.observer = observer

@@ -14,9 +14,11 @@ from starlette.types import Scope
 
 from hearth.api.front import access_log, request_id
 from hearth.api.front.proxies import as_sent
+from hearth.api.front.scope import state
 from hearth.api.front.settings import Front
 
 Header = tuple[bytes, bytes]
+POLL = "poll", "known answer"  # the route in metrics
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,5 +68,6 @@ class Shortcut:
         ]
         if cross_origin:
             headers.append((b"vary", b"Origin"))
-        access_log.write(scope, 200, len(answer.body), began)
+        state(scope)["route"] = POLL
+        access_log.write(scope, 200, len(answer.body), began, self._front.observer)
         return headers, answer.body

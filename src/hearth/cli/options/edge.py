@@ -8,6 +8,7 @@ _cors = partial(Option, "cors", live=True)
 _health = partial(Option, "healthcheck", live=True)
 _policy = partial(Option, "oslo_policy", live=True, library=True)
 _own = partial(Option, "hearth", live=True, own=True)
+_fixed = partial(Option, "hearth", own=True)
 
 # fmt: off
 PORTS = tuple(
@@ -22,6 +23,10 @@ PROXIES = (
     Option("oslo_middleware", "enable_proxy_headers_parsing", bool, False, "true: Hearth trusts Forwarded and X-Forwarded-Proto, -Host, -Port, -Prefix and -For.", live=True),
     Option("oslo_middleware", "max_request_body_size", int, None, "Maximum size of every request body in bytes, in addition to max_json_body_size.", least=1, live=True,
            differs="the default pipeline of Heat has no such limit"),
+)
+MONITORING = (
+    _fixed("monitoring_port", int, None, "Port for metrics (/metrics) and health checks (/healthcheck/ready, /healthcheck/live), for each role. Default: none. 0: any free port.", least=0, most=65535),
+    _fixed("monitoring_host", str, "127.0.0.1", "Address where the port for metrics listens. It needs no token."),
 )
 BROWSERS = (
     _cors("allowed_origin", list, [], "Origins of web pages that can call the API; *: all."),
@@ -72,4 +77,4 @@ OTHERS = (
 )
 # fmt: on
 
-OPTIONS = (*PORTS, *PROXIES, *BROWSERS, *MONITORS, *POLICY, *OWN, *OTHERS)
+OPTIONS = (*PORTS, *PROXIES, *MONITORING, *BROWSERS, *MONITORS, *POLICY, *OWN, *OTHERS)

@@ -8,6 +8,7 @@ is alone; only that stack gets the exception.
 """
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from hearth.engine.worker.ports import tell_nobody
 from hearth.store.commit import Fate, Part, commit
 from hearth.store.database import Store, is_outage
+from hearth.telemetry.observer import UNOBSERVED, Observer
 
 BATCH_MAX = 64  # stacks in one transaction
 QUANTUM_ROWS = 500  # what a tree earns in each round
@@ -33,11 +35,16 @@ class Committer:
     """Collects the changes of stack workers and writes them in batches."""
 
     def __init__(
-        self, store: Store, new_id: Callable[[], str], tell_others: Callable[[], None] = tell_nobody
+        self,
+        store: Store,
+        new_id: Callable[[], str],
+        tell_others: Callable[[], None] = tell_nobody,
+        observer: Observer = UNOBSERVED,
     ) -> None:
         self._store = store
         self._new_id = new_id
         self._tell_others = tell_others
+        self._observer = observer
         self._queues: dict[str, deque[_Waiting]] = {}  # by tree; whose turn it is first
         self._earned: dict[str, int] = {}
         self._busy = False
@@ -87,6 +94,7 @@ class Committer:
 
     async def _write(self, batch: list[_Waiting]) -> None:
         parts = [waiting.part for waiting in batch]
+        began = time.perf_counter()
         try:
             fates = await self._store.run(lambda tx: commit(tx, parts, self._new_id))
         except Exception as problem:
@@ -100,6 +108,8 @@ class Committer:
             await self._write(batch[half:])
             return
         self.commits += 1
+        rows = sum(waiting.rows for waiting in batch)
+        self._observer.committed(len(batch), rows, time.perf_counter() - began)
         if any(part.sure.concerns_others or part.advance.concerns_others for part in parts):
             self._tell_others()
         for waiting in batch:

@@ -34,7 +34,7 @@ class Engine:
     def __init__(self, tools: Tools) -> None:
         self.tools = tools
         self.id = tools.new_id()
-        self.committer = Committer(tools.store, tools.new_id, tools.tell_others)
+        self.committer = Committer(tools.store, tools.new_id, tools.tell_others, tools.observer)
         self.loader = Loader(tools.store, self._spawn, claim.load_all)
         self.alive = Loader(tools.store, self._spawn, claim.alive)
         self.snapshots = Loader(tools.store, self._spawn, snapshots.of_stacks)
@@ -77,12 +77,12 @@ class Engine:
 
     def may_write(self) -> bool:
         """Return whether the lease is fresh enough to send a write call."""
-        return self._silent_s() < SILENT_MAX_S
+        return self.silent_s() < SILENT_MAX_S
 
     def _clocks(self) -> tuple[float, float]:
         return self.tools.clock.monotonic(), self.tools.clock.wall()
 
-    def _silent_s(self) -> float:
+    def silent_s(self) -> float:
         """Return the seconds since the last heartbeat, by the clock that shows the longer time."""
         return max(
             now - then for now, then in zip(self._clocks(), self._last_heartbeat, strict=True)
@@ -177,7 +177,7 @@ class Engine:
         """
         async with self._heartbeat_under_way:
             sent = self._clocks()
-            silent = self._silent_s() >= SILENT_MAX_S
+            silent = self.silent_s() >= SILENT_MAX_S
             heartbeat = await self.tools.store.run(lambda tx: claim.heartbeat(tx, self.id))
             if heartbeat is None:
                 await self._announce()
@@ -192,6 +192,7 @@ class Engine:
         for worker in list(self.workers.values()):
             if mine.get(worker.stack_id) != worker.epoch:
                 log.warning("stack %s was taken over by another engine", worker.stack_id)
+                self.tools.observer.ownership_lost()
                 worker.kill()
 
     async def _look(self, *, compare: bool = False) -> None:
@@ -251,8 +252,10 @@ class Engine:
         if len(new) > MESSAGES_MAX:
             self.wake()
         found = await self.tools.store.read(lambda tx: claim.messages(tx, new[:MESSAGES_MAX]))
+        now = self.tools.clock.now()
         for stack_id, message in found:
             if (worker := self.workers.get(stack_id)) is not None:
+                self.tools.observer.message_delivered(now - message.at)
                 worker.deliver(message)
 
     def _take(self, stack_id: str, epoch: int) -> None:

@@ -1,46 +1,100 @@
-"""The log of stacks: a line for each state, written after its commit.
+"""The log of stacks: a line for each state, written after its commit, and a report to the observer.
 
 States of a stack are logged at INFO, failures of stacks and resources at WARNING with the stored
 reason, in which hidden values are masked.
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from hearth.model.state import Status
 from hearth.store.credentials import StackCredential
 from hearth.store.rows import Event, StackRow
+from hearth.telemetry.about import About, new_trace, trace_of
+from hearth.telemetry.observer import Observer
 
 log = logging.getLogger(__name__)
 
+TEMPLATE = "template"  # the type of all resources that templates define
 
-def begun(stack: StackRow, credential: StackCredential | None, *, further: bool) -> None:
-    """Log that this engine works on an operation.
 
-    `further` is true if it continues an operation that ran before.
+class LifeLog:
+    """Logs and reports what happens to one stack while a worker has it.
+
+    `find` returns the type with a name, or None: names that users choose are reported as one type.
     """
-    if stack.takeovers:
-        what = "taken over from an engine that died"
-    else:
-        what = "continues on this engine" if further else "started"
-    log.info("%s: %s %s", _name(stack, credential), stack.action, what)
 
+    def __init__(self, observer: Observer, find: Callable[[str], object]) -> None:
+        self._observer = observer
+        self._find = find
+        self._since: dict[tuple[str, str], float] = {}
+        """When actions on resources began: {(resource, action): seconds since 1970}."""
 
-def happened(stack: StackRow, credential: StackCredential | None, events: Iterable[Event]) -> None:
-    """Log the committed events of a stack that are failures or ends of an operation."""
-    for one in events:
-        if one.physical_id == stack.id:
-            if one.status == Status.COMPLETE:
-                log.info("%s: %s completed", _name(stack, credential), one.action)
-            elif one.status == Status.FAILED:
-                words = "%s: %s failed: %s"
-                log.warning(words, _name(stack, credential), one.action, _line(one.reason))
-        elif one.status == Status.FAILED:
+    def begun(self, stack: StackRow, credential: StackCredential | None, *, further: bool) -> None:
+        """Report that this engine works on an operation.
+
+        `further` is true if it continues an operation that ran before.
+        """
+        if stack.takeovers:
+            how, words = "taken over", "taken over from an engine that died"
+        elif further:
+            how, words = "continued", "continues on this engine"
+        else:
+            how = words = "started"
+        self._observer.operation_begun(str(stack.action), how)
+        log.info("%s: %s %s", _name(stack, credential), stack.action, words)
+
+    def happened(
+        self, stack: StackRow, credential: StackCredential | None, events: Iterable[Event]
+    ) -> None:
+        """Report the committed events of a stack; log failures and ends of an operation."""
+        for one in events:
+            if one.physical_id == stack.id:
+                self._of_stack(stack, credential, one)
+            else:
+                self._of_resource(stack, credential, one)
+
+    def _of_stack(self, stack: StackRow, credential: StackCredential | None, event: Event) -> None:
+        if event.status == Status.COMPLETE:
+            log.info("%s: %s completed", _name(stack, credential), event.action)
+        elif event.status == Status.FAILED:
+            words = "%s: %s failed: %s"
+            log.warning(words, _name(stack, credential), event.action, _line(event.reason))
+        if event.status in (Status.COMPLETE, Status.FAILED):
+            took_s = max(0.0, event.time - stack.started_at)
+            self._observer.operation_ended(event.action, event.status, took_s)
+
+    def _of_resource(
+        self, stack: StackRow, credential: StackCredential | None, event: Event
+    ) -> None:
+        action = event.resource_name, event.action
+        if event.status == Status.IN_PROGRESS:
+            self._since.setdefault(action, event.time)  # a retry belongs to the same action
+            return
+        began = self._since.pop(action, None)
+        if event.status not in (Status.COMPLETE, Status.FAILED):
+            return
+        took_s = None if began is None else max(0.0, event.time - began)
+        kind = event.resource_type if self._find(event.resource_type) else TEMPLATE
+        self._observer.resource_ended(kind, event.action, event.status, took_s)
+        if event.status == Status.FAILED:
             log.warning(
                 "%s: resource %s (%s, %s): %s failed: %s", _name(stack, credential),
-                one.resource_name, one.resource_type, one.physical_id or "no physical id",
-                one.action, _line(one.reason),
+                event.resource_name, event.resource_type, event.physical_id or "no physical id",
+                event.action, _line(event.reason),
             )  # fmt: skip
+
+
+def subject(stack: StackRow, credential: StackCredential | None) -> About:
+    """Return what the tasks of an operation work on; its trace is that of the last request."""
+    found = trace_of((credential and credential.traceparent) or "")
+    return About(
+        request_id=(credential and credential.request_id) or "",
+        project_id=stack.project_id,
+        stack=stack.name,
+        stack_id=stack.id,
+        trace=new_trace() if found is None else found.child(),
+    )
 
 
 def _name(stack: StackRow, credential: StackCredential | None) -> str:

@@ -15,6 +15,7 @@ from hearth.store.credentials import StackCredential
 from hearth.store.database import Store
 from hearth.store.rows import StackRow
 from hearth.store.snapshots import Snapshot
+from hearth.telemetry.observer import UNOBSERVED, Observer
 
 LOOK_S = 1.0
 HEARTBEAT_S = 2.0
@@ -91,7 +92,8 @@ class Tools:
     `look_s` seconds an engine looks for work, unless it is woken before; every `beat_s` it renews
     its lease. A failed create or delete is retried `retries` times. `refused_types` returns why the
     requester of a credential may not have resources of some types, or None. `tell_others` wakes
-    other processes after a commit that may have given them work.
+    other processes after a commit that may have given them work. `observer` gets a report of each
+    piece of work.
     """
 
     store: Store
@@ -109,6 +111,7 @@ class Tools:
     fetch: Callable[[str], Awaitable[str]] = fetch_nothing
     refused_types: Callable[[StackCredential, Collection[str]], str | None] = allow_all_types
     tell_others: Callable[[], None] = tell_nobody
+    observer: Observer = UNOBSERVED
 
 
 class Host(Protocol):

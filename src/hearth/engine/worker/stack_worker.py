@@ -7,7 +7,6 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Protocol, assert_never
 
-from hearth.engine.worker import life_log
 from hearth.engine.worker.committer import Committer
 from hearth.engine.worker.failure import TIMED_OUT
 from hearth.engine.worker.inbox import Inbox
@@ -15,6 +14,7 @@ from hearth.engine.worker.known.access import Access
 from hearth.engine.worker.known.commits import Commits, answer
 from hearth.engine.worker.known.memory import Memory
 from hearth.engine.worker.known.owned import OwnedStack
+from hearth.engine.worker.life_log import LifeLog, subject
 from hearth.engine.worker.loader import Loader
 from hearth.engine.worker.node import members, orphans, snapshots
 from hearth.engine.worker.node.outcome import Outcome
@@ -44,6 +44,7 @@ from hearth.store.messages import (
     UnknownKind,
 )
 from hearth.store.snapshots import Snapshot
+from hearth.telemetry.about import working_on
 
 log = logging.getLogger(__name__)
 
@@ -89,6 +90,7 @@ class StackWorker:
         self._memory = Memory(stack_id, tools.new_id, tools.clock)
         self._access = Access(tools, self._memory, self.wake)
         self._commits = Commits(self.wake)
+        self._life_log = LifeLog(tools.observer, tools.programs.catalog.find)
         self._owned = OwnedStack(
             tools, self._memory, self._access, self._commits, self, self._tasks
         )
@@ -309,9 +311,15 @@ class StackWorker:
                 self.spawn(orphans.watch(self._owned))
         elif not self._operation.aim.over:  # else its rollback begins after the commit
             further = any(one.traversal == memory.stack.traversal for one in loaded.records)
-            life_log.begun(memory.stack, self._access.credential, further=further)
+            self._begun(further=further)
             await begin(self._operation)
         return True
+
+    def _begun(self, *, further: bool) -> None:
+        """Report the operation, and let all tasks that start from now on work for its request."""
+        stack, credential = self._memory.stack, self._access.credential
+        working_on(subject(stack, credential))
+        self._life_log.begun(stack, credential, further=further)
 
     def _new_operation(self, loaded: Loaded) -> None:
         self._operation = Operation(self._owned, loaded.revision, self._tasks, self._ended)
@@ -330,7 +338,7 @@ class StackWorker:
         self._operation.ending.call_plugins(failed=True)  # if it has not ended by itself
         self._new_operation(loaded)
         if memory.stack.status is Status.IN_PROGRESS:
-            life_log.begun(memory.stack, self._access.credential, further=False)
+            self._begun(further=False)
             await begin(self._operation)
 
     async def _read_messages(self) -> None:
@@ -428,14 +436,15 @@ class StackWorker:
                 ticket.cancel()
             raise
         if fate is not Fate.LOST:
-            life_log.happened(memory.stack, self._access.credential, always.events)
+            self._life_log.happened(memory.stack, self._access.credential, always.events)
         if fate is Fate.DONE:
-            life_log.happened(memory.stack, self._access.credential, if_current.events)
+            self._life_log.happened(memory.stack, self._access.credential, if_current.events)
         if fate is Fate.SUPERSEDED:
             memory.refused()
         self._inbox.forget(always.read)
         if fate is Fate.LOST:
             log.warning("stack %s belongs to another engine", self.stack_id)
+            engine.tools.observer.ownership_lost()
             self.kill()
         answer(tickets, fate)
         begins = fate is Fate.SUPERSEDED or (fate is Fate.DONE and replan)
@@ -475,4 +484,4 @@ class StackWorker:
         )
         with suppress(Exception):
             await self._engine.committer.submit(part, stack.root_id)
-            life_log.happened(stack, self._access.credential, always.events)
+            self._life_log.happened(stack, self._access.credential, always.events)

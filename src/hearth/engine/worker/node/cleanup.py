@@ -79,6 +79,7 @@ async def _delete(attempt: Attempt, rtype: ResourceType, ctx: ResourceContext) -
         number += 1
         delay_s = retry_delay_s(number, owned.tools.jitter())
         words = next_attempt(number, owned.tools.retries, delay_s, str(failure))
+        owned.tools.observer.attempt_repeated("DELETE")
         owned.memory.put(attempt.record.having(reason=words))
         if not isinstance(rtype, NestedType):  # the next owner goes on counting
             first = attempt.steps_of(rtype, ctx, Action.DELETE)[0].name

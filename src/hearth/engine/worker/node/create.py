@@ -88,6 +88,7 @@ async def _again(
         owned.memory.put(gone.having(physical_id=None))
     delay_s = retry_delay_s(number, owned.tools.jitter())
     words = next_attempt(number, owned.tools.retries, delay_s, str(failure))
+    owned.tools.observer.attempt_repeated("CREATE")
     owned.memory.put(attempt.record.having(reason=words))
     await attempt.calls.pause(delay_s)
 

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 
 from hearth.cloud.fault import CloudFault
 from hearth.engine.core.graph import Key, NodeKind
@@ -18,6 +19,7 @@ from hearth.resources.capabilities import ReportsResults
 from hearth.store.database import is_outage
 from hearth.store.messages import ChildEnded
 from hearth.store.rows import AttemptRow
+from hearth.telemetry.about import about, working_on
 
 log = logging.getLogger(__name__)
 
@@ -110,6 +112,7 @@ class NodeTask:
 
     async def _run(self) -> None:
         attempt = self.attempt
+        working_on(replace(about(), resource=attempt.record.name))
         outcome: Outcome | None = None
         try:
             outcome = await self._driven()

@@ -1,0 +1,84 @@
+"""What the running code works on: for log lines, and for the headers of calls to the cloud.
+
+An asyncio task inherits it from the task that creates it.
+"""
+
+import re
+import secrets
+from contextvars import ContextVar, Token
+from dataclasses import dataclass, fields, replace
+
+_HEADER = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
+_NO_TRACE, _NO_SPAN = "0" * 32, "0" * 16
+SAMPLED = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A position in a trace, as W3C Trace Context describes it: ids in hexadecimal, and flags."""
+
+    trace_id: str
+    span_id: str
+    flags: int = SAMPLED
+
+    @property
+    def header(self) -> str:
+        """The value of the header `traceparent`."""
+        return f"00-{self.trace_id}-{self.span_id}-{self.flags:02x}"
+
+    def child(self) -> "Trace":
+        """Return a new position in the same trace."""
+        return replace(self, span_id=secrets.token_hex(8))
+
+
+def new_trace() -> Trace:
+    """Return the first position of a new trace."""
+    return Trace(secrets.token_hex(16), secrets.token_hex(8))
+
+
+def trace_of(header: str) -> Trace | None:
+    """Return the position in a header `traceparent`; None if it is invalid.
+
+    Headers of later versions may be longer; their first 55 characters have the same meaning.
+    """
+    known = header[:2] != "ff" and (len(header) == 55 or header[55:56] == "-")
+    found = _HEADER.fullmatch(f"00{header[2:55]}") if known else None
+    if found is None or (header[:2] == "00" and len(header) != 55):
+        return None
+    if found[1] == _NO_TRACE or found[2] == _NO_SPAN:
+        return None
+    return Trace(found[1], found[2], int(found[3], 16) & SAMPLED)
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """The request, stack and resource that the running code works for; "" if there is none."""
+
+    request_id: str = ""
+    project_id: str = ""
+    stack: str = ""
+    stack_id: str = ""
+    resource: str = ""
+    cluster_id: str = ""
+    trace: Trace | None = None
+
+    def words(self) -> dict[str, str]:
+        """Return what is known, as text by name."""
+        found = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "trace"}
+        if self.trace is not None:
+            found["trace_id"] = self.trace.trace_id
+        return {name: text for name, text in found.items() if text}
+
+
+NOTHING = About()
+_about: ContextVar[About] = ContextVar("about", default=NOTHING)
+
+
+def about() -> About:
+    """Return what the running code works on."""
+    return _about.get()
+
+
+def working_on(subject: About) -> Token[About]:
+    """Set what the running task works on from now on."""
+    return _about.set(subject)

@@ -1,0 +1,66 @@
+"""The interface between the work of a process and whoever watches it."""
+
+from collections.abc import Callable, Iterable
+
+Rows = Callable[[], Iterable[tuple[tuple[str, ...], float]]]
+"""Returns the current values of a gauge, each with the values of its labels."""
+
+
+class Observer:
+    """Receives a report of each piece of work; this class ignores them all.
+
+    All times are in seconds. Methods are called on the event loop or on a thread of the database,
+    must not block and must not raise.
+    """
+
+    def request_ended(self, api: str, route: str, method: str, status: int, seconds: float) -> None:
+        """Report an answered request. `route` is a path with placeholders, or the name of an
+        action.
+        """
+
+    def operation_begun(self, action: str, how: str) -> None:
+        """Report that this process works on an operation of a stack.
+
+        `how` is "started", "continued" (after a release by another engine, or a pause) or "taken
+        over" (from an engine that died).
+        """
+
+    def operation_ended(self, action: str, status: str, seconds: float) -> None:
+        """Report the committed end of an operation; `seconds` counts from its start."""
+
+    def resource_ended(
+        self, type_name: str, action: str, status: str, seconds: float | None
+    ) -> None:
+        """Report the committed end of an action on a resource.
+
+        `seconds` is None if another process, or an earlier worker of this one, started the action.
+        """
+
+    def attempt_repeated(self, action: str) -> None:
+        """Report that an action on a resource failed and is tried again."""
+
+    def call_ended(self, service: str, method: str, status: int, seconds: float) -> None:
+        """Report the end of a call to a cloud service; the status 0 means no answer."""
+
+    def call_repeated(self, service: str) -> None:
+        """Report that a call is sent again, because its failure permits it."""
+
+    def committed(self, stacks: int, rows: int, seconds: float) -> None:
+        """Report one transaction of the engine with the changes of `stacks` stacks."""
+
+    def message_delivered(self, seconds: float) -> None:
+        """Report that the owner of a stack received a message, `seconds` after its commit."""
+
+    def ownership_lost(self) -> None:
+        """Report that another engine took a stack over from this one."""
+
+    def cluster_task_ended(self, action: str, status: str) -> None:
+        """Report the committed end of a task of a cluster."""
+
+    def measure(self, metric: str, rows: Rows) -> None:
+        """Register the function that returns the values of a gauge; it is called when somebody
+        asks.
+        """
+
+
+UNOBSERVED = Observer()

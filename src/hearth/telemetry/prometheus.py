@@ -1,0 +1,135 @@
+"""Counts the work of a process for Prometheus."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+    disable_created_metrics,
+    generate_latest,
+)
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from hearth.telemetry import catalog
+from hearth.telemetry.catalog import METRICS, Kind, Metric
+from hearth.telemetry.observer import Observer, Rows
+
+LABEL_MAX = 100  # characters; types of resources have names that users choose
+
+
+class Metrics(Observer):
+    """The metrics of one process; `exposition` is what a Prometheus server reads."""
+
+    def __init__(self) -> None:
+        disable_created_metrics()  # a series beside each counter, which nobody asks for
+        self._registry = CollectorRegistry()
+        self._made: dict[str, Any] = {}
+        self._children: dict[tuple[str, ...], Any] = {}
+        for metric in METRICS:
+            if metric.kind is Kind.HISTOGRAM:
+                self._made[metric.name] = Histogram(
+                    metric.name, metric.text, metric.labels, buckets=metric.buckets,
+                    registry=self._registry,
+                )  # fmt: skip
+            elif metric.kind is Kind.COUNTER and metric is not catalog.STATEMENTS:
+                self._made[metric.name] = Counter(
+                    metric.name, metric.text, metric.labels, registry=self._registry
+                )
+        self._measured = _Measured()
+        self._registry.register(self._measured)
+        ProcessCollector(registry=self._registry)
+        PlatformCollector(registry=self._registry)
+
+    def exposition(self) -> bytes:
+        """Return all metrics in the text format of Prometheus, version 0.0.4."""
+        return generate_latest(self._registry)
+
+    def measure(self, metric: str, rows: Rows) -> None:
+        """Register the function that returns the values of a gauge."""
+        self._measured.rows[metric] = rows
+
+    def _child(self, metric: Metric, *labels: str) -> Any:
+        """Return the series with these labels."""
+        key = (metric.name, *labels)
+        found = self._children.get(key)
+        if found is None:
+            made = self._made[metric.name]
+            found = made.labels(*(one[:LABEL_MAX] for one in labels)) if labels else made
+            self._children[key] = found
+        return found
+
+    def request_ended(self, api: str, route: str, method: str, status: int, seconds: float) -> None:
+        """Count an answered request."""
+        self._child(catalog.REQUESTS, api, method, route, str(status)).inc()
+        self._child(catalog.REQUEST_S, api, route).observe(seconds)
+
+    def operation_begun(self, action: str, how: str) -> None:
+        """Count an operation that this process works on."""
+        self._child(catalog.BEGUN, action, how).inc()
+
+    def operation_ended(self, action: str, status: str, seconds: float) -> None:
+        """Count the end of an operation."""
+        self._child(catalog.OPERATIONS, action, status).inc()
+        self._child(catalog.OPERATION_S, action).observe(seconds)
+
+    def resource_ended(
+        self, type_name: str, action: str, status: str, seconds: float | None
+    ) -> None:
+        """Count the end of an action on a resource."""
+        self._child(catalog.RESOURCES, type_name, action, status).inc()
+        if seconds is not None:
+            self._child(catalog.RESOURCE_S, action).observe(seconds)
+
+    def attempt_repeated(self, action: str) -> None:
+        """Count an action that is tried again."""
+        self._child(catalog.REPEATED, action).inc()
+
+    def call_ended(self, service: str, method: str, status: int, seconds: float) -> None:
+        """Count a call to a service."""
+        self._child(catalog.CALLS, service, method, str(status)).inc()
+        self._child(catalog.CALL_S, service).observe(seconds)
+
+    def call_repeated(self, service: str) -> None:
+        """Count a call that is sent again."""
+        self._child(catalog.CALLS_REPEATED, service).inc()
+
+    def committed(self, stacks: int, rows: int, seconds: float) -> None:
+        """Count a transaction of the engine."""
+        self._child(catalog.COMMIT_STACKS).observe(stacks)
+        self._child(catalog.COMMIT_ROWS).observe(rows)
+        self._child(catalog.COMMIT_S).observe(seconds)
+
+    def message_delivered(self, seconds: float) -> None:
+        """Count a message that reached the owner of its stack."""
+        self._child(catalog.MESSAGE_S).observe(max(0.0, seconds))
+
+    def ownership_lost(self) -> None:
+        """Count a stack that another engine took over."""
+        self._child(catalog.LOST).inc()
+
+    def cluster_task_ended(self, action: str, status: str) -> None:
+        """Count the end of a task of a cluster."""
+        self._child(catalog.CLUSTER_TASKS, action, status).inc()
+
+
+class _Measured(Collector):
+    """The metrics that are measured when a Prometheus server asks."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, Rows] = {}
+
+    def collect(self) -> Iterator[GaugeMetricFamily | CounterMetricFamily]:
+        """Yield the current values."""
+        for metric in METRICS:
+            if metric.name not in self.rows:
+                continue
+            family = GaugeMetricFamily if metric.kind is Kind.GAUGE else CounterMetricFamily
+            found = family(metric.name, metric.text, labels=metric.labels)
+            for labels, value in self.rows[metric.name]():
+                found.add_metric(labels, value)
+            yield found
