@@ -1,4 +1,4 @@
-"""The page on monitoring names each metric, and the files for Prometheus and Grafana use no other."""
+"""The page on monitoring names each metric; the files for Prometheus and Grafana use no others."""
 
 import json
 import re

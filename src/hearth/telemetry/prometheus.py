@@ -26,7 +26,7 @@ class Metrics(Observer):
     """The metrics of one process; `exposition` is what a Prometheus server reads."""
 
     def __init__(self) -> None:
-        disable_created_metrics()  # a series beside each counter, which nobody asks for
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # a series beside each counter, which nobody asks for
         self._registry = CollectorRegistry()
         self._made: dict[str, Any] = {}
         self._children: dict[tuple[str, ...], Any] = {}
