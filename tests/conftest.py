@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from hearth.store.database import Store
 from hearth.store.seal import sealer_from_secret
-from tests.daily import DAY
+from tests.daily import DAY, is_due
 
 SERVERS = {
     "postgresql": os.environ.get(
@@ -104,8 +104,11 @@ def in_order(slow: Mapping[Path, bool]) -> list[Path]:
     return order + waiting
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the files in the order of `in_order`."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests of other days, and run the files in the order of `in_order`."""
+    if others := [item for item in items if not is_due(item)]:
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if is_due(item)]
     slow: dict[Path, bool] = {}
     for item in items:
         slow[item.path] = slow.get(item.path, False) or item.get_closest_marker("slow") is not None

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from typing import TypeVar
 
+import pytest
+
 T = TypeVar("T")
 
 ALL = "all"
@@ -24,3 +26,17 @@ def part_of(cases: Sequence[T], parts: int, *, days: int = 1) -> list[T]:
     if DAY == ALL:
         return list(cases)
     return list(cases)[date.fromisoformat(DAY).toordinal() // days % parts :: parts]
+
+
+def each(days: int, turn: int) -> pytest.MarkDecorator:
+    """Mark a test that runs each `days` days, on the day number `turn` of them."""
+    return pytest.mark.each(days, turn)
+
+
+def is_due(item: pytest.Item) -> bool:
+    """Return whether a test runs today."""
+    found = item.get_closest_marker("each")
+    if found is None or DAY == ALL:
+        return True
+    days, turn = found.args
+    return bool(date.fromisoformat(DAY).toordinal() % days == turn)

@@ -22,6 +22,7 @@ import requests
 
 from tests import hurry
 from tests.clients.covered import note_command
+from tests.forked import Forked
 
 LOOK_S = 0.1
 """Between two looks of a client that waits inside this process; it takes up to five seconds."""
@@ -58,7 +59,7 @@ class CommandFailed(Exception):
 class Dev:
     """A running `hearth dev`."""
 
-    process: "subprocess.Popen[str]"
+    process: Forked
     url: str
     cloud_url: str
     auth_url: str
@@ -185,10 +186,8 @@ def hearth_dev(folder: Path, *options: str, in_a_hurry: bool = False) -> Iterato
     if not (folder / "password").exists():  # a folder's own would be drawn
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "password").write_text("secret")
-    python = [*hurry.command(), HEARTH[-1]] if in_a_hurry else HEARTH
-    command = [*python, "dev", "--port", "0", "--data", str(folder), *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
+    command = ["dev", "--port", "0", "--data", str(folder), *options]
+    with Forked(command, speed=hurry.WITH_OTHERS if in_a_hurry else None) as process:
         try:
             line = process.stdout.readline()
             found = READY.match(line)

@@ -15,6 +15,7 @@ from tests.clients.dev import Dev, hearth_dev, wait_for
 from tests.clusters.authority import ClusterApi, cluster_api
 from tests.clusters.examples import FACTS, request
 from tests.clusters.test_running import begin, outputs, settled, update
+from tests.daily import each
 from tests.devcloud.sandbox.machines import need_namespaces
 
 pytestmark = pytest.mark.slow
@@ -129,6 +130,7 @@ def test_kubectl_lists_the_nodes_of_a_cluster(dev: Dev, api: ClusterApi, tmp_pat
         assert settled(heat, stack_id, "DELETE").stack_status == "DELETE_COMPLETE"
 
 
+@each(2, 1)
 def test_three_masters_survive_the_loss_of_one(dev: Dev, api: ClusterApi, tmp_path: Path):
     if shutil.which("haproxy") is None:
         pytest.skip("needs haproxy (package haproxy)")

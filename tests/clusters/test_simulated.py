@@ -11,7 +11,7 @@ import pytest
 import requests
 
 from tests.clients.dev import Dev, hearth_dev, wait_for
-from tests.daily import part_of
+from tests.daily import each
 
 pytestmark = pytest.mark.slow
 
@@ -79,10 +79,7 @@ def free_ports() -> int:
                 return found
 
 
-STORIES = part_of(["health", "life"], 2)
-
-
-@pytest.mark.skipif("health" not in STORIES, reason="runs on another day")
+@each(2, 0)
 def test_kubectl_and_health_of_a_simulated_cluster(tmp_path: Path):
     if shutil.which("kubectl") is None:
         pytest.skip("needs kubectl (package kubernetes-client)")
@@ -151,7 +148,7 @@ def stacks_below(dev: Dev, stack_id: str) -> tuple[int, int]:
     return len(nested) + 1, len(found) - len(nested)
 
 
-@pytest.mark.skipif("life" not in STORIES, reason="runs on another day")
+@each(2, 1)
 def test_a_large_cluster_is_created_resized_upgraded_and_deleted(tmp_path: Path):
     if shutil.which("kubectl") is None:
         pytest.skip("needs kubectl (package kubernetes-client)")

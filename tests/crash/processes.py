@@ -21,6 +21,7 @@ import requests
 import sqlalchemy as sa
 
 from tests import hurry
+from tests.forked import Forked
 
 READY_S = 120.0  # sixteen processes may start side by side, and others beside them
 SITUATION = {
@@ -125,13 +126,13 @@ class Hearth:
     ) -> None:
         self.folder = folder
         self.role = role
-        self.python = hurry.command() if in_a_hurry else [sys.executable, "-m"]
+        self.speed = hurry.WITH_OTHERS if in_a_hurry else None
         self.port = port or free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         folder.mkdir(parents=True, exist_ok=True)
         self.file = folder / "hearth.db"
         self.log = folder / "hearth.log"
-        self.process: subprocess.Popen[str] | None = None
+        self.process: Forked | None = None
         self._pid = 0
         (folder / "hearth.conf").write_text(
             settings(database or f"sqlite:///{self.file}", cloud, self.port)
@@ -139,12 +140,10 @@ class Hearth:
 
     def start(self) -> None:
         """Start it and wait until it says that it is ready."""
-        command = [*self.python, "hearth.cli.main", "serve", "--role", self.role]
-        command += ["--config", str(self.folder / "hearth.conf")]
+        command = ["serve", "--role", self.role, "--config", str(self.folder / "hearth.conf")]
         with self.log.open("a") as log:
-            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+            self.process = Forked(command, stderr=log.fileno(), speed=self.speed)
         self._pid = self.process.pid
-        assert self.process.stdout is not None
         ready, _, _ = select.select([self.process.stdout], [], [], READY_S)
         line = self.process.stdout.readline() if ready else ""
         assert "ready" in line, f"hearth did not start: {self.said()}"

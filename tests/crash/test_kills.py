@@ -15,7 +15,7 @@ from tests.crash.lives import Made, Outcome
 from tests.crash.plan import LATE, PAIRED, STORIES, Life, plan
 from tests.crash.run import carry_out, fault, not_reached, summary, types_of
 from tests.crash.windows import STOPPED, WINDOWS
-from tests.daily import part_of
+from tests.daily import each, part_of
 
 IN_STORIES = set().union(*(story.types() for story in STORIES))
 KILLS = 24
@@ -46,6 +46,7 @@ def test_every_type_is_in_a_story_or_in_the_run_of_all_types() -> None:
     assert {one for one in makes if not isinstance(builtin_types()[one], NestedType)} == set()
 
 
+@each(2, 0)
 @pytest.mark.slow
 def test_types_survive_side_by_side(tmp_path: Path) -> None:
     some = (
@@ -59,6 +60,7 @@ def test_types_survive_side_by_side(tmp_path: Path) -> None:
     assert {name for name, verb, _ in result.hit if verb == "create"} >= set(some)
 
 
+@each(2, 1)
 @pytest.mark.slow
 def test_every_type_survives_that_each_call_loses_its_answer(tmp_path: Path) -> None:
     names = part_of(everything(), 6)

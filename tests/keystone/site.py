@@ -9,7 +9,8 @@ from typing import Any
 
 import requests
 
-from tests.clients.dev import HEARTH, wait_for
+from tests.clients.dev import wait_for
+from tests.forked import Forked
 from tests.keystone import guide
 from tests.keystone.identity import TIMEOUT_S, Identity, Person
 from tests.keystone.prepare import PASSWORD, REGION
@@ -129,9 +130,7 @@ def hearth_serve(
         database=database or f"sqlite:///{folder}/hearth.db",
         more="\n".join(f"{name} = {value}" for name, value in more.items()),
     ))  # fmt: skip
-    command = [*HEARTH, "serve", "--config", str(conf)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
+    with Forked(["serve", "--config", str(conf)]) as process:
         try:
             words = process.stdout.readline().split()
             assert words[:3] == ["hearth", "is", "ready:"], words

@@ -2,7 +2,6 @@
 
 import re
 import secrets
-import subprocess
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -14,7 +13,8 @@ from typing import Any
 import requests
 from keystoneauth1.exceptions import EndpointNotFound
 
-from tests.clients.dev import HEARTH, hearth_dev
+from tests.clients.dev import hearth_dev
+from tests.forked import Forked
 from tests.types.story import Orchestration
 
 warnings.filterwarnings("ignore", module="openstack")
@@ -174,11 +174,10 @@ def real(admin_name: str, folder: Path) -> Iterator[Place]:
             auth_url=admin.config.get_auth_args()["auth_url"],
         )
     )  # fmt: skip
-    command = [*HEARTH, "serve", "--config", str(config), "--port", "0"]
+    command = ["serve", "--config", str(config), "--port", "0"]
     before: set[str] = set()
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with Forked(command) as process:
         try:
-            assert process.stdout is not None
             line = process.stdout.readline()
             found = READY.match(line)
             assert found is not None, f"no ready line: {line!r}"

@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 import aiohttp
 
 from tests.adapters.hot_api.client import Api
-from tests.clients.dev import HEARTH, hearth_dev
+from tests.clients.dev import hearth_dev
+from tests.forked import Forked
 
 T = TypeVar("T")
 
@@ -100,9 +101,7 @@ def serving(auth_url: str, limits: Limits) -> Iterator[str]:
             key=secrets.token_hex(16), limits=lines, folder=folder, auth_url=auth_url
         )
         (folder / "hearth.conf").write_text(text)
-        command = [*HEARTH, "serve", "--port", "0", "--config", str(folder / "hearth.conf")]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout is not None
+        with Forked(["serve", "--port", "0", "--config", str(folder / "hearth.conf")]) as process:
             try:
                 line = process.stdout.readline()
                 assert line.startswith("hearth is ready: all "), f"no ready line: {line!r}"

@@ -12,8 +12,9 @@ import pytest
 import requests
 
 from tests.cli.test_configuration import put
-from tests.clients.dev import HEARTH, wait_for
+from tests.clients.dev import wait_for
 from tests.devcloud.running import Served
+from tests.forked import Forked
 
 
 class Site:
@@ -25,7 +26,7 @@ class Site:
         self.log = folder / "hearth.log"
         self.url = ""
         self.cfn_url = ""
-        self.process: subprocess.Popen[str] | None = None
+        self.process: Forked | None = None
 
     def write(self, *more: str, **sections: dict[str, str]) -> Path:
         """The configuration of this place, with other values."""
@@ -52,12 +53,8 @@ class Site:
     def start(self, *options: str) -> None:
         if self.process is not None and self.process.stdout is not None:
             self.process.stdout.close()
-        command = [*HEARTH, "serve", "--port", "0", "--config", str(self.folder / "heat.conf")]
-        self.process = subprocess.Popen(
-            [*command, *options], stdout=subprocess.PIPE, text=True,
-            env={**os.environ, "HEARTH_LOG": "INFO"},
-        )  # fmt: skip
-        assert self.process.stdout is not None
+        command = ["serve", "--port", "0", "--config", str(self.folder / "heat.conf")]
+        self.process = Forked([*command, *options], env={**os.environ, "HEARTH_LOG": "INFO"})
         words = self.process.stdout.readline().split()
         assert words[:3] == ["hearth", "is", "ready:"], words
         self.url = words[4].rstrip("/").removesuffix("/v1")
