@@ -56,7 +56,8 @@ class Forked:
             "folder": str(Path.cwd()), "speed": speed,
         }  # fmt: skip
         try:
-            self.pid = _nursery().start(request, [given, stderr])
+            self._nursery = _nursery()
+            self.pid = self._nursery.start(request, [given, stderr])
         finally:
             os.close(given)
         self.stdout: IO[str] = os.fdopen(out)
@@ -104,7 +105,7 @@ class Forked:
         self.wait()
 
     def _reap(self) -> None:
-        self.returncode = _nursery().status(self.pid)
+        self.returncode = self._nursery.status(self.pid)
         os.close(self._ended)
 
 
@@ -134,15 +135,16 @@ class _Nursery:
             return int(self._ours.recv(100))
 
 
-_known: dict[int, _Nursery] = {}
+_known: dict[tuple[int, str | None], _Nursery] = {}  # by process and search path
 _starting = threading.Lock()
 
 
 def _nursery() -> _Nursery:
     with _starting:
-        if os.getpid() not in _known:
-            _known[os.getpid()] = _Nursery()
-        return _known[os.getpid()]
+        key = os.getpid(), os.environ.get("PYTHONPATH")
+        if key not in _known:
+            _known[key] = _Nursery()
+        return _known[key]
 
 
 def _requests(own: socket.socket) -> Iterator[tuple[dict[str, object], list[int]]]:

@@ -147,6 +147,8 @@ NOT_SETTINGS = {
     "clusters",  # what a process does, and where it listens
     "host",
     "port",
+    "monitoring_host",
+    "monitoring_port",
 }
 COUNTING = [
     option

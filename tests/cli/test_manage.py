@@ -79,6 +79,23 @@ def test_engines_are_listed_and_dead_ones_removed(conf: Path, database_url: str)
     store.close()
 
 
+def test_the_engines_of_a_host_are_drained(conf: Path, database_url: str):
+    said(conf, "db_sync")
+    store = store_of(database_url)
+    stack_id = made(store)
+    store.transact(lambda tx: claim.announce(tx, "e1", "host1", 1))
+    store.transact(lambda tx: claim.claim(tx, "e1", 10))
+    told = said(conf, "drain", "host1", "--wait", "0")
+    assert told == "1 engine on host1: draining\n1 stack not released yet\n"
+    free = tables.stack.update().where(tables.stack.c.id == stack_id).values(owner=None)
+    store.transact(lambda tx: tx.execute(free))
+    told = said(conf, "drain", "host1")
+    assert told.endswith("all stacks released; the engines can be stopped\n")
+    assert said(conf, "drain", "host1", "--undo") == "1 engine on host1: takes stacks again\n"
+    assert "no engine runs on host2; did you mean host1?" in run(conf, "drain", "host2").stderr
+    store.close()
+
+
 def test_what_is_not_needed_says_why_and_the_state_of_a_stack(conf: Path, database_url: str):
     said(conf, "db_sync")
     store = store_of(database_url)

@@ -78,7 +78,7 @@ class Watched:
                 return "GONE"
             state = str(answer.json()["stack"]["stack_status"])
             if not state.endswith("IN_PROGRESS"):
-                return state
+                return "GONE" if state == "DELETE_COMPLETE" else state
             time.sleep(0.1)
         raise AssertionError(name)
 

@@ -168,7 +168,11 @@ def test_an_update_that_is_given_up_on_is_rolled_back_though_all_of_it_was_done(
             root, OperationRequest(Action.UPDATE, flat("new"), disable_rollback=False)
         )
         await world.rest()
-        died = {"status": "IN_PROGRESS", "takeovers": TAKEOVERS_MAX, "due_at": world.clock.now()}
+        died = {
+            "status": "IN_PROGRESS",
+            "takeovers": TAKEOVERS_MAX + 1,
+            "due_at": world.clock.now(),
+        }
         world.store.transact(lambda tx: tx.execute(stack.update().values(died)))
         await world.rest()
         assert world.states() == ["ROLLBACK_COMPLETE"]

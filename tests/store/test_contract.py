@@ -17,6 +17,7 @@ from hearth.store import accept, claim, events, idle, reads, tables, texts
 from hearth.store.commit import Changes, Fate, Part, commit
 from hearth.store.credentials import Requester
 from hearth.store.database import Store, Tx
+from hearth.store.engines import drain, held_on
 from hearth.store.messages import Signalled
 from hearth.store.migrate import upgrade
 from hearth.store.prepared import Prepared
@@ -57,7 +58,7 @@ def an_engine(store: Store) -> str:
 
 
 def claimed(store: Store, engine_id: str) -> list[claim.Claim]:
-    return store.transact(lambda tx: claim.claim(tx, engine_id, 10))
+    return store.transact(lambda tx: claim.claim(tx, engine_id, 10).stacks)
 
 
 def part(store: Store, engine_id: str, one: claim.Claim, sure=None, advance=None) -> Part:
@@ -142,11 +143,73 @@ def test_an_engine_may_announce_itself_again(store: Store) -> None:
     assert store.transact(lambda tx: claim.heartbeat(tx, engine_id))
 
 
+def died(store: Store, engine_id: str) -> None:
+    """The engine has not been heard of for long."""
+    silent = tables.engine.update().where(tables.engine.c.id == engine_id)
+    store.transact(lambda tx: tx.execute(silent.values(beat_at=claim.DIED)))
+
+
+def test_a_graceful_stop_never_counts_as_a_death(store: Store) -> None:
+    stack_id = made(store)
+    for _ in range(5):  # a call was in progress each time, so something may be there
+        one = an_engine(store)
+        claimed(store, one)
+        store.transact(lambda tx, one=one: claim.resign(tx, one))
+    claimed(store, last := an_engine(store))
+    assert loaded(store, stack_id).stack.takeovers == 1
+    died(store, last)
+    claimed(store, an_engine(store))
+    assert loaded(store, stack_id).stack.takeovers == 2
+
+
+def test_the_oldest_stacks_are_claimed_first(store: Store) -> None:
+    ids = [made(store, f"s{number}") for number in range(6)]
+    for number, stack_id in enumerate(ids):
+        due = tables.stack.update().where(tables.stack.c.id == stack_id)
+        store.transact(lambda tx, d=due, n=number: tx.execute(d.values(due_at=100.0 - n)))
+    one = an_engine(store)
+    found = store.transact(lambda tx: claim.claim(tx, one, 2))
+    assert {claim.stack_id for claim in found.stacks} == {ids[5], ids[4]}
+
+
+def test_engines_share_what_waits(store: Store) -> None:
+    names = [made(store, f"s{number}") for number in range(12)]
+    engines = [an_engine(store) for _ in range(3)]
+    taken = [store.transact(lambda tx, e=e: claim.claim(tx, e, 200)) for e in engines]
+    assert [len(found.stacks) for found in taken] == [4, 4, 4]
+    assert [found.more for found in taken[:2]] == [True, True]
+    all_ids = [one.stack_id for found in taken for one in found.stacks]
+    assert sorted(all_ids) == sorted(names)
+
+
+def test_stacks_of_a_dead_engine_are_shared_too(store: Store) -> None:
+    for number in range(12):
+        made(store, f"s{number}")
+    first = an_engine(store)
+    assert len(store.transact(lambda tx: claim.claim(tx, first, 200)).stacks) == 12
+    died(store, first)
+    one, two = an_engine(store), an_engine(store)
+    assert len(claimed(store, one)) == 6
+    assert len(claimed(store, two)) == 6
+
+
+def test_an_engine_that_is_drained_claims_nothing_until_it_is_undone(store: Store) -> None:
+    made(store)
+    one = an_engine(store)
+    assert store.transact(lambda tx: drain(tx, "host", draining=True)) == 1
+    assert store.transact(lambda tx: claim.heartbeat(tx, one)).draining
+    assert claimed(store, one) == []
+    assert store.transact(lambda tx: drain(tx, "elsewhere", draining=False)) == 0
+    store.transact(lambda tx: drain(tx, "host", draining=False))
+    assert len(claimed(store, one)) == 1
+    assert store.transact(lambda tx: held_on(tx, "host"), write=False) == 1
+
+
 def test_a_dead_engine_loses_its_stacks_and_its_commits(store: Store) -> None:
     stack_id = made(store)
     first, second = an_engine(store), an_engine(store)
     (old,) = claimed(store, first)
-    store.transact(lambda tx: claim.resign(tx, first))
+    died(store, first)
     (new,) = claimed(store, second)
     assert new.epoch == old.epoch + 1
     assert loaded(store, stack_id).stack.takeovers == 1

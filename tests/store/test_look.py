@@ -69,5 +69,5 @@ def test_one_that_is_due_or_has_mail_is_found_among_them(store):
     store.transact(lambda tx: accept.send(tx, "id9", Signalled("r"), 1.0))
     store.transact(lambda tx: claim.announce(tx, "me", "here", 1))
     assert store.transact(lambda tx: claim.look(tx, "me")).claimable
-    found = store.transact(lambda tx: claim.claim(tx, "me", 10))
+    found = store.transact(lambda tx: claim.claim(tx, "me", 10).stacks)
     assert [one.stack_id for one in found] == ["id7", "id9"]

@@ -94,7 +94,10 @@ def _numbers() -> str:
         ("validity of a lease", f"{LEASE_S:g} s"),
         ("time without a renewal after which an engine sends no write call", f"{SILENT_MAX_S:g} s"),
         ("time between two searches for work without a wake-up", f"{LOOK_S:g} s"),
-        ("takeovers of a stack in one operation; after them the operation fails", TAKEOVERS_MAX),
+        (
+            "takeovers of a stack in one operation; one more fails the operation",
+            TAKEOVERS_MAX,
+        ),
         ("retries of a create", CREATE_RETRIES_MAX),
         ("retries of a call that had no effect", f"{PASSING_MAX}, {PASSING_PAUSE_S:g} s apart"),
         ("time in which Hearth searches for the orphan of a lost call", f"{ORPHAN_WATCH_S:g} s"),

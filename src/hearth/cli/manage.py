@@ -11,9 +11,11 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from hearth.cli.configuration import read
 from hearth.cli.process import WrongSetting
+from hearth.model.problem import hint, nearest
 from hearth.store import migrate, reads
 from hearth.store.database import Store, Tx
-from hearth.store.engines import EngineRow, clean, engines
+from hearth.store.engines import EngineRow, clean, engines, held_on
+from hearth.store.engines import drain as drain_engines
 from hearth.store.keyring import WrongKey, unlock
 from hearth.store.keyring import rekey as seal_anew
 from hearth.store.purge import purge
@@ -77,6 +79,31 @@ def service_list(configs: Configs) -> None:
         found = store.transact(engines, write=False)
     head = ("Hostname", "Binary", "Engine_Id", "Host", "Topic", "Status", "Updated At")
     _table(head, map(_service, found))
+
+
+def drain(configs: Configs, host: str, undo: bool, wait_s: float) -> None:
+    """Make the engines of a host release their stacks; with `undo` let them take stacks again.
+
+    Wait up to `wait_s` seconds until they own none. Raises WrongSetting if no engine runs on the
+    host.
+    """
+    with opened(configs) as store:
+        number = store.transact(lambda tx: drain_engines(tx, host, draining=not undo))
+        if not number:
+            hosts = sorted({one.host for one in store.transact(engines, write=False) if one.up})
+            raise WrongSetting(f"no engine runs on {host}{hint(nearest(host, hosts))}")
+        print(f"{number} engine{'' if number == 1 else 's'} on {host}: ", end="")
+        if undo:
+            print("takes stacks again" if number == 1 else "take stacks again")
+            return
+        print("draining", flush=True)
+        ends = time.monotonic() + wait_s
+        while left := store.transact(lambda tx: held_on(tx, host), write=False):
+            if time.monotonic() >= ends:
+                print(f"{left} stack{'' if left == 1 else 's'} not released yet")
+                return
+            time.sleep(0.2)
+    print("all stacks released; the engines can be stopped")
 
 
 def service_clean(configs: Configs) -> None:

@@ -97,6 +97,21 @@ def service_list(context: click.Context) -> None:
     _job(context, "service_list")
 
 
+@manage.command(name="drain")
+@click.argument("host")
+@click.option("--undo", is_flag=True, help="Let the engines of the host take stacks again.")
+@click.option("--wait", "wait_s", type=click.FloatRange(0), default=60.0, show_default=True,
+              help="Seconds to wait until the engines own no stack.")  # fmt: skip
+@click.pass_context
+def drain(context: click.Context, host: str, *, undo: bool, wait_s: float) -> None:
+    """Make the engines on HOST release their stacks, for example before an upgrade.
+
+    HOST is the name in `hearth manage service list`. Other engines continue the stacks. Calls in
+    progress end first. The engines continue to run, but take no stacks until they are restarted.
+    """
+    _job(context, "drain", host, undo, wait_s)
+
+
 @service.command(name="clean")
 @click.pass_context
 def service_clean(context: click.Context) -> None:

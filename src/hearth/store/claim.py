@@ -7,11 +7,12 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
 from hearth.engine.core.record import Record
+from hearth.engine.core.share import share
 from hearth.store import credentials, reads
 from hearth.store.database import Tx
 from hearth.store.messages import Message, unpacked
@@ -38,11 +39,14 @@ from hearth.store.tables import (
 from hearth.store.texts import get_revisions, get_template
 
 LEASE_S = 15.0
+RESIGNED, DIED = 0.0, 1.0  # instead of the time of a heartbeat
 
 
 _ME = sa.bindparam("me", type_=sa.String())
 _MINE = engine.c.id == _ME
-_LAST_HEARTBEAT = Prepared(sa.select(engine.c.beat_at, NOW.label("now")).where(_MINE))
+_LAST_HEARTBEAT = Prepared(
+    sa.select(engine.c.beat_at, engine.c.draining, NOW.label("now")).where(_MINE)
+)
 _HEARTBEAT = Prepared(engine.update().where(_MINE).values(beat_at=NOW))
 _SILENCES = Listed(
     lambda ids: sa.select(engine.c.id, (NOW - engine.c.beat_at).label("silent_s")).where(
@@ -51,15 +55,18 @@ _SILENCES = Listed(
 )
 _ANNOUNCE = Prepared(engine.insert())
 _BEGIN = Prepared(engine.update().where(_MINE).values(started_at=NOW, beat_at=NOW))
-_RESIGN = Prepared(engine.update().where(_MINE).values(beat_at=0.0))
-_EXPIRE_ALL = Prepared(engine.update().values(beat_at=0.0))
+_RESIGN = Prepared(engine.update().where(_MINE).values(beat_at=RESIGNED))
+_EXPIRE_ALL = Prepared(engine.update().where(engine.c.beat_at > DIED).values(beat_at=DIED))
 
 
 def announce(tx: Tx, engine_id: str, host: str, pid: int) -> None:
     """Store an engine with a new lease; may be repeated if the first answer was lost."""
     if heartbeat(tx, engine_id) is not None:
         return
-    row = {"id": engine_id, "host": host, "pid": pid, "started_at": 0.0, "beat_at": 0.0}
+    row = {
+        "id": engine_id, "host": host, "pid": pid, "started_at": 0.0, "beat_at": RESIGNED,
+        "draining": False,
+    }  # fmt: skip
     tx.do(_ANNOUNCE, row)
     tx.do(_BEGIN, {"me": engine_id})
 
@@ -68,11 +75,12 @@ def announce(tx: Tx, engine_id: str, host: str, pid: int) -> None:
 class Heartbeat:
     """The time when a lease was renewed, and the seconds since the previous heartbeat.
 
-    Both are by the database's clock.
+    Both are by the database's clock. An engine that is `draining` must release its stacks.
     """
 
     now: float
     silent_s: float
+    draining: bool = False
 
 
 def heartbeat(tx: Tx, engine_id: str) -> Heartbeat | None:
@@ -86,7 +94,7 @@ def heartbeat(tx: Tx, engine_id: str) -> Heartbeat | None:
     if last is None or not tx.do(_HEARTBEAT, {"me": engine_id}):
         return None
     now = float(last.now)  # MariaDB's is a decimal
-    return Heartbeat(now, now - last.beat_at)
+    return Heartbeat(now, now - last.beat_at, bool(last.draining))
 
 
 def silences(tx: Tx, ids: Sequence[str]) -> dict[str, float]:
@@ -158,27 +166,70 @@ def look(tx: Tx, engine_id: str) -> Findings:
     return Findings(bool(found.claimable), bool(found.inbox), owned)
 
 
+_LIVE_LEASE = engine.c.beat_at >= NOW - LEASE_S
 _ENGINES = Prepared(
-    sa.select(engine.c.id).where(sa.or_(_STALE, sa.and_(_MINE, engine.c.beat_at >= NOW - LEASE_S)))
+    sa.select(
+        engine.c.id,
+        engine.c.draining,
+        _LIVE_LEASE.label("live"),
+        (engine.c.beat_at == RESIGNED).label("resigned"),
+    )
 )
 _ROOM = sa.bindparam("room", type_=sa.Integer())
+_OLDEST_MESSAGE = (
+    sa.select(sa.func.min(inbox.c.id)).where(inbox.c.stack_id == stack.c.id).scalar_subquery()
+)
 
 
-def _claimable(condition: sa.ColumnElement[bool]) -> sa.Select[Any]:
-    query = sa.select(stack.c.id, stack.c.epoch).where(condition).limit(_ROOM)
+def _claimable(condition: sa.ColumnElement[bool], age: Any) -> sa.Select[Any]:
+    """Return the query for up to `room` stacks, the oldest ones by `age`, that nobody else is
+    claiming.
+    """
+    query = sa.select(stack.c.id, stack.c.epoch).where(condition).order_by(age).limit(_ROOM)
     return query.with_for_update(skip_locked=True)
 
 
-_CLAIM_DUE = Prepared(_claimable(_DUE))
-_CLAIM_WRITTEN_TO = Prepared(_claimable(_WRITTEN_TO))
-_CLAIM_OF = Listed(lambda owners: _claimable(stack.c.owner.in_(owners)))
+_CLAIM_DUE = Prepared(_claimable(_DUE, stack.c.due_at))
+_CLAIM_WRITTEN_TO = Prepared(_claimable(_WRITTEN_TO, _OLDEST_MESSAGE))
+_CLAIM_OF = Listed(lambda owners: _claimable(stack.c.owner.in_(owners), stack.c.started_at))
+
+
+def _count(condition: sa.ColumnElement[bool]) -> Any:
+    rows = sa.select(stack.c.id).where(condition).limit(_ROOM).subquery()
+    return sa.select(sa.func.count()).select_from(rows).scalar_subquery()
+
+
+_OWNED = Listed(
+    lambda owners: (
+        sa.select(stack.c.owner, sa.func.count().label("stacks"))
+        .where(stack.c.owner.in_(owners))
+        .group_by(stack.c.owner)
+    )
+)
+_WAITING = Prepared(
+    sa.select(
+        (_count(_DUE) + _count(_WRITTEN_TO)).label("stacks"),
+        (NOW - sa.select(sa.func.min(stack.c.due_at)).where(_DUE).scalar_subquery()).label("due_s"),
+        (
+            NOW
+            - sa.select(sa.func.min(inbox.c.created_at))
+            .where(inbox.c.stack_id == stack.c.id, _FREE)
+            .scalar_subquery()
+        ).label("written_s"),
+    )
+)
+_LEFT_BEHIND = Listed(
+    lambda owners: sa.select(sa.func.count().label("stacks")).where(stack.c.owner.in_(owners))
+)
+_DEATHS = stack.c.takeovers + sa.bindparam("b_deaths", type_=sa.Integer())
+_LEAST = sa.bindparam("b_least", type_=sa.Integer())
 _TAKE = Prepared(
     stack.update()
     .where(stack.c.id == sa.bindparam("b_id"), stack.c.epoch == sa.bindparam("b_epoch"))
     .values(
         owner=sa.bindparam("b_owner"),
         epoch=stack.c.epoch + 1,
-        takeovers=stack.c.takeovers + sa.bindparam("b_orphaned", type_=sa.Integer()),
+        takeovers=sa.case((_DEATHS < _LEAST, _LEAST), else_=_DEATHS),
     )
 )
 _FORGET = Listed(
@@ -189,40 +240,66 @@ _FORGET = Listed(
 )
 
 
-def claim(tx: Tx, engine_id: str, limit: int) -> list[Claim]:
-    """Claim up to `limit` stacks that need an owner: they are due, have messages, or belong to a
-    dead engine.
+class Claims(NamedTuple):
+    """The stacks that this engine now owns, and whether others could be claimed, too."""
+
+    stacks: list[Claim]
+    more: bool
+
+
+def claim(tx: Tx, engine_id: str, limit: int) -> Claims:
+    """Claim up to `limit` stacks that need an owner: they are due, have messages, or belong to an
+    engine that has ended. Take no more than a fair share.
 
     Claim nothing while the engine's own lease is invalid: after a jump of the clock all engines
     look dead to each other.
     """
-    engines = {row.id for row in tx.rows(_ENGINES, {"me": engine_id})}
-    if engine_id not in engines:
-        return []
-    dead = sorted(engines - {engine_id})
-    found: dict[str, tuple[int, int]] = {}
-    wants: list[tuple[Prepared, dict[str, Any], int]] = [
-        (_CLAIM_DUE, {}, 0),
-        (_CLAIM_WRITTEN_TO, {}, 0),
+    engines = {row.id: row for row in tx.rows(_ENGINES)}
+    mine = engines.get(engine_id)
+    if mine is None or not mine.live or mine.draining:
+        return Claims([], more=False)
+    gone = [one for one in engines.values() if not one.live]
+    resigned = sorted(one.id for one in gone if one.resigned)
+    died = sorted(one.id for one in gone if not one.resigned)
+    others = sorted(one.id for one in engines.values() if one.live and not one.draining)
+    fair = _share(tx, engine_id, others, resigned + died, limit) if len(others) > 1 else limit
+    found: dict[str, tuple[int, int, int]] = {}  # epoch, deaths, the least number of takeovers
+    wants: list[tuple[Prepared, dict[str, Any], int, int]] = [
+        (_CLAIM_DUE, {}, 0, 0),
+        (_CLAIM_WRITTEN_TO, {}, 0, 0),
     ]
-    if dead:
-        wants.append((*_CLAIM_OF.of(dead), 1))
-    for query, values, orphaned in wants:
-        left = limit - len(found)
-        if left <= 0:
+    if resigned:  # it left a call unfinished, so it may have created something
+        wants.append((*_CLAIM_OF.of(resigned), 0, 1))
+    if died:
+        wants.append((*_CLAIM_OF.of(died), 1, 1))
+    left = min(fair, limit)
+    for query, values, deaths, least in wants:
+        if left - len(found) <= 0:
             break
-        for row in tx.rows(query, {**values, "room": left}):
-            found.setdefault(row.id, (row.epoch, orphaned))
+        for row in tx.rows(query, {**values, "room": left - len(found)}):
+            found.setdefault(row.id, (row.epoch, deaths, least))
     claims = [Claim(stack_id, found[stack_id][0] + 1) for stack_id in sorted(found)]
     taken = [
-        {"b_id": i, "b_epoch": epoch, "b_owner": engine_id, "b_orphaned": orphaned}
-        for i, (epoch, orphaned) in sorted(found.items())
+        {"b_id": i, "b_epoch": epoch, "b_owner": engine_id, "b_deaths": deaths, "b_least": least}
+        for i, (epoch, deaths, least) in sorted(found.items())
     ]
     if taken:  # locked since they were read
         tx.many(_TAKE, taken)
-    if dead and not found:
-        tx.do(*_FORGET.of(dead))
-    return claims
+    if gone and not found:
+        tx.do(*_FORGET.of(resigned + died))
+    return Claims(claims, more=fair <= len(found))
+
+
+def _share(tx: Tx, engine_id: str, engines: Sequence[str], gone: Sequence[str], limit: int) -> int:
+    """Return how many stacks the engine should claim, beside other engines."""
+    owned = dict.fromkeys(engines, 0)
+    owned.update((row.owner, row.stacks) for row in tx.listed(_OWNED, engines))
+    found = tx.first(_WAITING, {"room": limit * len(engines)})
+    waiting = found.stacks
+    waited_s = max(float(found.due_s or 0), float(found.written_s or 0))
+    if gone and (behind := next(iter(tx.listed(_LEFT_BEHIND, gone))).stacks):
+        waiting, waited_s = waiting + behind, LEASE_S
+    return share(engine_id, owned, waiting, waited_s)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,9 @@ from hearth.store.tables import engine, stack
 
 @dataclass(frozen=True, slots=True)
 class EngineRow:
-    """An engine; times are in seconds since 1970; `up` is true while its lease is valid."""
+    """An engine; times are in seconds since 1970; `up` is true while its lease is valid. An engine
+    that is `draining` releases its stacks and claims no others.
+    """
 
     id: str
     host: str
@@ -20,12 +22,13 @@ class EngineRow:
     started_at: float
     beat_at: float
     up: bool
+    draining: bool = False
 
 
 _ENGINES = Prepared(
     sa.select(
         engine.c.id, engine.c.host, engine.c.pid, engine.c.started_at, engine.c.beat_at,
-        (engine.c.beat_at >= NOW - LEASE_S).label("up"),
+        (engine.c.beat_at >= NOW - LEASE_S).label("up"), engine.c.draining,
     )
     .where(engine.c.beat_at > 0)
     .order_by(engine.c.started_at, engine.c.id)
@@ -35,9 +38,26 @@ _ENGINES = Prepared(
 def engines(tx: Tx) -> list[EngineRow]:
     """Return all engines that have not resigned, oldest first."""
     return [
-        EngineRow(one.id, one.host, one.pid, one.started_at, one.beat_at, bool(one.up))
+        EngineRow(
+            one.id, one.host, one.pid, one.started_at, one.beat_at, bool(one.up), bool(one.draining)
+        )
         for one in tx.rows(_ENGINES)
     ]
+
+
+def drain(tx: Tx, host: str, *, draining: bool) -> int:
+    """Make the engines of a host release their stacks, or take stacks again; return the number of
+    living engines there. An engine that starts later is not affected.
+    """
+    there = sa.and_(engine.c.host == host, engine.c.beat_at >= NOW - LEASE_S)
+    tx.execute(engine.update().where(there).values(draining=draining))
+    return int(tx.value(sa.select(sa.func.count(engine.c.id)).where(there)))
+
+
+def held_on(tx: Tx, host: str) -> int:
+    """Return the number of stacks that the living engines of a host own."""
+    there = sa.select(engine.c.id).where(engine.c.host == host, engine.c.beat_at >= NOW - LEASE_S)
+    return int(tx.value(sa.select(sa.func.count(stack.c.id)).where(stack.c.owner.in_(there))))
 
 
 def clean(tx: Tx) -> tuple[int, int]:

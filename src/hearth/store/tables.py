@@ -16,6 +16,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
 )
 from sqlalchemy.dialects import mysql
 
@@ -230,6 +231,7 @@ engine = Table(
     Column("pid", Integer, nullable=False),
     Column("started_at", TIME, nullable=False),
     Column("beat_at", TIME, nullable=False, comment="database time of the last beat"),
+    Column("draining", Boolean, nullable=False, server_default=false()),
 )
 
 receipt = Table(

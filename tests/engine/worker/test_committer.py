@@ -36,7 +36,7 @@ def owned(store: Store, count: int) -> list[Part]:
     for i in range(count):
         new = accept.NewStack(new_id(), "p", f"s{i}", Revision("template"))
         store.transact(lambda tx, new=new: accept.create(tx, new, 1.0, new_id))
-    claims = store.transact(lambda tx: claim.claim(tx, ENGINE, count))
+    claims = store.transact(lambda tx: claim.claim(tx, ENGINE, count).stacks)
     parts = []
     for one in claims:
         loaded: Any = store.transact(lambda tx, one=one: claim.load(tx, one.stack_id))

@@ -1,6 +1,7 @@
 """A graceful stop: what an engine was at goes on at once with another."""
 
 import asyncio
+import socket
 
 import pytest
 
@@ -11,6 +12,7 @@ from hearth.sim.history import PROGRAMS
 from hearth.sim.loop import VirtualLoop, run
 from hearth.sim.world import World
 from hearth.store.accept import OperationRequest
+from hearth.store.engines import drain
 
 CHAIN = {f"r{i}": {"after": [f"r{i - 1}"] if i else []} for i in range(4)}
 
@@ -83,6 +85,32 @@ def test_a_claim_that_is_under_way_is_handed_over_too(before_s):
         await world.rest(limit_s=90.0)
         assert world.stack(stack_id).state == "CREATE_COMPLETE"
         assert world.stack(stack_id).takeovers == 0
+
+    run(loop, story())
+    world.close()
+
+
+def test_a_drained_engine_releases_its_stacks_and_takes_none_until_it_may_again():
+    loop = VirtualLoop()
+    world = World(loop, PROGRAMS, lambda loop: TwinCloud(loop.time, op_time_s=5.0))
+
+    async def story() -> None:
+        world.start_engines(1)
+        stack_id = await world.create("s", revision_of(CHAIN), timeout_mins=60)
+        await asyncio.sleep(3.0)
+        first = world.engines[0]
+        assert world.stack(stack_id).owner == first.id
+        world.store.transact(lambda tx: drain(tx, socket.gethostname(), draining=True))
+        await asyncio.sleep(30.0)
+        row = world.stack(stack_id)
+        assert (row.owner, row.takeovers, row.status) == (None, 0, Status.IN_PROGRESS)
+        assert not first.workers
+        made = sum(world.twin.made.values())
+        world.store.transact(lambda tx: drain(tx, socket.gethostname(), draining=False))
+        await world.rest(limit_s=90.0)
+        assert world.stack(stack_id).state == "CREATE_COMPLETE"
+        assert made < len(CHAIN)
+        assert all(world.twin.made[name] == 1 for name in CHAIN)
 
     run(loop, story())
     world.close()

@@ -4,6 +4,7 @@ import asyncio
 from types import SimpleNamespace
 
 from hearth.engine.worker.engine import Engine
+from hearth.telemetry.observer import UNOBSERVED
 
 
 class Lease:
@@ -14,7 +15,13 @@ class Lease:
         self.asked = 0
         clock = SimpleNamespace(now=lambda: 0.0, monotonic=lambda: 0.0, wall=lambda: 0.0)
         self.engine = Engine(
-            SimpleNamespace(store=self, clock=clock, new_id=lambda: "e", tell_others=lambda: None)
+            SimpleNamespace(
+                store=self,
+                clock=clock,
+                new_id=lambda: "e",
+                tell_others=lambda: None,
+                observer=UNOBSERVED,
+            )
         )
         self.engine._last_heartbeat = 0.0, 0.0
 

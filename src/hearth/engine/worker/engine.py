@@ -21,7 +21,9 @@ log = logging.getLogger(__name__)
 OUTAGE_PAUSE_S = 1.0  # between two looks whether the database is there again
 SILENT_MAX_S = 10.0  # no write call once the last heartbeat is older than this
 CLAIMS_MAX = 200
-STACKS_MAX = 1000
+STACKS_MAX = 1000  # at work at a time
+HELD_MAX = 10_000  # of which most only wait
+SHARE_S = 0.05  # before an engine takes more than its share
 MESSAGES_MAX = 500  # in one reading
 HAND_OVER_S = 10.0
 RECONCILE_LOOKS = 15  # looks after which rows and memory are compared without a reason
@@ -47,6 +49,7 @@ class Engine:
         self._heartbeat_under_way = asyncio.Lock()
         self._lease_task: asyncio.Task[None] | None = None
         self._stopping = False
+        self._draining = False
         self._not_claiming = asyncio.Event()
         self._not_claiming.set()
         self._odd: dict[str, int | None] = {}  # differences of rows and memory, seen once
@@ -183,9 +186,20 @@ class Engine:
                 await self._announce()
             else:
                 self.tools.clock.tells(heartbeat.now, sent[0])
+                self._drain(draining=heartbeat.draining)
             if silent or heartbeat is None or heartbeat.silent_s >= SILENT_MAX_S:
                 await self._forget_lost()
             self._last_heartbeat = sent
+
+    def _drain(self, *, draining: bool) -> None:
+        """Release all stacks to other engines, if an operator wants it, until it is revoked."""
+        if draining != self._draining:
+            words = "releasing all stacks" if draining else "taking stacks again"
+            log.info("%s, as an operator demands", words)
+        self._draining = draining
+        if draining:
+            for worker in self.workers.values():
+                worker.hand_over()
 
     async def _forget_lost(self) -> None:
         mine = await self.tools.store.read(lambda tx: owned_stacks(tx, self.id))
@@ -206,19 +220,37 @@ class Engine:
         known = len(self.workers), sum(worker.epoch for worker in self.workers.values())
         if compare or self._odd or found.owned != known:
             await self._reconcile()
-        room = min(CLAIMS_MAX, STACKS_MAX - len(self.workers))
-        if found.claimable and room > 0 and self.may_write() and not self._stopping:
-            self._not_claiming.clear()
-            try:
-                claims = await self.tools.store.run(lambda tx: claim.claim(tx, self.id, room))
-                for one in claims:
-                    if (before := self.workers.get(one.stack_id)) is not None:
-                        before.kill()  # it was taken from us, and now comes back
-                    self._take(one.stack_id, one.epoch)
-            finally:
-                self._not_claiming.set()
+        if found.claimable and self.may_write() and not (self._stopping or self._draining):
+            await self._claim()
         if found.inbox and self.workers:
             await self._fetch_messages()
+
+    async def _claim(self) -> None:
+        """Take this engine's share of the stacks that need an owner."""
+        room = min(CLAIMS_MAX, self._room())
+        if room <= 0:
+            return
+        self._not_claiming.clear()
+        try:
+            claims = await self.tools.store.run(lambda tx: claim.claim(tx, self.id, room))
+            for one in claims.stacks:
+                if (before := self.workers.get(one.stack_id)) is not None:
+                    before.kill()  # it was taken from us, and now comes back
+                self._take(one.stack_id, one.epoch)
+        finally:
+            self._not_claiming.set()
+        if claims.more:  # engines with fewer stacks come first
+            asyncio.get_running_loop().call_later(SHARE_S, self.wake)
+
+    def _room(self) -> int:
+        """Return how many more stacks this engine can work on. Stacks that only wait count only
+        against the limit of memory.
+        """
+        held = len(self.workers)
+        if held < STACKS_MAX:
+            return STACKS_MAX - held
+        busy = sum(not worker.waits for worker in self.workers.values())
+        return min(STACKS_MAX - busy, HELD_MAX - held)
 
     async def _reconcile(self) -> None:
         """Work on exactly the stacks that this engine owns according to the database.
@@ -260,7 +292,7 @@ class Engine:
 
     def _take(self, stack_id: str, epoch: int) -> None:
         worker = self.workers[stack_id] = StackWorker(self, stack_id, epoch)
-        if self._stopping:
+        if self._stopping or self._draining:
             worker.hand_over()
         self._spawn(self._work(worker))
 

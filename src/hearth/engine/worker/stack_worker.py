@@ -119,6 +119,12 @@ class StackWorker:
             task.cancel()
         self.wake()
 
+    @property
+    def waits(self) -> bool:
+        """Whether all tasks of the stack only wait, for a time or for a message."""
+        rests = [task.rests_until for task in self._tasks.values()]
+        return bool(rests) and not self._own and None not in rests
+
     # -- what the nodes and the operation call (Host) --------------------------------------
 
     def wake(self) -> None:
@@ -300,7 +306,7 @@ class StackWorker:
         if self._inbox.opened():
             self._engine.wake()
         self._new_operation(loaded)
-        if loaded.stack.takeovers >= TAKEOVERS_MAX and loaded.stack.status is Status.IN_PROGRESS:
+        if loaded.stack.takeovers > TAKEOVERS_MAX and loaded.stack.status is Status.IN_PROGRESS:
             self._operation.ending.fail(
                 f"{loaded.stack.takeovers} engines died in this operation; it is not continued"
             )
