@@ -1,4 +1,4 @@
-"""The storage of a cluster's objects: etcd, or a mapping in memory."""
+"""The storage of a cluster's objects: etcd, or a dict in memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import urllib.request
 from typing import Any, Protocol
 
 TIMEOUT_S = 10.0
-OBJECTS_MAX = 2000  # in a mapping
+OBJECTS_MAX = 2000  # in memory
 
 Object = dict[str, Any]
 
@@ -20,19 +20,22 @@ class Full(OSError):
 
 
 class Storage(Protocol):
-    """Objects by keys such as `/registry/pods/default/web`; each object has a `resourceVersion`."""
+    """The interface of a storage of objects with keys such as `/registry/pods/default/web`.
+
+    The storage sets the `resourceVersion` in the metadata of each object.
+    """
 
     def under(self, prefix: str) -> list[Object]:
         """Return the objects whose keys begin with a prefix. Raises OSError."""
 
     def get(self, key: str) -> Object | None:
-        """Return an object; None if it does not exist. Raises OSError."""
+        """Return the object with a key, or None if it does not exist. Raises OSError."""
 
     def put(self, key: str, body: Object, revision: int) -> Object | None:
-        """Store an object and return it; None if its current revision is not `revision`. The
-        revision 0 means that it must not exist.
+        """Store an object and return it, if its current resource version is `revision`.
 
-        Raises OSError.
+        Otherwise return None. The revision 0 means that the object must not exist yet. Raises
+        OSError.
         """
 
     def drop(self, key: str) -> bool:
@@ -40,13 +43,13 @@ class Storage(Protocol):
 
 
 class Etcd:
-    """Objects in etcd, through its JSON gateway."""
+    """A Storage in etcd, which is accessed through its JSON gateway."""
 
     def __init__(self, url: str, context: ssl.SSLContext | None) -> None:
         self._url, self._context = url, context
 
     def call(self, path: str, body: Object) -> Object:
-        """Send a call to etcd's JSON gateway; return the answer. Raises OSError."""
+        """Send a call to etcd's JSON gateway; return the parsed response. Raises OSError."""
         asked = urllib.request.Request(self._url + path, json.dumps(body).encode())
         with urllib.request.urlopen(asked, timeout=TIMEOUT_S, context=self._context) as answer:
             found: Object = json.load(answer)
@@ -80,7 +83,7 @@ class Etcd:
 
 
 class Memory:
-    """Objects in a mapping that belongs to the caller."""
+    """A Storage in the dict that is passed to the constructor."""
 
     def __init__(self, objects: dict[str, Object]) -> None:
         self._objects = objects
