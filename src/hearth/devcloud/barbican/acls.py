@@ -35,7 +35,7 @@ def _wanted(call: Call) -> Body:
 
 
 def show(call: Call) -> Reply:
-    """Handle GET of an access control list; by default the project may read."""
+    """Handle GET of an access control list. By default, the project may read the object."""
     rule = base.find(call, call.segments[1]).hidden.get("acl")
     return Reply(200, {"read": rule or {"project-access": True}})
 

@@ -50,7 +50,7 @@ def ref(call: Call, thing: Thing) -> Body:
 
 
 def created(call: Call, thing: Thing, status: int = 201) -> Reply:
-    """Return the reply to a POST: the URL of the object."""
+    """Return the reply to a create request, which contains the URL of the new object."""
     body = ref(call, thing)
     return Reply(status, body, {"Location": next(iter(body.values()))})
 
@@ -102,7 +102,7 @@ def may_read(call: Call, thing: Thing) -> bool:
 
 
 def listed(call: Call, plural: str) -> Reply:
-    """Handle GET of a collection: a page with links to the next and the previous page."""
+    """Handle GET of a collection: reply with a page and links to the next and previous ones."""
     query = {_OTHER_NAMES.get(k, k): v for k, v in call.query.items() if k not in _PAGING}
     things = call.cloud.store.all(f"key-manager.{plural}")
     found = filtered([t for t in things if t.project_id == call.caller.project_id], query)

@@ -88,7 +88,7 @@ def show(call: Call) -> Reply:
 
 
 def payload(call: Call) -> Reply:
-    """Handle GET of the payload."""
+    """Handle GET of the payload of a secret."""
     thing = base.find(call, "secrets")
     data = thing.hidden["payload"]
     if data is None:

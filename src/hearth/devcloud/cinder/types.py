@@ -188,13 +188,13 @@ def encrypt(call: Call) -> Reply:
 
 
 def encryption(call: Call) -> Reply:
-    """Handle GET of the encryption of a type."""
+    """Handle GET of the encryption of a volume type."""
     admin_only(call)
     return Reply(200, _own(call).hidden.get("encryption", {}))
 
 
 def update_encryption(call: Call) -> Reply:
-    """Handle PUT of the encryption of a type."""
+    """Handle PUT of the encryption of a volume type."""
     admin_only(call)
     thing, given = _own(call), _ciphering(call)
     if "encryption" not in thing.hidden:
@@ -205,7 +205,7 @@ def update_encryption(call: Call) -> Reply:
 
 
 def decrypt(call: Call) -> Reply:
-    """Handle DELETE of the encryption of a type."""
+    """Handle DELETE of the encryption of a volume type."""
     admin_only(call)
     thing = _own(call)
     if "encryption" not in thing.hidden:

@@ -360,7 +360,7 @@ def upload(call: Call) -> Reply:
 
 
 def download(call: Call) -> Reply:
-    """Handle GET of the data; 204 without data."""
+    """Handle GET of the data of an image; reply with status 204 if it has none."""
     thing = _find(call)
     if thing.body["status"] == "deactivated":
         raise _forbidden("The requested image has been deactivated.")

@@ -64,7 +64,7 @@ def find(call: Call, table: str, thing_id: str) -> Thing:
 
 
 def link(call: Call, path: str) -> str:
-    """Return the URL of a path below v3."""
+    """Return the URL of a path below `/v3` of Keystone."""
     return f"{call.base}/identity/v3/{path}"
 
 
@@ -95,7 +95,7 @@ class Rest:
 
     @property
     def routes(self) -> list[Route]:
-        """The five routes of the collection."""
+        """The routes for creating, listing, showing, updating and deleting objects."""
         path = f"/v3/{self.collection.plural}"
         handlers: list[tuple[str, str, Handler]] = [
             ("POST", path, self.create),

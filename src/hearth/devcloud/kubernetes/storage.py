@@ -62,14 +62,12 @@ class Etcd:
         return [_object(one) for one in found.get("kvs", ())]
 
     def get(self, key: str) -> Object | None:
-        """Return an object; None if it does not exist."""
+        """Return the object with a key, or None if it does not exist."""
         found = self.call("/v3/kv/range", {"key": _b64(key)}).get("kvs")
         return _object(found[0]) if found else None
 
     def put(self, key: str, body: Object, revision: int) -> Object | None:
-        """Store an object and return it; None if its current revision is not `revision` (0: it must
-        not exist).
-        """
+        """Store an object if its current resource version is `revision`; see `Storage.put`."""
         value = json.dumps(_without_version(body))
         compared = {"key": _b64(key), "target": "MOD", "result": "EQUAL",
                     "mod_revision": str(revision)}  # fmt: skip
@@ -94,12 +92,13 @@ class Memory:
         return [copy.deepcopy(body) for body in found]
 
     def get(self, key: str) -> Object | None:
-        """Return an object; None if it does not exist."""
+        """Return the object with a key, or None if it does not exist."""
         return copy.deepcopy(self._objects.get(key))
 
     def put(self, key: str, body: Object, revision: int) -> Object | None:
-        """Store an object and return it; None if its current revision is not `revision` (0: it must
-        not exist).
+        """Store an object if its current resource version is `revision`; see `Storage.put`.
+
+        Raises Full if there are too many objects.
         """
         before = self._objects.get(key)
         if (0 if before is None else int(before["metadata"]["resourceVersion"])) != revision:

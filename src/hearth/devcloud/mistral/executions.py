@@ -118,7 +118,7 @@ def task(call: Call) -> Reply:
 
 
 def actions_of(call: Call) -> Reply:
-    """Handle GET of the actions of a task."""
+    """Handle GET of the action executions of a task."""
     of = mine(call, TASKS, call.ids[0], "Task execution")
     return listed(call, ACTIONS, task_execution_id=of.id)
 
@@ -140,12 +140,12 @@ def act(call: Call) -> Reply:
 
 
 def acts(call: Call) -> Reply:
-    """Handle GET of all actions of the project."""
+    """Handle GET of all action executions of the project."""
     return listed(call, ACTIONS)
 
 
 def shown_act(call: Call) -> Reply:
-    """Handle GET of an action."""
+    """Handle GET of an action execution."""
     return Reply(200, mine(call, ACTIONS, call.ids[0], "Action execution").body)
 
 

@@ -28,7 +28,7 @@ STATES = {
 
 
 def set_state(cloud: Cloud, server: Thing, vm_state: str, task_state: str | None = None) -> None:
-    """Set the VM state and the task state of a server, and the status that follows from them."""
+    """Set the VM state and the task state of a server, and the resulting API status."""
     status, before = STATES[vm_state], server.body["vm_state"]
     match task_state:
         case "rebooting":

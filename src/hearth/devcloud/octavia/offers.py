@@ -56,7 +56,7 @@ class Offered:
         self.collection = collection
 
     def routes(self, root: str) -> list[Route]:
-        """Return the five routes of the collection."""
+        """Return the routes for creating, listing, showing, updating and deleting objects."""
         path = f"{root}/{self.collection.plural}"
         return [
             ("POST", path, self.create),

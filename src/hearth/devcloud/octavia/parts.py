@@ -27,7 +27,7 @@ class Part:
         self.collection = collection
 
     def routes(self, root: str) -> list[Route]:
-        """Return the five routes of the collection."""
+        """Return the routes for creating, listing, showing, updating and deleting objects."""
         path = root + self.within + "/" + self.collection.plural
         return [
             ("POST", path, self.create),

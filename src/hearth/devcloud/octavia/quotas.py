@@ -61,7 +61,7 @@ def show(call: Call) -> Reply:
 
 
 def defaults(call: Call) -> Reply:
-    """Handle GET of the default limits."""
+    """Handle GET of the default limits of a project."""
     project_id = _mine(call)
     return Reply(200, {"quota": _view(dict.fromkeys(_LIMITED, -1), project_id)})
 
