@@ -173,7 +173,7 @@ def test_who_cannot_connect_says_so_once_and_goes_on(
     assert process.woken == 1
     warned = [one for one in caplog.records if one.levelname == "WARNING"]
     assert len(warned) == 1
-    assert "look for work each second" in warned[0].getMessage()
+    assert "only by polling the database" in warned[0].getMessage()
     assert "secret" not in caplog.text
 
 

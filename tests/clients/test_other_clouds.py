@@ -161,7 +161,7 @@ def test_what_cannot_be_reached_is_told_and_nothing_is_made(dev: Dev, other: Dev
         wrong["auth"]["password"] = "wrong"
         told = {
             "no-such-secret": "cannot be read",
-            kept(here, "no JSON"): "it is not JSON",
+            kept(here, "no JSON"): "the text is not JSON",
             kept(here, '{"auth_type": "v2password", "auth": {}}'): "auth_type must be one of",
             kept(here, json.dumps(wrong)): "cannot be used: The request you have made",
             kept(here, json.dumps(password("http://127.0.0.1:9"))): "auth_url does not answer",

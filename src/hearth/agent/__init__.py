@@ -1,4 +1,5 @@
-"""The agent that runs in a server: one file for the standard library of Python 3.7.
+"""The agent that applies software configurations inside a server: a single file, agent.py.
 
-Invariant: it imports nothing of Hearth, and nothing of Hearth imports it: `hearth agent` prints it.
+The file needs only the standard library of Python 3.7. It imports no module of Hearth, and no
+module of Hearth imports it; the command `hearth agent` prints its source.
 """

@@ -3,9 +3,9 @@
 
     python3 agent.py [--once] [--root FOLDER]
 
-One file that needs Python 3.7 and nothing else. User data or an image puts it on the server; the
-document `/var/lib/heat-cfntools/cfn-init-data` names the place that it polls. Each configuration
-runs once, by its id: it is recorded in `/var/lib/heat-config/deployed` before it runs.
+This file needs only Python 3.7. User data or an image puts it on the server. The agent reads the
+address to poll from the boot document `/var/lib/heat-cfntools/cfn-init-data`. It runs each
+configuration only once: before the run, it records the id in `/var/lib/heat-config/deployed`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,10 @@ class Unavailable(Exception):
 
 
 class Http:
-    """An HTTP client with the user's tokens. `pause(seconds)` waits between attempts."""
+    """An HTTP client that caches the Keystone token of each user.
+
+    `pause(seconds)` is called to wait between two attempts.
+    """
 
     def __init__(self, pause: Callable[[float], Any] = time.sleep) -> None:
         self._pause = pause
@@ -70,7 +73,11 @@ class Http:
     def request(
         self, method: str, url: str, body: Any = None, headers: dict[str, str] | None = None
     ) -> tuple[bytes, dict[str, str]]:
-        """Return body and headers of an answer. Raises HTTPError, OSError or Unavailable."""
+        """Send a request; return the body and the headers (names in lower case) of the response.
+
+        A `body` is sent as JSON. Raises HTTPError, OSError, or Unavailable if the response is too
+        long.
+        """
         data = None if body is None else json.dumps(body).encode()
         given = {"Content-Type": "application/json", "Accept": "*/*"}
         given.update(headers or {})
@@ -83,13 +90,14 @@ class Http:
             problem.close()
             raise
         if len(content) > DOCUMENT_MAX:
-            raise Unavailable(f"the answer of {place(url)} is too long")
+            raise Unavailable(f"the response of {place(url)} has more than {DOCUMENT_MAX} bytes")
         return content, found
 
     def persist(self, send: Callable[[], Any]) -> None:
         """Call `send` until it succeeds, at most ATTEMPTS times.
 
-        Raises the last error of `send`, and at once an HTTP error for which a retry is useless.
+        Raises the error of the last attempt. An HTTP error that is not in TO_RETRY is raised at
+        once.
         """
         for attempt in range(1, ATTEMPTS + 1):
             try:
@@ -111,9 +119,10 @@ class Http:
         path: str,
         body: Any = None,
     ) -> Any:
-        """Call a service of the catalog as a user with a password; return the JSON of the answer.
+        """Call a service of the catalog as a user with a password; return the parsed JSON response.
 
-        A token is kept until a service refuses it.
+        `access` contains auth_url, user_id, password, project_id and perhaps region_name. The token
+        is cached until a service refuses it.
         """
         for fresh in (False, True):
             token, catalog = self._token(access, fresh=fresh)
@@ -148,13 +157,13 @@ class Http:
 
 
 def endpoint(catalog: list[Any], service: str, region: str | None) -> str:
-    """Return the public address of a service in a region. Raises Unavailable."""
+    """Return the public URL of a service in a region (None: any). Raises Unavailable."""
     for entry in catalog:
         for one in entry.get("endpoints", ()) if entry.get("type") == service else ():
             there = one.get("region_id") or one.get("region")
             if one.get("interface") == "public" and (not region or there == region):
                 return str(one["url"]).rstrip("/")
-    raise Unavailable(f"the catalog has no public endpoint of the service {service}")
+    raise Unavailable(f"the catalog has no public endpoint for the service {service}")
 
 
 def place(url: str) -> str:
@@ -162,12 +171,13 @@ def place(url: str) -> str:
     return url.split("?", 1)[0]
 
 
-# where the document comes from
+# the transports of the metadata document
 
 
 def active(document: Any) -> tuple[str, dict[str, Any]] | None:
-    """Return the name and the section of the first transport that a document configures, or
-    None.
+    """Return the name and settings of the first transport that a metadata document configures.
+
+    Return None if it configures no transport. The order is that of `collectors`.
     """
     settings = document.get(SECTION) if isinstance(document, dict) else None
     if not isinstance(settings, dict):
@@ -182,7 +192,7 @@ def active(document: Any) -> tuple[str, dict[str, Any]] | None:
 
 
 def signature(verb: str, url: str, params: dict[str, str], secret: str) -> str:
-    """Return the AWS signature, version 2, of a request."""
+    """Return the AWS signature, version 2, of a request, in base64."""
     parts = urllib.parse.urlsplit(url)
     query = "&".join(
         "{}={}".format(
@@ -196,7 +206,7 @@ def signature(verb: str, url: str, params: dict[str, str], secret: str) -> str:
 
 
 def poll_cfn(agent: Agent, section: dict[str, Any]) -> Any:
-    """Return the metadata of a resource, fetched through the CloudFormation-style API."""
+    """Fetch the metadata document through the CloudFormation-compatible API and return it."""
     url = section.get("metadata_url") or agent.boot_url()
     resource, _, keys = str(section["path"]).partition(".")
     params = {
@@ -214,7 +224,7 @@ def poll_cfn(agent: Agent, section: dict[str, Any]) -> Any:
     field, *inner = keys.split(".")
     found = tree.find("DescribeStackResourceResult/StackResourceDetail/" + field)
     if found is None:
-        raise Unavailable(f"the answer of {place(url)} has no {field}")
+        raise Unavailable(f"the response of {place(url)} has no {field}")
     value = json.loads(found.text or "{}")
     for key in inner:
         value = value[key]
@@ -222,7 +232,7 @@ def poll_cfn(agent: Agent, section: dict[str, Any]) -> Any:
 
 
 def poll_heat(agent: Agent, section: dict[str, Any]) -> Any:
-    """Return the metadata of a resource, fetched through the Orchestration API."""
+    """Fetch the metadata document through the Orchestration API and return it."""
     name = urllib.parse.quote(str(section["resource_name"]), safe="")
     stack = urllib.parse.quote(str(section["stack_id"]))
     path = f"/stacks/{stack}/resources/{name}/metadata"
@@ -230,8 +240,9 @@ def poll_heat(agent: Agent, section: dict[str, Any]) -> Any:
 
 
 def poll_request(agent: Agent, section: dict[str, Any]) -> Any:
-    """Return the object behind a temporary URL; None if the object has not changed since the last
-    poll.
+    """Fetch the metadata document from a Swift temporary URL and return it.
+
+    Return None if it has not changed since the last poll.
     """
     url = str(section["metadata_url"])
     known = {"If-None-Match": agent.etags[url]} if url in agent.etags else {}
@@ -248,7 +259,10 @@ def poll_request(agent: Agent, section: dict[str, Any]) -> Any:
 
 
 def poll_zaqar(agent: Agent, section: dict[str, Any]) -> Any:
-    """Return the last message of a queue and delete all its messages; None if there is none."""
+    """Fetch the metadata document from a Zaqar queue: return the body of the last message.
+
+    Deletes up to POP_MAX messages. Return None if the queue is empty.
+    """
     queue = urllib.parse.quote(str(section["queue_id"]), safe="")
     path = f"/v2/queues/{queue}/messages?pop={POP_MAX}"
     answer = agent.http.as_user(section, "messaging", "DELETE", path)
@@ -268,7 +282,7 @@ POLLS: dict[str, Callable[[Agent, dict[str, Any]], Any]] = {
 
 
 class Agent:
-    """The agent of one server. All its paths begin with `root`."""
+    """The agent of one server. `root` is put before each path that it reads or writes."""
 
     def __init__(self, root: str = "", http: Http | None = None) -> None:
         self.root = root.rstrip("/")
@@ -277,20 +291,19 @@ class Agent:
         self._done: Any = None  # the document whose configurations have run
 
     def path(self, *parts: str) -> str:
-        """Return a path of the server."""
+        """Return the path made of `parts`, below the agent's root folder."""
         return self.root + os.path.join(*parts)
 
     def boot_url(self) -> str:
-        """Return the metadata URL that the server got together with its boot document."""
+        """Return the URL of the CloudFormation-compatible API that the boot data names."""
         with open(self.path(BOOT_URL)) as file:
             return file.read().strip().rstrip("/") + "/v1/"
 
     def poll(self) -> bool:
-        """Fetch the document and run its new configurations; return whether the document has
-        changed.
+        """Fetch the metadata document and run its new configurations; return whether it changed.
 
-        When the document names another transport, that transport is asked at once. Raises
-        Unavailable.
+        If the fetched document configures another transport, fetch it again through that transport.
+        Raises Unavailable.
         """
         changed = False
         document = self.known()
@@ -315,7 +328,10 @@ class Agent:
         return self.run_all(document) or changed
 
     def known(self) -> Any:
-        """Return the boot document or the last fetched document, whichever is newer."""
+        """Return the boot document or the last fetched metadata document, whichever is newer.
+
+        Return an empty map if neither exists. Raises Unavailable if the file is not JSON.
+        """
         paths = [self.path(STATE, "document.json"), self.path(BOOT_DOCUMENT)]
         there = [path for path in paths if os.path.exists(path)]
         if not there:
@@ -323,7 +339,7 @@ class Agent:
         try:
             return read_json(max(there, key=os.path.getmtime))
         except ValueError as problem:
-            raise Unavailable(f"the boot document is not JSON: {problem}") from None
+            raise Unavailable(f"a stored metadata document is not JSON: {problem}") from None
 
     def _fetched(self, name: str, section: dict[str, Any]) -> Any:
         try:
@@ -335,8 +351,9 @@ class Agent:
             raise Unavailable(words) from None
 
     def run_all(self, document: Any) -> bool:
-        """Run the configurations of a document that have not run yet; return whether the document
-        is new.
+        """Run the configurations of a metadata document that have not run yet.
+
+        Return False if the last call had the same document.
         """
         if document == self._done:
             return False
@@ -344,16 +361,19 @@ class Agent:
         for config in listed if isinstance(listed, list) else ():
             try:
                 self.run(config)
-            except Exception as problem:  # the others run nevertheless
+            except Exception as problem:  # the other configurations still run
                 log(f"a configuration could not be applied: {said(problem)}")
         self._done = document
         return True
 
     def run(self, config: dict[str, Any]) -> None:
-        """Run one configuration and report its results, unless it has run before."""
+        """Run one configuration and report its results, unless it has run before.
+
+        Raises Unavailable if the configuration has an invalid id.
+        """
         ident = str(config.get("id"))
         if not ID.fullmatch(ident):
-            raise Unavailable(f"a configuration has the invalid id {ident!r}")
+            raise Unavailable(f"a configuration has an invalid id: {ident!r}")
         if os.path.exists(self.path(DEPLOYED, ident + ".json")):
             return
         chosen = component(with_texts(config))
@@ -381,8 +401,10 @@ class Agent:
             log(f"the results of {ident} could not be reported: {said(problem)}")
 
     def hook(self, group: str) -> Callable[[dict[str, Any]], dict[str, Any]] | None:
-        """Return the function that runs the configurations of a group, with an executable or a
-        built-in hook; None if the group has no hook.
+        """Return the hook of a group: a function that runs a configuration and returns its results.
+
+        The hook is an executable named after the group or a built-in function. Return None if the
+        group has no hook.
         """
         name = "".join(char for char in group if char.isalnum() or char in "-_")
         folders = [self.path(folder) for folder in HOOKS]
@@ -399,7 +421,10 @@ class Agent:
         return None
 
     def _script(self, config: dict[str, Any]) -> dict[str, Any]:
-        """Run a shell script: the built-in hook `script`. Inputs are environment variables."""
+        """Run a configuration as a script: the built-in hook `script`.
+
+        The inputs are passed as environment variables. Return the results.
+        """
         file, outputs = self._prepared("script", config, 0o700)
         given = {
             name: text(value)
@@ -411,8 +436,9 @@ class Agent:
         return self._outcome([file], environment, config, outputs)
 
     def _ansible(self, config: dict[str, Any]) -> dict[str, Any]:
-        """Run a playbook on this machine: the built-in hook `ansible`. Inputs are extra
-        variables.
+        """Run a configuration as an Ansible playbook on this machine: the built-in hook `ansible`.
+
+        The inputs are passed as extra variables. Return the results.
         """
         file, outputs = self._prepared("ansible", config, 0o600)
         variables = dict(inputs_of(config), heat_outputs_path=outputs)
@@ -431,8 +457,10 @@ class Agent:
         return self._outcome([*command, file], environment, config, outputs)
 
     def _prepared(self, hook: str, config: dict[str, Any], mode: int) -> tuple[str, str]:
-        """Write the text of a configuration to a file; return its path and the common prefix of the
-        paths of its output files.
+        """Write the text of a configuration to a file with the permissions `mode`.
+
+        Return the path of the file and a path prefix: the hook writes the output NAME to the file
+        `PREFIX.NAME`.
         """
         file = self.path(WORKING.format(hook), str(config["id"]))
         write(file, text(config.get("config") or ""), mode)
@@ -446,7 +474,10 @@ class Agent:
     def _outcome(
         self, command: list[str], environment: dict[str, str], config: dict[str, Any], outputs: str
     ) -> dict[str, Any]:
-        """Run a command; return its results with the outputs that it wrote to files."""
+        """Run a command; return its exit status, its streams and the outputs it wrote to files.
+
+        `outputs` is the prefix of the paths of these files.
+        """
         folder = os.path.dirname(outputs)
         results: dict[str, Any] = {}
         status, out, err = execute(command, environment, folder)
@@ -461,8 +492,9 @@ class Agent:
 
 
 def component(config: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the configuration that a SoftwareComponent (group `component`) has for the current
-    action, or None without one. Return other configurations unchanged.
+    """Return the part of a SoftwareComponent (group `component`) that is for the current action.
+
+    Return None if it has no part for this action. Return other configurations unchanged.
     """
     if config.get("group") != "component":
         return config
@@ -477,7 +509,7 @@ def component(config: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def with_texts(config: dict[str, Any]) -> dict[str, Any]:
-    """Return a configuration in which the values of all inputs of type String are text."""
+    """Return a copy of a configuration with the values of its String inputs converted to text."""
     return dict(
         config,
         inputs=[
@@ -488,21 +520,19 @@ def with_texts(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def inputs_of(config: dict[str, Any]) -> dict[str, Any]:
-    """Return the values of the inputs by name."""
+    """Return the values of a configuration's inputs by name."""
     return {str(one["name"]): one.get("value") for one in config.get("inputs") or ()}
 
 
 def output_names(config: dict[str, Any]) -> Iterator[str]:
-    """Yield the names of the outputs that are valid file names."""
+    """Yield the names of a configuration's outputs that are valid file names."""
     for one in config.get("outputs") or ():
         if one.get("name") and "/" not in one["name"] and "\0" not in one["name"]:
             yield str(one["name"])
 
 
 def text(value: Any) -> str:
-    """Return a value as text: empty for null, JSON for lists, maps and other values that are not
-    text.
-    """
+    """Return a value as text: text unchanged, null as an empty text, other values as JSON."""
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value)
@@ -512,8 +542,9 @@ def text(value: Any) -> str:
 
 
 def run_executable(path: str, config: dict[str, Any]) -> dict[str, Any]:
-    """Run an executable hook with the configuration on standard input; return the results that it
-    prints.
+    """Run an executable hook with the configuration on standard input; return its results.
+
+    If the hook does not print a JSON object, the results are its streams and exit status.
     """
     status, out, err = execute([path], dict(os.environ), None, json.dumps(config).encode())
     try:
@@ -528,7 +559,7 @@ def run_executable(path: str, config: dict[str, Any]) -> dict[str, Any]:
 
 
 class Tail:
-    """The last bytes of a stream, which a thread reads."""
+    """A thread that reads a stream to its end and keeps the last OUTPUT_MAX bytes."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -539,7 +570,7 @@ class Tail:
         self._thread.start()
 
     def text(self) -> str:
-        """Return the text read so far; wait a short time for the end of the stream."""
+        """Wait at most PIPES_S seconds for the end of the stream; return the text read so far."""
         self._thread.join(PIPES_S)
         with self._lock:
             return b"".join(self._chunks)[-OUTPUT_MAX:].decode(errors="replace")
@@ -557,10 +588,10 @@ class Tail:
 def execute(
     command: list[str], environment: dict[str, str], folder: str | None, given: bytes = b""
 ) -> tuple[int, str, str]:
-    """Run a command; return its exit status and the ends of its standard output and standard error.
+    """Run a command; return its exit status and the last part of its output and error streams.
 
-    If a signal ended the command, the status is 128 plus the signal, as in a shell. Raises OSError
-    if it cannot start.
+    `given` is the standard input, `folder` the working directory. If a signal ended the command,
+    the status is 128 plus the signal number, as in a shell. Raises OSError if it cannot start.
     """
     pipe = subprocess.PIPE
     process = subprocess.Popen(
@@ -572,7 +603,7 @@ def execute(
         process.stdin.write(given)
         process.stdin.close()
     except BrokenPipeError:
-        pass  # it does not read its input
+        pass  # the command does not read its input
     status = process.wait()
     return (128 - status if status < 0 else status), out.text(), err.text()
 
@@ -581,8 +612,9 @@ def execute(
 
 
 def notify(http: Http, inputs: dict[str, Any], results: dict[str, Any]) -> None:
-    """Report results with the signal transport that the inputs of a configuration name. Raises an
-    exception if that fails.
+    """Send the results of a configuration by the signal transport that its inputs configure.
+
+    Do nothing if they configure none. Raises an exception if the transport fails.
     """
     sent = bounded(results)
     if inputs.get("deploy_signal_id"):
@@ -605,9 +637,7 @@ def notify(http: Http, inputs: dict[str, Any], results: dict[str, Any]) -> None:
 
 
 def bounded(results: dict[str, Any]) -> dict[str, Any]:
-    """Return results that are small enough for a report: the beginnings of long outputs are
-    removed.
-    """
+    """Return results of at most RESULTS_MAX bytes as JSON: the start of long outputs is cut off."""
     kept = dict(results)
     for _ in range(64):
         over = len(json.dumps(kept)) - RESULTS_MAX
@@ -623,11 +653,11 @@ def bounded(results: dict[str, Any]) -> dict[str, Any]:
     return kept
 
 
-# files and words
+# files and log
 
 
 def write(path: str, content: str, mode: int = 0o600) -> None:
-    """Write a file atomically: readers see the old content or the new content."""
+    """Write a file atomically, with the permissions `mode`. Missing folders are created."""
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     with open(os.open(path + ".new", os.O_CREAT | os.O_WRONLY | os.O_TRUNC, mode), "w") as file:
         file.write(content)
@@ -636,20 +666,20 @@ def write(path: str, content: str, mode: int = 0o600) -> None:
 
 
 def read_json(path: str) -> Any:
-    """Return the JSON of a file."""
+    """Return the parsed content of a JSON file. Raises OSError or ValueError."""
     with open(path) as file:
         return json.load(file)
 
 
 def said(problem: Exception) -> str:
-    """Return the text of an error, without URLs that contain signatures."""
+    """Return the text of an error; the query of a URL is left out, as it can have a signature."""
     if isinstance(problem, urllib.error.HTTPError):
         return f"{problem.code} {problem.reason} from {place(problem.url)}"
     return f"{type(problem).__name__}: {problem}"
 
 
 def log(words: str) -> None:
-    """Write a line to standard error."""
+    """Write a line of log to standard error."""
     print("hearth-agent: " + words, file=sys.stderr, flush=True)
 
 
@@ -668,8 +698,10 @@ def alone(agent: Agent) -> Any:
 
 
 def keep_polling(agent: Agent, longest_s: float, pause: Callable[[float], Any]) -> None:
-    """Poll forever. The pause between polls doubles up to `longest_s` seconds; a change resets
-    it.
+    """Poll forever, and log each new error.
+
+    The pause between polls doubles up to `longest_s` seconds. It starts again at POLL_MIN_S when
+    the metadata document has changed.
     """
     pause_s = min(POLL_MIN_S, longest_s)
     before = ""
@@ -687,24 +719,24 @@ def keep_polling(agent: Agent, longest_s: float, pause: Callable[[float], Any]) 
 
 
 def main() -> int:
-    """Run the command and return its exit status."""
+    """Run the agent from the command line and return the exit status."""
     parser = argparse.ArgumentParser(description="Apply the software configurations of a server.")
     parser.add_argument(
-        "--once", action="store_true", help="poll once; exit status 1 if that fails"
+        "--once", action="store_true", help="poll once and exit, with status 1 if the poll fails"
     )
     parser.add_argument(
-        "--root", default="", help="folder that replaces the root folder in all paths"
+        "--root", default="", help="folder that is put before all paths (default: none)"
     )
     parser.add_argument(
         "--longest-pause", type=float, default=POLL_MAX_S, metavar="SECONDS",
-        help="longest pause between two polls (default: %(default)s)",
+        help="longest pause between two polls, in seconds (default: %(default)s)",
     )  # fmt: skip
     options = parser.parse_args()
     agent = Agent(options.root)
     try:
         lock = alone(agent)
     except BlockingIOError:
-        log(f"another agent runs in {agent.path(STATE)}")
+        log(f"another agent is already running: it holds the lock in {agent.path(STATE)}")
         return 1
     with lock:
         try:

@@ -1,1 +1,5 @@
-"""Wake-ups for engines: a lost, duplicated or late message does no harm."""
+"""Wake-ups for engines, and notifications of users' events through a message broker.
+
+A wake-up only tells an engine to look into the database for work, so a lost, duplicate or late
+wake-up does no harm.
+"""

@@ -1,4 +1,4 @@
-"""Notifications about clusters: audit events of the CADF format.
+"""Notifications about Magnum clusters: audit events in the CADF format.
 
 Source: facts/magnum/notifications.json.
 """
@@ -17,7 +17,10 @@ TIMES = ("created_at", "updated_at")
 
 
 def cluster_message(body: Mapping[str, Any], to: Notifications) -> Message:
-    """Return the message for a row of the outbox about a cluster, a node group or a certificate."""
+    """Return the notification for an outbox row about a cluster, a node group or a certificate.
+
+    `body` is the content of the row; `to` are the settings of the notifications.
+    """
     who = body["initiator"]
     return wrapped(
         body["id"],
@@ -54,7 +57,7 @@ def _event(body: Mapping[str, Any], observer: str) -> dict[str, Any]:
 
 
 def _content(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the snapshot of an object with its times as text, as in the API."""
+    """Return the fields of an object, with times (seconds since 1970) as ISO 8601 text."""
     times = {name: content[name] for name in TIMES if content.get(name) is not None}
     return {
         **content,

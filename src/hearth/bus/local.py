@@ -1,25 +1,25 @@
-"""The bus of a process: it wakes its listeners at once, and those of other processes by relays."""
+"""The bus of one process: it wakes listeners in this process, and other processes by relays."""
 
 from collections.abc import Callable
 
 
 class Bus:
-    """Wakes listeners when there is new work."""
+    """Calls the listeners of this process and the relays to other processes when there is work."""
 
     def __init__(self) -> None:
         self._listeners: list[Callable[[], None]] = []
         self._relays: list[Callable[[], None]] = []
 
     def listen(self, wake: Callable[[], None]) -> None:
-        """Call `wake` after each accepted request."""
+        """Add a listener: `wake` is called whenever there may be new work for this process."""
         self._listeners.append(wake)
 
     def relay(self, tell: Callable[[], None]) -> None:
-        """Call `tell` for work that other processes may have to do."""
+        """Add a relay: `tell` is called whenever there may be new work for other processes."""
         self._relays.append(tell)
 
     def tell(self) -> None:
-        """Wake all listeners: a request was accepted, or a message was sent."""
+        """Wake the listeners of all processes, after a request or message has been committed."""
         self.wake()
         self.tell_others()
 
@@ -29,6 +29,6 @@ class Bus:
             wake()
 
     def tell_others(self) -> None:
-        """Wake the listeners of other processes: a stack of this one has given them work."""
+        """Wake only the listeners of other processes, for work that this process created."""
         for tell in self._relays:
             tell()

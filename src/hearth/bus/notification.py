@@ -1,4 +1,4 @@
-"""Notifications as oslo.messaging puts them on the wire, envelope version 2.0."""
+"""Notifications in the wire format of oslo.messaging, envelope version 2.0."""
 
 import json
 import logging
@@ -21,7 +21,7 @@ PORT = 5672
 
 @dataclass(frozen=True)
 class Notifications:
-    """Topics and publisher of notifications; the fields have the names of heat.conf."""
+    """The settings of notifications: broker, topics, publisher ids and drivers."""
 
     transport_url: str = field(repr=False)
     topics: tuple[str, ...] = ("notifications",)
@@ -30,12 +30,12 @@ class Notifications:
     cluster_publisher_id: str = f"magnum.{socket.gethostname()}"
     exchange: str = "heat"
     envelope: bool = True  # the driver messagingv2; without it messaging
-    logged: bool = False  # the driver log, beside the others; alone where there is no transport_url
+    logged: bool = False  # also use the driver log; without a transport_url only this one
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A notification that is ready to be sent: the names of its queues and its bytes."""
+    """A notification ready to be sent: an id, one routing key per topic, and the JSON body."""
 
     id: str
     routing_keys: tuple[str, ...]
@@ -43,7 +43,10 @@ class Message:
 
 
 def message_of(state: Mapping[str, Any], description: str, to: Notifications) -> Message:
-    """Return the notification of a stack's new state, which is a row of the outbox."""
+    """Return the notification about a new state of a stack, or about its scaling.
+
+    `state` is the content of an outbox row; `to` are the settings of the notifications.
+    """
     scaling = state.get("scaling")
     status = scaling["status"] if scaling else state["status"]
     failed = status == "FAILED"
@@ -72,7 +75,11 @@ def wrapped(
     publisher_id: str,
     to: Notifications,
 ) -> Message:
-    """Return a message with a payload. `by` are the ids of a user and a project."""
+    """Return a message with `payload` in the envelope of oslo.messaging.
+
+    `ident` is the message id, `time` is in seconds since 1970, and `by` contains the ids of the
+    user and the project that caused the event.
+    """
     user_id, project_id = by
     inner = {
         "message_id": ident,
@@ -101,9 +108,9 @@ def log_message(message: Message) -> None:
 
 
 def payload(state: Mapping[str, Any], description: str) -> dict[str, Any]:
-    """Return the payload about a stack.
+    """Return the payload of a stack notification, with the same fields as Heat's.
 
-    `user_id` is the user's name: existing consumers expect it.
+    The field `user_id` contains the user's name, because existing consumers expect it.
     """
     return {
         "tenant_id": state["project_id"],
@@ -122,20 +129,20 @@ def payload(state: Mapping[str, Any], description: str) -> dict[str, Any]:
 
 
 def addresses(transport_url: str) -> Sequence[str]:
-    """Return the brokers in the URL of oslo.messaging as AMQP URLs, in the same order. Raises
-    ValueError.
+    """Return one AMQP URL per broker in a transport URL of oslo.messaging, in the same order.
 
-    `rabbit://user:password@host:port,user:password@host2:port/virtual-host`
+    The format is `rabbit://user:password@host:port,user:password@host2:port/virtual-host`. Raises
+    ValueError for another scheme or a missing host.
     """
     scheme, colon, rest = transport_url.partition("://")
     if not colon or scheme not in SCHEMES:
-        raise ValueError(f"a transport_url begins with rabbit://, not {scheme}")
+        raise ValueError(f'transport_url must begin with "rabbit://", got the scheme "{scheme}"')
     hosts, _, virtual = rest.partition("?")[0].partition("/")
     found = []
     for host in hosts.split(","):
         parts = urlsplit(f"amqp://{host}")
         if not parts.hostname:
-            raise ValueError("the transport_url has no host")
+            raise ValueError("transport_url names no host; expected rabbit://user:password@host")
         user = f"{parts.username}:{parts.password or ''}@" if parts.username else ""
         name = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
         place = "/" + virtual.replace("/", "%2F") if virtual else ""
@@ -144,7 +151,7 @@ def addresses(transport_url: str) -> Sequence[str]:
 
 
 def at(seconds: float) -> datetime:
-    """Return a time in seconds since 1970 as a time in UTC."""
+    """Return the UTC datetime for a time in seconds since 1970."""
     return datetime.fromtimestamp(seconds, UTC)
 
 

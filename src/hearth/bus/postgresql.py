@@ -1,4 +1,4 @@
-"""Wake-ups through the database: PostgreSQL's LISTEN and NOTIFY."""
+"""Wake-ups between processes through PostgreSQL's LISTEN and NOTIFY."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,8 +9,8 @@ from sqlalchemy import URL
 from hearth.bus.relay import Relay
 
 CHANNEL = "hearth_work"
-DEAD_AFTER_S = 10  # without an answer of the server, on an idle connection
-USUAL: dict[str, Any] = {  # unless the URL of the database says something else
+DEAD_AFTER_S = 10  # an idle connection is dead if the server is silent for so long
+USUAL: dict[str, Any] = {  # defaults; the URL of the database can override them
     "connect_timeout": 10,
     "keepalives_idle": DEAD_AFTER_S,
     "keepalives_interval": DEAD_AFTER_S,
@@ -19,7 +19,7 @@ USUAL: dict[str, Any] = {  # unless the URL of the database says something else
 
 
 class PostgresRelay(Relay):
-    """Holds two connections: one listens, one notifies."""
+    """A relay with two connections to PostgreSQL: one for LISTEN, one for NOTIFY."""
 
     failures = (psycopg.Error, OSError)
 
@@ -29,7 +29,7 @@ class PostgresRelay(Relay):
         self._target = {**USUAL, **target}
 
     async def relay(self) -> None:
-        """Connect, and relay until a connection fails."""
+        """Connect, then send and receive wake-ups until a connection fails. Raises its error."""
         async with await self._connected() as listening, await self._connected() as notifying:
 
             async def notify() -> None:

@@ -1,4 +1,4 @@
-"""RabbitMQ: messages that the broker has confirmed."""
+"""Publishing notifications to RabbitMQ with confirmations of the broker."""
 
 import asyncio
 from types import TracebackType
@@ -14,14 +14,14 @@ CONFIRM_S = 30.0
 
 
 class NotSent(Exception):
-    """The broker did not confirm a message; it may or may not have received it."""
+    """The broker did not confirm a message; the broker may still have received it."""
 
 
 class Publisher:
-    """Publishes notifications. It connects for the first message, and again after a failure.
+    """Publishes notifications; connects on first use and again after a failure.
 
-    As oslo.messaging does, it declares each queue and binds it under its own name, so that no
-    message is lost before the first consumer connects.
+    Like oslo.messaging, the publisher declares one queue per routing key and binds it, so that
+    messages are stored before the first consumer connects.
     """
 
     def __init__(self, to: Notifications) -> None:
@@ -55,14 +55,14 @@ class Publisher:
             raise NotSent(f"{type(problem).__name__}: {problem}") from problem
 
     async def close(self) -> None:
-        """Close the connection; the next message opens another."""
+        """Close the connection; the next `publish` opens a new one."""
         connection, self._connection = self._connection, None
         self._exchange = self._channel = None
         self._bound.clear()
         if connection is not None:
             try:
                 await connection.close()
-            except (AMQPError, OSError, RuntimeError):  # the connection was broken already
+            except (AMQPError, OSError, RuntimeError):  # the connection was already broken
                 return
 
     async def _opened(self) -> AbstractExchange:
@@ -86,7 +86,10 @@ class Publisher:
 
 
 async def connected(transport_url: str) -> AbstractConnection:
-    """Open a connection to the first broker of a transport URL that answers."""
+    """Open a connection to the first broker in a transport URL that answers.
+
+    Raises the error of the last broker if none answers.
+    """
     last: Exception | None = None
     for url in addresses(transport_url):
         try:

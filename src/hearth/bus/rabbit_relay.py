@@ -1,4 +1,4 @@
-"""Wake-ups through RabbitMQ: an exchange that passes each message to all processes."""
+"""Wake-ups between processes through a RabbitMQ fanout exchange."""
 
 import asyncio
 from collections.abc import Callable
@@ -15,7 +15,7 @@ SEND_S = 10.0
 
 
 class RabbitRelay(Relay):
-    """Has a queue that the broker deletes with the connection."""
+    """A relay with its own queue, which the broker deletes when the connection closes."""
 
     failures = (AMQPError, OSError, TimeoutError, RuntimeError)
 
@@ -24,7 +24,7 @@ class RabbitRelay(Relay):
         self._transport_url = transport_url
 
     async def relay(self) -> None:
-        """Connect, and relay until the connection fails."""
+        """Connect, then send and receive wake-ups until the connection fails. Raises its error."""
         connection = await connected(self._transport_url)
         async with connection:
             channel = await connection.channel(publisher_confirms=False)

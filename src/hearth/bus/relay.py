@@ -1,7 +1,7 @@
-"""Wake-ups between processes: work that one process accepts is begun by another at once.
+"""Wake-ups between processes, so that one process starts at once on work that another accepted.
 
-A wake-up says only that there may be work; what work there is stands in the database. A lost one
-therefore costs the time until the next regular look, and a superfluous one costs a look.
+A wake-up only says that there may be work; the work itself is in the database. A lost wake-up
+delays the work until the next regular poll of the database; a superfluous one causes an extra poll.
 """
 
 import asyncio
@@ -12,15 +12,15 @@ from collections.abc import Awaitable, Callable
 log = logging.getLogger(__name__)
 
 SPACING_S = 0.005  # between two wake-ups that a process sends
-AGAIN_S = 2.0  # between two attempts to connect
+AGAIN_S = 2.0  # pause between two attempts to connect
 
 Send = Callable[[], Awaitable[None]]
 
 
 class Relay(ABC):
-    """Sends wake-ups to all other processes, and calls `wake` for each that they send.
+    """Sends wake-ups to all other processes, and calls `wake` for each wake-up from them.
 
-    `name` is the name of this process: it ignores its own wake-ups.
+    `name` is the unique name of this process; wake-ups with this name are ignored.
     """
 
     def __init__(self, name: str, wake: Callable[[], None]) -> None:
@@ -29,11 +29,14 @@ class Relay(ABC):
         self._told = asyncio.Event()
 
     def tell(self) -> None:
-        """Wake the other processes soon; many calls in a short time are one wake-up."""
+        """Queue a wake-up for the other processes. Calls within a few ms share one wake-up."""
         self._told.set()
 
     async def run(self) -> None:
-        """Relay until cancelled; connect again after each failure."""
+        """Run the relay until cancelled; reconnect after each failure of the connection.
+
+        Only the first failure in a row is logged as a warning.
+        """
         warned = False
         while True:
             try:
@@ -45,7 +48,8 @@ class Relay(ABC):
                 words = str(problem).partition("\n")[0] or type(problem).__name__
                 log.log(
                     logging.DEBUG if warned else logging.WARNING,
-                    "other processes look for work each second only: %s", words,
+                    "the connection for wake-ups failed; until it is restored, other processes "
+                    "find new work only by polling the database each second: %s", words,
                 )  # fmt: skip
                 warned = True
             await asyncio.sleep(AGAIN_S)
@@ -53,20 +57,22 @@ class Relay(ABC):
     @property
     @abstractmethod
     def failures(self) -> tuple[type[Exception], ...]:
-        """The exceptions of a connection that fails."""
+        """The exception types that mean a failed connection, after which `run` reconnects."""
 
     @abstractmethod
     async def relay(self) -> None:
-        """Connect, and relay until the connection fails."""
+        """Connect, then send and receive wake-ups until the connection fails."""
 
     def heard(self, name: str) -> None:
-        """Handle a wake-up of the process `name`."""
+        """Handle a received wake-up that the process `name` has sent."""
         if name != self.name:
             self.wake()
 
     async def send_until(self, ended: Awaitable[object], send: Send) -> None:
-        """Wake the listeners for what they may have missed, and call `send` for each wake-up of
-        this process, until that fails or `ended` ends. Raises the exception of what ended.
+        """Call `send` for each queued wake-up until it fails or until `ended` finishes.
+
+        First calls `wake` once, because wake-ups may have been lost before the connection was open.
+        Always raises: the error of `send` or `ended`, or OSError if there is none.
         """
         self.wake()
         tasks = asyncio.ensure_future(ended), asyncio.create_task(self._send_all(send))
@@ -76,7 +82,8 @@ class Relay(ABC):
             for task in tasks:
                 task.cancel()
             ends = await asyncio.gather(*tasks, return_exceptions=True)
-        raise next((end for end in ends if isinstance(end, Exception)), OSError("it was closed"))
+        closed = OSError("the connection was closed")
+        raise next((end for end in ends if isinstance(end, Exception)), closed)
 
     async def _send_all(self, send: Send) -> None:
         while True:

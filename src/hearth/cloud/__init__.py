@@ -1,9 +1,8 @@
-"""Access to an OpenStack: credentials, one asynchronous transport, errors with the services'
-messages.
+"""An asynchronous client for OpenStack services: credentials, requests, limits and errors.
 
-Invariants: no blocking call on the loop thread (keystoneauth1 works in threads of its own), calls
-in flight are bounded per project and per engine, and a write call whose outcome is unknown is never
-sent again from here. The package knows no resource type, no stack and no engine.
+Invariants: the event loop is never blocked (keystoneauth1 runs in separate threads); the number of
+concurrent calls is limited per project and per engine; and the package never repeats a write call
+whose outcome is unknown. The package does not depend on resource types, stacks or engines.
 """
 
 from importlib import import_module
@@ -47,8 +46,9 @@ LATER = {
     "CloudPool": "hearth.cloud.pool",
     "ListingCloud": "hearth.cloud.listing",
 }
-"""Names that are imported at first use, because they import an event loop, an HTTP client and
-keystoneauth1: `hearth lint` saves 0.3 s.
+"""The names that are imported on first use, with their modules.
+
+Their imports of an HTTP client and keystoneauth1 take 0.3 s, which `hearth lint` saves.
 """
 
 

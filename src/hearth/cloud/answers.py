@@ -1,7 +1,8 @@
-"""HTTP answers, read within limits that apply after decompression.
+"""Reading HTTP responses with limits on their size after decompression.
 
-The server may be broken, or a user may have named it. So no answer takes more memory than its
-limit, and an unreadable answer is an error of that cloud.
+The server may be faulty, or malicious if a user named it. The limits prevent that a response
+exhausts the memory. A response that is too large or unreadable is reported as an error of the
+cloud.
 """
 
 import json
@@ -16,13 +17,16 @@ from keystoneauth1 import session as ka_session
 
 ANSWER_BYTES_MAX = 16 * 1024 * 1024
 FOREIGN_BYTES_MAX = 1024 * 1024
-"""The maximum bytes of an answer of the configured cloud, and of a cloud that a user names."""
+"""The maximum size of a response in bytes, of a cloud that a user names.
+
+ANSWER_BYTES_MAX is the limit for the configured cloud.
+"""
 
 AUTH_BYTES_MAX = 4 * 1024 * 1024
-"""The maximum bytes of an answer of Keystone about a token."""
+"""The maximum size of a response of Keystone to keystoneauth, in bytes."""
 
 AUTH_TOTAL_S = 60.0
-"""The maximum seconds for an answer of Keystone about a token, even if data keeps arriving."""
+"""The maximum duration of such a response in seconds, even if data keeps arriving."""
 
 CHUNK_BYTES = 64 * 1024
 
@@ -30,21 +34,21 @@ _decode = msgspec.json.Decoder().decode
 
 
 class BadAnswer(ValueError):
-    """An answer is too large or unreadable; the message gives the reason."""
+    """A response is too large or unreadable; the message gives the reason."""
 
 
 async def read_bounded(answer: aiohttp.ClientResponse, most: int) -> bytes:
-    """Return the decompressed body of an answer. Raises BadAnswer, aiohttp.ClientError.
+    """Return the decompressed body of a response, of at most `most` bytes.
 
-    The session must not decompress by itself (`auto_decompress=False`): it would do so without a
-    limit.
+    The aiohttp session must have `auto_decompress=False`, because aiohttp would decompress without
+    a limit. Raises BadAnswer or aiohttp.ClientError.
     """
     unpack = _unpacker(answer.headers.get("Content-Encoding", ""))
     raw = bytearray()
     async for chunk in answer.content.iter_chunked(CHUNK_BYTES):
         raw += chunk if unpack is None else _unpacked(unpack, chunk, most + 1 - len(raw))
         if len(raw) > most:
-            raise BadAnswer(f"the answer has more than {most} bytes")
+            raise BadAnswer(f"the response has more than {most} bytes")
     return bytes(raw)
 
 
@@ -54,23 +58,23 @@ def _unpacker(encoding: str) -> Any:
             return None
         case "gzip" | "x-gzip" | "deflate":
             return zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
-    raise BadAnswer("the answer has an unknown compression")
+    raise BadAnswer(f'the response has an unsupported Content-Encoding "{encoding[:40]}"')
 
 
 def _unpacked(unpack: Any, chunk: bytes, most: int) -> bytes:
     try:
         found: bytes = unpack.decompress(unpack.unconsumed_tail + chunk, most)
     except zlib.error:
-        raise BadAnswer("the answer is not compressed as its header says") from None
+        raise BadAnswer("the response body does not match its Content-Encoding") from None
     if unpack.unconsumed_tail and len(found) < most:
-        raise BadAnswer("the answer is not compressed as its header says")
+        raise BadAnswer("the response body does not match its Content-Encoding")
     return found
 
 
 def parsed(raw: bytes, content_type: str) -> Any:
-    """Return the parsed JSON, or the text if it is not JSON; None if empty.
+    """Return the body as parsed JSON, or as text if it is not JSON, or None if it is empty.
 
-    Raises BadAnswer if nested too deep.
+    Raises BadAnswer if the JSON is nested too deeply.
     """
     if not raw:
         return None
@@ -80,22 +84,23 @@ def parsed(raw: bytes, content_type: str) -> Any:
         except msgspec.DecodeError:
             pass
         except RecursionError:
-            raise BadAnswer("the answer is nested too deeply") from None
-        try:  # less strict: it accepts NaN and half a surrogate pair
+            raise BadAnswer("the JSON of the response is nested too deeply") from None
+        try:  # json.loads is less strict: it accepts NaN and unpaired surrogates
             return json.loads(raw)
         except ValueError:
             pass
         except RecursionError:
-            raise BadAnswer("the answer is nested too deeply") from None
+            raise BadAnswer("the JSON of the response is nested too deeply") from None
     return raw.decode("utf-8", "replace")
 
 
 class BoundedAdapter(ka_session.TCPKeepAliveAdapter):  # type: ignore[misc]
-    """Reads a whole answer for keystoneauth within limits, before it is used."""
+    """A `requests` adapter that reads each response completely, within limits of size and time."""
 
     def send(self, request: Any, *rest: Any, **options: Any) -> Any:
-        """Send a request as `requests` does. Raises requests.RequestException if the answer is too
-        large.
+        """Send a request and return the response, whose body has been read.
+
+        Raises requests.RequestException, also if the response is too large or takes too long.
         """
         request.headers["Accept-Encoding"] = "identity"
         answer = super().send(request, *rest, **{**options, "stream": True})
@@ -104,10 +109,10 @@ class BoundedAdapter(ka_session.TCPKeepAliveAdapter):  # type: ignore[misc]
             for chunk in answer.iter_content(CHUNK_BYTES):
                 raw += chunk
                 if len(raw) > AUTH_BYTES_MAX:
-                    words = f"{request.url}: the answer has more than {AUTH_BYTES_MAX} bytes"
+                    words = f"{request.url}: the response has more than {AUTH_BYTES_MAX} bytes"
                     raise requests.exceptions.ContentDecodingError(words)
                 if monotonic() > ends:
-                    words = f"{request.url}: the answer takes more than {AUTH_TOTAL_S:g} s"
+                    words = f"{request.url}: the response takes more than {AUTH_TOTAL_S:g} s"
                     raise requests.exceptions.ReadTimeout(words)
         except BaseException:
             answer.close()
@@ -117,7 +122,7 @@ class BoundedAdapter(ka_session.TCPKeepAliveAdapter):  # type: ignore[misc]
 
 
 def bounded_session() -> requests.Session:
-    """Return a session for keystoneauth with limited answers."""
+    """Return a `requests` session for keystoneauth that limits the size of responses."""
     session = requests.Session()
     for scheme in ("http://", "https://"):
         session.mount(scheme, BoundedAdapter())

@@ -1,8 +1,8 @@
-"""Application credentials that Hearth creates for a user: like trusts, they stay valid after the
-user's token expires.
+"""Application credentials that Hearth creates for users.
 
-Their name is derived from the key, so they can be found again. Only the answer to the create
-contains the secret, so a credential whose answer was lost is deleted and created again.
+Like a trust, such a credential stays valid after the user's token expires. Its name is derived from
+a key, so that Hearth can find it after a lost response. Only the response to the create call
+contains the secret, so a credential whose response was lost is deleted and created again.
 """
 
 from collections.abc import Sequence
@@ -27,11 +27,11 @@ async def make_application_credential(
     unrestricted: bool = False,
     access_rules: Sequence[Body] | None = None,
 ) -> tuple[str, str]:
-    """Create a credential for the user of `cloud` in its project; return its id and secret.
+    """Create an application credential for the user and project of `cloud`; return id and secret.
 
-    Without roles it has all roles of the user. Only with `unrestricted` may it create further
-    credentials. With access rules ({service, method, path}) it may make only these calls. Raises
-    CloudFault.
+    An older credential with the same key is deleted first. If `roles` is empty, the credential has
+    all roles of the user. If `unrestricted` is true, it may create further credentials. If there
+    are access rules ({service, method, path}), it may make only these calls. Raises CloudFault.
     """
     who = await cloud.whoami()
     await drop_application_credentials(cloud, who.user_id, key=key)
@@ -52,7 +52,7 @@ async def make_application_credential(
 
 
 async def drop_application_credentials(cloud: Cloud, user_id: str, *, key: str) -> None:
-    """Delete the credentials of a user that have this key, if they exist."""
+    """Delete the application credentials that were created for a user with this key, if any."""
     path = f"{_of(user_id)}?name={segment(credential_name(key))}"
     for found in await cloud.listing("identity", path):
         try:
@@ -65,9 +65,9 @@ async def drop_application_credentials(cloud: Cloud, user_id: str, *, key: str) 
 
 
 async def drop_access_rules(cloud: Cloud, user_id: str, rules: Sequence[Body]) -> None:
-    """Delete the access rules of a user that equal `rules`, unless a credential uses them.
+    """Delete the access rules of a user that are in `rules` and that no credential uses.
 
-    Keystone keeps the rules of a deleted credential.
+    Keystone does not delete the access rules together with their credential.
     """
     path = f"/v3/users/{segment(user_id)}/access_rules"
     for rule in await cloud.listing("identity", path):
@@ -83,7 +83,7 @@ async def drop_access_rules(cloud: Cloud, user_id: str, rules: Sequence[Body]) -
 
 
 def credential_name(key: str) -> str:
-    """Return the name of the credential for a key."""
+    """Return the name of the application credential for a key."""
     return f"{MADE_BY}-{key}"
 
 

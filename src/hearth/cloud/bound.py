@@ -1,4 +1,4 @@
-"""Limits of calls in flight: fair between callers, and reduced while a service is overloaded."""
+"""An adaptive limit on the number of concurrent calls, shared fairly between callers."""
 
 import asyncio
 from collections import deque
@@ -7,32 +7,33 @@ from types import TracebackType
 
 
 class Bound:
-    """At most `limit` calls at a time; fewer after an overload, then slowly more with each success.
+    """Allows at most `limit` concurrent calls; fewer after an overload of the service.
 
-    Enter it with `async with bound.slot(caller)`. Waiting callers are served in turn, independently
-    of how many calls each of them has; the calls of a caller keep their order.
+    Each overload halves the number of allowed calls, and each success raises it a little. Make a
+    call inside `async with bound.slot(caller)`. Callers that wait get a slot in turn, however many
+    calls each of them has waiting.
     """
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.now = float(limit)  # the limit in force
         self.in_flight = 0
-        self._waiters: dict[Hashable, deque[asyncio.Future[None]]] = {}  # next turn first
+        self._waiters: dict[Hashable, deque[asyncio.Future[None]]] = {}  # in order of turns
 
     def slot(self, caller: Hashable = None) -> "Slot":
-        """Return a slot for one call of a caller."""
+        """Return an async context manager that occupies a slot for one call of `caller`."""
         return Slot(self, caller)
 
     def lower(self) -> None:
-        """Halve the limit after an overload, down to one."""
+        """Halve the number of allowed calls, to at least one: the service is overloaded."""
         self.now = max(1.0, self.now / 2)
 
     def raise_(self) -> None:
-        """Count a success; raise the limit by one after a round of successes."""
+        """Count a success: as many successes as calls are allowed raise their number by one."""
         self.now = min(float(self.limit), self.now + 1 / self.now)
 
     async def enter(self, caller: Hashable) -> None:
-        """Wait until the caller may send a call, and occupy a slot."""
+        """Wait until a slot is free for the caller and occupy it."""
         if self.in_flight < int(self.now) and not self._waiters:
             self.in_flight += 1
             return
@@ -46,7 +47,7 @@ class Bound:
             raise
 
     def leave(self) -> None:
-        """Release a slot to the next caller."""
+        """Release a slot and give it to the next waiting caller."""
         self.in_flight -= 1
         while self._waiters and self.in_flight < int(self.now):
             caller = next(iter(self._waiters))
@@ -60,7 +61,7 @@ class Bound:
 
 
 class Slot:
-    """A slot for one call; it is occupied inside `async with`."""
+    """An async context manager that occupies one slot of a Bound."""
 
     __slots__ = ("_bound", "_caller")
 

@@ -1,4 +1,4 @@
-"""The interface of a cloud: requests with one credential."""
+"""The interface for calls to the services of a cloud with one credential."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,15 +13,15 @@ Body = dict[str, Any]
 
 @dataclass(frozen=True)
 class Response:
-    """An answer of a service with a status of 2xx. Header names are in lower case."""
+    """A successful response (status 2xx) of a service. Header names are in lower case."""
 
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
-    body: Any = None  # parsed JSON, text where it is not JSON, None where it is empty
-    raw: bytes = field(default=b"", repr=False)  # unchanged
+    body: Any = None  # parsed JSON, or text if it is not JSON, or None if it is empty
+    raw: bytes = field(default=b"", repr=False)  # the body as bytes
 
     def part(self, key: str) -> Body:
-        """Return the mapping under the root key `key`; empty if there is none."""
+        """Return the map under the top-level key `key` of the body, or an empty map."""
         part = self.body.get(key) if isinstance(self.body, dict) else None
         return part if isinstance(part, dict) else {}
 
@@ -56,22 +56,25 @@ class Cloud(Protocol):
         idempotent: bool | None = None,
         renew_after_s: float = 0,
     ) -> Response:
-        """Make one call. Raises CloudFault if the service refuses it, NoAnswer if the outcome is
-        unknown.
+        """Make one call and return the response.
 
-        `service` is a service type ("network"); `path` begins with a slash and, for services with
-        unversioned catalogue entries (network, image, identity, load-balancer, dns, key-manager),
-        with the version. `idempotent`: the call may be repeated (default: for GET and HEAD). A 401
-        renews the token once. With `renew_after_s`, a 401 renews the token only if no call with
-        this token has succeeded in the last `renew_after_s` seconds. Use it for calls that can also
-        get a 401 because of the data that they send.
+        `service` is a service type, such as "network". `path` begins with a slash. Services with
+        unversioned catalogue entries (network, image, identity, load-balancer, dns, key-manager)
+        need the version in the path. If `idempotent` is true, the call may be repeated; the default
+        is true for GET and HEAD.
+
+        After a 401 the token is renewed once and the call repeated, but not if a call with the same
+        token succeeded in the last `renew_after_s` seconds. This is for services that also return
+        401 because of the data of a request.
+
+        Raises CloudFault if the service refuses the call, NoAnswer if the outcome is unknown.
         """
         ...
 
     async def listing(
         self, service: str, path: str, *, microversion: str | None = None
     ) -> Sequence[Body]:
-        """Return all members of a collection; concurrent requests share one call."""
+        """Return all members of the collection at `path`; concurrent requests share one call."""
         ...
 
     async def member(
@@ -83,9 +86,11 @@ class Cloud(Protocol):
         detail: str | None = None,
         microversion: str | None = None,
     ) -> Body:
-        """Return one member of a collection; many concurrent requests share a list call.
+        """Return the member `ident` of the collection at `path`.
 
-        `detail` is the path of the list call if it is not `path` (/servers/detail).
+        If there are several concurrent requests, one list call answers them. `detail` is the path
+        of this list call if it differs from `path`, such as /servers/detail. Raises CloudFault if
+        there is no such member.
         """
         ...
 
@@ -94,7 +99,10 @@ class Cloud(Protocol):
         ...
 
     async def endpoint(self, service: str) -> str:
-        """Return the service's URL in the catalogue, without a final slash. Raises CloudFault."""
+        """Return the URL of a service in the catalogue, without a final slash.
+
+        Raises CloudFault if the catalogue has no such service.
+        """
         ...
 
     async def token(self) -> str:
@@ -108,10 +116,10 @@ class Cloud(Protocol):
         credential: "ForeignCredential | None" = None,
         tls: "Tls | None" = None,
     ) -> "Cloud":
-        """Return another region with this credential, or another cloud with its own credential.
+        """Return a Cloud for another region with this credential, or for another cloud.
 
-        `tls` are the trusted certificates of that cloud or region; the certificates for the
-        identity service of this cloud do not change. Raises CloudFault for an invalid certificate
-        of an authority.
+        For another cloud, `credential` is the credential there. `tls` contains the trusted
+        certificates of that cloud or region; for the identity service of this cloud they do not
+        change. Raises CloudFault if the certificate of an authority is invalid.
         """
         ...

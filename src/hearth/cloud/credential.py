@@ -1,11 +1,11 @@
-"""Credentials as values: equal ones share a session; a repr never contains secrets."""
+"""Credentials as value classes: equal credentials share a session, and `repr` omits secrets."""
 
 from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
 class TokenCredential:
-    """A token of a request, valid until it expires."""
+    """A Keystone token that came with a request. Hearth cannot renew it."""
 
     auth_url: str
     token: str = field(repr=False)
@@ -14,7 +14,7 @@ class TokenCredential:
 
 @dataclass(frozen=True)
 class PasswordCredential:
-    """A user with a password, scoped to a project, a domain, or nothing."""
+    """User name (or id) and password, scoped to a project, to a domain, or unscoped."""
 
     auth_url: str
     username: str
@@ -32,7 +32,7 @@ class PasswordCredential:
 
 @dataclass(frozen=True)
 class TrustCredential:
-    """The service user acting with the rights of a trust."""
+    """The service user together with a trust, whose rights it uses."""
 
     service_user: PasswordCredential
     trust_id: str
@@ -40,7 +40,7 @@ class TrustCredential:
 
 @dataclass(frozen=True)
 class AppCredential:
-    """A Keystone application credential."""
+    """The id and secret of a Keystone application credential."""
 
     auth_url: str
     id: str
@@ -49,15 +49,15 @@ class AppCredential:
 
 @dataclass(frozen=True)
 class NamedCredential:
-    """An entry of clouds.yaml."""
+    """The name of an entry in clouds.yaml."""
 
     name: str
-    files: tuple[str, ...] = ()  # instead of the usual places
+    files: tuple[str, ...] = ()  # the paths of clouds.yaml; empty: the default locations
 
 
 @dataclass(frozen=True)
 class ForeignCredential:
-    """A credential for another cloud, in keystoneauth's format; see foreign_credential.py."""
+    """A user's credential for another cloud: keystoneauth's type of it, URL and options."""
 
     kind: str
     auth_url: str

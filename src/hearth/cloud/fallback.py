@@ -1,4 +1,4 @@
-"""A cloud that uses one credential until it expires, then another."""
+"""A Cloud that uses one credential until it expires and then another, and one without any."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class UnauthorizedCloud:
-    """A cloud without a valid credential: every call raises a 401 with the reason."""
+    """A Cloud without a valid credential: every call raises CloudFault 401 with the text `why`."""
 
     def __init__(self, why: str) -> None:
         self._why = why
@@ -43,9 +43,9 @@ class UnauthorizedCloud:
 
 
 class FallbackCloud:
-    """Uses `first` until it returns a 401 because its token has expired, from then on `second`.
+    """A Cloud that uses `first` until a call fails with 401 (token expired), and then `second`.
 
-    A call refused with 401 was not carried out, so it is repeated at once.
+    The failed call is repeated with `second`, which is safe because a 401 has no effect.
     """
 
     def __init__(self, first: Cloud, second: Cloud) -> None:
@@ -80,8 +80,9 @@ class FallbackCloud:
         credential: ForeignCredential | None = None,
         tls: Tls | None = None,
     ) -> Cloud:
-        """Return another cloud with its own credential, or another region with these two
-        credentials.
+        """Return a Cloud for another region with the same two credentials, or for another cloud.
+
+        For another cloud, only `credential` is used.
         """
         first = self._now.elsewhere(region=region, credential=credential, tls=tls)
         if credential is not None:

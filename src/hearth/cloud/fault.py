@@ -1,6 +1,6 @@
-"""Errors of cloud services, parsed once: each service has its own format.
+"""Exceptions for errors of cloud services, and the parser of their various error formats.
 
-See hearth.model.problem.
+An overview of all error classes is in hearth.model.problem.
 """
 
 import json
@@ -15,7 +15,10 @@ MESSAGE_LIMIT = 4096  # characters of a service's message that are kept
 
 
 class CloudFault(Exception):
-    """A service refused a call, with its own message. Status 0: the call never reached it."""
+    """A call to a service failed; `message` is the service's error message.
+
+    Status 0 means that the call did not reach the service. `retry_after` is in seconds.
+    """
 
     def __init__(
         self,
@@ -34,39 +37,37 @@ class CloudFault(Exception):
 
     @property
     def not_found(self) -> bool:
-        """Whether the object does not exist."""
+        """Whether the object of the call does not exist (404)."""
         return self.status == 404
 
     @property
     def conflict(self) -> bool:
-        """Whether the current state of the object forbids the call: in use, pending, exists
-        already.
-        """
+        """Whether the state of the object forbids the call, such as in use, pending, duplicate."""
         return self.status == 409 and not self.over_limit
 
     @property
     def over_limit(self) -> bool:
-        """Whether a quota is exceeded; waiting does not help."""
+        """Whether a quota is exceeded, so that waiting does not help."""
         return self.status == 413 or self.type in OVER_LIMIT_TYPES
 
     @property
     def passing(self) -> bool:
-        """Whether the same call may succeed a little later: overload or an outage."""
+        """Whether the error may be temporary (overload or outage), so that a retry may succeed."""
         return self.status in PASSING
 
     @property
     def not_carried_out(self) -> bool:
-        """Whether the call certainly had no effect, so that even a write call may be repeated."""
+        """Whether the call certainly had no effect, so that a retry is safe even for a write."""
         if isinstance(self, NoAnswer):
             return False
         return self.status in {0, 429} or (self.status == 503 and self.retry_after is not None)
 
 
 class NoAnswer(CloudFault):
-    """The cloud may or may not have carried out the call: its answer never arrived, or is empty.
+    """The cloud may or may not have carried out the call: the response is missing or incomplete.
 
-    With `again` the call may be repeated if no result is found. After an error of the service
-    itself (500) or an empty success a repetition would fail in the same way.
+    If `again` is true, the call may be repeated once a search finds no result of it. It is false if
+    a repetition would fail in the same way, such as after an internal error of the service (500).
     """
 
     def __init__(
@@ -83,22 +84,22 @@ class NoAnswer(CloudFault):
 
     @property
     def passing(self) -> bool:
-        """Whether the same call may succeed a little later."""
+        """Whether a retry may succeed."""
         return self.again
 
 
 class Unreadable(NoAnswer):
-    """The answer cannot be read: too large, nested too deep. A repetition would not help."""
+    """The response is too large or unreadable: the outcome is unknown, and a retry useless."""
 
     def __init__(self, service: str, message: str) -> None:
         super().__init__(service, message, again=False)
 
 
 def of_a_write(fault: CloudFault) -> CloudFault:
-    """Return the fault of a refused write call: NoAnswer if the cloud may have carried it out.
+    """Return the fault of a failed write call, as NoAnswer if the call may have had an effect.
 
-    This is the case after a gateway timeout (502, 504), for a proxy without a server (503 without
-    Retry-After) and after an internal error of the service (500).
+    That is the case after an internal error of the service (500) and after errors of a proxy: 502,
+    504, and 503 without Retry-After.
     """
     bare = fault.status != 503 or fault.retry_after is None
     if fault.status not in BROKEN_OFF or not bare:
@@ -115,15 +116,15 @@ def of_a_write(fault: CloudFault) -> CloudFault:
 def fault_of(
     service: str, status: int, headers: Mapping[str, str], body: Any, *, brief: bool = False
 ) -> CloudFault:
-    """Return the CloudFault for an answer with a status of 300 or more.
+    """Return the CloudFault for a response with a status of 300 or more.
 
-    With `brief`, only the start of the message of a known error is kept; it is for servers that
-    users name, which may not be cloud services.
+    If `brief` is true, the message is cut to BRIEF_LIMIT characters, and bodies in plain text are
+    ignored. This is for servers that users name, which may not be OpenStack services.
 
-    Known shapes: {"NeutronError": {type, message}}, {"badRequest": {message}} (nova, cinder),
+    Supported formats: {"NeutronError": {type, message}}, {"badRequest": {message}} (nova, cinder),
     {"error": {title, message}} (keystone), {title, message|description} (glance, barbican), {type,
-    message|errors} (designate), {faultcode, faultstring} (octavia; aodh around it: error_message),
-    text (swift).
+    message|errors} (designate), {faultcode, faultstring} (octavia), {"error_message":
+    {faultstring}} (aodh), plain text (swift).
     """
     match body:
         case {"NeutronError": {"type": str(kind), "message": str(message)}}:

@@ -1,8 +1,8 @@
-"""Fetching text from URLs of users: limited in size, and never from internal networks.
+"""Fetching text from URLs in users' requests, with protection of internal networks.
 
-A user could name an address that only this machine can reach. So Hearth fetches only if the
-operator allows it, and only from public addresses. The resolved address is checked for each
-connection and again for each redirection.
+A user could name an address that only this machine can reach. Therefore Hearth fetches only if the
+operator allows it, and only from public addresses. The resolved IP address is checked for each
+connection, also after a redirect.
 """
 
 import ipaddress
@@ -22,14 +22,14 @@ REDIRECTS_MAX = 5
 
 
 class NotFetched(Exception):
-    """A text could not be fetched or must not be fetched; the message gives the reason."""
+    """A URL could not be fetched or must not be fetched; the message gives the reason."""
 
 
 @dataclass(frozen=True)
 class FetchConfig:
-    """Whether text may be fetched, and how.
+    """The settings for fetching: whether it is enabled, and its limits.
 
-    `networks` are allowed even if they are not public.
+    Addresses in `networks` are allowed even if they are not public.
     """
 
     enabled: bool = False
@@ -43,9 +43,11 @@ class FetchConfig:
 
 
 async def fetch(url: str, config: FetchConfig) -> str:
-    """Return the text at a URL. Raises NotFetched."""
+    """Fetch a URL and return its text. Raises NotFetched."""
     if not config.enabled:
-        raise NotFetched("fetching is disabled ([hearth] template_fetch_enabled)")
+        raise NotFetched(
+            "fetching from URLs is disabled; the option [hearth] template_fetch_enabled enables it"
+        )
     connector = aiohttp.TCPConnector(resolver=_Guarded(config), ttl_dns_cache=0, limit=1)
     timeout = aiohttp.ClientTimeout(total=config.timeout_s)
     jar = aiohttp.DummyCookieJar()
@@ -59,7 +61,7 @@ async def fetch(url: str, config: FetchConfig) -> str:
 
 
 async def fetch_template(url: str, config: FetchConfig) -> str:
-    """Return the text at a URL, for a resource. Raises CloudFault."""
+    """Fetch the template at a URL and return its text. Raises CloudFault instead of NotFetched."""
     try:
         return await fetch(url, config)
     except NotFetched as why:
@@ -68,7 +70,7 @@ async def fetch_template(url: str, config: FetchConfig) -> str:
 
 
 async def fetch_nothing(url: str) -> str:
-    """Refuse every URL; used if fetching is disabled. Raises CloudFault."""
+    """Raise CloudFault for every URL; used in place of `fetch_template` if fetching is disabled."""
     return await fetch_template(url, FetchConfig())
 
 
@@ -80,9 +82,9 @@ async def _followed(http: aiohttp.ClientSession, url: URL, config: FetchConfig) 
                 url = _checked(str(url.join(URL(answer.headers.get("Location", "")))), config)
                 continue
             if answer.status != 200:
-                raise NotFetched(f"the answer is {answer.status} {answer.reason}")
+                raise NotFetched(f"the server returned {answer.status} {answer.reason}")
             return await _text(answer, config.bytes_max)
-    raise NotFetched(f"more than {REDIRECTS_MAX} redirects")
+    raise NotFetched(f"the URL leads to more than {REDIRECTS_MAX} redirects")
 
 
 async def _text(answer: aiohttp.ClientResponse, most: int) -> str:
@@ -90,13 +92,13 @@ async def _text(answer: aiohttp.ClientResponse, most: int) -> str:
     try:
         return raw.decode()
     except UnicodeDecodeError:
-        raise NotFetched("it is not UTF-8 text") from None
+        raise NotFetched("the content is not UTF-8 text") from None
 
 
 def _checked(url: str, config: FetchConfig) -> URL:
     found = URL(url)
     if found.scheme not in ("http", "https") or not found.host:
-        raise NotFetched("only http and https addresses are fetched")
+        raise NotFetched("only http and https URLs can be fetched")
     try:
         ipaddress.ip_address(found.host)
     except ValueError:
@@ -107,7 +109,7 @@ def _checked(url: str, config: FetchConfig) -> URL:
 
 
 class _Guarded(AbstractResolver):
-    """Resolves host names, leaving out addresses that are not allowed."""
+    """A resolver for aiohttp that returns only allowed addresses. Raises NotFetched if none is."""
 
     def __init__(self, config: FetchConfig) -> None:
         self._config = config

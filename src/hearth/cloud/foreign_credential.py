@@ -1,4 +1,4 @@
-"""Credentials for other clouds, in the format of keystoneauth."""
+"""Parsing of users' credentials for other clouds, in the format of keystoneauth."""
 
 import json
 from typing import Any
@@ -24,39 +24,39 @@ KINDS = {
     "v3password": ("password", WHO | SCOPE),
     "v3token": ("token", SCOPE),
 }
-"""The options of each type of credential: the required ones and the allowed ones."""
+"""For each supported auth_type: the required option and the set of optional ones."""
 
 
 class NoCredential(Exception):
-    """A text is not a credential; the message gives the reason without quoting the text."""
+    """A text is not a valid credential; the message gives the reason without quoting the text."""
 
 
 def foreign_credential(text: Any) -> ForeignCredential:
-    """Return the credential in `{"auth_type": TYPE, "auth": {"auth_url": URL, …}}`.
+    """Parse a credential of the form `{"auth_type": TYPE, "auth": {"auth_url": URL, …}}`.
 
-    Raises NoCredential.
+    `text` is JSON or a map. Raises NoCredential if it is not a valid credential.
     """
     try:
         said = json.loads(text) if isinstance(text, str | bytes) else text
     except ValueError:
-        raise NoCredential("it is not JSON") from None
+        raise NoCredential("the text is not JSON") from None
     auth = said.get("auth") if isinstance(said, dict) else None
     if not isinstance(auth, dict):
-        raise NoCredential('it must be a map with the text "auth_type" and the map "auth"')
+        raise NoCredential('expected a map with the text "auth_type" and the map "auth"')
     kind = said.get("auth_type")
     if not isinstance(kind, str) or kind not in KINDS:
-        raise NoCredential(f"its auth_type must be one of {', '.join(KINDS)}")
+        raise NoCredential(f"auth_type must be one of {', '.join(KINDS)}")
     needed, more = KINDS[kind]
     given = {name: value for name, value in auth.items() if value is not None}
     if not all(isinstance(value, str) for value in given.values()):
-        raise NoCredential("the values of its auth must be text")
+        raise NoCredential("all values in auth must be text")
     auth_url = given.pop("auth_url", "")
     if not _serves(auth_url):
-        raise NoCredential("its auth_url must be an http or https address")
+        raise NoCredential("auth_url must be an http or https URL without a user name")
     if unknown := sorted(given.keys() - more - {needed}):
-        raise NoCredential(f"{kind} has no {', '.join(unknown)}")
+        raise NoCredential(f"auth_type {kind} does not support {', '.join(unknown)} in auth")
     if not given.get(needed):
-        raise NoCredential(f"{kind} needs {needed}")
+        raise NoCredential(f"auth_type {kind} requires {needed} in auth")
     return ForeignCredential(kind, auth_url, tuple(sorted(given.items())))
 
 

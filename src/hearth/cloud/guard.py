@@ -1,7 +1,7 @@
-"""Guard for connections to addresses that users name: only public ones are allowed.
+"""A guard that blocks connections to internal networks if users name the address.
 
-A user could name an address that only this machine can reach. The guard checks the resolved address
-of each connection.
+A user could name an address that only this machine can reach. The guard checks the resolved IP
+address of each connection and allows only public addresses and configured networks.
 """
 
 import ipaddress
@@ -21,7 +21,7 @@ from hearth.cloud.answers import BoundedAdapter
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-TRANSLATED = ipaddress.ip_network("64:ff9b::/96")  # IPv4 behind a translator
+TRANSLATED = ipaddress.ip_network("64:ff9b::/96")  # NAT64: the last 32 bits are an IPv4 address
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,14 @@ class Guard:
         return _allowed(_plain(address), self.networks)
 
     def connector(self, **more: Any) -> aiohttp.TCPConnector:
-        """Return an aiohttp connector with this guard; `more` are further arguments of the
-        connector.
+        """Return an aiohttp connector that opens only allowed connections.
+
+        `more` are further arguments of the TCPConnector.
         """
         return aiohttp.TCPConnector(socket_factory=self._socket, **more)
 
     def session(self) -> requests.Session:
-        """Return a `requests` session with this guard and without proxies."""
+        """Return a `requests` session that opens only allowed connections and uses no proxy."""
         session = requests.Session()
         session.trust_env = False
         adapter = _Adapter(self)
@@ -52,7 +53,7 @@ class Guard:
     def _socket(self, about: aiohttp.AddrInfoType) -> socket.socket:
         family, kind, protocol, _, place = about
         if not self.allows(str(place[0])):
-            raise OSError("this is not a public address")
+            raise OSError(f"{place[0]} is not a public address")
         return socket.socket(family=family, type=kind, proto=protocol)
 
 
@@ -67,7 +68,7 @@ class _Adapter(BoundedAdapter):
 
 
 def _pools(guard: Guard) -> dict[str, type[HTTPConnectionPool]]:
-    """Return urllib3's connection pools by scheme, with guarded connections."""
+    """Return a urllib3 connection pool class for each scheme, with guarded connections."""
 
     class Plain(_Guarded, HTTPConnection):
         allows = staticmethod(guard.allows)
@@ -85,7 +86,7 @@ def _pools(guard: Guard) -> dict[str, type[HTTPConnectionPool]]:
 
 
 class _Guarded:
-    """A urllib3 connection that resolves its host itself and checks the address."""
+    """A mixin for urllib3 connections that resolves the host and connects to an allowed address."""
 
     allows: Any
     _dns_host: str
@@ -108,7 +109,7 @@ class _Guarded:
 
 
 def _plain(address: str) -> Address:
-    """Return an address, or the IPv4 address that is embedded in it."""
+    """Return the parsed address; for an IPv6 address that embeds an IPv4 address, the latter."""
     found = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(found, ipaddress.IPv6Address):
         if found in TRANSLATED:

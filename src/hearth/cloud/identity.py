@@ -1,8 +1,8 @@
 """Objects that Hearth creates in Keystone: trusts, projects and users of stacks, key pairs.
 
-Each object can be found after a lost answer: projects and users by their unique name and the key in
-their description, key pairs by their user, which has only one, trusts by their expiry time, which
-is far in the future and derived from the key.
+Each function that creates an object takes a `key`, so that the object can be found if the response
+is lost. A project or user has the key as its description, and a trust has an expiry time, far in
+the future, that is derived from the key. A key pair is found by its user, who has only one.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from hearth.cloud.fault import CloudFault, NoAnswer
 from hearth.cloud.path import segment
 
 TRUSTS_END_AFTER = datetime(2100, 1, 1, tzinfo=UTC)
-TRUSTS_END_WITHIN_S = 60 * 60 * 24 * 365 * 7800  # so many that two keys hardly ever share one
+TRUSTS_END_WITHIN_S = 60 * 60 * 24 * 365 * 7800  # a long range, so that keys hardly ever collide
 USER_NAME_LIMIT = 255
 USER_OPTIONS = {
     "ignore_password_expiry": True,
@@ -29,15 +29,17 @@ USER_OPTIONS = {
 
 @dataclass(frozen=True)
 class KeyPair:
-    """An EC2 key pair of a stack user."""
+    """An EC2 credential of a stack user: access key and secret key."""
 
     access: str
     secret: str = field(repr=False)
 
 
 async def make_trust(cloud: Cloud, trustee_user_id: str, roles: Sequence[str], *, key: str) -> str:
-    """Create a trust of the user of `cloud` for its project and return its id. Without `roles` it
-    has all roles of the user.
+    """Create a trust from the user of `cloud` to the trustee in the user's project; return its id.
+
+    If `roles` is empty, all roles of the user are delegated. If the trust for `key` exists already,
+    its id is returned.
     """
     who = await cloud.whoami()
     ends = trust_end(key)
@@ -72,9 +74,10 @@ async def find_trust(cloud: Cloud, trustee_user_id: str, *, key: str) -> str | N
 async def find_trusts(
     cloud: Cloud, trustee_user_id: str, *, key: str, trustor_user_id: str | None = None
 ) -> list[str]:
-    """Return the ids of all trusts that have the key, of the user of `cloud` or of another trustor.
+    """Return the ids of all trusts that were created with the key.
 
-    There are several if Keystone carried out a call late, after Hearth had stopped waiting for it.
+    The trustor is the user of `cloud` by default. There can be several trusts, because Keystone may
+    carry out a call after Hearth has stopped waiting for it.
     """
     trustor = trustor_user_id or (await cloud.whoami()).user_id
     trusts = await cloud.listing(
@@ -94,10 +97,9 @@ async def drop_trust(cloud: Cloud, trust_id: str) -> None:
 
 
 def trust_end(key: str) -> str:
-    """Return the expiry time of the trust for `key`, in Keystone's format; it is derived from the
-    key.
+    """Return the expiry time, derived from `key`, by which a trust is found; in Keystone's format.
 
-    It has whole seconds, because Keystone on MariaDB drops fractions.
+    It is a whole number of seconds, because Keystone on MariaDB drops fractions.
     """
     luck = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big")
     end = TRUSTS_END_AFTER + timedelta(seconds=luck % TRUSTS_END_WITHIN_S)
@@ -105,9 +107,10 @@ def trust_end(key: str) -> str:
 
 
 class StackDomain:
-    """The domain that contains the projects and users of stacks; `admin` is its administrator.
+    """The Keystone domain in which Hearth creates the projects and users of stacks.
 
-    If `domain_id` is None, it is the domain of the administrator's project.
+    `admin` makes calls as the administrator of the domain. If `domain_id` is None, the domain is
+    that of the administrator's project. `role` is the name of the role of stack users.
     """
 
     def __init__(self, admin: Cloud, domain_id: str | None, role: str = "heat_stack_user") -> None:
@@ -118,7 +121,7 @@ class StackDomain:
         self._role_id: str | None = None
 
     async def make_project(self, name: str, *, key: str) -> str:
-        """Create the project `name` (a stack id) in the domain; return its id."""
+        """Create the project `name` in the domain, or find it by `key`; return its id."""
         wanted = {"name": name, "description": key, **self._place}
         return await self._make("projects", "project", wanted, key)
 
@@ -133,7 +136,10 @@ class StackDomain:
         await _drop(self._admin, f"/v3/projects/{segment(project_id)}")
 
     async def make_user(self, name: str, project_id: str, password: str, *, key: str) -> str:
-        """Create the user `name` with the stack users' role in `project_id`; return its id."""
+        """Create the user `name`, or find it by `key` and set the password; return its id.
+
+        The user gets the role of stack users in the project.
+        """
         wanted = {
             "name": name[-USER_NAME_LIMIT:],
             "description": key,
@@ -154,7 +160,10 @@ class StackDomain:
         return user_id
 
     async def make_trustee(self, name: str, password: str, *, key: str) -> str:
-        """Create the user `name` without a project, for a trust; return its id."""
+        """Create a user without a project, as the trustee of a trust; return its id.
+
+        If the user exists already with this key, its password is set.
+        """
         wanted = {
             "name": name[-USER_NAME_LIMIT:],
             "description": key,
@@ -170,7 +179,7 @@ class StackDomain:
         return await self._find("users", name[-USER_NAME_LIMIT:], key)
 
     async def user_of_project(self, name: str, project_id: str) -> str | None:
-        """Return the id of the user of this name that was created for this project, or None."""
+        """Return the id of the user `name` created for a resource in a project, or None."""
         params = {"name": name[-USER_NAME_LIMIT:], **self._place}
         answer = await self._admin.request("identity", "GET", "/v3/users", params=params)
         for user in (answer.body or {}).get("users", []):
@@ -179,10 +188,10 @@ class StackDomain:
         return None
 
     async def has_user(self, user_id: str, project_id: str | None, *, key: str) -> bool:
-        """Return whether the user exists and was created under `key` for that project.
+        """Return whether the user exists. Raises CloudFault 403 if it has another key or project.
 
-        The id may come from a request, and the domain administrator has rights on every user of the
-        domain. Raises CloudFault 403 for a user with another key or project.
+        This check is needed because the id may come from a request, and the domain administrator
+        can change every user of the domain.
         """
         try:
             path = f"/v3/users/{segment(user_id)}"
@@ -203,7 +212,7 @@ class StackDomain:
         return True
 
     async def enable_user(self, user_id: str, *, enabled: bool) -> None:
-        """Enable or disable a user."""
+        """Set whether a user is enabled. Raises CloudFault."""
         await self._admin.request(
             "identity",
             "PATCH",
@@ -217,7 +226,7 @@ class StackDomain:
         await _drop(self._admin, f"/v3/users/{segment(user_id)}")
 
     async def make_key_pair(self, user_id: str, project_id: str) -> KeyPair:
-        """Return the key pair of a stack user; create it if there is none."""
+        """Return the key pair of a stack user for a project; create one if there is none."""
         for pair in await self.key_pairs(user_id, project_id):
             return pair
         pair = KeyPair(secrets.token_hex(16), secrets.token_hex(16))
@@ -225,7 +234,7 @@ class StackDomain:
         return pair
 
     async def keep_key_pair(self, user_id: str, project_id: str, pair: KeyPair) -> None:
-        """Create this key pair for a stack user, unless the user has it."""
+        """Create the given key pair for a stack user. Do nothing if the user has this pair."""
         wanted = {
             "type": "ec2",
             "user_id": user_id,
@@ -242,8 +251,10 @@ class StackDomain:
                 raise
 
     async def key_pairs(self, user_id: str, project_id: str) -> list[KeyPair]:
-        """Return the key pairs of a stack user; there are several if Keystone carried out a call
-        late, after Hearth had stopped waiting for it.
+        """Return the key pairs of a stack user for a project.
+
+        There can be several, because Keystone may carry out a call after Hearth has stopped waiting
+        for it.
         """
         path = f"/v3/credentials?type=ec2&user_id={segment(user_id)}"
         listed = await self._admin.listing("identity", path)
@@ -251,7 +262,7 @@ class StackDomain:
         return [KeyPair(str(blob["access"]), str(blob["secret"])) for blob in blobs]
 
     async def drop_key_pair(self, user_id: str, access: str) -> None:
-        """Delete a key pair, if it exists."""
+        """Delete the key pair with this access key, if it exists."""
         await _drop(
             self._admin, f"/v3/credentials/{segment(hashlib.sha256(access.encode()).hexdigest())}"
         )
@@ -266,7 +277,7 @@ class StackDomain:
             found = await self._find(collection, wanted["name"], key) if _may_be(fault) else None
             if found is None:
                 raise
-        if "password" in wanted:  # of the attempt that created it, perhaps an earlier one
+        if "password" in wanted:  # an earlier attempt may have created it with another password
             await self._admin.request(
                 "identity",
                 "PATCH",
@@ -295,28 +306,32 @@ class StackDomain:
             )
             roles = (answer.body or {}).get("roles", [])
             if not roles:
-                raise CloudFault("identity", 404, "RoleNotFound", f"There is no role {self._role}.")
+                words = f'Keystone has no role "{self._role}", which stack users need.'
+                raise CloudFault("identity", 404, "RoleNotFound", words)
             self._role_id = str(roles[0]["id"])
         return self._role_id
 
 
 def _may_be(fault: CloudFault) -> bool:
-    """Return whether the object may exist, created by this call or by an earlier one."""
+    """Return whether the object may exist although the call to create it failed with `fault`."""
     return fault.conflict or isinstance(fault, NoAnswer)
 
 
 def made_id(answer: Response, root: str) -> str:
-    """Return the id of a created object. Raises NoAnswer if the answer does not contain it."""
+    """Return the id in the response to a create call. Raises NoAnswer if there is none.
+
+    `root` is the top-level key of the body, such as "user".
+    """
     made = answer.part(root).get("id")
     if made is None:
         raise NoAnswer(
-            "identity", f"The answer to the create of the {root} has no id.", again=False
+            "identity", f"The response to the creation of the {root} has no id.", again=False
         )
     return str(made)
 
 
 def _made_for_a_record(user: Body) -> bool:
-    """Return whether a user belongs to a resource: its description is then the id of a record."""
+    """Return whether a user was created for a resource: its description is then a record's id."""
     try:
         return bool(UUID(str(user.get("description"))))
     except ValueError:

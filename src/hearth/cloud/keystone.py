@@ -1,7 +1,7 @@
-"""Authentication by keystoneauth1, in separate threads.
+"""Authentication with keystoneauth1, which runs in separate threads.
 
-A `KeystoneSession` keeps the token of a credential until shortly before it expires, and the URLs of
-the services. If the token is missing or expires soon, one call fetches it and the others wait.
+A `KeystoneSession` caches the token of a credential and the URLs of the services. It renews the
+token shortly before it expires; while one call does this, other calls wait for it.
 """
 
 import asyncio
@@ -51,8 +51,9 @@ DISCOVERED = {"compute": (2, 1), "block-storage": (3, 0)}  # versions to find by
 
 
 class KeystoneSession:
-    """Token, catalogue and identity of one credential; methods are called on the event loop's
-    thread.
+    """The token, service catalogue and identity of one credential.
+
+    The public methods run on the event loop and call keystoneauth1 in `threads`.
     """
 
     def __init__(
@@ -82,7 +83,10 @@ class KeystoneSession:
         self._lock = asyncio.Lock()
 
     async def token(self, *, renew: str | None = None) -> str:
-        """Return a valid token; `renew` is a token that a service has just refused."""
+        """Return a valid token. `renew` is a token that a service has refused, if any.
+
+        Raises CloudFault.
+        """
         info = self._access
         if info is None or self._ends_soon(info) or info.auth_token == renew:
             async with self._lock:
@@ -105,14 +109,13 @@ class KeystoneSession:
         )
 
     async def endpoint(self, service: str) -> str:
-        """Return the URL of a service in the catalogue."""
+        """Return the URL of a service in the catalogue. Raises CloudFault if there is none."""
         if service not in self._endpoints:
             await self.token()
             found = await self._in_thread(lambda: self._find_endpoint(service))
             if found is None:
-                raise CloudFault(
-                    service, 404, "EndpointNotFound", f"This cloud has no {service} service."
-                )
+                words = f"The service catalogue of the cloud has no {service} service."
+                raise CloudFault(service, 404, "EndpointNotFound", words)
             self._endpoints[service] = str(found).rstrip("/")
         return self._endpoints[service]
 
@@ -128,13 +131,14 @@ class KeystoneSession:
         except ka_errors.ClientException as error:
             raise self._fault(error) from error
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
-            log.warning("an answer of Keystone cannot be read: %r", error)
-            words = f"An answer of Keystone cannot be read: {type(error).__name__}"
+            log.warning("a response of Keystone cannot be read: %r", error)
+            words = f"A response of Keystone cannot be read: {type(error).__name__}"
             raise CloudFault("identity", 400, "BadAnswer", words) from error
 
     def _fault(self, error: ka_errors.ClientException) -> CloudFault:
-        """Return the CloudFault for an exception of keystoneauth, with few details for a cloud that
-        the user named.
+        """Return the CloudFault for an exception of keystoneauth.
+
+        The message is shortened for a cloud that a user named.
         """
         kind, words = type(error).__name__, str(error)
         if self._guard is not None:
@@ -155,7 +159,7 @@ class KeystoneSession:
                 return NoAnswer("identity", words)
         return CloudFault("identity", 400, kind, words)
 
-    # below: on a thread
+    # the methods below run in a thread
 
     def _authenticate(self, *, again: bool) -> None:
         if self._session is None:
@@ -215,12 +219,14 @@ class KeystoneSession:
                 raise AssertionError("opened by openstack.config")
 
     def _token_plugin(self, auth_url: str, token: str, project_id: str | None, session: Any) -> Any:
-        """Return the authentication plugin for a token: with the token's own catalogue if its scope
-        matches, else rescoped.
+        """Return the keystoneauth plugin for a token.
+
+        If the token has another scope than `project_id`, the plugin gets a new token for this
+        project; otherwise it uses the token and its catalogue as they are.
         """
         try:
             answer = _looked_at(session, auth_url, token, by=token)
-        except ka_errors.Forbidden:  # such as the token of a trust, which may not read itself
+        except ka_errors.Forbidden:  # such as the token of a trust, which may not validate itself
             if self._service_user is None:
                 raise
             service = _password(self._service_user)
@@ -252,9 +258,7 @@ class KeystoneSession:
 
 
 def _read_whole(info: Any) -> None:
-    """Read all values of a token that are needed later, so that errors are raised on this
-    thread.
-    """
+    """Read all fields of a token that are needed later, so that errors are raised here."""
     info.will_expire_soon(TOKEN_MARGIN_S)
     for name in ("auth_token", "user_id", "username", "project_id", "domain_id"):
         getattr(info, name)
@@ -264,7 +268,7 @@ def _read_whole(info: Any) -> None:
 
 
 def _looked_at(session: Any, auth_url: str, token: str, *, by: str) -> Any:
-    """Validate a token at Keystone with the token `by`; return the answer."""
+    """Validate `token` at Keystone, authenticated by the token `by`; return the HTTP response."""
     headers = {"X-Auth-Token": by, "X-Subject-Token": token, "Accept": "application/json"}
     return session.get(f"{auth_url}/auth/tokens", headers=headers, authenticated=False)
 

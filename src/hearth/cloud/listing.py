@@ -1,7 +1,7 @@
-"""List calls that concurrent requests share.
+"""List calls to the cloud that several concurrent requests share.
 
-While a call for a collection runs, new requests wait for the next call, so an answer is never older
-than its request. A few members are read one by one, many by one list call.
+A request that arrives while a call runs waits for the next call, so that a result is never older
+than its request. Few members are read by single calls, and many by one list call.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ PAGES_MAX = 1000
 
 
 class Gathered(Generic[T]):
-    """Runs `call(keys)` for all keys requested since the last call began, one call at a time."""
+    """Combines concurrent requests: `call(keys)` serves all keys requested during the last call."""
 
     def __init__(self, call: Callable[[frozenset[str]], Awaitable[T]]) -> None:
         self._call = call
@@ -29,7 +29,7 @@ class Gathered(Generic[T]):
         self._runner: asyncio.Task[None] | None = None
 
     async def ask(self, key: str = "") -> T:
-        """Return the answer of a call that began after the request for `key`."""
+        """Request `key`; return the result of the next call, or raise its error."""
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._next.append((key, answer))
         if self._runner is None or self._runner.done():
@@ -55,12 +55,12 @@ class Gathered(Generic[T]):
 
 
 def _waiting(asked: Iterable[tuple[str, asyncio.Future[T]]]) -> Iterator[asyncio.Future[T]]:
-    """Return the requests that are still waiting."""
+    """Return the futures of the requests that nobody has cancelled."""
     return (answer for _, answer in asked if not answer.done())
 
 
 class ListingCloud(ABC):
-    """The parts of a Cloud that do not depend on the transport: `listing` and `member`."""
+    """A base class of clouds: it implements `listing` and `member` with the method `request`."""
 
     def __init__(self) -> None:
         self._lists: dict[tuple[str, str, str | None], Gathered[list[Body]]] = {}
@@ -83,12 +83,12 @@ class ListingCloud(ABC):
         idempotent: bool | None = None,
         renew_after_s: float = 0,
     ) -> Response:
-        """Make one call, as `Cloud.request` does."""
+        """Make one call; see `Cloud.request`."""
 
     async def listing(
         self, service: str, path: str, *, microversion: str | None = None
     ) -> Sequence[Body]:
-        """Return all members of a collection, over all pages."""
+        """Return all members of the collection at `path`, from all its pages."""
         key = (service, path, microversion)
         if key not in self._lists:
             self._lists[key] = Gathered(lambda _: self._all_pages(service, path, microversion))
@@ -103,7 +103,7 @@ class ListingCloud(ABC):
         detail: str | None = None,
         microversion: str | None = None,
     ) -> Body:
-        """Return one member of a collection. Raises CloudFault if it does not exist."""
+        """Return the member `ident` of a collection; see `Cloud.member`."""
         key = (service, path, detail, microversion)
         if key not in self._members:
             self._members[key] = Gathered(
@@ -114,7 +114,7 @@ class ListingCloud(ABC):
             try:
                 raise found
             finally:
-                del found  # its traceback refers to this frame: only the collector would free both
+                del found  # breaks a reference cycle: its traceback refers to this frame
         return found
 
     async def _some(
@@ -157,10 +157,10 @@ class ListingCloud(ABC):
 
 
 def page_of(body: Any, path: str) -> tuple[list[Body], str | None]:
-    """Return the members on a page of a list answer, and the path of the next page, or None.
+    """Return the members in the body of a list response, and the path of the next page or None.
 
-    Supported shapes: {"servers": [...], "servers_links": [{rel: next}]}, {"images": [...], "next":
-    URL}, {"zones": [...], "links": {"next": URL}} and bare lists.
+    Supported formats: {"servers": [...], "servers_links": [{rel: next}]}, {"images": [...], "next":
+    URL}, {"zones": [...], "links": {"next": URL}} and a plain list.
     """
     if isinstance(body, list):
         return _members(body), None

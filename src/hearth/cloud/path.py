@@ -1,4 +1,4 @@
-"""Values in the paths of calls: an id can come from a request, so every value is quoted."""
+"""URL quoting of ids and names in the paths of calls, because they can come from a request."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,8 +12,7 @@ UPWARDS = frozenset({".", ".."})
 def segment(value: object) -> str:
     """Return `value` quoted as one segment of a path, or as one value of a query.
 
-    Raises CloudFault 404 for values that cannot be a name: an empty text, `.` and `..`, which would
-    change the path.
+    Raises CloudFault 404 for an empty text, `.` and `..`, because they would lead to another path.
     """
     text = str(value)
     if not text or text in UPWARDS:
@@ -22,7 +21,10 @@ def segment(value: object) -> str:
 
 
 def filled_path(template: str, values: Mapping[str, Any]) -> str:
-    """Return the path with each `{name}` replaced by its value, quoted. Raises CloudFault 404."""
+    """Return the path with each `{name}` replaced by its quoted value.
+
+    Raises CloudFault 404 for values that `segment` refuses.
+    """
     return template.format_map(_Segments(values))
 
 
@@ -32,10 +34,10 @@ class _Segments(dict[str, Any]):
 
 
 def straight(service: str, path: str) -> str:
-    """Return `path`. Raises CloudFault if it contains the segments `.` or `..`."""
+    """Return `path`. Raises CloudFault if it contains a backslash or a segment `.` or `..`."""
     place = path.partition("?")[0]
     if any(unquote(part) in UPWARDS for part in place.split("/")) or "\\" in place:
         raise CloudFault(
-            service, 400, "BadPath", f'invalid path "{place[:200]}": it contains ".", ".." or "\\".'
+            service, 400, "BadPath", f'Path "{place[:200]}" must not contain ".", ".." or "\\".'
         )
     return path

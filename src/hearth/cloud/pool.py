@@ -1,4 +1,4 @@
-"""The clouds of a process: one pool per process, one session per credential."""
+"""The pool of a process from which it gets a Cloud for each credential."""
 
 import asyncio
 from collections import OrderedDict
@@ -29,8 +29,8 @@ class CloudConfig:
     region: str | None = None
     interface: str = "public"
     tls: Tls = field(default_factory=Tls)
-    services: Mapping[str, Reach] = field(default_factory=dict)  # those with their own settings
-    in_flight: int = 256  # calls of this process at a time
+    services: Mapping[str, Reach] = field(default_factory=dict)  # settings of single services
+    in_flight: int = 256  # concurrent calls of this process
     in_flight_per_project: int = 64
     foreign_networks: tuple[Network, ...] = ()  # allowed for users' clouds, besides public ones
     call_timeout_s: float = 120.0
@@ -38,7 +38,7 @@ class CloudConfig:
     auth_threads: int = 8
     service_user: PasswordCredential | None = None
     trustee: PasswordCredential | None = None  # the trustee of trusts; None: the service user
-    trust_from_start: bool = True  # else with the requester's token until it expires
+    trust_from_start: bool = True  # False: use the requester's token until it expires
     by_application: bool = False  # application credentials instead of trusts
     trust_roles: tuple[str, ...] = ()  # delegated by trusts; none: all of the requester's
     domain_admin: PasswordCredential | None = None  # creates stack projects and users
@@ -47,13 +47,13 @@ class CloudConfig:
 
     @property
     def trusted(self) -> PasswordCredential | None:
-        """The trustee of trusts."""
+        """The user to whom users delegate their rights: `trustee`, or else the service user."""
         return self.trustee or self.service_user
 
 
 @dataclass(frozen=True)
 class Place:
-    """The cloud and region that a credential is for; a foreign credential has its own cloud."""
+    """The region and TLS settings with which a credential is used."""
 
     region: str | None = None  # None: as configured
     tls: Tls | None = None  # None: as configured
@@ -67,10 +67,11 @@ async def _always() -> bool:
 
 
 class CloudPool:
-    """Clouds by credential. Used on one event loop; `aclose` closes all connections.
+    """Creates a Cloud for each credential and keeps it. All methods must run on one event loop.
 
-    `may_write` is called right before each write call. Clouds that users name have separate threads
-    and limits, so a slow or overloaded one does not delay the configured cloud.
+    `may_write` is called right before each write call; if it returns False, the call is not sent.
+    Clouds that users name have separate threads and limits, so that they cannot slow down calls to
+    the configured cloud.
     """
 
     may_write: Callable[[], Awaitable[bool]] = staticmethod(_always)
@@ -90,7 +91,10 @@ class CloudPool:
         self._contexts: Mapping[str, SSLContext | bool] = {}
 
     def cloud(self, credential: Credential, place: Place = HERE) -> HttpCloud:
-        """Return the cloud with `credential`; the loop must be running."""
+        """Return the Cloud for `credential`, a new one or the one kept from an earlier call.
+
+        The event loop must be running. Raises CloudFault for an invalid certificate in `place`.
+        """
         cloud = self._clouds.get((credential, place))
         if cloud is None:
             if isinstance(credential, ForeignCredential):
@@ -128,8 +132,9 @@ class CloudPool:
         )  # fmt: skip
 
     def _foreign(self, credential: ForeignCredential, place: Place) -> HttpCloud:
-        """Return a cloud that a user named. Of the TLS settings it shares only the operator's
-        authorities.
+        """Return a new Cloud for a credential of a user for another cloud.
+
+        By default, it trusts the operator's certificate authorities.
         """
         config = self.config
         tls = place.tls or Tls(ca_file=config.tls.ca_file)
@@ -172,7 +177,7 @@ class CloudPool:
         return self._all.in_flight + self._all_foreign.in_flight
 
     def _bound(self, credential: Credential) -> Bound:
-        """Return the limit of the credential's project, or of the credential if it names none."""
+        """Return the call limit of the credential's project, or of the credential without one."""
         project = getattr(credential, "project_id", None) or credential
         if project not in self._per_project:
             self._per_project[project] = Bound(self.config.in_flight_per_project)
@@ -190,7 +195,7 @@ class CloudPool:
         return self._http
 
     def _foreign_session(self) -> aiohttp.ClientSession:
-        """Return an HTTP session that connects only to addresses which the guard allows."""
+        """Return the HTTP session for users' clouds, which connects only to allowed addresses."""
         if self._foreign_http is None:
             self._foreign_http = self._opened(self._guard.connector(limit=0))
         return self._foreign_http
@@ -203,20 +208,20 @@ class CloudPool:
                 total=config.call_timeout_s, sock_connect=config.connect_timeout_s
             ),
             cookie_jar=aiohttp.DummyCookieJar(),
-            auto_decompress=False,  # `answers` does, within limits
+            auto_decompress=False,  # hearth.cloud.answers decompresses, within limits
         )
-        # aiohttp would send a PUT or DELETE again when a kept connection breaks under it
+        # by default, aiohttp repeats a PUT or DELETE if a reused connection breaks
         session._retry_connection = False
         return session
 
 
 def _both(own: Tls, wanted: Tls) -> Tls:
-    """Return the TLS settings of another region: the operator's combined with the user's."""
+    """Return the operator's TLS settings combined with the authority that a user names."""
     return replace(own, insecure=own.insecure or wanted.insecure, ca_text=wanted.ca_text)
 
 
 def _context(tls: Tls) -> SSLContext | bool:
-    """Return the certificates in the form for aiohttp. Raises CloudFault if they cannot be read."""
+    """Return the setting `ssl` of aiohttp. Raises CloudFault if a certificate cannot be read."""
     try:
         return tls.context()
     except (OSError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Access to the services of a cloud: endpoints and trusted certificates."""
+"""Settings for access to the services of a cloud: endpoints and certificates."""
 
 import ssl
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Tls:
-    """Certificates: the trusted authorities, and the client certificate."""
+    """The TLS settings: trusted certificate authorities, and a client certificate."""
 
     insecure: bool = False
     ca_file: str | None = None
@@ -16,22 +16,20 @@ class Tls:
 
     @property
     def verify(self) -> bool | str:
-        """Return the setting `verify` of keystoneauth and requests, which accept a path but no
-        certificate text.
-        """
+        """The argument `verify` of keystoneauth and requests. It cannot include `ca_text`."""
         return False if self.insecure else self.ca_file or True
 
     @property
     def cert(self) -> str | tuple[str, str] | None:
-        """Return the setting `cert` of keystoneauth and requests."""
+        """The argument `cert` of keystoneauth and requests."""
         if self.cert_file and self.key_file:
             return self.cert_file, self.key_file
         return self.cert_file
 
     def context(self) -> ssl.SSLContext | bool:
-        """Return the setting `ssl` of aiohttp.
+        """Return the argument `ssl` of aiohttp.
 
-        Raises OSError (such as ssl.SSLError) or ValueError for an invalid file or text.
+        Raises OSError (such as ssl.SSLError) or ValueError for an invalid certificate.
         """
         if self == Tls():
             return True
@@ -46,7 +44,7 @@ class Tls:
 
 @dataclass(frozen=True)
 class Reach:
-    """How to reach one service; None means the same as for the other services."""
+    """The access settings of one service. None means the same setting as for other services."""
 
     interface: str | None = None  # public, internal or admin
     region: str | None = None

@@ -1,6 +1,4 @@
-"""Requests to services: one aiohttp session for the process, limits, retries, renewal after a
-401.
-"""
+"""HTTP requests to cloud services, with limits, retries, and renewal of the token after a 401."""
 
 import asyncio
 import json as json_codec
@@ -45,7 +43,7 @@ async def _always() -> bool:
 
 
 class HttpCloud(ListingCloud):
-    """A Cloud over HTTP, for one credential."""
+    """The Cloud that makes real HTTP calls, with one credential."""
 
     def __init__(
         self,
@@ -79,7 +77,7 @@ class HttpCloud(ListingCloud):
         return await self._session.whoami()
 
     async def endpoint(self, service: str) -> str:
-        """Return the service's URL in the catalogue."""
+        """Return the URL of a service in the catalogue. Raises CloudFault if there is none."""
         return await self._session.endpoint(service)
 
     async def token(self) -> str:
@@ -93,7 +91,7 @@ class HttpCloud(ListingCloud):
         credential: ForeignCredential | None = None,
         tls: Tls | None = None,
     ) -> Cloud:
-        """Return another region, or another cloud."""
+        """Return a Cloud for another region, or for another cloud; see `Cloud.elsewhere`."""
         return self._elsewhere(region, credential, tls)
 
     async def request(
@@ -110,7 +108,10 @@ class HttpCloud(ListingCloud):
         idempotent: bool | None = None,
         renew_after_s: float = 0,
     ) -> Response:
-        """Make one call; repeat it while a repetition is safe and can help."""
+        """Make one call, as `Cloud.request` describes, in up to ATTEMPTS_MAX attempts.
+
+        A failed attempt is repeated if that is safe and may succeed.
+        """
         url = _address(service, await self._session.endpoint(service), straight(service, path))
         if params:
             url = url.update_query(dict(params))
@@ -205,7 +206,10 @@ class HttpCloud(ListingCloud):
 
 
 def _address(service: str, endpoint: str, path: str) -> URL:
-    """Return the URL of a path at an endpoint. Raises CloudFault for an invalid endpoint."""
+    """Return the URL of `path` at an endpoint of a service.
+
+    Raises CloudFault if the endpoint is not a valid URL.
+    """
     try:
         url = URL(_joined(endpoint, path), encoded="%" in path)
         if url.scheme in ("http", "https") and url.host and url.port:
@@ -217,7 +221,7 @@ def _address(service: str, endpoint: str, path: str) -> URL:
 
 
 def _joined(endpoint: str, path: str) -> str:
-    """Return the URL of a path; the endpoint may already end with the version."""
+    """Return the endpoint joined with the path; a version in both appears only once."""
     version = path[1:].partition("/")[0]
     if version[:1] == "v" and version[1:2].isdigit() and endpoint.endswith(f"/{version}"):
         endpoint = endpoint.removesuffix(f"/{version}")
@@ -225,8 +229,9 @@ def _joined(endpoint: str, path: str) -> str:
 
 
 def _claims_more(headers: Mapping[str, str]) -> bool:
-    """Return whether a text answer claims to be JSON, or is an HTML page, so that it is
-    unusable.
+    """Return whether the Content-Type is JSON or HTML.
+
+    A body that could not be parsed as JSON is unusable in this case.
     """
     kind = headers.get("content-type", "")
     return "json" in kind or "html" in kind

@@ -1,9 +1,9 @@
-"""An OpenStack in one process: real HTTP services with real state, for any client.
+"""An embedded OpenStack: emulated HTTP services with state, in one process, for any client.
 
-Invariant: this package imports nothing else of Hearth and does not know its callers. Each handler
-is a plain function that takes a call and returns a reply. It runs to its end on one thread, so the
-state is always consistent. `server` contains the socket, the waiting and the faults. Changes that
-happen later are rows in the agenda of `store`.
+The package imports no other package of Hearth. Each request handler is a plain function that takes
+a `Call` and returns a `Reply`; all handlers run on one thread and never wait, so the state is
+always consistent. The module `server` does the networking and injects faults. State changes that
+happen later, such as a server that becomes ACTIVE, are scheduled in `store`.
 """
 
 from importlib import import_module
@@ -20,8 +20,9 @@ _MODULES = {"DevCloud": "cloud", "Running": "server", "Settings": "settings", "s
 
 
 def __getattr__(name: str) -> Any:
-    """Return a public name, which is imported at first use: the keeper of sandbox servers imports
-    this package, but needs none of the public names.
+    """Import a public name on first use.
+
+    The keeper process of sandbox servers imports this package but needs none of the public names.
     """
     if name not in _MODULES:
         raise AttributeError(name)

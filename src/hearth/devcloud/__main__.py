@@ -25,7 +25,10 @@ _PR_SET_PDEATHSIG = 1
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Serve until SIGTERM or SIGINT, or until the parent process ends."""
+    """Run the embedded cloud until SIGTERM, SIGINT or the end of the process `--parent-pid`.
+
+    Return the exit status.
+    """
     options = _parser().parse_args(argv)
     if options.parent_pid is not None and not _tie_to(options.parent_pid):
         return 1
@@ -50,12 +53,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="hearth.devcloud", description=__doc__)
     parser.add_argument(
-        "--port", type=int, default=0, help="port to listen on; 0 takes any free port"
+        "--port", type=int, default=0, help="port to listen on; 0 means any free port"
     )
     parser.add_argument(
-        "--data", "--data-file", type=Path, help="file that stores the state for the next start"
+        "--data", "--data-file", type=Path, help="file to load the state from and save it to"
     )
-    parser.add_argument("--parent-pid", type=int, help="end together with this parent process")
+    parser.add_argument("--parent-pid", type=int, help="exit when this parent process ends")
     parser.add_argument("--password", default="secret", help="password of all initial users")
     parser.add_argument("--password-file", type=Path, help="read the password from a file")
     parser.add_argument("--token-life-s", type=float, default=3600.0)
@@ -65,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--volume-s", type=float, default=0.0, help="seconds until a volume is available"
     )
-    parser.add_argument("--seed", type=int, help="derive all ids from this number")
+    parser.add_argument("--seed", type=int, help="seed of the random ids and secrets")
     parser.add_argument(
         "--no-quotas", action="store_true", help="make all quotas unlimited by default"
     )
@@ -73,16 +76,19 @@ def _parser() -> argparse.ArgumentParser:
         "--servers",
         choices=("pretend", "sandbox"),
         default="pretend",
-        help="sandbox: servers run in Linux namespaces",
+        help="pretend: servers only have a status; sandbox: servers run in Linux namespaces",
     )
-    parser.add_argument("--orchestration-url", help="catalogue entry for heat")
-    parser.add_argument("--cloudformation-url", help="catalogue entry for heat-cfn")
-    parser.add_argument("--cluster-url", help="catalogue entry for magnum")
+    parser.add_argument("--orchestration-url", help="URL of heat in the service catalogue")
+    parser.add_argument("--cloudformation-url", help="URL of heat-cfn in the service catalogue")
+    parser.add_argument("--cluster-url", help="URL of magnum in the service catalogue")
     return parser
 
 
 def _refusal(api: str | None) -> str | None:
-    """Return why sandbox servers cannot be used here; None if they can."""
+    """Return the reason why this machine cannot run sandbox servers, or None if it can.
+
+    `api` is the URL of the orchestration API that the servers use.
+    """
     if not sys.platform.startswith("linux"):
         return "sandbox servers need Linux"
     host = urlsplit(api or "").hostname or LOOPBACK
@@ -91,7 +97,10 @@ def _refusal(api: str | None) -> str | None:
     except ValueError:
         local = host == "localhost"
     if not local:
-        return f"sandbox servers need an API on a loopback address, not on {host}"
+        return (
+            "sandbox servers need an API on a loopback address, but the host of "
+            f"--orchestration-url is {host}"
+        )
     return None
 
 
@@ -102,7 +111,10 @@ def _password(options: argparse.Namespace) -> str:
 
 
 def _tie_to(parent: int) -> bool:
-    """Let the kernel end this process with its parent; return False if the parent has ended."""
+    """Ask the kernel to send SIGTERM to this process when its parent ends.
+
+    Return False if the process `parent` is no longer the parent.
+    """
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     return os.getppid() == parent
@@ -112,7 +124,7 @@ async def _run(port: int, data: Path | None, settings: Settings) -> int:
     try:
         running = await serve(port=port, data=data, settings=settings)
     except KeeperFailed as problem:
-        print(f"hearth.devcloud: servers cannot run in namespaces: {problem}", file=sys.stderr)
+        print(f"hearth.devcloud: sandbox servers cannot be started: {problem}", file=sys.stderr)
         return 1
     for note in running.sandbox.notes if running.sandbox is not None else ():
         print(f"hearth.devcloud: {note}", file=sys.stderr)

@@ -1,4 +1,7 @@
-"""The admin API, `/devcloud/…`: audit log, fault rules and existing objects. It needs no token."""
+"""The admin API of the embedded cloud: audit log, fault rules and existing objects.
+
+Its paths begin with `/devcloud/`, and it needs no token.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from hearth.devcloud.neutron import loss
 
 
 def handle(cloud: Cloud, method: str, target: str, raw: bytes) -> Reply:
-    """Answer a call to the admin API."""
+    """Carry out a request to the admin API and return the reply. `target` is path and query."""
     path, _, query_text = target.partition("?")
     query = parse_qs(query_text, keep_blank_values=True)
     cloud.settle()
@@ -46,11 +49,14 @@ def handle(cloud: Cloud, method: str, target: str, raw: bytes) -> Reply:
             return Reply(200, {"forwards": _forwards(cloud, query.get("address", [""])[0])})
         case "POST", ["alarms"]:
             return _tell(cloud, raw)
-    return Reply(404, {"error": "no such path in the admin API"})
+    return Reply(404, {"error": f"the admin API has no {method} {path}"})
 
 
 def _forwards(cloud: Cloud, address: str) -> list[dict[str, object]]:
-    """Return the local ports that lead to floating addresses, or to the given one."""
+    """Return the local ports that forward to floating IPs.
+
+    If `address` is not empty, return only those of this floating IP.
+    """
     if cloud.kubernetes is None and cloud.store.table(CLUSTERS):
         from hearth.devcloud.guest.endpoints import Endpoints  # most clouds have no clusters
 
@@ -63,7 +69,10 @@ def _forwards(cloud: Cloud, address: str) -> list[dict[str, object]]:
 
 
 def _lose(cloud: Cloud, object_id: str) -> Reply:
-    """Remove an object without a call to its service, as if the cloud had lost it."""
+    """Remove an object from the store without a call to its service, as if the cloud had lost it.
+
+    The initial objects of the cloud cannot be removed.
+    """
     there = (table.get(object_id) for table in cloud.store.tables.values())
     lost = [thing for thing in there if thing is not None and not thing.seed]
     for thing in lost:
@@ -79,7 +88,7 @@ def _add(cloud: Cloud, raw: bytes) -> Reply:
         if isinstance(body, dict):
             events = body.get("events", cloud.knobs.events)
             if not isinstance(events, bool):
-                raise BadRule("events are on (true) or off (false)")
+                raise BadRule("events must be true or false")
             rules = body.get("rules", []) if "events" in body else body["rules"]
             cloud.knobs.events = events
         cloud.knobs.add(rules)
@@ -89,7 +98,7 @@ def _add(cloud: Cloud, raw: bytes) -> Reply:
 
 
 def _tell(cloud: Cloud, raw: bytes) -> Reply:
-    """Evaluate alarms with the measures and events in a body; reply after all notices are sent."""
+    """Evaluate the alarms with the measures or the event in a body; return the changed alarms."""
     try:
         news = msgspec.json.decode(raw)
         if isinstance(news, dict) and isinstance(news.get("event"), dict):

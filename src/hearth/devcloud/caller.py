@@ -1,4 +1,4 @@
-"""The user and the roles behind a token."""
+"""The caller of a request, as its token identifies it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from functools import lru_cache
 
 @dataclass(frozen=True, slots=True)
 class AccessRule:
-    """A call that an application credential may make. In `path`, `*` and `{name}` stand for one
-    segment, and `**` for any number of segments.
+    """An access rule of an application credential: a call that the credential may make.
+
+    In `path`, `*` and `{name}` match one segment, and `**` matches any number of segments.
     """
 
     service: str
@@ -18,7 +19,7 @@ class AccessRule:
     path: str
 
     def allows(self, service: str, method: str, path: str) -> bool:
-        """Return whether the rule allows a call."""
+        """Return whether the rule allows a call. `service` is a service type, such as compute."""
         alike = self.service == service and self.method == method
         return alike and _pattern(self.path).fullmatch(path) is not None
 
@@ -37,7 +38,7 @@ def _part(part: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The caller of a request, with roles and scope."""
+    """The user, roles and scope of a token. `expires` is in seconds since 1970."""
 
     token: str
     user_id: str
@@ -56,7 +57,7 @@ class Caller:
         return bool(self.trust_id or self.application_credential_id)
 
     def may_call(self, service: str, method: str, path: str) -> bool:
-        """Return whether the access rules allow a call."""
+        """Return whether the caller's access rules, if there are any, allow a call."""
         rules = self.access_rules
         return rules is None or any(rule.allows(service, method, path) for rule in rules)
 

@@ -1,4 +1,4 @@
-"""The embedded cloud as one object: its store, its fault rules, its services."""
+"""The embedded cloud without its HTTP server: the services, their state and the fault rules."""
 
 from __future__ import annotations
 
@@ -64,9 +64,10 @@ TRANSITIONS: dict[str, Callable[[Cloud, Thing], None]] = {
 
 
 class DevCloud:
-    """An OpenStack without sockets: `handle` takes a call and returns the reply.
+    """An embedded cloud without networking: `handle` takes a call and returns the reply.
 
-    `url` is its address, which must be set before the first call (`serve` does so).
+    `url` is the address under which clients reach it. It must be correct before the first call;
+    `serve` sets it.
     """
 
     def __init__(self, settings: Settings | None = None, *, url: str = "http://127.0.0.1") -> None:
@@ -74,8 +75,8 @@ class DevCloud:
         self.store = Store(self.settings.seed)
         self.knobs = Knobs()
         self.callers: dict[str, Caller] = {}
-        self.downloads: dict[str, Future[bytes | None]] = {}  # of images that are imported, by id
-        self.outbox: list[Notice] = []  # notices of alarms, for the socket to send
+        self.downloads: dict[str, Future[bytes | None]] = {}  # imports of images, by image id
+        self.outbox: list[Notice] = []  # notifications of alarms, which `server` sends
         self.machines: Machines | None = None
         self.kubernetes: Forwards | None = None
         self.url = url
@@ -83,7 +84,7 @@ class DevCloud:
         seed.sow(self)
 
     def move_to(self, url: str) -> None:
-        """Change the address of the cloud, also in the endpoints of the catalogue."""
+        """Set the address of the cloud, and the endpoints in the service catalogue."""
         self.url = url
         self.callers.clear()
         seed.plant_catalogue(self)
@@ -95,7 +96,10 @@ class DevCloud:
         headers: Mapping[str, str],
         raw: bytes,
     ) -> Call | None:
-        """Return a request as a call of its service; None if no service has this path."""
+        """Return a request as a Call of the service that the path names, or None if none does.
+
+        `target` is the path with the query.
+        """
         path, _, raw_query = target.partition("?")
         if path.startswith("/v1/AUTH_"):  # clients build URLs of objects without a prefix
             path = f"/object-store{path}"
@@ -108,13 +112,13 @@ class DevCloud:
         return Call(self, prefix, method, path, segments, query, headers, raw, raw_query=raw_query)
 
     def request(self, method: str, target: str, headers: Mapping[str, str], raw: bytes) -> Reply:
-        """Return the reply to a call that one service makes to another."""
+        """Carry out a call that one service of the cloud makes to another; return the reply."""
         call = self.call(method, target, headers, raw)
         assert call is not None, f"no service at {target}"
         return self.handle(call)
 
     def handle(self, call: Call) -> Reply:
-        """Carry out the transitions that are due, then handle a call; return the reply."""
+        """Carry out all transitions whose time has come, then a call; return the reply."""
         store = self.store
         self.settle()
         service = SERVICES[call.service]
@@ -136,11 +140,11 @@ class DevCloud:
         return reply
 
     def settle(self) -> None:
-        """Carry out all transitions that are due."""
+        """Carry out all scheduled transitions whose time has come."""
         self.store.settle(time.time(), self.carry_out)
 
     def carry_out(self, transition: str, thing: Thing) -> None:
-        """Carry out one transition of an object."""
+        """Carry out the transition of this name on an object."""
         TRANSITIONS[transition](self, thing)
 
     def _dispatch(self, service: Service, call: Call) -> Reply:

@@ -1,6 +1,4 @@
-"""Declared collections: the fields of their objects, and who may set each field at create or
-update.
-"""
+"""Declarations of API collections: the fields of their objects and the checks of request bodies."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ Check = Callable[[Any], Any]
 
 
 class Fault(Enum):
-    """The reason why a field was refused."""
+    """The reason why the field of a request body was refused."""
 
     UNKNOWN = "unknown"
     READ_ONLY = "read-only"
@@ -27,7 +25,7 @@ class Fault(Enum):
 
 
 class Invalid(Exception):
-    """The body violates a declaration: the kind of violation, the fields, and a message."""
+    """A request body is invalid: the reason, the names of the fields, and a message."""
 
     def __init__(self, fault: Fault, names: Iterable[str], message: str) -> None:
         super().__init__(message)
@@ -41,12 +39,12 @@ class Unconvertible(ValueError):
 
 
 def anything(value: Any) -> Any:
-    """Return the value unchanged: a check that accepts everything."""
+    """Return the value unchanged. As a check, this accepts every value."""
     return value
 
 
 def text(max_length: int = 255, *, null: bool = False) -> Check:
-    """Return a check for a string of at most `max_length` characters."""
+    """Return a check for a string of at most `max_length` characters; `null` also allows null."""
 
     def check(value: Any) -> Any:
         if value is None and null:
@@ -54,14 +52,14 @@ def text(max_length: int = 255, *, null: bool = False) -> Check:
         if not isinstance(value, str):
             raise ValueError(f"{value!r} is not a string")
         if len(value) > max_length:
-            raise ValueError(f"longer than {max_length} characters")
+            raise ValueError(f"the string is longer than {max_length} characters")
         return value
 
     return check
 
 
 def boolean(value: Any) -> bool:
-    """Return a boolean; text and digits are converted. Raises ValueError."""
+    """Convert true, false, 1, 0 or the text of one of them to a boolean. Raises ValueError."""
     if isinstance(value, bool):
         return value
     match str(value).lower():
@@ -73,7 +71,10 @@ def boolean(value: Any) -> bool:
 
 
 def integer(low: int | None = None, high: int | None = None, *, null: bool = False) -> Check:
-    """Return a check for an integer within bounds; the check also accepts text."""
+    """Return a check for an integer within inclusive bounds; the check converts text.
+
+    `null` also allows null.
+    """
 
     def check(value: Any) -> Any:
         if value is None and null:
@@ -85,25 +86,30 @@ def integer(low: int | None = None, high: int | None = None, *, null: bool = Fal
         if isinstance(value, bool) or (isinstance(value, float) and value != number):
             raise Unconvertible(f"{value!r} is not an integer")
         if (low is not None and number < low) or (high is not None and number > high):
-            raise ValueError(f"{number} is outside [{low}, {high}]")
+            bounds = [f"at least {low}"] if low is not None else []
+            bounds += [f"at most {high}"] if high is not None else []
+            raise ValueError(f"expected an integer of {' and '.join(bounds)}, got {number}")
         return number
 
     return check
 
 
 def one_of(*choices: Any) -> Check:
-    """Return a check that allows only the given values."""
+    """Return a check that allows only the values in `choices`."""
 
     def check(value: Any) -> Any:
         if value not in choices:
-            raise ValueError(f"{value!r} is not one of {list(choices)}")
+            raise ValueError(f"expected one of {list(choices)}, got {value!r}")
         return value
 
     return check
 
 
 def list_of(check_item: Check = anything, *, null: bool = False) -> Check:
-    """Return a check for a list and each of its items."""
+    """Return a check for a list that applies `check_item` to each item.
+
+    `null` also allows null, which becomes an empty list.
+    """
 
     def check(value: Any) -> Any:
         if value is None and null:
@@ -116,7 +122,7 @@ def list_of(check_item: Check = anything, *, null: bool = False) -> Check:
 
 
 def mapping(value: Any) -> Any:
-    """Return an object with any members; null becomes an empty object."""
+    """Check that a value is a JSON object; null becomes an empty one. Raises ValueError."""
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -125,12 +131,12 @@ def mapping(value: Any) -> Any:
 
 
 def nullable(check: Check) -> Check:
-    """Return a check that also accepts null."""
+    """Return a check that accepts null, and applies `check` to other values."""
     return lambda value: None if value is None else check(value)
 
 
 def address(value: Any) -> str:
-    """Return a checked IPv4 or IPv6 address. Raises ValueError."""
+    """Return an IPv4 or IPv6 address in its normal form. Raises ValueError if it is invalid."""
     try:
         return str(ipaddress.ip_address(str(value)))
     except ValueError:
@@ -146,7 +152,7 @@ def is_uuid(value: Any) -> bool:
 
 
 def uuid(value: Any) -> str:
-    """Return a checked UUID. Raises ValueError."""
+    """Return the value if it is a UUID. Raises ValueError otherwise."""
     if not is_uuid(value):
         raise ValueError(f"{value!r} is not a valid UUID")
     return str(value)
@@ -154,11 +160,11 @@ def uuid(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """The declaration of a field: its check, its default (a value or a factory), and who may set it
-    at create and update.
+    """The declaration of a field. `default` is a value or a function that returns one.
 
-    With `admin`, other users may only set the field to its default at create, as in Neutron's
-    policy.
+    `create` and `update` are true if the respective requests may set the field. If `admin` is true,
+    only an admin may set it; other users may only pass its default in a create request, as in
+    Neutron's policy. If `shown` is false, responses omit it.
     """
 
     check: Check = anything
@@ -170,7 +176,7 @@ class Field:
     shown: bool = True
 
     def initial(self) -> Any:
-        """Return the default for a new object, which no other object shares."""
+        """Return the default value for a new object, as a fresh copy."""
         return self.default() if callable(self.default) else deepcopy(self.default)
 
 
@@ -179,7 +185,10 @@ READ_ONLY = Field(create=False, update=False)
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """A kind of object: its table, the keys in its bodies, its fields."""
+    """The declaration of an API collection: its service, its names and the fields of its objects.
+
+    If `extra` is true, objects may have undeclared fields.
+    """
 
     service: str
     plural: str
@@ -192,33 +201,40 @@ class Collection:
 
     @property
     def table(self) -> str:
-        """The name of the table with these objects in the store."""
+        """The name of the collection's table in the store."""
         return f"{self.service}.{self.plural}"
 
     @property
     def plural_key(self) -> str:
-        """The key of a list of objects in a body."""
+        """The top-level key of the list of objects in a response body."""
         return self.plural
 
     def for_create(self, given: Mapping[str, Any], *, admin: bool = True) -> dict[str, Any]:
-        """Return all fields of a new object. Raises `Invalid`."""
+        """Return all fields of a new object: the checked values and the defaults.
+
+        `given` is the object in a create request; `admin` is whether an admin sent it. Raises
+        Invalid.
+        """
         values = self._checked(given, admin=admin, creating=True)
         missing = [n for n, f in self.fields.items() if f.required and n not in values]
         if missing:
-            raise Invalid(Fault.MISSING, missing, f"Missing: {', '.join(missing)}")
+            raise Invalid(Fault.MISSING, missing, f"Missing fields: {', '.join(missing)}")
         for name, declared in self.fields.items():
             if name not in values:
                 values[name] = declared.initial()
         return values
 
     def for_update(self, given: Mapping[str, Any], *, admin: bool = True) -> dict[str, Any]:
-        """Return the requested changes. Raises `Invalid`."""
+        """Return the checked fields of an update request. Raises Invalid.
+
+        `given` is the object in the request; `admin` is whether an admin sent it.
+        """
         return self._checked(given, admin=admin, creating=False)
 
     def _checked(self, given: Mapping[str, Any], *, admin: bool, creating: bool) -> dict[str, Any]:
         unknown = [name for name in given if name not in self.fields]
         if unknown and not self.extra:
-            raise Invalid(Fault.UNKNOWN, unknown, f"Unknown: {', '.join(unknown)}")
+            raise Invalid(Fault.UNKNOWN, unknown, f"Unknown fields: {', '.join(unknown)}")
         values: dict[str, Any] = {}
         for name, value in given.items():
             declared = self.fields.get(name)
@@ -226,7 +242,8 @@ class Collection:
                 values[name] = value
                 continue
             if not (declared.create if creating else declared.update):
-                raise Invalid(Fault.READ_ONLY, [name], f"{name} cannot be set")
+                when = "create" if creating else "update"
+                raise Invalid(Fault.READ_ONLY, [name], f"{name} cannot be set by {when} requests")
             try:
                 values[name] = declared.check(value)
             except Unconvertible as error:
@@ -235,5 +252,5 @@ class Collection:
                 raise Invalid(Fault.INVALID, [name], f"{name}: {error}") from None
             usual = creating and declared.default is not None and values[name] == declared.initial()
             if declared.admin and not admin and not usual:
-                raise Invalid(Fault.FORBIDDEN, [name], f"{name} may be set by an admin only")
+                raise Invalid(Fault.FORBIDDEN, [name], f"Only an admin may set {name}")
         return values

@@ -1,4 +1,4 @@
-"""Calls, replies, and routing from paths to handlers, without sockets."""
+"""The classes for requests and replies, and the router that finds the handler of a request."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ decode_json = msgspec.json.Decoder().decode
 
 
 class Refusal(Exception):
-    """A request that a service refuses; each service formats the body."""
+    """A service refuses a request. The service turns the exception into its own error format."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Refusal(Exception):
 
 @dataclass(slots=True)
 class Reply:
-    """Status, body and headers. A dict or list is sent as JSON, bytes and text unchanged."""
+    """A response. A body that is a dict or list is sent as JSON, bytes and text unchanged."""
 
     status: int = 200
     body: Any = None
@@ -47,70 +47,73 @@ class Reply:
 
 
 class Machines(Protocol):
-    """The driver that runs the servers of a cloud, and tells Nova when a task is complete."""
+    """The interface of a driver that really runs the servers of the cloud.
+
+    The driver changes the state of a server in Nova when it has completed a task.
+    """
 
     def boot(self, server: Thing) -> None:
-        """Start a new server; it becomes active when its first process runs."""
+        """Start a new server. It becomes ACTIVE when its first process runs."""
 
     def change(self, server: Thing, task: str | None, target: str) -> None:
-        """Carry out a task; at its end the server is in the state `target`."""
+        """Start a task, such as a reboot. After it, the server gets the state `target`."""
 
     def remove(self, server: Thing) -> None:
         """Remove a server: first its processes and files, then its record in Nova."""
 
     def offer(self) -> None:
-        """Make Glance list the images that servers can boot now."""
+        """Create Glance images for all images that the driver can boot now."""
 
     def look(self) -> None:
-        """Schedule an update of the sandbox networks, because the cloud may have changed."""
+        """Schedule an update of the driver's networks to the current state of Neutron."""
 
     def forwards(self) -> list[dict[str, object]]:
-        """Return the local ports that lead to each floating address."""
+        """Return, for each floating IP, the local ports that forward to it."""
 
     def console(self, server: Thing) -> str:
         """Return the last part of the server's console output."""
 
 
 class Forwards(Protocol):
-    """Local ports that lead to floating IPs, in addition to the ports of the driver."""
+    """The interface for local ports that forward to floating IPs, besides those of the driver."""
 
     def settle(self) -> None:
-        """Open the missing ports, and close those that are not needed any more."""
+        """Open the ports that are missing, and close those that are no longer needed."""
 
     def view(self) -> list[dict[str, object]]:
-        """Return each floating address with `{port: local port}`."""
+        """Return one entry per floating IP, with a map from its ports to local ports."""
 
     async def close(self) -> None:
         """Close all local ports."""
 
 
 class Cloud(Protocol):
-    """The parts of a cloud that routes and background jobs use."""
+    """The interface of the embedded cloud that request handlers and background jobs use."""
 
     settings: Settings
     store: Store
     knobs: Knobs
     callers: dict[str, Caller]  # by token
-    downloads: dict[str, Future[bytes | None]]  # of images that are imported, by id
-    outbox: list[Notice]  # for the socket to send
+    downloads: dict[str, Future[bytes | None]]  # imports of images, by image id
+    outbox: list[Notice]  # notifications of alarms, which `server` sends
     url: str  # without a trailing slash
-    machines: Machines | None  # what runs the servers; None: they only seem to run
-    kubernetes: Forwards | None  # to clusters on servers that only seem to run; None: to none yet
-    wake: Callable[[float], None]  # have jobs looked for, at the latest after so many seconds
+    machines: Machines | None  # the driver that runs the servers; None: they only have a status
+    kubernetes: Forwards | None  # ports to emulated clusters; None: there is no cluster yet
+    wake: Callable[[float], None]  # make the job runner look for jobs within so many seconds
 
     def request(self, method: str, target: str, headers: Mapping[str, str], raw: bytes) -> Reply:
-        """Return the reply to a call that one service of this cloud makes to another."""
+        """Carry out a call that one service of the cloud makes to another; return the reply."""
 
     def settle(self) -> None:
-        """Carry out all transitions that are due."""
+        """Carry out all scheduled transitions whose time has come."""
 
     def carry_out(self, transition: str, thing: Thing) -> None:
-        """Carry out one transition of an object."""
+        """Carry out the transition of this name on an object."""
 
 
 @dataclass(slots=True)
 class Call:
-    """A request to a service, with what its handler needs to answer it."""
+    """A request to a service. `ids` are the path segments that match the `{}` of the route."""
 
     cloud: Cloud
     service: str
@@ -128,7 +131,7 @@ class Call:
 
     @property
     def caller(self) -> Caller:
-        """The caller; it is set for all handlers behind the token check."""
+        """The authenticated caller. Only routes that need a token have one."""
         assert self.identity is not None
         return self.identity
 
@@ -138,22 +141,22 @@ class Call:
         return self.cloud.url
 
     def json(self) -> Any:
-        """Return the body as JSON. Raises a 400 if it is invalid."""
+        """Return the parsed JSON body. Raises Refusal 400 if it is invalid."""
         try:
             return decode_json(self.raw)
         except (msgspec.DecodeError, UnicodeDecodeError):
             raise Refusal(400, "NotJSON", "The body is not valid JSON") from None
 
     def object(self, key: str) -> Body:
-        """Return the object under `key` in the body. Raises a 400 if there is none."""
+        """Return the object under `key` in the JSON body. Raises Refusal 400 if there is none."""
         body = self.json()
         if not isinstance(body, dict) or not isinstance(body.get(key), dict):
-            raise Refusal(400, "NotJSON", f"The body needs an object '{key}'")
+            raise Refusal(400, "NotJSON", f"The body must be an object with the object '{key}'")
         found: Body = body[key]
         return found
 
     def argument(self, name: str) -> str | None:
-        """Return the first value of a query argument."""
+        """Return the first value of a query argument, or None if it is missing."""
         values = self.query.get(name)
         return values[0] if values else None
 
@@ -170,8 +173,9 @@ class _Node:
 
 
 class Router:
-    """A map from paths to handlers; `{}` stands for any segment, but literal segments have
-    priority.
+    """A map from paths to handlers.
+
+    In a pattern, `{}` matches any segment, but a literal segment has priority.
     """
 
     def __init__(self, *tables: Iterable[Route]) -> None:
@@ -181,7 +185,7 @@ class Router:
                 self.add(method, pattern, handler)
 
     def add(self, method: str, pattern: str, handler: Handler) -> None:
-        """Add a route from a method and a path pattern to a handler."""
+        """Add a route: requests with this method and path pattern go to the handler."""
         node = self._root
         for word in pattern.strip("/").split("/"):
             if not word:
@@ -194,7 +198,10 @@ class Router:
         node.methods[method] = handler
 
     def find(self, segments: list[str]) -> tuple[Mapping[str, Handler], tuple[str, ...]] | None:
-        """Return the methods of the matching pattern, and the segments at its `{}`."""
+        """Return the handlers by method of the pattern that matches a path, or None.
+
+        The second part of the result are the segments that match the `{}` of the pattern.
+        """
         return _walk(self._root, segments, 0, ())
 
 
@@ -215,7 +222,7 @@ def _walk(
 
 
 def unauthorized(call: Call) -> Reply:
-    """Return the 401 of the token filter that most services share."""
+    """Return the 401 response of keystonemiddleware, which most services use."""
     return Reply(
         401,
         {
@@ -231,7 +238,10 @@ def unauthorized(call: Call) -> Reply:
 
 @dataclass(frozen=True)
 class Service:
-    """A service: its routes, its error format, and its hooks before and after each call."""
+    """A service of the embedded cloud: its routes, its error format and its hooks.
+
+    `open` is true for calls without a token. `prepare` runs before each call, `finish` after it.
+    """
 
     name: str
     router: Router

@@ -1,7 +1,7 @@
-"""Background jobs: HTTP calls that the cloud makes itself, and workflows that are due.
+"""Background jobs: HTTP calls that the embedded cloud sends, and scheduled workflows.
 
-A service requests a call and names the transition that receives the answer. Both are in the store,
-so unanswered calls are sent again after a restart.
+A service requests a call with `order` and names the transition that handles the response. Both are
+kept in the store, so a call without a response is sent again after a restart.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hearth.devcloud.streams import read_up_to
 CALLS = "errands.calls"  # the name in saved states
 TIMEOUT_S = 60.0
 ANSWER_MAX = 16 * 1024 * 1024  # bytes
-PROMPT = ("guest.", "workflow.")  # transitions that happen on time, not with the next call
+PROMPT = ("guest.", "workflow.")  # transitions that must not wait for the next API call
 
 
 def order(
@@ -37,10 +37,10 @@ def order(
     after_s: float = 0.0,
     **more: Any,
 ) -> None:
-    """Request a call after `after_s` seconds. The transition `then` receives the job, which has
-    `answer` and the values of `more`.
+    """Schedule an HTTP call after `after_s` seconds.
 
-    `about` is the id of the object that the call concerns.
+    The transition `then` is carried out with the job after the response: `job.hidden` contains
+    `answer`, `about` (the id of the object that the call is for) and the values in `more`.
     """
     body: Body = {
         "method": method,
@@ -57,7 +57,7 @@ def order(
 
 
 def again(cloud: Cloud, job: Thing, after_s: float = 0.0) -> None:
-    """Repeat a call after some seconds."""
+    """Schedule the call of a finished job again, after `after_s` seconds."""
     job.hidden.pop("answer", None)
     job.visible_from = cloud.store.time + after_s
     cloud.store.insert(job)
@@ -77,7 +77,7 @@ class Runner:
         self.wake(0)
 
     def wake(self, after_s: float) -> None:
-        """Make the runner look for due jobs within `after_s` seconds."""
+        """Make the runner look for pending jobs after `after_s` seconds at the latest."""
         due = self._loop.time() + max(0.0, after_s)
         if self._timer is not None:
             if self._timer.when() <= due:
@@ -107,8 +107,9 @@ class Runner:
         self._cloud.carry_out(job.hidden["then"], job)
 
     async def _answer(self, wanted: Body) -> Body:
-        """Send a call; return status, headers and body of the answer, or `error` if there was no
-        answer.
+        """Send a call; return a map with the status, headers and body of the response.
+
+        If there is no response, the status is 0 and `error` is the reason.
         """
         self._session = self._session or aiohttp.ClientSession()
         try:
@@ -130,7 +131,7 @@ class Runner:
             return {"status": 0, "headers": {}, "body": None, "error": why}
 
     async def close(self) -> None:
-        """Stop; unfinished jobs stay in the store."""
+        """Stop the runner. Unfinished jobs stay in the store."""
         self._cloud.wake = lambda after_s: None
         if self._timer is not None:
             self._timer.cancel()

@@ -1,4 +1,4 @@
-"""Fault-injection rules: which calls get which faults and delays."""
+"""Fault-injection rules for tests: which calls to the cloud get which errors and delays."""
 
 from __future__ import annotations
 
@@ -29,7 +29,12 @@ _EFFECT = {
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """The effects of rules on a handler: times in seconds; None is the default."""
+    """The effects of fault rules on the handler of a call.
+
+    `slow_s` replaces the time until an object is ready (None: the setting of the cloud),
+    `invisible_s` hides new objects for this time, and `error` makes them fail. Times are in
+    seconds.
+    """
 
     slow_s: float | None = None
     invisible_s: float = 0.0
@@ -45,9 +50,11 @@ class BadRule(ValueError):
 
 @dataclass(slots=True)
 class Rule:
-    """One rule; `nth` counts matching calls from 1, `times` limits how often the rule applies.
+    """A fault rule. It matches calls by service, method, path or object name.
 
-    With `first` the rule skips calls with the method, path and body of an earlier call.
+    If `nth` is set, only the nth matching call (from 1) gets the effect; `times` limits how many
+    calls get it. If `first` is true, repetitions of a call (same method, path and body) do not
+    match.
     """
 
     service: str | None = None
@@ -66,7 +73,7 @@ class Rule:
     def strikes(
         self, service: str, method: str, path: str, names: frozenset[str], raw: bytes
     ) -> bool:
-        """Count a call that matches the rule; return whether the rule applies to it."""
+        """Return whether a call gets the effect of the rule. Matching calls are counted."""
         if self.service is not None and self.service != service:
             return False
         if self.method is not None and self.method != method:
@@ -92,11 +99,11 @@ class Rule:
 
     @property
     def asks_for_name(self) -> bool:
-        """Return whether the rule matches calls by names."""
+        """Whether the rule matches calls by the names of objects."""
         return self.name is not None or self.name_pattern is not None
 
     def view(self) -> dict[str, Any]:
-        """Return the rule as JSON, with the numbers of matching calls and of applications."""
+        """Return the rule for the admin API; `seen` and `struck` count matching and hit calls."""
         return {
             "match": {
                 "service": self.service,
@@ -116,11 +123,11 @@ class Rule:
 
 @dataclass(slots=True)
 class Fate:
-    """The combined faults of all rules for a call.
+    """The combined effects of all fault rules on one call.
 
-    With `withhold_s` the call is carried out and its connection is cut after this time; infinity
-    means when the call is released. With `after` the call is carried out before it is answered with
-    `status`, like a timeout at a gateway.
+    If `withhold_s` is set, the call is carried out, but its connection is closed after this time
+    without a response; infinity means at the next `release`. If `after` is true, the call is
+    carried out before it gets the response `status`, as in a gateway timeout.
     """
 
     latency_s: float = 0.0
@@ -136,16 +143,16 @@ class Fate:
 
 
 class Knobs:
-    """The fault rules, and the gate at which held calls wait."""
+    """The fault rules of a cloud, and the calls that they hold back."""
 
     def __init__(self) -> None:
         self.rules: list[Rule] = []
-        self.events = False  # whether changes of servers are events for alarms
+        self.events = False  # whether state changes of servers can trigger alarms
         self.waiting = 0
         self._gate: asyncio.Future[bool] | None = None
 
     def add(self, rules: list[Any]) -> None:
-        """Add rules from JSON. Raises `BadRule`."""
+        """Parse rules and add them. Raises BadRule."""
         self.rules += [parse_rule(rule) for rule in rules]
 
     def clear(self) -> None:
@@ -155,9 +162,9 @@ class Knobs:
         self.release()
 
     def release(self, *, discard: bool = False) -> int:
-        """Release all held and withheld calls; return their number.
+        """Let all held and withheld calls go on; return their number.
 
-        With `discard`, held calls are cut off instead, as if they had never arrived.
+        If `discard` is true, held calls are not carried out, and their connections are closed.
         """
         count = self.waiting
         if self._gate is not None:
@@ -166,7 +173,7 @@ class Knobs:
         return count
 
     async def held(self, timeout_s: float | None = None) -> bool:
-        """Wait for the next release or the timeout; return False if the call must be cut off."""
+        """Wait for the next `release` or the timeout; return False if the call is discarded."""
         if self._gate is None:
             self._gate = asyncio.get_running_loop().create_future()
         self.waiting += 1
@@ -181,7 +188,7 @@ class Knobs:
     def fate(
         self, service: str, method: str, path: str, names: frozenset[str], raw: bytes = b""
     ) -> Fate | None:
-        """Return the faults of a call; None if it has none."""
+        """Return the combined effects of the rules on a call, or None if no rule applies."""
         fate: Fate | None = None
         for rule in self.rules:
             if rule.strikes(service, method, path, names, raw):
@@ -215,13 +222,13 @@ def _apply(fate: Fate, effect: Mapping[str, Any]) -> None:
 
 
 def parse_rule(rule: Any) -> Rule:
-    """Return a rule from `{"match": {...}, "effect": {...}}`. Raises `BadRule`."""
+    """Parse a rule of the form `{"match": {...}, "effect": {...}}`. Raises BadRule."""
     if not isinstance(rule, dict) or not isinstance(rule.get("effect"), dict):
-        raise BadRule("a rule must be an object with the object 'effect' and, optionally, 'match'")
+        raise BadRule("a rule must be an object with the keys 'effect' and, optionally, 'match'")
     match, effect = rule.get("match") or {}, rule["effect"]
     unknown = (set(match) - _MATCH) | (set(effect) - _EFFECT)
     if unknown:
-        raise BadRule(f"unknown: {', '.join(sorted(unknown))}")
+        raise BadRule(f"unknown keys in 'match' or 'effect': {', '.join(sorted(unknown))}")
     try:
         path, name = (
             re.compile(match[key]) if match.get(key) else None

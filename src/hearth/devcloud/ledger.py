@@ -1,4 +1,4 @@
-"""The audit log: every call and every object, for tests."""
+"""The audit log of the embedded cloud: all calls and created objects, for tests."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ CALLS_MAX = 1_000_000
 
 @dataclass(slots=True)
 class Entry:
-    """A created object; `created` and `deleted` are the numbers of the calls that created and
-    deleted it.
+    """An object in the audit log.
+
+    `created` and `deleted` are the numbers of the calls that created and deleted the object.
+    `implicit` is true for an object that the cloud created as part of another one.
     """
 
     service: str
@@ -28,8 +30,8 @@ class Entry:
 
 @dataclass(slots=True)
 class CallEntry:
-    """A call; the status is 0 if it was dropped or never answered. `trace` is its header
-    traceparent.
+    """A call in the audit log; status 0 means no response, `ms` is the duration, `trace` is the
+    header `traceparent`.
     """
 
     seq: int
@@ -42,7 +44,7 @@ class CallEntry:
 
 
 class Ledger:
-    """The audit log since the last mark: created objects and calls."""
+    """The audit log: created objects and calls. A mark hides all earlier entries from `view`."""
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
@@ -52,7 +54,7 @@ class Ledger:
         self.calls_from = 0
 
     def next_call(self) -> int:
-        """Return the number of a new call, counted from the start of the cloud."""
+        """Return the number of a new call: calls are numbered from 1."""
         self.seq += 1
         return self.seq
 
@@ -67,29 +69,29 @@ class Ledger:
         at: float,
         implicit: bool,
     ) -> int:
-        """Record a new object; return the index for `deleted`."""
+        """Record a new object; return the index of its entry, for the method `deleted`."""
         self.entries.append(
             Entry(service, collection, id_, name, project_id, self.seq, at, implicit=implicit)
         )
         return len(self.entries) - 1
 
     def deleted(self, index: int, *, at: float) -> None:
-        """Record that the object of this index was deleted."""
+        """Record that the object with the entry `index` was deleted."""
         entry = self.entries[index]
         entry.deleted, entry.deleted_at = self.seq, at
 
     def called(self, call: CallEntry) -> None:
-        """Record a call that has ended."""
+        """Record a finished call."""
         if len(self.calls) < CALLS_MAX:
             self.calls.append(call)
 
     def mark(self) -> None:
-        """Start a new section of the log; objects that exist already are left out of it."""
+        """Start a new section of the log: `view` then omits all earlier objects and calls."""
         self.first = len(self.entries)
         self.calls_from = len(self.calls)
 
     def view(self, *, calls: bool) -> dict[str, Any]:
-        """Return the audit log as JSON."""
+        """Return the entries since the last mark for the admin API; `calls` includes the calls."""
         entries = self.entries[self.first :]
         totals: dict[str, dict[str, int]] = {}
         for entry in entries:

@@ -1,4 +1,4 @@
-"""Filtering, sorting and paging of lists in the way that most services share."""
+"""Filtering, sorting and pagination of list calls, as most OpenStack services do it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TAG_FILTERS = frozenset({"tags", "tags-any", "not-tags", "not-tags-any"})
 
 
 def same(wanted: str, value: Any) -> bool:
-    """Return whether a value matches a query argument."""
+    """Return whether the value of a field matches the text of a query argument."""
     if isinstance(value, bool):
         return wanted.lower() in (("true", "1") if value else ("false", "0"))
     if value is None:
@@ -40,7 +40,10 @@ def same(wanted: str, value: Any) -> bool:
 def filtered(
     things: Iterable[Thing], query: Mapping[str, list[str]], ignore: frozenset[str] = CONTROLS
 ) -> list[Thing]:
-    """Return the objects whose fields and tags match the query."""
+    """Return the objects whose fields and tags match all query arguments except those in `ignore`.
+
+    If an argument occurs several times, one of its values has to match.
+    """
     found = list(things)
     for key, values in query.items():
         if key in TAG_FILTERS:
@@ -58,7 +61,10 @@ def _one_of(wanted: list[str], value: Any) -> bool:
 
 
 def tagged(kind: str, names: set[str], tags: list[str]) -> bool:
-    """Return whether tags satisfy one of the four tag filters."""
+    """Return whether an object with these tags passes a tag filter.
+
+    `kind` is `tags`, `tags-any`, `not-tags` or `not-tags-any`; `names` are the tags in the query.
+    """
     match kind:
         case "tags":
             return names <= set(tags)
@@ -71,7 +77,7 @@ def tagged(kind: str, names: set[str], tags: list[str]) -> bool:
 
 
 def ordered(things: list[Thing], call: Call) -> list[Thing]:
-    """Return the objects sorted by `sort_key`/`sort_dir` or `sort=key:dir`."""
+    """Return the objects sorted by the query arguments `sort_key`/`sort_dir` or `sort=key:dir`."""
     keys = list(call.query.get("sort_key", []))
     directions = list(call.query.get("sort_dir", []))
     for item in ",".join(call.query.get("sort", [])).split(","):
@@ -96,7 +102,11 @@ def _sort_value(key: str) -> Callable[[Thing], tuple[bool, str]]:
 def page(
     things: list[Thing], call: Call, *, marker_status: int = 400, max_limit: int = 1000
 ) -> tuple[list[Thing], bool]:
-    """Return the page for `limit` and `marker`, and whether there are more objects after it."""
+    """Return the page for the query arguments `limit` and `marker`, and whether more follow.
+
+    Raises Refusal with `marker_status` if there is no object with the id `marker`. A limit of 0
+    means `max_limit`.
+    """
     marker = call.argument("marker")
     if marker:
         index = next((i for i, thing in enumerate(things) if thing.id == marker), None)

@@ -1,4 +1,4 @@
-"""The notice that an alarm sends to a URL."""
+"""The notification that an alarm sends to a URL."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Notice:
-    """A POST request to send; `outcome` receives its status or its error."""
+    """A pending POST request; `outcome` later contains its `status` or its `error`."""
 
     url: str
     headers: Mapping[str, str]

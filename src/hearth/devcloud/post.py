@@ -1,6 +1,6 @@
-"""Delivery of alarm notices.
+"""Delivery of alarm notifications.
 
-While events are enabled, a timer also carries out the delayed state changes of objects.
+While events are enabled, a timer also carries out scheduled state changes, which may be events.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Post:
         self._clock: asyncio.Task[None] | None = None
 
     async def deliver(self) -> None:
-        """Send all notices in the outbox; each outcome receives a status or an error."""
+        """Send all notifications in the outbox and store their outcome in them."""
         self._tick()
         notices, self._cloud.outbox = self._cloud.outbox, []
         await asyncio.gather(*map(self._send, notices))
@@ -52,7 +52,7 @@ class Post:
             notice.outcome["error"] = f"{type(error).__name__}: {error}"
 
     def _tick(self) -> None:
-        """Start the timer if events are enabled, because events also occur between calls."""
+        """Start the timer if events are enabled, because events can occur without an API call."""
         ticking = self._clock is not None and not self._clock.done()
         if self._cloud.knobs.events and not ticking:
             self._clock = asyncio.create_task(self._go_on())

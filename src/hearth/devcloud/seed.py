@@ -1,4 +1,7 @@
-"""The initial objects. Their ids are fixed, so clients see the same objects after a restart."""
+"""The initial objects of the cloud: users, projects, networks, flavors, images and others.
+
+Their ids are fixed, so that clients find the same objects after a restart.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ _GRANTS = (
     ("domains", "heat", "heat_domain_admin", "admin"),
 )
 _ROLES = ("admin", "member", "reader", "service", "heat_stack_owner", "heat_stack_user")
-_SERVICE_USERS = ("mistral", "zaqar")  # whom users let act for them
+_SERVICE_USERS = ("mistral", "zaqar")  # trustees of users' trusts
 _SERVICES = (
     ("alarming", "aodh", "/alarming"),
     ("identity", "keystone", "/identity"),
@@ -140,9 +143,7 @@ def _domain(name: str) -> str:
 
 
 def plant_catalogue(cloud: Cloud) -> None:
-    """Create the region, the service users, and the services with endpoints at the
-    current address.
-    """
+    """Create the region, service users, services and endpoints, with the cloud's current URL."""
     for name in _SERVICE_USERS:
         if cloud.store.get("identity.users", fixed_hex("user", name)) is None:
             _user(cloud, name, "default", None)
@@ -173,7 +174,7 @@ def plant_catalogue(cloud: Cloud) -> None:
 
 
 def _networks(cloud: Cloud) -> None:
-    """Create networks as devstack does: `private` reaches `public` through `router1`."""
+    """Create the networks of devstack: `private` and `public`, connected by `router1`."""
     made: dict[str, tuple[Thing, Thing]] = {}
     for name, project, cidr, external in (
         ("public", "admin", "172.24.4.0/22", True),
@@ -217,14 +218,14 @@ def _images(cloud: Cloud) -> None:
 
 
 def plant_image(cloud: Cloud, name: str) -> None:
-    """Create an image for sandbox servers, unless it exists."""
+    """Create the image `name` for sandbox servers, unless it exists."""
     if image_named(cloud, name) is None:
         properties = _SANDBOX_NODE if name == HOST_IMAGE else {}
         _image(cloud, name, "raw", 4096, **properties)
 
 
 def image_named(cloud: Cloud, name: str) -> Thing | None:
-    """Return the initial image with this name; None if it does not exist."""
+    """Return the initial image with this name, or None if it does not exist."""
     return cloud.store.get("image.images", fixed("image", name))
 
 

@@ -1,4 +1,4 @@
-"""The HTTP server of the cloud: sockets, waiting and faults; `DevCloud.handle` does the rest."""
+"""The HTTP server of the embedded cloud. It injects faults and passes calls to `DevCloud`."""
 
 from __future__ import annotations
 
@@ -50,16 +50,16 @@ class Running:
 
     @property
     def url(self) -> str:
-        """The address: `http://127.0.0.1:port`."""
+        """The URL of the cloud: `http://127.0.0.1:PORT`."""
         return self.cloud.url
 
     @property
     def auth_url(self) -> str:
-        """The auth URL for clients."""
+        """The URL of Keystone, for clients' setting `auth_url`."""
         return f"{self.cloud.url}/identity/v3"
 
     async def close(self) -> None:
-        """Stop listening, release waiting calls, save the state."""
+        """Release held calls, stop the server and all background work, and save the state."""
         self.cloud.knobs.clear()
         await self._jobs.close()
         if self.cloud.kubernetes is not None:
@@ -94,7 +94,10 @@ async def serve(
     data: Path | None = None,
     settings: Settings | None = None,
 ) -> Running:
-    """Start a cloud on 127.0.0.1; port 0 means any free port. The file `data` stores its state."""
+    """Start a cloud on 127.0.0.1 and return it; port 0 means any free port.
+
+    The state is loaded from the file `data`, if it exists, and saved there regularly.
+    """
     cloud = cloud or DevCloud(settings)
     if data is not None:
         snapshot.load(cloud, data)
@@ -125,7 +128,7 @@ def _request(message: Any, payload: Any, protocol: Any, writer: Any, task: Any) 
 
 
 class _Front:
-    """The HTTP handler of a cloud: it applies faults, waits, and logs calls."""
+    """The HTTP request handler of a cloud, with fault injection and the audit log."""
 
     def __init__(self, cloud: DevCloud, post: Post) -> None:
         self.cloud = cloud
@@ -175,7 +178,7 @@ class _Front:
             ledger.called(CallEntry(seq, request.method, target, status, at, round(ms, 3), trace))
 
     async def _befall(self, call: Call, fate: Fate) -> Reply | None:
-        """Apply the faults of a call; return its reply, or None if the connection must be cut."""
+        """Carry out a call with faults; return the reply, or None to close the connection."""
         if fate.drop:
             return None
         if fate.hold and not await self.cloud.knobs.held():
@@ -199,8 +202,9 @@ class _Front:
 
     @staticmethod
     def _refuse(call: Call, fate: Fate) -> Reply:
-        """Return the reply of a fault that has a status: the fault's own body, or an error in the
-        service's format.
+        """Return the error response of a fault with a status.
+
+        The body is that of the fault rule, or else an error in the format of the service.
         """
         assert fate.status is not None
         if fate.body is not None:
@@ -211,7 +215,10 @@ class _Front:
         return SERVICES[call.service].refusal(call, refusal)
 
     def _names(self, call: Call) -> frozenset[str]:
-        """Return the names in a call that fault rules can match; empty if no rule matches names."""
+        """Return the names and ids of the objects in a call, for rules that match names.
+
+        Return an empty set if there is no such rule.
+        """
         if not any(rule.asks_for_name for rule in self.cloud.knobs.rules):
             return frozenset()
         names = set(call.query.get("name", []))

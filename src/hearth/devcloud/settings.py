@@ -1,4 +1,4 @@
-"""The settings of the embedded cloud at its start."""
+"""The settings with which the embedded cloud starts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a cloud. All times are in seconds."""
+    """The settings of an embedded cloud. All times are in seconds."""
 
     password: str = "secret"  # noqa: S105
     token_life_s: float = 3600.0
@@ -18,4 +18,4 @@ class Settings:
     orchestration_url: str | None = None
     cloudformation_url: str | None = None
     cluster_url: str | None = None
-    sandbox: bool = False  # servers run in namespaces
+    sandbox: bool = False  # whether servers really run, in Linux namespaces

@@ -1,4 +1,4 @@
-"""The state of the cloud in a file, which is replaced atomically."""
+"""Saving the state of the cloud to a file, and loading it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _State(msgspec.Struct):
 
 
 def save(cloud: Cloud, path: Path) -> None:
-    """Write the state atomically: a reader sees the old state or the new one."""
+    """Write the complete state of the cloud to a file, which is replaced atomically."""
     store, ledger = cloud.store, cloud.store.ledger
     state = _State(
         format=FORMAT,
@@ -47,9 +47,9 @@ def save(cloud: Cloud, path: Path) -> None:
 
 
 def load(cloud: Cloud, path: Path) -> None:
-    """Restore the saved state, if the file exists.
+    """Replace the state of the cloud by the saved state in a file, if the file exists.
 
-    Raises ValueError for a file of another format.
+    Raises ValueError if the file has another format version.
     """
     if not path.exists():
         return

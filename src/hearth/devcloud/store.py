@@ -1,6 +1,7 @@
-"""The state of the cloud: objects in tables, an agenda of transitions, ids and time.
+"""The in-memory state of the cloud: tables of objects, scheduled transitions, ids and time.
 
-Nothing here runs on its own: `settle` carries out due transitions before each call.
+A transition is a later change of an object, such as from BUILD to ACTIVE. `settle`, which runs
+before each call, carries out the transitions whose time has come.
 """
 
 from __future__ import annotations
@@ -21,7 +22,11 @@ Body = dict[str, Any]
 
 @dataclass(slots=True, eq=False)
 class Thing:
-    """An object: the API shows `body`; `hidden` is internal."""
+    """An object of the cloud, such as a network or a server.
+
+    API responses are made from `body`; `hidden` is internal. `entry` is the index of the object in
+    the audit log, and `seed` is true for an initial object.
+    """
 
     id: str
     table: str
@@ -33,7 +38,7 @@ class Thing:
     seed: bool = False
 
 
-# Fields that things are often looked for by; they change through `Store.change` only.
+# Indexed fields by table. They must only be changed with `Store.change`.
 INDEXED = {
     "network.networks": ("project_id",),
     "network.ports": ("mac_address", "network_id", "project_id"),
@@ -50,7 +55,7 @@ INDEXED = {
 
 
 class Store:
-    """Tables of objects, an agenda of transitions, and the audit log."""
+    """The tables of objects, the agenda of scheduled transitions, and the audit log."""
 
     def __init__(self, seed: int | None = None) -> None:
         self.tables: dict[str, dict[str, Thing]] = {}
@@ -76,23 +81,23 @@ class Store:
         return f"{number & ~(3 << 62) | (2 << 62):032x}"
 
     def new_secret(self, length: int = 32) -> str:
-        """Return random letters and digits; they are predictable only if a seed is set."""
+        """Return a text of random letters and digits; the same seed gives the same texts."""
         return "".join(self._rng.choices("abcdefghijkmnpqrstuvwxyz23456789", k=length))
 
     def new_serial(self, kind: str = "") -> int:
-        """Return the next serial number of a kind, from 1."""
+        """Return the next number of the counter `kind`. Each counter starts with 1."""
         number = self.serials[kind] = self.serials.get(kind, 0) + 1
         return number
 
     def table(self, name: str) -> dict[str, Thing]:
-        """Return the objects of a table by id, in the order of creation."""
+        """Return the objects of a table by id, in the order of their creation."""
         found = self.tables.get(name)
         if found is None:
             found = self.tables[name] = {}
         return found
 
     def get(self, table: str, thing_id: object) -> Thing | None:
-        """Return an object; None if it does not exist, is not visible yet, or the id is no text."""
+        """Return an object, or None if it does not exist or is not visible yet."""
         thing = self.table(table).get(thing_id) if isinstance(thing_id, str) else None
         if thing is None or thing.visible_from > self.time:
             return None
@@ -104,7 +109,7 @@ class Store:
         return (thing for thing in self.table(table).values() if thing.visible_from <= now)
 
     def where(self, table: str, **wanted: Any) -> list[Thing]:
-        """Return the objects whose body has all the given values."""
+        """Return the objects whose body contains all fields in `wanted`, even invisible objects."""
         things = self.table(table)
         for name in INDEXED.get(table, ()):
             if name in wanted:
@@ -125,7 +130,7 @@ class Store:
         return len(self.where(table, project_id=project_id))
 
     def insert(self, thing: Thing, *, implicit: bool = False) -> Thing:
-        """Add a new object and record it in the audit log."""
+        """Add a new object and return it. The audit log records it, unless it is an initial one."""
         self.adopt(thing)
         self.changed = True
         if not thing.seed:
@@ -144,25 +149,25 @@ class Store:
         return thing
 
     def adopt(self, thing: Thing) -> None:
-        """Add an object; the audit log does not record it."""
+        """Add an object without an entry in the audit log."""
         self.table(thing.table)[thing.id] = thing
         for name in INDEXED.get(thing.table, ()):
             key = (thing.table, name, thing.body.get(name))
             self._index.setdefault(key, {})[thing.id] = thing
 
     def change(self, thing: Thing, **changes: Any) -> None:
-        """Set fields of an object, and update the index with them."""
+        """Set fields in the body of an object, and update the index."""
         self._forget(thing)
         thing.body.update(changes)
         self.adopt(thing)
 
     def clear(self) -> None:
-        """Remove all objects; the audit log does not record it."""
+        """Remove all objects without entries in the audit log."""
         self.tables = {}
         self._index = {}
 
     def remove(self, thing: Thing) -> None:
-        """Remove an object; the audit log records the time."""
+        """Remove an object, if it exists, and record this in the audit log."""
         if self.table(thing.table).pop(thing.id, None) is None:
             return
         self._forget(thing)
@@ -179,13 +184,16 @@ class Store:
                 del self._index[key]
 
     def later(self, after_s: float, thing: Thing, transition: str) -> None:
-        """Schedule a transition of an object; 0 means right after the current call."""
+        """Schedule a transition of an object in `after_s` seconds; 0 means at the next `settle`."""
         due = self.time + max(0.0, after_s)
         heapq.heappush(self._agenda, (due, next(self._order), thing.table, thing.id, transition))
         self.changed = True
 
     def settle(self, now: float, run: Callable[[str, Thing], None]) -> None:
-        """Carry out the transitions that are due with `run`, each at its scheduled time."""
+        """Call `run(transition, thing)` for all transitions scheduled until `now`, in time order.
+
+        During each call, `time` is the scheduled time of the transition.
+        """
         agenda = self._agenda
         while agenda and agenda[0][0] <= now:
             due, _, table, thing_id, transition = heapq.heappop(agenda)
@@ -198,25 +206,25 @@ class Store:
 
     @property
     def agenda(self) -> list[tuple[float, int, str, str, str]]:
-        """Return the scheduled transitions: (time, order, table, id, transition)."""
+        """The scheduled transitions as tuples (time, order, table, id, transition)."""
         return self._agenda
 
     def restore_agenda(self, rows: list[tuple[float, int, str, str, str]]) -> None:
-        """Restore a saved agenda."""
+        """Replace the scheduled transitions by those of a saved state."""
         self._agenda = sorted((due, n, t, i, name) for due, n, t, i, name in rows)
         self._order = itertools.count(max((row[1] for row in rows), default=0) + 1)
 
 
 def stamp_z(at: float) -> str:
-    """Return a time as `2026-01-01T00:00:00Z`."""
+    """Return a time in seconds since 1970 as UTC text like `2026-01-01T00:00:00Z`."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def stamp_micro(at: float) -> str:
-    """Return a time as `2026-01-01T00:00:00.000000`."""
+    """Return a time in seconds since 1970 as UTC text like `2026-01-01T00:00:00.000000`."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")
 
 
 def stamp_micro_z(at: float) -> str:
-    """Return a time as `2026-01-01T00:00:00.000000Z`."""
+    """Return a time in seconds since 1970 as UTC text like `2026-01-01T00:00:00.000000Z`."""
     return stamp_micro(at) + "Z"

@@ -1,12 +1,12 @@
-"""Reading of request and answer bodies up to a maximum length."""
+"""Reading request and response bodies up to a maximum length."""
 
 from aiohttp import StreamReader
 
 
 async def read_up_to(content: StreamReader, limit: int) -> bytes:
-    """Return a body, or its first `limit` bytes.
+    """Read a body to its end, or its first `limit` bytes, and return it.
 
-    One call of aiohttp's `read` returns only what has arrived so far.
+    A single `read` of aiohttp may return less than that.
     """
     body = b""
     while len(body) < limit and (more := await content.read(limit - len(body))):

@@ -1,5 +1,4 @@
-"""Plain values that all packages share: places in a text, problems, actions, statuses, unknown
-values.
+"""Value classes that all packages share: template positions, problems, actions, unknown values.
 
-Imports nothing of the project and does no I/O.
+The package imports no other package of the project and does no I/O.
 """

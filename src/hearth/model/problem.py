@@ -1,23 +1,23 @@
-"""Errors. This module defines what a user can fix; the tree shows how it relates to the others.
+"""Errors that a user can fix, and an overview of all error classes of the project.
 
 Values:
 
-    Problem                     one error that a user can fix: what, where, a suggestion
-      Worded                    its text is given when it is created
+    Problem                     one error that a user can fix: text, place, suggestion
+      Worded                    a problem whose text is passed to its constructor
         StackValidationFailed   and the other classes below; `Notice` is only a warning
 
 Exceptions:
 
-    Rejected                    a request is not accepted; carries all its problems
+    Rejected                    a request is not accepted; contains all its problems
     CloudFault                  a call to a cloud failed (hearth.cloud.fault)
       NoAnswer                  the cloud may or may not have carried out the call
-        Unreadable              its answer cannot be read
+        Unreadable              the response of the cloud cannot be read
     CfnError                    an error of the CloudFormation API (hearth.api.cfn.faults)
-    WrongSetting                a setting of the operator cannot work (hearth.cli.process)
+    WrongSetting                an invalid setting in the configuration (hearth.cli.process)
 
-The engine turns a failure of a resource into an exception of hearth.engine.worker; the embedded
-cloud has its own. `api/fault.py` turns `Rejected` and `CloudFault` into answers. The class name of
-a problem is the `error.type` of the REST answer.
+The engine has further exceptions in hearth.engine.worker, and the embedded cloud has its own.
+`api/fault.py` turns `Rejected` and `CloudFault` into HTTP responses. The class name of a problem is
+the `error.type` of the REST response, unless the class overrides `kind`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from hearth.model.span import Span
 
 @dataclass(frozen=True)
 class Problem:
-    """One error. `at` is its place in a template, or None.
+    """One error that a user can fix. `at` is its place in a template, or None.
 
     `code` is the code of the `hearth lint` rule. `suggestion` is the text that the author probably
     meant.
@@ -44,7 +44,7 @@ class Problem:
 
     @property
     def kind(self) -> str:
-        """The error type on the wire."""
+        """The `error.type` in a REST response."""
         return type(self).__name__
 
     @property
@@ -54,7 +54,7 @@ class Problem:
 
     @property
     def message(self) -> str:
-        """One line for people: the path, the text, and file, line and column in brackets."""
+        """The complete message in one line: path, text, and in brackets file, line and column."""
         path = f"{self.at.path}: " if self.at and self.at.path else ""
         place = f" [{self.at}]" if self.at and self.at.line else ""
         return f"{path}{self.text}{place}"
@@ -62,7 +62,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Worded(Problem):
-    """A problem whose text is given when it is created."""
+    """A problem whose text is passed to its constructor."""
 
     words: str
 
@@ -73,9 +73,9 @@ class Worded(Problem):
 
 @dataclass(frozen=True)
 class StackValidationFailed(Worded):
-    """A template, parameter, property or name check failed.
+    """A template, a parameter, a property or a name is invalid.
 
-    `prefix` is `Property error` for property checks, or the type of an error that was wrapped.
+    `prefix` starts the message: `Property error`, or the class name of a wrapped error.
     """
 
     prefix: str = ""
@@ -87,14 +87,14 @@ class StackValidationFailed(Worded):
 
 
 class Notice(Worded):
-    """A warning: accepted, but probably a mistake."""
+    """A warning: the template is accepted but probably contains a mistake."""
 
 
 @dataclass(frozen=True)
 class ParameterNotProvided(StackValidationFailed):
-    """A property uses a parameter without a value.
+    """A property refers to a parameter that has no value.
 
-    Clients depend on this form of Heat's message.
+    Clients depend on the exact form of the message, which is Heat's.
     """
 
     @property
@@ -109,7 +109,10 @@ class ParameterNotProvided(StackValidationFailed):
 
 @dataclass(frozen=True)
 class TemplateMissing(StackValidationFailed):
-    """A nested template is not in the files. A caller that may fetch it can add it and retry."""
+    """A nested template is not in the files of the request.
+
+    `template` is its name. A caller that may fetch it can add it to the files and retry.
+    """
 
     template: str = ""
 
@@ -120,7 +123,7 @@ class TemplateMissing(StackValidationFailed):
 
 @dataclass(frozen=True)
 class UserParameterMissing(Problem):
-    """A parameter without default got no value."""
+    """A parameter has neither a value nor a default."""
 
     name: str
 
@@ -131,7 +134,7 @@ class UserParameterMissing(Problem):
 
 @dataclass(frozen=True)
 class UnknownUserParameter(Problem):
-    """A value is given for a parameter that the template does not declare."""
+    """The request contains a value for a parameter that the template does not declare."""
 
     name: str
     nearest: str | None = None
@@ -171,7 +174,7 @@ class InvalidTemplateVersion(Problem):
             return f"the template has more than one version key: {self.version}"
         known = ", ".join(self.known)
         near = hint(self.suggestion)
-        return f'The template version is invalid: "{self.version}"{near}; known are {known}'
+        return f'The template version is invalid: "{self.version}"{near}; known versions: {known}'
 
 
 class NoTemplateVersion(Worded):
@@ -184,7 +187,7 @@ class NoTemplateVersion(Worded):
 
 @dataclass(frozen=True)
 class InvalidTemplateSection(Problem):
-    """A top-level key is not a section of this template version."""
+    """A top-level key of the template is not a section of its template version."""
 
     section: str
     nearest: str | None = None
@@ -196,9 +199,9 @@ class InvalidTemplateSection(Problem):
 
 @dataclass(frozen=True)
 class InvalidTemplateReference(Problem):
-    """A reference names a resource that the template does not define, or that a condition disables.
+    """A reference names a resource that the template does not define or that a condition disables.
 
-    `words` replaces the message if the reference itself has the wrong form.
+    `words` replaces the standard text if the reference itself is malformed.
     """
 
     name: str
@@ -213,12 +216,12 @@ class InvalidTemplateReference(Problem):
 
 
 CYCLE_SHOWN_MAX = 20
-"""The maximum number of names of a cycle in a message."""
+"""The maximum number of resource names of a cycle that a message lists."""
 
 
 @dataclass(frozen=True)
 class CircularDependencyException(Problem):
-    """Resources depend on each other. The first name of the cycle is also its last."""
+    """Resources depend on each other. `cycle` has their names, with the first again at the end."""
 
     cycle: tuple[str, ...]
 
@@ -248,7 +251,7 @@ class Invalid(Worded):
 
 
 class InvalidDirection(Worded):
-    """A list cannot be sorted in that direction."""
+    """A request has an invalid sort direction."""
 
     @property
     def kind(self) -> str:
@@ -264,7 +267,7 @@ class InvalidRestrictedAction(Worded):
 
 
 class InvalidExternalResourceDependency(Worded):
-    """A resource with an external id has `depends_on` beside it."""
+    """A resource has both `external_id` and `depends_on`."""
 
 
 class ConflictingMergeStrategyForParam(Worded):
@@ -272,19 +275,19 @@ class ConflictingMergeStrategyForParam(Worded):
 
 
 class InvalidMergeStrategyForParam(Worded):
-    """The merge strategy of an environment does not fit the parameter."""
+    """The merge strategy in an environment cannot be used for the type of the parameter."""
 
 
 class NotFound(Worded):
-    """An output, version, snapshot or similar does not exist."""
+    """An object that the request names, such as an output or a snapshot, does not exist."""
 
 
 class NotSupported(Worded):
-    """The operation is not possible in this state."""
+    """The request is not supported, or not in the current state of the stack."""
 
 
 class ResourceTypeUnavailable(Worded):
-    """The cloud has no service for a resource type. The message starts with a code."""
+    """The cloud has no service for a resource type. The message starts with code HEAT-E99001."""
 
     @property
     def message(self) -> str:
@@ -293,7 +296,7 @@ class ResourceTypeUnavailable(Worded):
 
 @dataclass(frozen=True)
 class EntityNotFound(Problem):
-    """A named object does not exist."""
+    """An object does not exist; `entity` is its type and `name` its name or id."""
 
     entity: str
     name: str
@@ -304,11 +307,11 @@ class EntityNotFound(Problem):
 
 
 class ResourcePropertyConflict(Worded):
-    """Properties that exclude each other are both given."""
+    """A resource has properties that exclude each other."""
 
 
 class Rejected(Exception):
-    """A request that is not accepted, with all its problems."""
+    """A request is not accepted; `problems` are all the reasons."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems: tuple[Problem, ...] = tuple(problems)
@@ -319,7 +322,10 @@ class Rejected(Exception):
 
 
 def nearest(word: str, words: Iterable[str]) -> str | None:
-    """Return the most similar word, or None if none is similar enough."""
+    """Return the one of `words` that is most similar to `word`, or None if none is similar.
+
+    Upper and lower case count as equal.
+    """
     known = [candidate for candidate in words if isinstance(candidate, str)]
     if len(known) > NEAREST_WORDS_MAX:
         known = [one for one in known if one[:1] == word[:1]][:NEAREST_WORDS_MAX]
@@ -332,7 +338,10 @@ NEAREST_WORDS_MAX = 500
 
 
 def nearest_file(name: str, files: Iterable[str]) -> str | None:
-    """Return the most similar file in the same folder with the same extension, or None."""
+    """Return the file with the name most similar to `name`, or None if none is similar.
+
+    Only files in the same folder and with the same extension are considered.
+    """
     folder, base = posixpath.split(name)
     stem, ending = posixpath.splitext(base)
     stems = {}
@@ -346,5 +355,5 @@ def nearest_file(name: str, files: Iterable[str]) -> str | None:
 
 
 def hint(word: str | None) -> str:
-    """Return `; did you mean …?`, or an empty text."""
+    """Return `; did you mean WORD?`, or an empty text if `word` is None or empty."""
     return f"; did you mean {word}?" if word else ""

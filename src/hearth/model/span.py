@@ -1,4 +1,4 @@
-"""A place in a template: line and column, and the path."""
+"""A position in a template: file, line, column, and the path of keys that leads to it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ Step = str | int
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A place: file, line and column (from 1; 0 is unknown) and a dotted path.
+    """A position in a template. Lines and columns count from 1; 0 means unknown.
 
-    The path reads like `resources.web.properties.networks[0].port`.
+    An example of a path is `resources.web.properties.networks[0].port`.
     """
 
     file: str = "template"
@@ -26,12 +26,12 @@ class Span:
         return f"{self.file}:{self.line}:{self.column}"
 
     def under(self, *steps: Step) -> Span:
-        """Return the same place with more steps in its path."""
+        """Return this position with `steps` (keys and list indexes) appended to its path."""
         return Span(self.file, self.line, self.column, dotted(steps, self.path))
 
 
 def dotted(steps: Iterable[Step], base: str = "") -> str:
-    """Return a path as text: names joined by dots, positions in brackets."""
+    """Return `base` extended by `steps`: keys are joined by dots, list indexes are in brackets."""
     path = base
     for step in steps:
         if isinstance(step, int):

@@ -1,10 +1,10 @@
-"""The action of a stack or a resource, and its status."""
+"""Actions and statuses of stacks and resources, deletion policies, and hooks."""
 
 from enum import StrEnum
 
 
 class Action(StrEnum):
-    """The current action, or the last one."""
+    """The action that a stack or a resource performs now, or the last one that it performed."""
 
     INIT = "INIT"
     CREATE = "CREATE"
@@ -20,7 +20,7 @@ class Action(StrEnum):
 
 
 class Status(StrEnum):
-    """The status of an action."""
+    """The status of the action of a stack or a resource."""
 
     IN_PROGRESS = "IN_PROGRESS"
     COMPLETE = "COMPLETE"
@@ -36,7 +36,7 @@ class DeletionPolicy(StrEnum):
 
 
 class Hook(StrEnum):
-    """A point in a resource's life cycle at which a hook can make it wait."""
+    """A point at which a resource waits until a user clears the hook."""
 
     PRE_CREATE = "pre-create"
     PRE_UPDATE = "pre-update"
@@ -47,7 +47,7 @@ class Hook(StrEnum):
 
 
 class RestrictedAction(StrEnum):
-    """An action that an environment can forbid for a resource."""
+    """An action that `restricted_actions` in an environment can forbid for a resource."""
 
     UPDATE = "update"
     REPLACE = "replace"

@@ -1,6 +1,6 @@
-"""Unknown values: results of an evaluation that depend on resources which do not exist yet.
+"""Placeholders for values that depend on resources which do not exist yet.
 
-An unknown value may stand alone or anywhere inside lists and maps.
+A whole value can be unknown, or any part of a list or map.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from hearth.model.value import ValueKind
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A value that is not known until the resources in `until` exist.
+    """A placeholder for a value that is not known until the resources named in `until` exist.
 
-    `kinds` are the types that the value can have; empty for any type.
+    `kinds` are the types that the value can have; if it is empty, the value can have any type.
     """
 
     until: frozenset[str] = frozenset()
@@ -30,7 +30,7 @@ UNKNOWN = Unknown()
 
 
 def unknown_in(value: Any) -> Unknown | None:
-    """Return one Unknown for all unknown parts of a value; None if everything is known."""
+    """Return one Unknown that combines all unknown parts of a value, or None if there are none."""
     parts: Iterable[Any]
     match value:
         case Unknown():
@@ -50,7 +50,7 @@ def unknown_in(value: Any) -> Unknown | None:
 
 
 def nulled(value: Any) -> Any:
-    """Return the value with null for every unknown part, as validation at create time expects."""
+    """Return a copy of the value in which None replaces each unknown part."""
     match value:
         case Unknown():
             return None

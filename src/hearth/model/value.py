@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class ValueKind(StrEnum):
-    """The type of a value, by its wire name."""
+    """The type of a property, attribute or parameter value, as the API names it."""
 
     STRING = "string"
     INTEGER = "integer"

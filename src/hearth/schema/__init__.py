@@ -1,8 +1,8 @@
-"""Declarations of properties, attributes and their constraints.
+"""Declarations of the properties and attributes of resource types, and their constraints.
 
-One schema is used for validation, conversion, the schema answers of the API and the generated
-documentation. The package knows no templates and calls no cloud: a custom constraint is returned to
-the caller as a lookup.
+Each declaration is used for validation, type conversion, the resource type API and the generated
+documentation. The package does not depend on templates and does not call the cloud: a check of a
+custom constraint returns a `Lookup`, which the caller answers with a call to the cloud.
 """
 
 from hearth.model.value import ValueKind

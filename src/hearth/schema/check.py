@@ -1,8 +1,8 @@
-"""Checks of values against their declarations: conversion, defaults, constraints; all errors at
-once.
+"""Validation of property values: type conversion, defaults and constraints.
 
-Null counts as "not given". An unknown value is accepted at any depth; constraints on values that
-contain one are not checked. Source: spec/hot.md, section 6.1.
+All errors are collected. A null value counts as not given. An `Unknown` is accepted anywhere in a
+value, and the constraints of a value that contains one are not checked. Source: spec/hot.md,
+section 6.1.
 """
 
 from __future__ import annotations
@@ -22,12 +22,15 @@ from hearth.schema.prop import Prop
 PREFIX = "Property error"
 
 CustomCheck = Callable[[str, Any], str | None]
-"""A check by the cloud: takes the constraint's name and the value, returns the error or None."""
+"""Checks a custom constraint: takes its name and the value, returns an error text or None."""
 
 
 @dataclass(frozen=True)
 class Lookup:
-    """A question for the cloud: whether a value satisfies a named constraint."""
+    """A check that needs the cloud: whether a value satisfies the custom constraint `name`.
+
+    `description` is the author's error text, which replaces the standard one.
+    """
 
     name: str
     value: Any
@@ -37,11 +40,11 @@ class Lookup:
 
 @dataclass
 class Findings:
-    """The findings of a check: problems, and open lookups.
+    """The results of a check: problems, and lookups that the caller has to make in the cloud.
 
-    Without `constrain` and `require`, constraints and required properties are not checked; this is
-    for values of which only the shape is known. `locate` returns the place of a path; without it
-    the place of the parent is used.
+    If `constrain` is false, constraints are not checked; if `require` is false, required properties
+    may be missing. `locate` adds the line and column to a path; without it, a problem has the line
+    and column of its parent.
     """
 
     problems: list[Problem] = field(default_factory=list)
@@ -51,16 +54,16 @@ class Findings:
     locate: Callable[[Span], Span] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the findings for another process, without the template."""
+        """Return the state for pickling without `locate`, which refers to the whole template."""
         return {**vars(self), "locate": None}
 
     def wrong(self, at: Span, text: str) -> None:
-        """Add a property error."""
+        """Add a property error with this text at a place."""
         place = self.locate(at) if self.locate else at
         self.problems.append(StackValidationFailed(place, text, PREFIX))
 
     def answers(self, check: CustomCheck) -> list[Problem]:
-        """Ask the cloud all open lookups and return their problems."""
+        """Make all lookups with `check` and return the problems that it reports."""
         answered = Findings(locate=self.locate)
         for lookup in self.lookups:
             text = check(lookup.name, lookup.value)
@@ -70,7 +73,7 @@ class Findings:
 
 
 NOTHING: tuple[Any, ...] = ("", [], {})
-"""The values that count as not given if a property has `empty_is_none`."""
+"""The values that count as not given for a property with `empty_is_none`."""
 
 EMPTY: dict[ValueKind, Any] = {
     ValueKind.STRING: "",
@@ -81,15 +84,16 @@ EMPTY: dict[ValueKind, Any] = {
     ValueKind.MAP: {},
     ValueKind.ANY: None,
 }
-"""The value that a property without value and default gets, by the type of the property."""
+"""The value of a property that has neither a value nor a default, by the type of the property."""
 
 
 def coerce_all(
     schema: Mapping[str, Prop], values: Mapping[str, Any], at: Span, found: Findings
 ) -> dict[str, Any]:
-    """Return the given properties, converted, with defaults for the others.
+    """Return the values converted to their declared types, with defaults for missing properties.
 
-    Properties without value and default are left out. `at.path` is the path of the whole map.
+    Properties that have neither a value nor a default are left out. `at` is the place of the whole
+    map. Errors are added to `found`.
     """
     for name in values:
         if name not in schema:
@@ -115,7 +119,7 @@ def coerce_all(
                     result[name] = coerce(prop, value, at.under(name), found)
         elif prop.has_default:
             if prop.default is not None:
-                words = prop.kind is ValueKind.BOOLEAN  # some defaults of the contract are "true"
+                words = prop.kind is ValueKind.BOOLEAN  # Heat declares some defaults as "true"
                 result[name] = CONVERT[prop.kind](prop, prop.default) if words else prop.default
         elif prop.required and found.require:
             found.wrong(at, f'required property "{name}" is not given')
@@ -123,8 +127,9 @@ def coerce_all(
 
 
 def _simple(prop: Prop, value: Any) -> Any:
-    """Return the converted value of a property that needs no further checks, or BAD: a fast
-    path.
+    """Return the converted value, or BAD if the property needs the full check of `coerce`.
+
+    This fast path is for properties without an inner schema and without constraints.
     """
     if prop.schema is not None or prop.constraints or isinstance(value, Unknown):
         return BAD
@@ -132,8 +137,9 @@ def _simple(prop: Prop, value: Any) -> Any:
 
 
 def coerce(prop: Prop, value: Any, at: Span, found: Findings) -> Any:
-    """Return the value converted to the declared type; problems and lookups are added to
-    `found`.
+    """Return the value converted to the declared type; add problems and lookups to `found`.
+
+    A value that cannot be converted is returned unchanged.
     """
     if isinstance(value, Unknown):
         return value

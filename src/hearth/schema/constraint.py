@@ -1,7 +1,8 @@
-"""Constraints on values in addition to the type.
+"""Constraints on property and parameter values, in addition to their type.
 
-A constraint returns None if a value is valid, else the error. A `description` by the template's
-author replaces the standard message. The cloud checks `Custom`.
+The method `wrong` of a constraint returns None for a valid value and an error text otherwise. The
+`description` of a constraint replaces the standard error text. `Custom` has no such method, because
+only the cloud can check it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from hearth.schema.patterns import TooSlow, matches_whole
 
 @dataclass(frozen=True, kw_only=True)
 class Length:
-    """Limits on the number of characters, items or keys; None means no limit."""
+    """Inclusive limits of the length of a string, list or map; None means no limit."""
 
     min: int | None = None
     max: int | None = None
@@ -46,10 +47,11 @@ class Range:
 
 @dataclass(frozen=True)
 class AllowedValues:
-    """The allowed values; for a list, the allowed items.
+    """The allowed values of a property, or the allowed items of a list property.
 
-    `values` are shown as declared. `compared` are the same values converted to the type of the
-    property, in which `6` and `"6"` are equal; by default they are the declared ones.
+    `values` are the values as declared, for messages and documentation. `compared` are the same
+    values converted to the type of the property, so that a declared `"6"` allows the integer 6; by
+    default, `values` are compared.
     """
 
     values: Sequence[Any]
@@ -69,9 +71,7 @@ class AllowedValues:
 
 @dataclass(frozen=True)
 class AllowedPattern:
-    """A regular expression whose first match at the start of the value must cover the whole
-    value.
-    """
+    """A regular expression. Its match at the start of the value must cover the whole value."""
 
     pattern: str
     description: str | None = None
@@ -81,7 +81,7 @@ class AllowedPattern:
         try:
             fits = matches_whole(self.pattern, text)
         except TooSlow as problem:
-            return f'"{text[:40]}" cannot be compared with "{self.pattern}": {problem}'
+            return f'"{text[:40]}" cannot be matched against "{self.pattern}": {problem}'
         if not fits:
             return self.description or f'"{text}" does not match the pattern "{self.pattern}"'
         return None
@@ -89,7 +89,7 @@ class AllowedPattern:
 
 @dataclass(frozen=True, kw_only=True)
 class Modulo:
-    """A number that has the remainder `offset` when divided by `step`."""
+    """A number must have the remainder `offset` when it is divided by `step`."""
 
     step: int
     offset: int = 0
@@ -105,20 +105,20 @@ class Modulo:
 
 @dataclass(frozen=True)
 class Custom:
-    """A named check by the cloud, such as `nova.flavor`."""
+    """A custom constraint, such as `nova.flavor`: the cloud has to look up whether it holds."""
 
     name: str
     description: str | None = None
 
 
 SHOWN_MAX = 100
-"""The maximum number of allowed values in a message."""
+"""The maximum number of allowed values that a message lists."""
 
 Constraint = Length | Range | AllowedValues | AllowedPattern | Modulo | Custom
 
 
 def comparable(value: Any) -> Hashable:
-    """Return a key that is equal only for equal values, including lists and maps."""
+    """Return a hashable form of a value: equal values, also lists and maps, have equal forms."""
     match value:
         case list() | tuple():
             return (list, *map(comparable, value))
@@ -130,13 +130,13 @@ def comparable(value: Any) -> Hashable:
 
 
 def bounds(low: float | None, high: float | None) -> str:
-    """Return a range as text."""
+    """Return a range as text, such as `(min: 1, max: 5)`; None means no limit."""
     ends = (("min", low), ("max", high))
     return f"({', '.join(f'{name}: {end}' for name, end in ends if end is not None)})"
 
 
 def same(one: Any, other: Any) -> bool:
-    """Return whether two values are equal; true is not 1."""
+    """Return whether two values are equal, where true and 1 are different."""
     if isinstance(one, bool) is not isinstance(other, bool):
         return False
     return bool(one == other)

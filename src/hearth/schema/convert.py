@@ -1,4 +1,4 @@
-"""Conversion of values to the declared kind of a property."""
+"""Conversion of values to the declared type of a property."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Convertible(Protocol):
 
 
 class Bad:
-    """The result of a converter that cannot convert a value."""
+    """The class of BAD, which a converter returns if it cannot convert a value."""
 
 
 BAD = Bad()

@@ -1,4 +1,7 @@
-"""Declarations in the format of the API. Source: spec/rest-api.md, section 5."""
+"""Property and attribute schemas in the JSON format of the REST API.
+
+Source: spec/rest-api.md, section 5.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from hearth.schema.prop import Attr, Prop
 
 
 def as_json(declared: Prop | Attr) -> dict[str, Any]:
-    """Return the schema of a property or an attribute for `resource-type-show`."""
+    """Return the schema of a property or an attribute as the resource type API shows it."""
     if isinstance(declared, Attr):
         shown: dict[str, Any] = {"description": declared.description}
         if declared.kind is not None:
@@ -48,7 +51,7 @@ def _property(prop: Prop) -> dict[str, Any]:
 
 
 def constraint_as_json(constraint: Constraint) -> dict[str, Any]:
-    """Return a constraint as a map of one key, with its description."""
+    """Return a constraint as a map: its type and limits, and its description if it has one."""
     match constraint:
         case Length():
             shown: dict[str, Any] = {"length": _bounds(constraint)}

@@ -1,7 +1,7 @@
-"""Regular expressions with a time limit.
+"""Regular expressions from users, matched with a time limit.
 
-Most patterns use the standard engine. A pattern whose repetitions could interact, so that even a
-short text could take years, uses an engine with a timeout.
+Most patterns run in the module `re`. A pattern that could need exponential time (catastrophic
+backtracking) runs in the module `regex`, which supports a timeout.
 """
 
 from __future__ import annotations
@@ -18,19 +18,21 @@ if TYPE_CHECKING:
     import regex
 
 TIMEOUT_S = 0.5
-"""The maximum seconds of one match."""
+"""The maximum duration of one match, in seconds."""
 
 STEPS_QUICK = 50_000
-"""The steps of the standard engine in about a millisecond. A pattern without nested repetitions
-takes n**r steps, for r repetitions and a text of n characters.
+"""The number of steps that the module `re` makes in about a millisecond.
+
+A pattern with r repetitions, none of them nested, takes at most n**r steps for n characters.
 """
 
 INLINE_S = 0.005
-"""The maximum time of all matches together on the event loop."""
+"""The maximum total duration of all matches of one computation on the event loop, in seconds."""
 
 INLINE_PATTERN_MAX = 500
-"""The maximum characters, with repetitions expanded, of a pattern that is compiled on the event
-loop.
+"""The maximum length of a pattern that is compiled on the event loop.
+
+The length is that of the pattern with its counted repetitions written out: `a{3}` counts 3.
 """
 
 REPETITIONS = re.compile(r"[*+?{]")
@@ -39,33 +41,31 @@ SIMPLE = re.compile(r"(?:\[\^?\]?[^\]]*\]|\\.|[^\\()|*+?{\[])(?:[*+?]|\{\d*(?:,\
 
 PIECE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(\d+)(?:,\d*)?\}|.", re.DOTALL)
 WRITTEN_OUT_MAX = 20_000
-"""The maximum length of a pattern with repetitions expanded."""
+"""The maximum length of any pattern with its counted repetitions written out."""
 
 T = TypeVar("T")
 
 
 class TooSlow(ValueError):
-    """A match has exceeded its time limit."""
+    """A match has exceeded its time limit, or `regex` cannot compile the pattern."""
 
 
 class Overrun(BaseException):
     """A computation takes too long for the event loop and must run in another process.
 
-    It is not an `Exception`, so that handlers of user errors do not catch it.
+    The class is not an `Exception`, so that handlers of user errors do not catch it.
     """
 
 
 @lru_cache(maxsize=1024)
 def compiled(pattern: str) -> re.Pattern[str]:
-    """Return the compiled pattern. Raises re.error for an invalid one."""
+    """Return the pattern compiled by `re`. Raises re.error if it is invalid."""
     return re.compile(pattern)
 
 
 @lru_cache(maxsize=1024)
 def harmless(pattern: str) -> bool:
-    """Return whether a pattern has neither groups nor alternatives, so that no repetition is inside
-    another.
-    """
+    """Return whether a pattern has neither groups nor alternatives, so no nested repetitions."""
     position = 0
     while position < len(pattern):
         match = SIMPLE.match(pattern, position)
@@ -76,7 +76,10 @@ def harmless(pattern: str) -> bool:
 
 
 def matches_whole(pattern: str, text: str) -> bool:
-    """Return whether the first match at the start of a text is the whole text. Raises TooSlow."""
+    """Return whether the pattern, matched at the start of the text, covers the whole text.
+
+    Raises TooSlow, or re.error for an invalid pattern.
+    """
     found: Any
     repetitions = len(REPETITIONS.findall(pattern))
     demand_small(pattern)
@@ -88,7 +91,7 @@ def matches_whole(pattern: str, text: str) -> bool:
 
 
 def quick(repetitions: int, characters: int) -> bool:
-    """Return whether this number of repetitions is fast on a text of this length."""
+    """Return whether a pattern with so many unnested repetitions is fast on so many characters."""
     return repetitions == 1 or (repetitions <= 8 and characters**repetitions <= STEPS_QUICK)
 
 
@@ -97,19 +100,19 @@ def _patient(pattern: str, text: str) -> Any:
         known = timed(pattern)
         return in_time(lambda timeout: known.match(text, timeout=timeout))
     except TimeoutError:
-        raise TooSlow(f"the pattern needs more than {TIMEOUT_S} s") from None
+        raise TooSlow(f"the pattern needs more than {TIMEOUT_S} s to match") from None
     except ValueError as problem:
         raise TooSlow(str(problem)) from None
 
 
-# -- patience -----------------------------------------------------------------------------------
+# -- time limits --------------------------------------------------------------------------------
 
 PATIENCE_S = 2.0
-"""The maximum seconds of all matches of one request."""
+"""The maximum total duration of all matches of one request, in seconds."""
 
 
 class _Left:
-    """The remaining seconds for matches; `inline` is true on the event loop."""
+    """The seconds that remain for matches; `inline` is true if they run on the event loop."""
 
     __slots__ = ("inline", "seconds")
 
@@ -126,9 +129,9 @@ _left: ContextVar[_Left | None] = ContextVar("left_s", default=None)
 
 @contextmanager
 def patience(*, inline: bool = False) -> Iterator[None]:
-    """Limit the total time of all matches in the block.
+    """Limit the total time of all matches inside the `with` block to PATIENCE_S seconds.
 
-    With `inline` the matches have a few milliseconds together; after that Overrun is raised.
+    If `inline` is true, the limit is INLINE_S, and a match beyond it raises Overrun.
     """
     token = _left.set(_Left(INLINE_S if inline else PATIENCE_S, inline))
     try:
@@ -138,7 +141,10 @@ def patience(*, inline: bool = False) -> Iterator[None]:
 
 
 def in_time(match: Callable[[float], T]) -> T:
-    """Return the result of a match, called with its time limit. Raises TimeoutError."""
+    """Call `match` with its time limit in seconds and return the result.
+
+    Raises TimeoutError, or Overrun on the event loop, when the time is over.
+    """
     left = _left.get()
     if left is None:
         return match(TIMEOUT_S)
@@ -154,13 +160,13 @@ def in_time(match: Callable[[float], T]) -> T:
 
 
 def inline() -> bool:
-    """Return whether this is the event loop, where Overrun is raised after a few milliseconds."""
+    """Return whether the code runs inside `patience(inline=True)`, that is on the event loop."""
     left = _left.get()
     return left is not None and left.inline
 
 
 def time_left_s() -> float:
-    """Return the maximum time of the next match in seconds."""
+    """Return the time limit of the next match in seconds."""
     left = _left.get()
     return TIMEOUT_S if left is None else max(0.0, min(TIMEOUT_S, left.seconds))
 
@@ -175,7 +181,10 @@ def demand_small(pattern: str) -> None:
 
 
 def written_out(pattern: str) -> int:
-    """Return the length of a pattern with repetitions expanded, as in the engine with a timeout."""
+    """Return the length of a pattern with its counted repetitions written out.
+
+    The module `regex` compiles a pattern of this length.
+    """
     sizes, last = [0], 0
     for match in PIECE.finditer(pattern):
         piece = match[0]
@@ -196,15 +205,19 @@ def written_out(pattern: str) -> int:
 
 @lru_cache(maxsize=256)
 def timed(pattern: str, flags: int = 0) -> regex.Pattern[str]:
-    """Return a pattern whose methods take a timeout. Raises ValueError for an invalid one.
+    """Return the pattern compiled by `regex`, whose methods take a timeout.
 
-    The engine is loaded on first use, because few patterns need it.
+    Raises ValueError if it is invalid or too large. `regex` is imported on first use, because few
+    patterns need it.
     """
     import regex
 
     demand_small(pattern)
     if written_out(pattern) > WRITTEN_OUT_MAX:
-        raise ValueError("the pattern is too large")
+        raise ValueError(
+            f"the pattern is too large: with its repetitions written out, it has more than "
+            f"{WRITTEN_OUT_MAX} characters"
+        )
     try:
         return regex.compile(pattern, flags | regex.VERSION0)
     except (regex.error, RecursionError, OverflowError) as problem:

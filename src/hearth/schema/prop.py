@@ -1,4 +1,4 @@
-"""Declarations of properties and attributes, and the release that introduced them."""
+"""Declarations of the properties and attributes of resource types, with their support status."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class SupportStatus(StrEnum):
 
 @dataclass(frozen=True)
 class Support:
-    """A support status, the release in which it began, and the previous status."""
+    """A support status, the release (`version`) in which it began, and the status before that."""
 
     status: SupportStatus | str = SupportStatus.SUPPORTED
     version: str | None = None
@@ -45,7 +45,7 @@ class Support:
 
 
 class _Unset:
-    """The default of a property without a default, because null can be a default."""
+    """The class of UNSET, which marks a property without a default (None can be a default)."""
 
     def __repr__(self) -> str:
         return "UNSET"
@@ -59,11 +59,11 @@ UNSET: Final = _Unset()
 
 @dataclass(frozen=True)
 class Prop:
-    """A property of a resource type, an entry of a map property or the item of a list property.
+    """A property of a resource type, an entry of a map property, or the items of a list property.
 
-    `schema` contains the entries of a map by name, or the item of a list. `constraint` is a short
-    form for a single custom constraint. With `empty_is_none` an empty text, list or map counts as
-    no value, because templates often pass a parameter with the default "" for no value.
+    `schema` declares the entries of a map by name, or every item of a list or map. `constraint` is
+    the name of a custom constraint. If `empty_is_none` is true, an empty text, list or map counts
+    as not given, because templates often pass a parameter with the default "" to omit a value.
     """
 
     kind: ValueKind
@@ -88,7 +88,10 @@ class Prop:
             object.__setattr__(self, "constraints", tuple(map(self._comparing, self.constraints)))
 
     def _comparing(self, constraint: Constraint) -> Constraint:
-        """Return the constraint with its allowed values converted to this property's type."""
+        """Return an AllowedValues with its values converted to this property's type.
+
+        Other constraints are returned unchanged.
+        """
         if not isinstance(constraint, AllowedValues) or self.kind is ValueKind.LIST:
             return constraint
         converted = [(one, CONVERT[self.kind](self, one)) for one in constraint.values]
@@ -102,20 +105,18 @@ class Prop:
 
     @property
     def entries(self) -> Mapping[str, Prop] | None:
-        """The declared entries of a map."""
+        """The declarations of the entries of a map by name, or None."""
         return self.schema if isinstance(self.schema, Mapping) else None
 
     @property
     def item(self) -> Prop | None:
-        """The declared item of a list."""
+        """The declaration of every item of a list or map, or None."""
         return self.schema if isinstance(self.schema, Prop) else None
 
 
 @dataclass(frozen=True)
 class Attr:
-    """An attribute of a resource type; `kind` is the type of its value, None if that is not
-    guaranteed.
-    """
+    """An attribute of a resource type. `kind` is the type of its value; None means any type."""
 
     kind: ValueKind | None = None
     description: str = ""

@@ -1,7 +1,7 @@
-"""Relations between the properties of a resource, as data.
+"""Declarative rules about several properties of a resource, such as "a and b exclude each other".
 
-A property is given if its value is neither null nor empty. A property with an unknown value is
-*open*: it may be null, so it violates nothing.
+A property counts as given if its value is neither null nor empty. A property whose value is not
+known yet is "open": the rules assume the value that satisfies them.
 """
 
 from __future__ import annotations
@@ -16,21 +16,24 @@ EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 @dataclass(frozen=True)
 class Violation:
-    """A violation of a relation between properties; `path` leads to the property."""
+    """A violation of a rule: `path` is the path of the property, `words` the error text."""
 
     path: str
     words: str
 
 
 class Relation(Protocol):
-    """A rule about several properties; `str()` returns its description."""
+    """A rule about several properties; `str()` returns the rule in words."""
 
     def holds(self, properties: Properties, still_open: Collection[str] = ()) -> bool:
-        """Return whether the relation holds, as far as the values are known."""
+        """Return whether the properties satisfy the rule.
+
+        `still_open` are the names of properties without a known value.
+        """
 
 
 class _Named:
-    """A relation whose arguments are names, followed by values."""
+    """A base class for dataclasses whose last field takes all remaining positional arguments."""
 
     def __init__(self, *given: Any) -> None:
         *single, rest = (one.name for one in fields(self))  # type: ignore[arg-type]
@@ -41,7 +44,7 @@ class _Named:
 
 @dataclass(frozen=True, init=False)
 class AtMostOne(_Named):
-    """Properties that exclude each other."""
+    """The rule that at most one of the named properties is given."""
 
     names: tuple[str, ...]
 
@@ -54,7 +57,7 @@ class AtMostOne(_Named):
 
 @dataclass(frozen=True, init=False)
 class AtLeastOne(_Named):
-    """Properties of which at least one is required."""
+    """The rule that at least one of the named properties is given."""
 
     names: tuple[str, ...]
 
@@ -67,7 +70,7 @@ class AtLeastOne(_Named):
 
 @dataclass(frozen=True, init=False)
 class Needs(_Named):
-    """A property that requires other properties."""
+    """The rule that all properties in `needed` are given if the property `name` is given."""
 
     name: str
     needed: tuple[str, ...]
@@ -83,7 +86,7 @@ class Needs(_Named):
 
 @dataclass(frozen=True, init=False)
 class RequiredFor(_Named):
-    """A property that is required if another one has one of the given values."""
+    """The rule that `name` is given if the property `other` has one of `values`."""
 
     name: str
     other: str
@@ -100,7 +103,7 @@ class RequiredFor(_Named):
 
 @dataclass(frozen=True, init=False)
 class OnlyFor(_Named):
-    """A property that is allowed only if another one has one of the given values."""
+    """The rule that `name` is given only if the property `other` has one of `values`."""
 
     name: str
     other: str
@@ -117,7 +120,7 @@ class OnlyFor(_Named):
 
 @dataclass(frozen=True)
 class NotAbove:
-    """A number that must not exceed another property or a constant."""
+    """The rule that the property `low` is at most `high`: another property or a constant."""
 
     low: str
     high: str | int
@@ -133,8 +136,10 @@ class NotAbove:
 
 @dataclass(frozen=True)
 class Same:
-    """Two properties that must be equal if both are given; with `among`, only if one of them has
-    one of these values.
+    """The rule that two properties are equal if both are given.
+
+    If `among` is not empty, the rule applies only if one of the two properties has one of these
+    values.
     """
 
     one: str
@@ -154,7 +159,7 @@ class Same:
 
 @dataclass(frozen=True)
 class Distinct:
-    """A list of maps that must have different values under a key."""
+    """The rule that the maps in the list property `name` have different values for `key`."""
 
     name: str
     key: str
@@ -172,7 +177,7 @@ class Distinct:
 
 @dataclass(frozen=True, init=False)
 class Each(_Named):
-    """Relations between the entries of a map, or between the entries of each map in a list."""
+    """Rules about the entries of the map property `name`, or of each map in the list property."""
 
     name: str
     relations: tuple[Relation, ...]
@@ -181,7 +186,7 @@ class Each(_Named):
         return self.name in still_open or not self._broken(properties)
 
     def words(self, properties: Properties) -> str:
-        """Return the message for a violation, with its place."""
+        """Return the error texts for all violations, each with the name and list index."""
         return "; ".join(self._broken(properties))
 
     def _broken(self, properties: Properties) -> list[str]:
@@ -199,7 +204,7 @@ class Each(_Named):
 
 @dataclass(frozen=True)
 class Where:
-    """A relation that applies only if a property has one of the given values."""
+    """A rule that applies only if the property `name` has one of `values`."""
 
     name: str
     values: tuple[Any, ...]
@@ -215,7 +220,7 @@ class Where:
 
 @dataclass(frozen=True)
 class Unless:
-    """A relation that applies only if a property has none of the given values."""
+    """A rule that applies only if the property `name` has none of `values`."""
 
     name: str
     values: tuple[Any, ...]
@@ -230,7 +235,7 @@ class Unless:
 
 
 def broken(relation: Relation, properties: Properties) -> str:
-    """Return the message of a violated relation."""
+    """Return the error text for a relation that the properties violate."""
     return relation.words(properties) if isinstance(relation, Each) else str(relation)
 
 
@@ -239,7 +244,7 @@ def _given(properties: Properties, name: str) -> bool:
 
 
 def _maps(value: Any) -> list[tuple[int, Mapping[str, Any]]]:
-    """Return the maps in a list with their indexes, or the single map."""
+    """Return pairs of index and map for the maps in a list; a single map has the index 0."""
     items = value if isinstance(value, list) else [value]
     return [(at, one) for at, one in enumerate(items) if isinstance(one, Mapping)]
 

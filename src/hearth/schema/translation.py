@@ -1,8 +1,8 @@
-"""Rules by which a resource type rewrites properties, as data.
+"""Declarative rules by which a resource type rewrites its property values (Heat's translation).
 
-They are for properties that were renamed, moved or are given by name: a path leads through maps by
-key and through each item of a list. Rules run on resolved values, in the order `Add`, `Replace`,
-`Resolve`, `Delete`. Source: spec/hot.md, section 6.2.
+They replace deprecated properties by their successors and names by ids. The path of a rule consists
+of map keys; at a list, the rule applies to each item. Rules run on resolved values, in the order
+`Add`, `Replace`, `Resolve`, `Delete`. Source: spec/hot.md, section 6.2.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Path = Sequence[str]
 
 @dataclass(frozen=True)
 class Add:
-    """Append values to a list property: `values`, and the value at `value_path`."""
+    """Append `values` and the value at `value_path` to the list property at `path`."""
 
     path: Path
     values: Sequence[Any] = ()
@@ -25,9 +25,11 @@ class Add:
 
 @dataclass(frozen=True)
 class Replace:
-    """Put a value at `path`: a literal, the value at `value_path`, or `value_name` in the same map.
+    """Set the property at `path` to the literal `value`, or move another value there.
 
-    With `entry` the value there is a map, which stays, and the value is put into that entry.
+    The moved value is that at `value_path`, or that of the key `value_name` in the same map. If
+    `entry` is given, this value is a map: its entry is copied, and the map itself stays. It is an
+    error if the property at `path` has a value already.
     """
 
     path: Path
@@ -39,9 +41,10 @@ class Replace:
 
 @dataclass(frozen=True)
 class Resolve:
-    """Replace the name at `path` by an id; `finder` is the kind of object, such as `nova.flavor`.
+    """Replace the name or id at `path` by the id of the object that it identifies.
 
-    A property in braces is replaced by its value: `neutron.{object_type}`.
+    `finder` is the type of the object, such as `nova.flavor`. It may contain the name of a property
+    in braces, which is replaced by the value of the property: `neutron.{object_type}`.
     """
 
     path: Path
@@ -51,7 +54,7 @@ class Resolve:
 
 @dataclass(frozen=True)
 class Delete:
-    """Delete the value at `path`."""
+    """Remove the property at `path`."""
 
     path: Path
 
@@ -62,5 +65,5 @@ ORDER: tuple[type[Rule], ...] = (Add, Replace, Resolve, Delete)
 
 
 def ordered(rules: Iterable[Rule]) -> list[Rule]:
-    """Return the rules in the order in which they run."""
+    """Return the rules sorted into the order in which they must run."""
     return sorted(rules, key=lambda rule: ORDER.index(type(rule)))

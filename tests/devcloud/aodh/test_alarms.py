@@ -71,7 +71,7 @@ TIME = {"name": "night", "start": "0 22 * * *", "duration": 60}
         ({f"{THRESHOLD}_rule": {**CPU, "evaluation_periods": 0}}, "evaluation_periods"),
         ({f"{THRESHOLD}_rule": {**CPU, "comparison_operator": ">"}}, "comparison_operator"),
         ({f"{THRESHOLD}_rule": {**CPU, "aggregation_method": "avg"}}, "aggregation_method"),
-        ({f"{THRESHOLD}_rule": {"threshold": 1}}, "Missing: aggregation_method"),
+        ({f"{THRESHOLD}_rule": {"threshold": 1}}, "Missing fields: aggregation_method"),
         ({"time_constraints": [{**TIME, "start": "soon"}]}, "cron"),
         ({"time_constraints": [{**TIME, "start": "61 * * * *"}]}, "out of range"),
         ({"time_constraints": [{**TIME, "timezone": "Nowhere/City"}]}, "Nowhere/City"),

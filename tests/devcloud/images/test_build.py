@@ -67,7 +67,7 @@ def test_without_the_program_the_error_says_what_to_install(
     monkeypatch.setenv("PATH", str(tmp_path))
     assert command.main(["build", "debian", "--data", str(folder.parent)]) == 1
     assert capsys.readouterr().err == (
-        "hearth: the image debian is not built: mmdebstrap is not installed: on Debian and "
+        "hearth: the image debian could not be built: mmdebstrap is not installed: on Debian and "
         "Ubuntu, apt install mmdebstrap\n"
     )
 
@@ -75,9 +75,9 @@ def test_without_the_program_the_error_says_what_to_install(
 @pytest.mark.parametrize(
     ("before", "after", "what"),
     [
-        ("sys.exit('E: no mirror answers')", "", "ended with status 1"),
-        ("sys.exit(0)", "", "gave a broken archive"),
-        ("", "sys.exit('E: no mirror answers')", "ended with status 1"),
+        ("sys.exit('E: no mirror answers')", "", "exited with status 1"),
+        ("sys.exit(0)", "", "wrote a bad archive"),
+        ("", "sys.exit('E: no mirror answers')", "exited with status 1"),
     ],
 )
 def test_a_build_that_fails_leaves_the_image_as_it_was(

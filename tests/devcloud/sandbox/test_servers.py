@@ -229,7 +229,7 @@ def test_a_server_that_cannot_start_says_why(machines: Machines):
         shown = machines.reaches(server, "ERROR")
     finally:
         running._plan = before  # type: ignore[method-assign]
-    assert "could not start" in shown["fault"]["message"]
+    assert "task of the server failed" in shown["fault"]["message"]
     machines.delete(server)
 
 

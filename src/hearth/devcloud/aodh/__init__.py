@@ -1,6 +1,4 @@
-"""The alarm service: rules about measures and events, and notices when an alarm changes its
-state.
-"""
+"""The emulated alarm service (Aodh): alarms about measures and events, and their notifications."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Alarms: create, list, show, update, delete, state, history."""
+"""The alarms API: create, list, show, update and delete alarms; their state and history."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ _FIELDS = Collection(
 
 
 def _wanted(call: Call) -> Body:
-    """Return the alarm that a body describes, with its rule. Raises a 400."""
+    """Return the checked fields of the alarm in a request body. Raises Refusal 400."""
     given = call.json()
     if not isinstance(given, dict):
         raise bad("Invalid input for field/attribute data.")
@@ -139,7 +139,10 @@ def _invalid(error: Invalid, given: Body) -> Refusal:
 
 
 def _owners(call: Call, values: Body) -> None:
-    """Set the owner of an alarm: the caller, or, for an administrator, another user or project."""
+    """Set the user and project of an alarm; only an administrator may choose other ones.
+
+    Raises Refusal 401.
+    """
     for name, own in (("user_id", call.caller.user_id), ("project_id", call.caller.project_id)):
         if values[name] in (None, own):
             values[name] = own
@@ -149,7 +152,7 @@ def _owners(call: Call, values: Body) -> None:
 
 
 def _with_trusts(call: Call, values: Body, known: set[str]) -> None:
-    """Add a trust to each action URL that needs a trust."""
+    """Add a trust to each action URL that needs one; `known` are ids of the alarm's trusts."""
     actions = {name: values[name] for name in ACTIONS.values()}
     values.update(trusts.completed(call, actions, known))
 
@@ -159,7 +162,7 @@ def _trusts(alarm: Body) -> set[str]:
 
 
 def create(call: Call) -> Reply:
-    """Handle POST of an alarm: 201."""
+    """Handle POST of an alarm; reply with status 201."""
     values = _wanted(call)
     _owners(call, values)
     quotas.check(call, values["project_id"])
@@ -181,8 +184,9 @@ def create(call: Call) -> Reply:
 
 
 def _scoped(call: Call, values: Body) -> None:
-    """Restrict a rule to measures of the caller's project, unless the caller is an
-    administrator.
+    """Restrict a rule of an alarm to measures of the alarm's project.
+
+    A rule of an administrator stays unchanged.
     """
     rule = rule_of(values)
     if values["type"] == "gnocchi_aggregation_by_resources_threshold" and not call.caller.is_admin:
@@ -195,7 +199,7 @@ def _scoped(call: Call, values: Body) -> None:
 
 
 def find(call: Call) -> Thing:
-    """Return the alarm that a path names."""
+    """Return the alarm that the path names. Raises Refusal 404."""
     thing = call.cloud.store.get(ALARMS, call.ids[0])
     own = thing is not None and thing.project_id == call.caller.project_id
     if thing is None or not (own or call.caller.is_admin):
@@ -209,7 +213,7 @@ def _questions(call: Call) -> Iterable[tuple[str, str, str]]:
     operators = call.query.get("q.op", ["eq"] * len(fields))
     if not len(fields) == len(values) == len(operators):
         raise bad(
-            "Invalid input for field/attribute q: q.field, q.op and q.value differ in number."
+            "Invalid input for field/attribute q: expected as many q.value and q.op as q.field."
         )
     return zip(fields, operators, values, strict=True)
 
@@ -260,7 +264,7 @@ def show(call: Call) -> Reply:
 
 
 def update(call: Call) -> Reply:
-    """Handle PUT of a complete alarm; omitted fields get their default."""
+    """Handle PUT of an alarm: replace it completely, with defaults for omitted fields."""
     thing, values = find(call), _wanted(call)
     before = dict(thing.body)
     for name in ("user_id", "project_id"):
@@ -291,7 +295,7 @@ def update(call: Call) -> Reply:
 
 
 def delete(call: Call) -> Reply:
-    """Handle DELETE of an alarm: 204; its history and its trust are deleted, too."""
+    """Handle DELETE of an alarm, its history and its trust; reply with status 204."""
     thing, store = find(call), call.cloud.store
     for entry in store.where(HISTORY, alarm_id=thing.id):
         store.remove(entry)
@@ -306,7 +310,7 @@ def state(call: Call) -> Reply:
 
 
 def set_state(call: Call) -> Reply:
-    """Handle PUT of a state: set it without calling an action."""
+    """Handle PUT of an alarm's state: set it without triggering actions."""
     thing, wanted = find(call), call.json()
     if wanted not in STATES:
         raise bad("state invalid")
@@ -317,7 +321,7 @@ def set_state(call: Call) -> Reply:
 
 
 def move(cloud: Cloud, thing: Thing, wanted: str, reason: str) -> None:
-    """Set the state of an alarm and the reason for it."""
+    """Set the state of an alarm to `wanted`, with a reason."""
     if thing.body["state"] != wanted:
         thing.body["state_timestamp"] = stamp_micro(cloud.store.time)
     thing.body.update(state=wanted, state_reason=reason)
@@ -325,7 +329,10 @@ def move(cloud: Cloud, thing: Thing, wanted: str, reason: str) -> None:
 
 
 def remember(cloud: Cloud, thing: Thing, what: str, detail: Body, call: Call | None = None) -> None:
-    """Add an entry to the history of an alarm. Without `call` it has no user and no project."""
+    """Add an entry to the history of an alarm: `what` is its type, `detail` its content.
+
+    The user and project of the entry are those of `call`; without a call, they are null.
+    """
     store, caller = cloud.store, call.identity if call is not None else None
     body = {
         "event_id": store.new_id(),
@@ -355,7 +362,7 @@ def capabilities(call: Call) -> Reply:
 
 
 def versions(call: Call) -> Reply:
-    """Handle GET of the root and of the version."""
+    """Handle GET of the root URL, which lists the API version."""
     url = f"{call.base}/alarming/v2"
     version = {
         "id": "v2",

@@ -1,7 +1,7 @@
-"""Evaluation of alarms with measures, events and members.
+"""Evaluation of alarms with measures, events and the health of pool members.
 
-There is no timer: the admin API calls `receive` with new measures and events, and other services
-call `happened` when events are enabled.
+Alarms are not evaluated periodically. The admin API calls `receive` with new measures and events,
+and other services call `happened` when events are enabled.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _TRAITS = {str: 1, int: 2, float: 3, datetime: 4}
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of an evaluation; a `state` of None leaves the alarm's state unchanged."""
+    """The result of an evaluation: the new state (None: unchanged), its reason, and its data."""
 
     state: str | None
     reason: str = ""
@@ -49,12 +49,12 @@ class Finding:
 
 
 def receive(cloud: Cloud, news: Mapping[str, Any]) -> list[Body]:
-    """Evaluate the alarms that match `news`; return the result for each of them. Raises a Refusal.
+    """Evaluate the alarms that match `news`; return the result for each of them. Raises Refusal.
 
     `news` has one of these forms: `metric` and `values`, with `resource_id` if the values belong to
     one resource; `event` with `event_type` and `traits`; `pool` with its `unhealthy` members;
-    `alarm` and `state`. `alarm` (a name or an id) and `project_id` limit which alarms are
-    evaluated. If `alarm` is given, `values` need no `metric`.
+    `alarm` and `state`, which sets the state. In all forms, `alarm` (a name or an id) and
+    `project_id` restrict the alarms that are evaluated. If `alarm` is given, `metric` is optional.
     """
     done = []
     for alarm in _asked(cloud, news):
@@ -89,7 +89,10 @@ def _check(news: Mapping[str, Any]) -> None:
             except ValueError as error:
                 raise bad(str(error)) from None
             return
-    raise bad("expected metric and values, event, pool and unhealthy, or alarm and state")
+    raise bad(
+        "expected one of these combinations: metric and values; event; pool and unhealthy; "
+        "alarm and state"
+    )
 
 
 def _finding(cloud: Cloud, alarm: Thing, news: Mapping[str, Any]) -> Finding | None:
@@ -111,9 +114,9 @@ def _finding(cloud: Cloud, alarm: Thing, news: Mapping[str, Any]) -> Finding | N
 
 
 def _measured(alarm: Thing, rules: Sequence[Body], news: Mapping[str, Any]) -> bool:
-    """Store values for the rules that they match; return whether any rule matches.
+    """Store the measured values for each rule about them; return whether there is such a rule.
 
-    A null value is a gap: values before the gap no longer count.
+    A null value is a gap: the values before the gap are dropped.
     """
     samples = alarm.hidden.setdefault("samples", {})
     about = [index for index, rule in enumerate(rules) if _about(rule, news)]
@@ -137,8 +140,9 @@ def _about(rule: Body, news: Mapping[str, Any]) -> bool:
 
 
 def _outside(alarm: Thing, rule: Body, index: int = 0) -> list[bool] | None:
-    """Return for each recent period whether its value crossed the threshold; None if there are too
-    few periods.
+    """Return for each evaluation period of a rule whether its value crosses the threshold.
+
+    Return None if there are too few values. `index` is the position of the rule in the alarm.
     """
     values = alarm.hidden["samples"].get(str(index), [])
     if len(values) < rule["evaluation_periods"]:
@@ -187,7 +191,10 @@ def _of_rules(alarm: Thing, rules: Sequence[Body]) -> Finding:
 def _judge(
     rule: Body, judged: Iterator[bool | None], names: Iterator[str]
 ) -> tuple[str, bool | None]:
-    """Return a composite rule as text, and whether it holds: true, false, or None if unknown."""
+    """Return a composite rule as text, and whether it is satisfied (None: unknown).
+
+    `judged` and `names` yield the results and names of the threshold rules, from left to right.
+    """
     for word, decides in (("or", True), ("and", False)):
         if word in rule:
             parts = [_judge(inner, judged, names) for inner in rule[word]]
@@ -225,11 +232,14 @@ def _of_members(alarm: Thing, news: Mapping[str, Any]) -> Finding | None:
 
 
 def event(cloud: Cloud, event_type: str, traits: Any) -> Body:
-    """Return an event in the services' format; traits are [name, type, value], or a mapping."""
+    """Return a new event in the format of OpenStack's event notifications.
+
+    `traits` is a list of [name, type, value], or a map. Raises Refusal 400 for other values.
+    """
     if isinstance(traits, dict):
         traits = [[name, _TRAITS.get(type(value), 1), value] for name, value in traits.items()]
     if not isinstance(traits, list) or not all(_is_trait(one) for one in traits):
-        raise bad("traits are [name, type, value], or a mapping")
+        raise bad("traits must be a list of [name, type, value], or a map")
     return {
         "message_id": cloud.store.new_id(),
         "event_type": event_type,
@@ -273,11 +283,14 @@ def _meets(condition: Body, happened: Body, traits: Mapping[str, Any]) -> bool:
         return False
 
 
-# what follows
+# the consequences of an evaluation
 
 
 def _conclude(cloud: Cloud, alarm: Thing, finding: Finding) -> Body:
-    """Set an alarm's state to the result of an evaluation, and send its notices."""
+    """Set an alarm's state to the result of an evaluation and send its notifications.
+
+    Return a report for the admin API.
+    """
     before, state = alarm.body["state"], finding.state or alarm.body["state"]
     alarm.body["evaluate_timestamp"] = stamp_micro(cloud.store.time)
     cloud.store.changed = True
@@ -300,8 +313,9 @@ def _conclude(cloud: Cloud, alarm: Thing, finding: Finding) -> Body:
 
 
 def happened(cloud: Cloud, event_type: str, traits: Body) -> None:
-    """Schedule the evaluation of event alarms with an event of another service, if events are
-    enabled.
+    """Schedule the evaluation of event alarms with an event of another service.
+
+    Do nothing if events are disabled.
     """
     if cloud.knobs.events:
         body = event(cloud, event_type, traits)
@@ -310,7 +324,7 @@ def happened(cloud: Cloud, event_type: str, traits: Body) -> None:
 
 
 def heard(cloud: Cloud, thing: Thing) -> None:
-    """Evaluate the event alarms with a scheduled event."""
+    """Carry out a transition that `happened` scheduled: evaluate event alarms with the event."""
     cloud.store.remove(thing)
     receive(cloud, {"event": thing.body})
 

@@ -1,4 +1,4 @@
-"""The notices that alarms send to the URLs of their states."""
+"""The notifications that alarms send to the action URLs of their state."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ from hearth.devcloud.store import Thing
 def send(
     cloud: Cloud, alarm: Thing, previous: str, reason: str, data: Mapping[str, Any]
 ) -> list[Body]:
-    """Send notices to all URLs of the alarm's state; return one outcome per URL, which receives its
-    status or error later.
+    """Send notifications to all action URLs of the alarm's current state.
+
+    `previous` is the former state. Return one map per URL, which contains `url` and receives
+    `status` or `error` when the notification has been sent.
     """
     body: Body = {
         "alarm_id": alarm.id,
@@ -71,12 +73,12 @@ def _post(cloud: Cloud, token: str, query: Mapping[str, list[str]], body: Body) 
 
 
 def alarm_queue(body: Body) -> str:
-    """Return the queue of an alarm whose URL does not name one."""
+    """Return the default Zaqar queue for an alarm; `body` is a notification of the alarm."""
     return f"alarm-{body['alarm_id']}"
 
 
 def _token(cloud: Cloud, alarm: Thing) -> str:
-    """Return a token of the service in the alarm's project."""
+    """Return a token of the alarm service that is scoped to the alarm's project."""
     store = cloud.store
     roles = store.where("identity.roles", name="service")
     issued = tokens.issue(

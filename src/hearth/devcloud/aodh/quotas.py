@@ -1,4 +1,4 @@
-"""The quota of alarms of a project."""
+"""The quotas API: the maximum number of alarms per project."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _limit(call: Call, project_id: str) -> int:
 
 
 def check(call: Call, project_id: str) -> None:
-    """Raise a 403 if the project has reached its quota of alarms."""
+    """Raise Refusal 403 if the project has reached its quota of alarms."""
     limit = _limit(call, project_id)
     there = sum(one.project_id == project_id for one in call.cloud.store.all(ALARMS))
     if call.cloud.settings.quotas and limit != _UNLIMITED and there >= limit:
@@ -30,13 +30,13 @@ def _view(call: Call, project_id: str) -> Body:
 
 
 def only_admins(call: Call) -> None:
-    """Raise a 403 unless the caller is an administrator."""
+    """Raise Refusal 403 unless the caller is an administrator."""
     if not call.caller.is_admin:
         raise Refusal(403, message="RBAC Authorization Failed")
 
 
 def show(call: Call) -> Reply:
-    """Handle GET of a project's limits; without a project, of the caller's."""
+    """Handle GET of the limits of a project, by default of the caller's project."""
     project_id = call.ids[0] if call.ids else str(call.caller.project_id)
     if project_id != call.caller.project_id:
         only_admins(call)
@@ -44,7 +44,7 @@ def show(call: Call) -> Reply:
 
 
 def update(call: Call) -> Reply:
-    """Handle POST of a project's limits: 201."""
+    """Handle POST of a project's limits; reply with status 201."""
     only_admins(call)
     given = call.json()
     match given:
@@ -54,9 +54,7 @@ def update(call: Call) -> Reply:
         }:
             pass
         case _:
-            words = (
-                'needed are project_id, and quotas with one entry: resource "alarms", and a limit'
-            )
+            words = 'expected project_id, and quotas with one entry: resource "alarms", and limit'
             raise bad(f"Invalid quotas: {words}")
     kept = Thing(project_id, _TABLE, project_id, {"alarms": limit}, seed=True)
     call.cloud.store.adopt(kept)
@@ -64,7 +62,7 @@ def update(call: Call) -> Reply:
 
 
 def reset(call: Call) -> Reply:
-    """Handle DELETE of a project's limits: 204."""
+    """Handle DELETE of a project's limits; reply with status 204."""
     only_admins(call)
     kept = call.cloud.store.get(_TABLE, call.ids[0])
     if kept is not None:

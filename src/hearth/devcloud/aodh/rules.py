@@ -1,4 +1,4 @@
-"""The rules of alarms: the fields of each type of rule, and their checks."""
+"""The types of alarm rules: the fields of each type, and their checks."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _METHODS = re.compile(r"(rate:)?(mean|sum|last|max|min|std|median|first|count|nu
 
 
 def bad(message: str) -> Refusal:
-    """Return the refusal with status 400 and this message."""
+    """Return a Refusal with status 400 and this message."""
     return Refusal(400, message=message)
 
 
 def number(value: Any) -> float:
-    """Return a number; text is converted. Raises ValueError."""
+    """Convert a number or its text to a float. Raises ValueError."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise Unconvertible(f"{value!r} is not a number")
     try:
@@ -58,7 +58,7 @@ def _json_text(value: Any) -> str:
 
 
 def cast(value: Any, kind: str) -> Any:
-    """Return a value converted to one of `VALUE_TYPES`. Raises ValueError."""
+    """Convert a value to the type `kind`, one of VALUE_TYPES. Raises ValueError."""
     match kind:
         case "integer":
             return int(value)
@@ -86,7 +86,7 @@ def _query(value: Any) -> Any:
 
 
 def checked(collection: Collection, given: Any) -> Body:
-    """Return all fields of an object in a body. Raises ValueError."""
+    """Return the checked fields of an object, with defaults. Raises ValueError."""
     if not isinstance(given, dict):
         raise ValueError(f"{given!r} is not an object")
     try:
@@ -144,12 +144,14 @@ THRESHOLDS: Mapping[str, Collection] = {
     ),
     "prometheus": _rule("prometheus_rule", {**_COMPARED, "query": Field(_LONG, required=True)}),
 }
-"""The types whose alarms compare values with a threshold."""
+"""The types of alarms that compare values with a threshold, with the fields of their rules."""
 
 
 def _composite(value: Any) -> Body:
-    """Return a checked composite rule: {and|or: [two or more rules]}, with typed rules as leaves.
-    Raises ValueError.
+    """Check a composite rule and return it. Raises ValueError.
+
+    The rule is {"and": [rules]} or {"or": [rules]} with at least two rules; each of them is a
+    composite rule, or a threshold rule with its `type`.
     """
     if not isinstance(value, dict):
         raise ValueError(f"{value!r} is not an object")
@@ -158,7 +160,7 @@ def _composite(value: Any) -> Body:
         if word not in ("and", "or"):
             raise ValueError(f"threshold should be set with 'or' or 'and', not {word!r}")
         if not isinstance(inner, list) or len(inner) < 2:
-            raise ValueError(f"{word!r} needs two rules or more")
+            raise ValueError(f"{word!r} needs a list of at least two rules")
         return {word: [_composite(one) for one in inner]}
     kind = value.get("type")
     if not isinstance(kind, str) or kind not in THRESHOLDS:
@@ -189,11 +191,11 @@ TYPES: Mapping[str, Callable[[Any], Any]] = {
     COMPOSITE: _composite,
     MEMBERS: _of(_MEMBERS),
 }
-"""The types of alarms, and the check of each type's rule."""
+"""All types of alarms, each with the function that checks its rule."""
 
 
 def rule_of(alarm: Mapping[str, Any]) -> Any:
-    """Return the rule in the body of an alarm."""
+    """Return the rule of an alarm, which is in the field named after the alarm's type."""
     return alarm[f"{alarm['type']}_rule"]
 
 

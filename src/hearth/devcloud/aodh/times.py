@@ -1,4 +1,4 @@
-"""The time constraints of alarms: periods whose start is a cron expression."""
+"""The time constraints of alarms: periods that start at the times of a cron expression."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hearth.devcloud.http import Body
 
 
 def cron(line: Any) -> str:
-    """Return a valid cron expression unchanged. Raises ValueError."""
+    """Check a cron expression and return it. Raises ValueError."""
     try:
         croniter.expand(str(line))
     except ValueError as problem:
@@ -22,15 +22,18 @@ def cron(line: Any) -> str:
 
 
 def within(constraints: Sequence[Body], now: float) -> bool:
-    """Return whether `now` is in a period of a constraint, or there are no constraints."""
+    """Return whether a time (in seconds since 1970) is in a period of at least one constraint.
+
+    Return True if there are no constraints.
+    """
     return not constraints or any(_lasts(one, now) for one in constraints)
 
 
 def _lasts(constraint: Body, now: float) -> bool:
     zone = ZoneInfo(constraint["timezone"]) if constraint["timezone"] else UTC
-    just_after = datetime.fromtimestamp(now + 1, zone)  # a span that begins now has begun
+    just_after = datetime.fromtimestamp(now + 1, zone)  # includes a period that starts now
     try:
         begun: float = croniter(constraint["start"], just_after).get_prev(float)
-    except CroniterBadDateError:  # a date that never comes
+    except CroniterBadDateError:  # no such date exists
         return False
     return bool(now - begun <= constraint["duration"])

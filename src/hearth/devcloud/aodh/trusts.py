@@ -1,7 +1,8 @@
-"""Delegation from the creator of an alarm: trusts of the service, in the URLs of actions.
+"""Trusts from the creator of an alarm to the alarm service, which calls its actions with them.
 
-`trust+https://host/…` becomes `trust+https://TRUST:delete@host/…`; "delete" means that the service
-created the trust and deletes it with the alarm.
+The id of a trust is stored in the action URL: `trust+https://host/…` becomes
+`trust+https://TRUST:delete@host/…`. "delete" means that the service created the trust and deletes
+it together with the alarm.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ _OWN = "delete"
 
 
 def given(cloud: Cloud, method: str, path: str, token: str | None, body: Body) -> Any:
-    """Return the reply of another service of the cloud. If that service refuses the call, raise a
-    Refusal with the same status.
+    """Call another service of the cloud and return its reply.
+
+    If that service refuses the call, raise Refusal with the same status.
     """
     headers = {"X-Auth-Token": token} if token else {}
     reply = cloud.request(method, path, headers, json.dumps(body).encode())
@@ -30,18 +32,21 @@ def given(cloud: Cloud, method: str, path: str, token: str | None, body: Body) -
 
 
 def without(url: str) -> SplitResult:
-    """Return the parts of a URL, without the prefix `trust+` of its scheme."""
+    """Split a URL into its parts, after removing the prefix `trust+` of its scheme."""
     return urlsplit(url.removeprefix(TRUSTED))
 
 
 def of(actions: Iterable[str]) -> set[str]:
-    """Return the trusts that the service created, from the URLs of actions."""
+    """Return the ids of the trusts in action URLs that the alarm service created."""
     parts = (without(url) for url in actions if url.startswith(TRUSTED))
     return {one.username for one in parts if one.username and one.password == _OWN}
 
 
 def completed(call: Call, actions: Mapping[str, list[str]], known: set[str]) -> Body:
-    """Return the actions by state, with a trust in each URL that needs a trust."""
+    """Return the action URLs by state, with a trust inserted into each URL that needs one.
+
+    A trust in `known` (ids of the alarm's trusts) is reused; otherwise a new one is created.
+    """
     lacking = [
         url
         for urls in actions.values()
@@ -65,7 +70,7 @@ def _with(url: str, trust: str) -> str:
 
 
 def _made(call: Call) -> str:
-    """Create a trust from the caller to the service; return its id."""
+    """Create a trust from the caller to the alarm service; return its id."""
     caller = call.caller
     roles = sorted(caller.roles)
     wanted: Body = {
@@ -81,7 +86,7 @@ def _made(call: Call) -> str:
 
 
 def dropped(cloud: Cloud, trusts: Iterable[str]) -> None:
-    """Delete the trusts; missing ones are ignored."""
+    """Delete the trusts with these ids; ids without a trust are ignored."""
     for trust_id in trusts:
         trust = cloud.store.get("identity.trusts", trust_id)
         if trust is not None:
@@ -90,7 +95,7 @@ def dropped(cloud: Cloud, trusts: Iterable[str]) -> None:
 
 
 def token(cloud: Cloud, trust_id: str) -> str:
-    """Return a token of a trust. Raises a Refusal."""
+    """Return a new token for the trust. Raises Refusal if the trust is invalid."""
     who = {"id": _user(cloud), "password": cloud.settings.password}
     identity = {"methods": ["password"], "password": {"user": who}}
     auth = {"identity": identity, "scope": {"OS-TRUST:trust": {"id": trust_id}}}

@@ -1,4 +1,4 @@
-"""The key manager service: secrets, containers and orders."""
+"""The emulated key manager (Barbican): secrets, containers and orders."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Access control lists of secrets and containers: they allow users in addition to the project's
-members, or instead of them.
+"""Access control lists of secrets and containers.
+
+A list names users who may read the object, in addition to the project or instead of it.
 """
 
 from __future__ import annotations
@@ -21,28 +22,31 @@ def _wanted(call: Call) -> Body:
     given = base.given(call)
     rule = given.get("read")
     if given.keys() - {"read"} or not isinstance(rule, dict):
-        raise bad("Provided object does not match schema: 'read' is the only operation")
+        raise bad("Provided object does not match schema: expected only an object 'read'")
     users, open_ = rule.get("users", []), rule.get("project-access", True)
     if rule.keys() - {"users", "project-access"} or not isinstance(open_, bool):
-        raise bad("Provided object does not match schema: 'project-access' is true or false")
+        raise bad(
+            "Provided object does not match schema: 'read' may only have the keys 'users' and "
+            "'project-access', which must be true or false"
+        )
     if not isinstance(users, list) or not all(isinstance(one, str) for one in users):
-        raise bad("Provided object does not match schema: 'users' is a list of ids")
+        raise bad("Provided object does not match schema: 'users' must be a list of user ids")
     return dict(rule)
 
 
 def show(call: Call) -> Reply:
-    """Handle GET of an access control list; by default the project may read."""
+    """Handle GET of an access control list. By default, the project may read the object."""
     rule = base.find(call, call.segments[1]).hidden.get("acl")
     return Reply(200, {"read": rule or {"project-access": True}})
 
 
 def replace(call: Call) -> Reply:
-    """Handle PUT of an access control list: 200 with the URL of the list."""
+    """Handle PUT of an access control list; reply with status 200 and the URL of the list."""
     return _keep(call, _thing(call), {})
 
 
 def change(call: Call) -> Reply:
-    """Handle PATCH of an access control list: 200 with the URL of the list."""
+    """Handle PATCH of an access control list; reply with status 200 and the URL of the list."""
     thing = _thing(call)
     return _keep(call, thing, thing.hidden.get("acl") or {})
 
@@ -55,7 +59,7 @@ def _keep(call: Call, thing: Thing, before: Body) -> Reply:
 
 
 def drop(call: Call) -> Reply:
-    """Handle DELETE of an access control list: 200; the default applies again."""
+    """Handle DELETE of an access control list: restore the default; reply with status 200."""
     _thing(call).hidden.pop("acl", None)
     return Reply(200)
 

@@ -1,4 +1,4 @@
-"""What secrets, containers and orders have in common: URLs as ids, paged lists, access."""
+"""Functions that secrets, containers and orders share: URLs as ids, pagination, access checks."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _OTHER_NAMES = {"alg": "algorithm", "bits": "bit_length"}
 
 
 def bad(message: str) -> Refusal:
-    """Return the refusal with status 400 and this message."""
+    """Return a Refusal with status 400 and this message."""
     return Refusal(400, message=message)
 
 
 def given(call: Call) -> Body:
-    """Return the body, which must be an object. Raises a 400."""
+    """Return the parsed body of a call. Raises Refusal 400 if it is not a JSON object."""
     found = call.json()
     if not isinstance(found, dict):
         raise bad("Provided object does not match schema: it is not an object")
@@ -28,12 +28,12 @@ def given(call: Call) -> Body:
 
 
 def stamp(call: Call) -> str:
-    """Return the current time in the service's format."""
+    """Return the current time in Barbican's format."""
     return stamp_z(call.cloud.store.time).rstrip("Z")
 
 
 def new(call: Call, plural: str, body: Body, hidden: Body, *, implicit: bool = False) -> Thing:
-    """Return a new object of the caller."""
+    """Store a new object of the caller in the table `plural` and return it."""
     caller, now = call.caller, stamp(call)
     body = {"created": now, "updated": now, "status": "ACTIVE", **body}
     body["creator_id"] = caller.user_id
@@ -44,13 +44,13 @@ def new(call: Call, plural: str, body: Body, hidden: Body, *, implicit: bool = F
 
 
 def ref(call: Call, thing: Thing) -> Body:
-    """Return the URL of an object, under the key that bodies use."""
+    """Return a map with the URL of an object, under a key such as `secret_ref`."""
     plural = thing.table.partition(".")[2]
     return {f"{plural[:-1]}_ref": f"{call.base}/key-manager/v1/{plural}/{thing.id}"}
 
 
 def created(call: Call, thing: Thing, status: int = 201) -> Reply:
-    """Return the reply to a POST: the URL of the object."""
+    """Return the reply to a create request, which contains the URL of the new object."""
     body = ref(call, thing)
     return Reply(status, body, {"Location": next(iter(body.values()))})
 
@@ -64,7 +64,10 @@ def view(call: Call, thing: Thing) -> Body:
 
 
 def find(call: Call, plural: str, ident: str | None = None) -> Thing:
-    """Return an object that the caller may read. Raises a 403 or 404."""
+    """Return an object that the caller may read, by default the one that the path names.
+
+    Raises Refusal 403 or 404.
+    """
     thing = call.cloud.store.get(f"key-manager.{plural}", ident or call.ids[0])
     if thing is None:
         raise _missing(plural)
@@ -76,7 +79,10 @@ def find(call: Call, plural: str, ident: str | None = None) -> Thing:
 
 
 def own(call: Call, plural: str) -> Thing:
-    """Return an object of the caller's project; administrators get any. Raises a 403 or 404."""
+    """Return the object that the path names, if it belongs to the caller's project.
+
+    Administrators may access any project. Raises Refusal 403 or 404.
+    """
     thing = find(call, plural)
     if call.caller.is_admin or thing.project_id == call.caller.project_id:
         return thing
@@ -88,7 +94,7 @@ def _missing(plural: str) -> Refusal:
 
 
 def may_read(call: Call, thing: Thing) -> bool:
-    """Return whether the caller may read an object: by project, user list or role."""
+    """Return whether the caller may read an object: by role, project or access control list."""
     caller, rule = call.caller, thing.hidden.get("acl") or {}
     if caller.is_admin or caller.user_id in (*rule.get("users", ()), thing.body["creator_id"]):
         return True
@@ -96,7 +102,7 @@ def may_read(call: Call, thing: Thing) -> bool:
 
 
 def listed(call: Call, plural: str) -> Reply:
-    """Handle GET of a collection: a page with links to the next and the previous page."""
+    """Handle GET of a collection: reply with a page and links to the next and previous ones."""
     query = {_OTHER_NAMES.get(k, k): v for k, v in call.query.items() if k not in _PAGING}
     things = call.cloud.store.all(f"key-manager.{plural}")
     found = filtered([t for t in things if t.project_id == call.caller.project_id], query)
@@ -119,6 +125,6 @@ def _number(call: Call, name: str, usual: int) -> int:
 
 
 def delete(call: Call) -> Reply:
-    """Handle DELETE of any object: 204."""
+    """Handle DELETE of a secret, container or order; reply with status 204."""
     call.cloud.store.remove(own(call, call.segments[1]))
     return Reply(204)

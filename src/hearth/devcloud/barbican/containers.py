@@ -26,9 +26,12 @@ def _text(body: Body, key: str, *, required: bool = False) -> str | None:
 
 
 def _secret(call: Call, one: object) -> Body:
-    """Return the URL of an existing secret. Raises a 400 or 404."""
+    """Check a reference to a secret and return its `name` and `secret_ref`.
+
+    Raises Refusal 400 or 404.
+    """
     if not isinstance(one, dict) or one.keys() - {"name", "secret_ref"}:
-        raise bad(f"Provided object does not match schema: {one!r} is not a reference to a secret")
+        raise bad(f"Provided object does not match schema: expected a secret_ref, got {one!r}")
     name, ref = _text(one, "name"), str(_text(one, "secret_ref", required=True))
     ident = ref.rstrip("/").rpartition("/")[2]
     if call.cloud.store.get("key-manager.secrets", ident) is None:
@@ -37,7 +40,7 @@ def _secret(call: Call, one: object) -> Body:
 
 
 def _fit(kind: str, refs: list[Body]) -> None:
-    """Raise a 400 if a container of this type may not contain these references."""
+    """Raise Refusal 400 if a container of type `kind` may not contain these secrets."""
     names = [one["name"] for one in refs]
     if len({one["secret_ref"] for one in refs}) < len(refs):
         raise bad("Duplicate secret ids are not allowed")
@@ -46,13 +49,13 @@ def _fit(kind: str, refs: list[Body]) -> None:
     if kind == "generic" or not refs:
         return
     if set(names) - _NAMES[kind]:
-        raise bad(f"only {sorted(_NAMES[kind])} are allowed for type {kind}")
+        raise bad(f"secrets in a container of type {kind} must be named {sorted(_NAMES[kind])}")
     if _NEEDED[kind] - set(names):
-        raise bad(f"the minimum for type {kind} is {sorted(_NEEDED[kind])}")
+        raise bad(f"a container of type {kind} needs the secrets {sorted(_NEEDED[kind])}")
 
 
 def create(call: Call) -> Reply:
-    """Handle POST of a container: 201 with its URL."""
+    """Handle POST of a container; reply with status 201 and its URL."""
     given = base.given(call)
     kind, refs = given.get("type"), given.get("secret_refs") or []
     if kind not in _TYPES:
@@ -81,7 +84,7 @@ def show(call: Call) -> Reply:
 
 
 def add_secret(call: Call) -> Reply:
-    """Handle POST of one more secret of a generic container: 201."""
+    """Handle POST of a secret to a generic container: add it; reply with status 201."""
     thing = _generic(call)
     refs = [*thing.body["secret_refs"], _secret(call, base.given(call))]
     _fit("generic", refs)
@@ -90,7 +93,7 @@ def add_secret(call: Call) -> Reply:
 
 
 def drop_secret(call: Call) -> Reply:
-    """Handle DELETE of one secret of a generic container: 204."""
+    """Handle DELETE of a secret from a generic container: remove it; reply with status 204."""
     thing, gone = _generic(call), _secret(call, base.given(call))
     rest = [one for one in thing.body["secret_refs"] if one["secret_ref"] != gone["secret_ref"]]
     if len(rest) == len(thing.body["secret_refs"]):
@@ -118,7 +121,7 @@ def _consumer(call: Call) -> Body:
 
 
 def add_consumer(call: Call) -> Reply:
-    """Handle POST of a consumer: 200 with the container."""
+    """Handle POST of a consumer; reply with status 200 and the container."""
     thing, one = base.find(call, "containers"), _consumer(call)
     if one not in thing.body["consumers"]:
         thing.body["consumers"] = [*thing.body["consumers"], one]
@@ -126,7 +129,7 @@ def add_consumer(call: Call) -> Reply:
 
 
 def drop_consumer(call: Call) -> Reply:
-    """Handle DELETE of a consumer: 200 with the container."""
+    """Handle DELETE of a consumer; reply with status 200 and the container."""
     thing, one = base.find(call, "containers"), _consumer(call)
     if one not in thing.body["consumers"]:
         raise Refusal(404, message="Consumer not found.")

@@ -22,7 +22,7 @@ _KINDS = {
 
 
 def create(call: Call) -> Reply:
-    """Handle POST of an order: 202; its secret or container exists a little later."""
+    """Handle POST of an order; reply with status 202. The order is carried out later."""
     given = base.given(call)
     kind, meta = given.get("type"), given.get("meta")
     if kind not in _TYPES:
@@ -49,11 +49,11 @@ def _check(meta: Body) -> None:
         raise bad("'algorithm' is required field for this order")
     bits = meta.get("bit_length")
     if not isinstance(bits, int) or isinstance(bits, bool) or bits <= 0 or bits % _BITS:
-        raise bad("'bit_length' must be a positive number of bits in whole bytes")
+        raise bad(f"'bit_length' must be a positive multiple of {_BITS}")
 
 
 def made(cloud: Cloud, order: Thing) -> None:
-    """Generate the secret or container that an order requests."""
+    """Carry out an order: create the secret or container that it requests."""
     body = order.body
     if order.hidden.pop("fails", False):
         body.update(status="ERROR", error_status_code="500", error_reason="Process failure")
@@ -92,7 +92,7 @@ def _container(cloud: Cloud, order: Thing, kind: str, names: list[str]) -> str:
 
 
 def _insert(cloud: Cloud, order: Thing, plural: str, body: Body, hidden: Body) -> str:
-    """Store an object for the user of an order; return its URL."""
+    """Store a new object for the user of an order in the table `plural`; return its URL."""
     same = {key: order.body[key] for key in ("created", "updated", "creator_id")}
     ident = cloud.store.new_id()
     table = f"key-manager.{plural}"

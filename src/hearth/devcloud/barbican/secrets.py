@@ -1,4 +1,4 @@
-"""Secrets: their metadata and their payload."""
+"""The secrets API: metadata and payloads."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SECRETS = Collection(
 
 
 def create(call: Call) -> Reply:
-    """Handle POST of a secret: 201 with its URL."""
+    """Handle POST of a secret; reply with status 201 and its URL."""
     try:
         values = SECRETS.for_create(base.given(call))
     except Invalid as error:
@@ -51,13 +51,16 @@ def create(call: Call) -> Reply:
         except ValueError:
             late = True
         if late:
-            raise bad("expiration is in the past or not a time")
+            raise bad("expiration must be a time in the future")
     if encoding not in (None, "base64"):
         raise bad("payload_content_encoding must be base64")
     data: bytes | None = None
     if payload is not None:
         if (encoding == "base64") != (kind == _TYPES[2]):
-            raise bad(f"payload_content_encoding must be base64 for {_TYPES[2]}, and only for it")
+            raise bad(
+                f"payload_content_encoding must be base64 for the type {_TYPES[2]}, and must be "
+                "absent for other types"
+            )
         data = _decoded(payload) if encoding else payload.encode()
     thing = base.new(call, "secrets", values, {"payload": data, "type": kind})
     return base.created(call, thing)
@@ -67,7 +70,7 @@ def _decoded(payload: str) -> bytes:
     try:
         return base64.b64decode(payload, validate=True)
     except ValueError:
-        raise bad("payload is not base64") from None
+        raise bad("payload is not valid base64") from None
 
 
 def secrets(call: Call) -> Reply:
@@ -76,7 +79,7 @@ def secrets(call: Call) -> Reply:
 
 
 def show(call: Call) -> Reply:
-    """Handle GET of a secret: the metadata or, depending on Accept, the payload."""
+    """Handle GET of a secret: its metadata, or its payload if the header Accept requests it."""
     thing = base.find(call, "secrets")
     accept = call.headers.get("Accept") or "application/json"
     if accept in ("text/plain", "application/octet-stream"):
@@ -85,7 +88,7 @@ def show(call: Call) -> Reply:
 
 
 def payload(call: Call) -> Reply:
-    """Handle GET of the payload."""
+    """Handle GET of the payload of a secret."""
     thing = base.find(call, "secrets")
     data = thing.hidden["payload"]
     if data is None:
@@ -94,7 +97,7 @@ def payload(call: Call) -> Reply:
 
 
 def put_payload(call: Call) -> Reply:
-    """Handle PUT of the payload: 204. Allowed only once."""
+    """Handle PUT of the payload, which is possible only once; reply with status 204."""
     thing = base.own(call, "secrets")
     if thing.hidden["payload"] is not None:
         raise Refusal(409, message="Secret already has data, cannot modify it.")

@@ -1,4 +1,4 @@
-"""The block storage service: volumes, snapshots, backups."""
+"""The emulated block storage service (Cinder): volumes, snapshots and backups."""
 
 from __future__ import annotations
 

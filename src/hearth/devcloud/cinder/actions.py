@@ -1,4 +1,4 @@
-"""`POST /volumes/{id}/action`: the only key of the body is the action."""
+"""The actions on volumes: `POST /volumes/{id}/action`, where the key of the body is the action."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from hearth.devcloud.store import Thing
 
 
 def act(call: Call) -> Reply:
-    """Carry out the action that the only key of the body names."""
+    """Carry out the action on a volume that the only key of the body names."""
     body = call.json()
     thing = volumes.own(call)
     if not isinstance(body, dict) or len(body) != 1:
-        raise bad("There must be exactly one action")
+        raise bad("The body must be an object with exactly one key, the action")
     verb, given = next(iter(body.items()))
     handler = HANDLERS.get(verb)
     if handler is None:
@@ -62,7 +62,10 @@ def _retype(call: Call, thing: Thing, given: Body) -> Reply:
     if wanted.body["name"] == thing.body["volume_type"]:
         raise bad("Retype requires a different volume type")
     if thing.body["status"] not in ("available", "in-use"):
-        raise bad("Unable to retype in this state")
+        raise bad(
+            f"Volume {thing.id} must be available or in-use for a retype, but its status is: "
+            f"{thing.body['status']}"
+        )
     target = thing.body["status"]
     thing.body["volume_type"] = wanted.body["name"]
     _begin(call, thing, "retyping", target)
@@ -102,7 +105,7 @@ def _detach(call: Call, thing: Thing, given: Body) -> Reply:
     present = [item["attachment_id"] for item in thing.body["attachments"]]
     wanted = given.get("attachment_id") or (present[0] if present else None)
     if wanted is None or wanted not in present:
-        raise bad("Invalid volume: it is not attached")
+        raise bad("Invalid volume: the volume does not have this attachment")
     attachments.detach(call.cloud, thing, wanted, after_s=call.effects.slow_s or 0.0)
     return Reply(202, None, {"Content-Type": "application/json"})
 

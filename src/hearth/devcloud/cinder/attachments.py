@@ -13,8 +13,9 @@ _TABLE = "volume.attachments"
 def attach(
     cloud: Cloud, volume: Thing, server_id: str, device: str, *, after_s: float = 0.0
 ) -> Body:
-    """Begin to attach a volume; return the attachment. The volume is in use after `after_s`
-    seconds.
+    """Start to attach a volume to a server; return the attachment.
+
+    The volume becomes in-use after `after_s` seconds.
     """
     store = cloud.store
     attachment: Body = {
@@ -42,7 +43,10 @@ def detach(
     after_s: float = 0.0,
     at_once: bool = False,
 ) -> None:
-    """Begin to detach a volume, which becomes available after `after_s` seconds."""
+    """Start to detach a volume; the attachment is removed after `after_s` seconds.
+
+    If `at_once` is true, it is removed before the function returns.
+    """
     volume.hidden["leaving"] = attachment_id
     volume.body["status"] = "detaching"
     if at_once:
@@ -52,7 +56,7 @@ def detach(
 
 
 def detached(cloud: Cloud, volume: Thing) -> None:
-    """Remove the attachment that is being detached."""
+    """Remove the attachment of a volume that is being detached."""
     leaving = volume.hidden.pop("leaving", None)
     kept = [a for a in volume.body["attachments"] if a["attachment_id"] != leaving]
     volume.body["attachments"] = kept
@@ -61,7 +65,10 @@ def detached(cloud: Cloud, volume: Thing) -> None:
 
 
 def volume_for_server(cloud: Cloud, server: Thing, device: Body) -> Thing:
-    """Return a new volume for Nova from an image, a snapshot or nothing; available at once."""
+    """Create a volume that Nova needs for a server, and return it; it is available at once.
+
+    `device` is the requested block device; its source is an image, a snapshot, or nothing.
+    """
     store = cloud.store
     given: Body = {"size": device["size"], "name": "", "user_id": server.body["user_id"]}
     given["volume_type"] = device["volume_type"]
@@ -83,11 +90,11 @@ def _view(thing: Thing) -> Body:
 
 
 def reserve(call: Call) -> Reply:
-    """Handle POST of an attachment: reserve the volume for a server."""
+    """Handle POST of an attachment: create it and reserve the volume for a server."""
     given = call.object("attachment")
     volume = find(call, "volumes", given.get("volume_uuid"), "Volume")
     if volume.body["status"] != "available":
-        raise bad(f"Invalid volume: status must be available, is {volume.body['status']}")
+        raise bad(f"Invalid volume: status must be available, but is {volume.body['status']}")
     store = call.cloud.store
     body: Body = {
         "id": store.new_id(),
@@ -118,7 +125,7 @@ def show(call: Call) -> Reply:
 
 
 def delete(call: Call) -> Reply:
-    """Handle DELETE of an attachment: the volume becomes available."""
+    """Handle DELETE of an attachment: without other attachments the volume becomes available."""
     thing = find(call, "attachments", call.ids[0], "Attachment")
     store = call.cloud.store
     store.remove(thing)

@@ -1,4 +1,4 @@
-"""What all routes of Cinder have in common: project in the path, microversions, errors, links."""
+"""Functions that all handlers of Cinder share: paths, microversions, errors and links."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ def refusal(call: Call, fault: Refusal) -> Reply:
 
 
 def bad(message: str) -> Refusal:
-    """Return the refusal with status 400 and this message."""
+    """Return a Refusal with status 400 and this message."""
     return Refusal(400, message=message)
 
 
 def missing(kind: str, name: object) -> Refusal:
-    """Return the refusal with status 404 for an object that was not found."""
+    """Return a Refusal with status 404; `kind` and `name` identify the missing object."""
     return Refusal(404, message=f"{kind} {name} could not be found.")
 
 
 def admin_only(call: Call) -> None:
-    """Raise a 403 unless the caller has the role admin."""
+    """Raise Refusal 403 unless the caller has the role admin."""
     if not call.caller.is_admin:
         raise Refusal(403, message="Policy doesn't allow this to be performed.")
 
 
 def prepare(call: Call) -> None:
-    """Remove the project from the path and read the microversion."""
+    """Remove the project id from the path of a call and parse the microversion header."""
     if len(call.segments) > 1 and _PROJECT.match(call.segments[1]):
         if call.segments[1] != call.caller.project_id:
             raise bad("Malformed request url")
@@ -79,7 +79,7 @@ def finish(call: Call, reply: Reply) -> None:
 
 
 def links(call: Call, kind: str, thing_id: str) -> list[Body]:
-    """Return the links of an object."""
+    """Return the value of the field `links` of an object."""
     return [
         {"rel": "self", "href": f"{call.base}/volume/v3/{kind}/{thing_id}"},
         {"rel": "bookmark", "href": f"{call.base}/volume/{kind}/{thing_id}"},
@@ -87,7 +87,7 @@ def links(call: Call, kind: str, thing_id: str) -> list[Body]:
 
 
 def find(call: Call, table: str, thing_id: object, kind: str) -> Thing:
-    """Return an object of the caller. Raises a 404."""
+    """Return an object of the caller's project. Raises Refusal 404."""
     thing = call.cloud.store.get(f"volume.{table}", str(thing_id))
     if thing is None or not (call.caller.is_admin or thing.project_id == call.caller.project_id):
         raise missing(kind, thing_id)
@@ -95,7 +95,10 @@ def find(call: Call, table: str, thing_id: object, kind: str) -> Thing:
 
 
 def mine(call: Call, table: str) -> list[Thing]:
-    """Return the caller's objects, newest first; with all_tenants, the objects of all projects."""
+    """Return the objects of the caller's project, newest first.
+
+    For an administrator with the argument `all_tenants`, return the objects of all projects.
+    """
     caller = call.caller
     everywhere = caller.is_admin and (call.argument("all_tenants") or "0").lower() in ("1", "true")
     found = [
@@ -108,7 +111,7 @@ def mine(call: Call, table: str) -> list[Thing]:
 
 
 def versions(call: Call) -> Reply:
-    """Handle GET of the versions: 300."""
+    """Handle GET of the API versions; reply with status 300."""
     newest = f"{NEWEST[0]}.{NEWEST[1]}"
     version = {
         "id": "v3.0",

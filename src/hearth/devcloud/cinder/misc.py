@@ -1,4 +1,4 @@
-"""Versions and services of Cinder, and transfers of volumes."""
+"""Smaller parts of the Cinder API: services, zones, extensions, messages, volume transfers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TRANSFERS = "volume.transfers"
 
 
 def services(call: Call) -> Reply:
-    """Handle GET os-services."""
+    """Handle GET os-services: list Cinder's services."""
     admin_only(call)
     rows = (("cinder-volume", "devcloud@lvm"), ("cinder-scheduler", "devcloud"))
     found = []
@@ -32,13 +32,13 @@ def services(call: Call) -> Reply:
 
 
 def zones(call: Call) -> Reply:
-    """Handle GET os-availability-zone."""
+    """Handle GET os-availability-zone: list the availability zones."""
     found = [{"zoneName": "nova", "zoneState": {"available": True}}]
     return Reply(200, {"availabilityZoneInfo": found})
 
 
 def extensions(call: Call) -> Reply:
-    """Handle GET /extensions, which clients read first."""
+    """Handle GET /extensions: list the API extensions."""
     names = (
         "OS-SCH-HNT",
         "os-volume-encryption-metadata",
@@ -55,14 +55,14 @@ def extensions(call: Call) -> Reply:
 
 
 def messages(call: Call) -> Reply:
-    """Handle GET /messages: messages about failures."""
+    """Handle GET /messages: list the messages about failed volumes."""
     found = filtered(mine(call, "messages"), call.query)
     shown = [{**t.body, "links": links(call, "messages", t.id)} for t in found]
     return Reply(200, {"messages": shown})
 
 
 def transfer(call: Call) -> Reply:
-    """Handle POST os-volume-transfer: the volume waits for its new owner."""
+    """Handle POST os-volume-transfer: offer a volume to another project."""
     given, store = call.object("transfer"), call.cloud.store
     volume = find(call, "volumes", given.get("volume_id"), "Volume")
     if volume.body["status"] != "available":
@@ -90,7 +90,7 @@ def show_transfer(call: Call) -> Reply:
 
 
 def accept(call: Call) -> Reply:
-    """Handle POST accept: the volume moves to the caller's project."""
+    """Handle POST accept: move the volume of a transfer to the caller's project."""
     store, given = call.cloud.store, call.object("accept")
     thing = store.get(_TRANSFERS, call.ids[0])
     if thing is None:
@@ -105,7 +105,7 @@ def accept(call: Call) -> Reply:
 
 
 def cancel(call: Call) -> Reply:
-    """Handle DELETE of a transfer: the volume stays in its project."""
+    """Handle DELETE of a transfer: cancel it, so that the volume stays in its project."""
     thing = find(call, "transfers", call.ids[0], "Transfer")
     volume = call.cloud.store.get("volume.volumes", thing.body["volume_id"])
     if volume is not None:
@@ -115,7 +115,7 @@ def cancel(call: Call) -> Reply:
 
 
 def pools(call: Call) -> Reply:
-    """Handle GET scheduler-stats/get_pools."""
+    """Handle GET scheduler-stats/get_pools: list the storage pools."""
     admin_only(call)
     capabilities: Body = {
         "pool_name": "pool",

@@ -19,7 +19,7 @@ DEFAULTS = {
 
 
 def limits(cloud: Cloud, project_id: str) -> dict[str, int]:
-    """Return the limits of a project, including those of volume types; -1 means unlimited."""
+    """Return the quota limits of a project by name; -1 means unlimited."""
     found = dict(DEFAULTS) if cloud.settings.quotas else dict.fromkeys(DEFAULTS, -1)
     for thing in cloud.store.all("volume.types"):
         for kind in ("volumes", "gigabytes", "snapshots"):
@@ -29,7 +29,7 @@ def limits(cloud: Cloud, project_id: str) -> dict[str, int]:
 
 
 def used(cloud: Cloud, project_id: str) -> dict[str, int]:
-    """Return the usage of a project."""
+    """Return the current usage of a project by the name of the quota."""
     total = dict.fromkeys(("volumes", "gigabytes", "snapshots", "backups", "backup_gigabytes"), 0)
     for thing in cloud.store.table("volume.volumes").values():
         if thing.project_id == project_id:
@@ -49,7 +49,7 @@ def used(cloud: Cloud, project_id: str) -> dict[str, int]:
 
 
 def check(cloud: Cloud, project_id: str, more: dict[str, int]) -> None:
-    """Raise a 413 if the additional usage would exceed a quota."""
+    """Raise Refusal 413 if `more` usage (by quota name) would exceed a quota of the project."""
     bounds = limits(cloud, project_id)
     if all(bounds[key] < 0 for key in more):
         return
@@ -61,7 +61,7 @@ def check(cloud: Cloud, project_id: str, more: dict[str, int]) -> None:
 
 
 def show(call: Call) -> Reply:
-    """Handle GET os-quota-sets/{project}, with usage if requested."""
+    """Handle GET os-quota-sets/{project}; with the argument `usage=true` also show the usage."""
     project_id = call.ids[0]
     if call.caller.project_id != project_id:
         admin_only(call)
@@ -77,7 +77,7 @@ def show(call: Call) -> Reply:
 
 
 def defaults(call: Call) -> Reply:
-    """Handle GET os-quota-sets/{project}/defaults."""
+    """Handle GET os-quota-sets/{project}/defaults: show the default quotas."""
     return Reply(200, {"quota_set": {"id": call.ids[0], **DEFAULTS}})
 
 
@@ -90,7 +90,7 @@ def update(call: Call) -> Reply:
     try:
         changes = {key: int(value) for key, value in given.items()}
     except (TypeError, ValueError):
-        raise bad("A quota is a whole number") from None
+        raise bad("The values in quota_set must be integers") from None
     if set(changes) - set(known):
         raise bad(f"Bad key in quota set: {sorted(set(changes) - set(known))}")
     store = call.cloud.store
@@ -102,7 +102,7 @@ def update(call: Call) -> Reply:
 
 
 def reset(call: Call) -> Reply:
-    """Handle DELETE of a project's quotas, which restores the defaults."""
+    """Handle DELETE of a project's quotas: restore the defaults."""
     admin_only(call)
     own = call.cloud.store.get(_TABLE, call.ids[0])
     if own is not None:

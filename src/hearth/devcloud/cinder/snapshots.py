@@ -46,7 +46,7 @@ def _view(call: Call, thing: Thing, *, full: bool) -> Body:
 
 
 def create(call: Call) -> Reply:
-    """Handle POST of a snapshot: 202."""
+    """Handle POST of a snapshot; reply with status 202."""
     given = call.object("snapshot")
     if not given.get("volume_id"):
         raise bad("'volume_id' is a required property")
@@ -76,12 +76,12 @@ def _list(call: Call, *, full: bool) -> Reply:
 
 
 def brief(call: Call) -> Reply:
-    """Handle GET /snapshots."""
+    """Handle GET /snapshots: list the snapshots in brief."""
     return _list(call, full=False)
 
 
 def detail(call: Call) -> Reply:
-    """Handle GET /snapshots/detail."""
+    """Handle GET /snapshots/detail: list the snapshots with all fields."""
     return _list(call, full=True)
 
 
@@ -103,7 +103,7 @@ def update(call: Call) -> Reply:
 
 
 def delete(call: Call) -> Reply:
-    """Handle DELETE of a snapshot: 202."""
+    """Handle DELETE of a snapshot; reply with status 202."""
     thing = _own(call)
     if thing.body["status"] not in ("available", "error"):
         raise bad("Invalid snapshot: status must be available or error")
@@ -113,11 +113,11 @@ def delete(call: Call) -> Reply:
 
 
 def act(call: Call) -> Reply:
-    """Handle POST action: os-reset_status, for administrators."""
+    """Handle POST of the action os-reset_status on a snapshot, for administrators."""
     admin_only(call)
     given = call.json()
     if not isinstance(given, dict) or "os-reset_status" not in given:
-        raise bad("There is no such action")
+        raise bad("Unknown action on a snapshot; expected os-reset_status")
     _own(call).body["status"] = given["os-reset_status"].get("status")
     return Reply(202)
 
@@ -127,11 +127,11 @@ def _backup_view(call: Call, thing: Thing) -> Body:
 
 
 def back_up(call: Call) -> Reply:
-    """Handle POST /backups: 202."""
+    """Handle POST /backups: create a backup of a volume; reply with status 202."""
     given = call.object("backup")
     volume = find(call, "volumes", given.get("volume_id"), "Volume")
     if volume.body["status"] not in ("available", "in-use"):
-        raise bad("Invalid volume: status must be available")
+        raise bad("Invalid volume: status must be available or in-use")
     quotas.check(call.cloud, call.caller.project_id or "", {"backups": 1})
     body: Body = {
         "name": given.get("name"),
@@ -154,7 +154,7 @@ def back_up(call: Call) -> Reply:
 
 
 def backups(call: Call) -> Reply:
-    """Handle GET /backups."""
+    """Handle GET /backups: list the backups in brief."""
     found = [
         {"id": t.id, "name": t.body["name"], "links": links(call, "backups", t.id)}
         for t in filtered(mine(call, "backups"), call.query, _PAGING)
@@ -163,7 +163,7 @@ def backups(call: Call) -> Reply:
 
 
 def backups_detail(call: Call) -> Reply:
-    """Handle GET /backups/detail."""
+    """Handle GET /backups/detail: list the backups with all fields."""
     found = filtered(mine(call, "backups"), call.query, _PAGING)
     return Reply(200, {"backups": [_backup_view(call, thing) for thing in found]})
 
@@ -175,7 +175,7 @@ def show_backup(call: Call) -> Reply:
 
 
 def delete_backup(call: Call) -> Reply:
-    """Handle DELETE of a backup: 202."""
+    """Handle DELETE of a backup; reply with status 202."""
     thing = find(call, "backups", call.ids[0], "Backup")
     if thing.body["status"] not in ("available", "error"):
         raise bad("Invalid backup: status must be available or error")
@@ -185,7 +185,7 @@ def delete_backup(call: Call) -> Reply:
 
 
 def restore(call: Call) -> Reply:
-    """Handle POST restore: into an existing volume, or a new one."""
+    """Handle POST restore: restore a backup to an existing volume or to a new one."""
     thing, given = find(call, "backups", call.ids[0], "Backup"), call.object("restore")
     if thing.body["status"] != "available":
         raise bad("Invalid backup: status must be available")

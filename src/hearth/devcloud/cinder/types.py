@@ -35,13 +35,13 @@ def _may_see(call: Call, thing: Thing) -> bool:
 
 
 def types(call: Call) -> Reply:
-    """Handle GET /types."""
+    """Handle GET /types: list the volume types that the caller may use."""
     found = [t for t in call.cloud.store.all(_TABLE) if _may_see(call, t)]
     return Reply(200, {"volume_types": [_view(call, thing) for thing in found]})
 
 
 def default(call: Call) -> Reply:
-    """Handle GET /types/default."""
+    """Handle GET /types/default: show the default volume type."""
     thing = type_of(call, DEFAULT_TYPE)
     return Reply(200, {"volume_type": _view(call, thing, access=False)})
 
@@ -89,22 +89,25 @@ def update(call: Call) -> Reply:
 
 
 def _check(call: Call, given: Body, known: set[str], own: Thing | None = None) -> None:
-    """Raise a 400 or 409 for invalid fields of a volume type."""
+    """Check the fields of a volume type in a request; `known` are the allowed ones.
+
+    `own` is the type that is updated. Raises Refusal 400, or 409 if the name is in use.
+    """
     if set(given) - known:
         raise bad(f"Additional properties are not allowed: {sorted(set(given) - known)}")
     if not isinstance(given.get("is_public", True), bool):
-        raise bad("Invalid input for field/attribute is_public")
+        raise bad("Invalid input for field/attribute is_public: expected true or false")
     if "name" not in given:
         return
     name = given["name"]
     if not isinstance(name, str) or not 0 < len(name) <= 255:
-        raise bad("Invalid input for field/attribute name")
+        raise bad("Invalid input for field/attribute name: expected 1 to 255 characters")
     if any(other is not own for other in call.cloud.store.where(_TABLE, name=name)):
         raise Refusal(409, message=f"Volume Type {name} already exists.")
 
 
 def delete(call: Call) -> Reply:
-    """Handle DELETE of an unused volume type: 202."""
+    """Handle DELETE of an unused volume type; reply with status 202."""
     admin_only(call)
     thing = _own(call)
     if call.cloud.store.where("volume.volumes", volume_type=thing.body["name"]):
@@ -114,12 +117,12 @@ def delete(call: Call) -> Reply:
 
 
 def specs(call: Call) -> Reply:
-    """Handle GET of the extra specs."""
+    """Handle GET of the extra specs of a volume type."""
     return Reply(200, {"extra_specs": _own(call).body["extra_specs"]})
 
 
 def set_specs(call: Call) -> Reply:
-    """Handle POST of more extra specs."""
+    """Handle POST of extra specs: add them to those of a volume type."""
     admin_only(call)
     thing, given = _own(call), call.object("extra_specs")
     thing.body["extra_specs"] = {**thing.body["extra_specs"], **given}
@@ -127,7 +130,7 @@ def set_specs(call: Call) -> Reply:
 
 
 def set_spec(call: Call) -> Reply:
-    """Handle PUT of one extra spec."""
+    """Handle PUT of one extra spec of a volume type."""
     admin_only(call)
     thing, given = _own(call), call.json()
     thing.body["extra_specs"] = {**thing.body["extra_specs"], **given}
@@ -135,7 +138,7 @@ def set_spec(call: Call) -> Reply:
 
 
 def unset_spec(call: Call) -> Reply:
-    """Handle DELETE of one extra spec."""
+    """Handle DELETE of one extra spec of a volume type."""
     admin_only(call)
     thing = _own(call)
     if call.ids[1] not in thing.body["extra_specs"]:
@@ -149,7 +152,7 @@ _CIPHERING = ("provider", "cipher", "key_size", "control_location")
 
 
 def _ciphering(call: Call) -> Body:
-    """Return the checked fields of an encryption."""
+    """Return the checked fields of an encryption in a request. Raises Refusal 400."""
     given = call.object("encryption")
     if set(given) - set(_CIPHERING):
         raise bad(f"Additional properties are not allowed: {sorted(set(given) - set(_CIPHERING))}")
@@ -164,13 +167,13 @@ def _ciphering(call: Call) -> Body:
 
 
 def _idle(call: Call, thing: Thing) -> None:
-    """Raise a 400 if volumes of a type exist."""
+    """Raise Refusal 400 if there are volumes of this type, whose encryption is fixed."""
     if call.cloud.store.where("volume.volumes", volume_type=thing.body["name"]):
         raise bad("Cannot change encryption specs. Volume type in use.")
 
 
 def encrypt(call: Call) -> Reply:
-    """Handle POST of the encryption of a type that has none."""
+    """Handle POST of an encryption: add it to a volume type that has none."""
     admin_only(call)
     thing, given = _own(call), _ciphering(call)
     if "provider" not in given or "control_location" not in given:
@@ -185,13 +188,13 @@ def encrypt(call: Call) -> Reply:
 
 
 def encryption(call: Call) -> Reply:
-    """Handle GET of the encryption of a type."""
+    """Handle GET of the encryption of a volume type."""
     admin_only(call)
     return Reply(200, _own(call).hidden.get("encryption", {}))
 
 
 def update_encryption(call: Call) -> Reply:
-    """Handle PUT of the encryption of a type."""
+    """Handle PUT of the encryption of a volume type."""
     admin_only(call)
     thing, given = _own(call), _ciphering(call)
     if "encryption" not in thing.hidden:
@@ -202,7 +205,7 @@ def update_encryption(call: Call) -> Reply:
 
 
 def decrypt(call: Call) -> Reply:
-    """Handle DELETE of the encryption of a type."""
+    """Handle DELETE of the encryption of a volume type."""
     admin_only(call)
     thing = _own(call)
     if "encryption" not in thing.hidden:
@@ -221,7 +224,7 @@ def access(call: Call) -> Reply:
 
 
 def act(call: Call) -> Reply:
-    """Handle POST action: addProjectAccess, removeProjectAccess."""
+    """Handle POST of the action addProjectAccess or removeProjectAccess on a volume type."""
     admin_only(call)
     thing = _own(call)
     present = thing.hidden.get("access", [])
@@ -233,7 +236,7 @@ def act(call: Call) -> Reply:
                 raise missing("Volume type access", project)
             thing.hidden["access"] = [other for other in present if other != project]
         case _:
-            raise bad("There is no such action")
+            raise bad("Unknown action; expected addProjectAccess or removeProjectAccess")
     return Reply(202)
 
 
@@ -242,7 +245,7 @@ def _qos_view(call: Call, thing: Thing) -> Body:
 
 
 def create_qos(call: Call) -> Reply:
-    """Handle POST /qos-specs."""
+    """Handle POST /qos-specs: create QoS specs."""
     admin_only(call)
     given, store = dict(call.object("qos_specs")), call.cloud.store
     name, consumer = given.pop("name", None), given.pop("consumer", "back-end")
@@ -256,7 +259,7 @@ def create_qos(call: Call) -> Reply:
 
 
 def _check_specs(consumer: object, specs: Body) -> None:
-    """Raise a 400 for specifications that are not text, and for an unknown consumer."""
+    """Raise Refusal 400 for an unknown consumer or a spec that is not text."""
     if consumer not in ("front-end", "back-end", "both"):
         raise bad(f"Invalid input for field/attribute consumer. Value: {consumer}")
     for key, value in specs.items():
@@ -273,7 +276,7 @@ def _qos(call: Call) -> Thing:
 
 
 def qos_specs(call: Call) -> Reply:
-    """Handle GET /qos-specs."""
+    """Handle GET /qos-specs: list all QoS specs."""
     admin_only(call)
     return Reply(200, {"qos_specs": [thing.body for thing in call.cloud.store.all(_QOS)]})
 
@@ -294,7 +297,7 @@ def update_qos(call: Call) -> Reply:
 
 
 def delete_qos_keys(call: Call) -> Reply:
-    """Handle PUT delete_keys."""
+    """Handle PUT delete_keys: remove keys from QoS specs."""
     thing, keys = _qos(call), call.json().get("keys", [])
     for key in keys:
         if key not in thing.body["specs"]:
@@ -318,7 +321,10 @@ def associations(call: Call) -> Reply:
 
 
 def associate_qos(call: Call) -> Reply:
-    """Handle GET associate or disassociate of a volume type: a type has at most one QoS specs."""
+    """Handle GET associate and disassociate: connect a volume type with QoS specs, or separate it.
+
+    A type can be associated with only one set of specs.
+    """
     thing = _qos(call)
     wanted = call.argument("vol_type_id")
     if not wanted:
@@ -344,7 +350,7 @@ def dissociate_all(call: Call) -> Reply:
 
 
 def delete_qos(call: Call) -> Reply:
-    """Handle DELETE of QoS specs; with associations only if forced."""
+    """Handle DELETE of QoS specs. If volume types use them, the argument `force` is necessary."""
     thing = _qos(call)
     kinds = _associated(call, thing)
     if kinds and (call.argument("force") or "").lower() != "true":

@@ -1,4 +1,4 @@
-"""Volumes: create, list, show, update, delete; metadata."""
+"""The volumes API: create, list, show, update and delete volumes; their metadata."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ _FAILS = ("devcloud", "cloudstub")
 
 
 def new_volume(cloud: Cloud, project_id: str, given: Body, *, implicit: bool = False) -> Thing:
-    """Return a new volume, which becomes available later.
+    """Create a volume and return it. It is in the status creating, and becomes available later.
 
-    `given` contains the requested values. `slow_s` delays the change of state, `at_once` makes the
-    volume available without delay, and with `fails` it ends in the status error.
+    `given` contains the requested values, and three settings of the emulation: `slow_s` is the time
+    until the volume is available, `at_once` makes it available without delay, and `fails` gives it
+    the status error.
     """
     store = cloud.store
     volume_id = store.new_id()
@@ -62,7 +63,10 @@ def touch(cloud: Cloud, thing: Thing) -> None:
 
 
 def ready(cloud: Cloud, thing: Thing) -> None:
-    """Complete a task of a volume: set the status `target`, by default available."""
+    """Complete a task of a volume, snapshot or backup: set the status `hidden["target"]`.
+
+    The default is available. If the task fails, the status is `hidden["failed"]` or error.
+    """
     target = thing.hidden.pop("target", "available")
     if thing.hidden.pop("fails", False):
         target = thing.hidden.pop("failed", "error")
@@ -75,7 +79,7 @@ def ready(cloud: Cloud, thing: Thing) -> None:
 
 
 def _tell(cloud: Cloud, thing: Thing) -> None:
-    """Add a message about a failed volume."""
+    """Store a user message about a failed volume, for GET /messages."""
     store = cloud.store
     body: Body = {
         "id": store.new_id(),
@@ -93,12 +97,15 @@ def _tell(cloud: Cloud, thing: Thing) -> None:
 
 
 def gone(cloud: Cloud, thing: Thing) -> None:
-    """Remove a volume whose deletion is complete."""
+    """Remove a volume, snapshot or backup whose deletion is complete."""
     cloud.store.remove(thing)
 
 
 def view(call: Call, thing: Thing, *, full: bool = True) -> Body:
-    """Return a volume as the API shows it; with `full` as in GET of a single volume."""
+    """Return a volume in the format of the API.
+
+    If `full` is false, omit the fields that the reply to a create request does not have.
+    """
     body = thing.body
     shown: Body = {key: body[key] for key in list(body)[:12] if key != "user_id"}
     shown["links"] = links(call, "volumes", thing.id)
@@ -136,7 +143,7 @@ def view(call: Call, thing: Thing, *, full: bool = True) -> Body:
 
 
 def type_of(call: Call, name: object) -> Thing:
-    """Return the volume type with this name or id. Raises a 404."""
+    """Return the volume type with this name or id. Raises Refusal 404."""
     for thing in call.cloud.store.all("volume.types"):
         if name in (thing.id, thing.body["name"]):
             return thing
@@ -149,14 +156,14 @@ def _size(value: Any) -> int | None:
     try:
         size = int(value)
     except (TypeError, ValueError):
-        raise bad("Invalid input for field/attribute size") from None
+        raise bad("Invalid input for field/attribute size: expected an integer") from None
     if size <= 0:
         raise bad("Volume size must be an integer greater than 0")
     return size
 
 
 def create(call: Call) -> Reply:
-    """Handle POST of a volume: 202."""
+    """Handle POST of a volume; reply with status 202."""
     given, caller, store = call.object("volume"), call.caller, call.cloud.store
     values = {**given, "size": _size(given.get("size")), "user_id": caller.user_id}
     sources = [key for key in ("snapshot_id", "source_volid", "imageRef") if given.get(key)]
@@ -171,12 +178,12 @@ def create(call: Call) -> Reply:
         values["volume_type"] = type_of(call, given["volume_type"]).body["name"]
     _from_source(call, given, values)
     if values["size"] is None:
-        raise bad("Volume size must be given")
+        raise bad("size is required if the source of the volume does not determine it")
     project_id = caller.project_id or ""
     quotas.check(call.cloud, project_id, {"volumes": 1, "gigabytes": values["size"]})
     metadata = given.get("metadata") or {}
     if not isinstance(metadata, dict):
-        raise bad("Invalid input for field/attribute metadata")
+        raise bad("Invalid input for field/attribute metadata: expected an object")
     values["fails"] = call.effects.error or any(metadata.get(key) == "fail" for key in _FAILS)
     values["slow_s"] = call.effects.slow_s
     thing = new_volume(call.cloud, project_id, values)
@@ -216,7 +223,7 @@ def _from_source(call: Call, given: Body, values: Body) -> None:
 
 
 def image_metadata(image: Thing) -> Body:
-    """Return the metadata that a volume copies from its image, as text."""
+    """Return the metadata that a volume copies from its image; all values are text."""
     body = image.body
     keys = ("checksum", "container_format", "disk_format", "min_disk", "min_ram", "size")
     return {
@@ -249,24 +256,24 @@ def _brief(call: Call, thing: Thing) -> Body:
 
 
 def brief(call: Call) -> Reply:
-    """Handle GET /volumes."""
+    """Handle GET /volumes: list the volumes in brief."""
     return _page(call, detail=False)
 
 
 def detail(call: Call) -> Reply:
-    """Handle GET /volumes/detail."""
+    """Handle GET /volumes/detail: list the volumes with all fields."""
     return _page(call, detail=True)
 
 
 def summary(call: Call) -> Reply:
-    """Handle GET /volumes/summary."""
+    """Handle GET /volumes/summary: show the number and total size of the volumes."""
     found = mine(call, "volumes")
     total = sum(thing.body["size"] for thing in found)
     return Reply(200, {"volume-summary": {"total_count": len(found), "total_size": total}})
 
 
 def own(call: Call) -> Thing:
-    """Return the volume that the path names."""
+    """Return the volume that the path names. Raises Refusal 404."""
     return find(call, "volumes", call.ids[0], "Volume")
 
 
@@ -288,7 +295,7 @@ def update(call: Call) -> Reply:
 
 
 def delete(call: Call) -> Reply:
-    """Handle DELETE of a volume: 202."""
+    """Handle DELETE of a volume; reply with status 202."""
     thing = own(call)
     force = (call.argument("force") or "").lower() == "true"
     if thing.body["status"] not in _DELETABLE and not force:
@@ -298,7 +305,7 @@ def delete(call: Call) -> Reply:
     snapshots = store.where("volume.snapshots", volume_id=thing.id)
     if snapshots:
         if (call.argument("cascade") or "").lower() != "true":
-            raise bad("Invalid volume: it has dependent snapshots")
+            raise bad("Invalid volume: the volume has dependent snapshots")
         for snapshot in snapshots:
             store.remove(snapshot)
     thing.body["status"] = "deleting"
@@ -317,7 +324,7 @@ def _metadata_of(call: Call) -> Thing:
 
 
 def metadata(call: Call) -> Reply:
-    """Handle GET of all metadata."""
+    """Handle GET of the metadata of a volume or snapshot."""
     return Reply(200, {"metadata": _metadata_of(call).body["metadata"]})
 
 
@@ -332,14 +339,14 @@ def _given(call: Call, key: str) -> Body:
 
 
 def add_metadata(call: Call) -> Reply:
-    """Handle POST of more metadata."""
+    """Handle POST of metadata: add it to the metadata of a volume or snapshot."""
     thing = _metadata_of(call)
     thing.body["metadata"] = {**thing.body["metadata"], **_given(call, "metadata")}
     return Reply(200, {"metadata": thing.body["metadata"]})
 
 
 def set_metadata(call: Call) -> Reply:
-    """Handle PUT of all metadata."""
+    """Handle PUT of metadata: replace all metadata of a volume or snapshot."""
     thing = _metadata_of(call)
     thing.body["metadata"] = _given(call, "metadata")
     return Reply(200, {"metadata": thing.body["metadata"]})
@@ -371,7 +378,7 @@ def remove_item(call: Call) -> Reply:
 
 
 def metadata_routes(path: str) -> list[Route]:
-    """Return the routes for the metadata of a collection."""
+    """Return the routes for the metadata of the objects at a path."""
     return [
         ("GET", path + "/{}/metadata", metadata),
         ("POST", path + "/{}/metadata", add_metadata),
@@ -383,7 +390,7 @@ def metadata_routes(path: str) -> list[Route]:
 
 
 def require(condition: bool, message: str) -> None:
-    """Raise a 400 unless the condition holds."""
+    """Raise Refusal 400 unless the condition holds."""
     if not condition:
         raise Refusal(400, message=message)
 

@@ -1,4 +1,4 @@
-"""The DNS service: zones and record sets."""
+"""The emulated DNS service (Designate): zones and record sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Zones and record sets: pending after each write, and active a little later."""
+"""The API of zones and record sets, which are PENDING for a short time after each change."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ _KINDS = (
 
 
 class Incomplete(Refusal):
-    """A body has missing or invalid fields, which the message names."""
+    """A request body does not match the schema: one field is missing or invalid.
+
+    `path` leads to the field; `validator` and `value` are the violated rule of the JSON schema.
+    """
 
     def __init__(self, path: list[str | int], message: str, validator: str, value: object) -> None:
         super().__init__(400, "invalid_object", message)
@@ -43,7 +46,7 @@ class Incomplete(Refusal):
 
 def _name(value: Any) -> str:
     if not isinstance(value, str) or not _NAME.match(value):
-        raise ValueError(f"{value!r} is not a domain name")
+        raise ValueError(f"{value!r} is not a domain name with a final dot")
     return value
 
 
@@ -116,7 +119,7 @@ def _pending(call: Call, thing: Thing, action: str) -> Reply:
 
 
 def done(cloud: Cloud, thing: Thing) -> None:
-    """Finish a pending change, as the name servers would."""
+    """Complete the pending change of a zone or record set, as the name servers would do."""
     body = thing.body
     if thing.hidden.pop("fails", False):
         body["status"] = "ERROR"
@@ -159,7 +162,7 @@ def _new(call: Call, kind: Collection, body: Body, *, implicit: bool = False) ->
 
 
 def create(call: Call) -> Reply:
-    """Handle POST of a zone: 202."""
+    """Handle POST of a zone; reply with status 202."""
     given = call.json()
     try:
         values = ZONES.for_create(given if isinstance(given, dict) else {})
@@ -222,7 +225,7 @@ def show(call: Call) -> Reply:
 
 
 def update(call: Call) -> Reply:
-    """Handle PATCH of a zone: 202."""
+    """Handle PATCH of a zone; reply with status 202."""
     thing, given = _zone(call), call.json()
     try:
         changes = ZONES.for_update(given if isinstance(given, dict) else {})
@@ -240,7 +243,7 @@ def _check_masters(values: Body) -> None:
 
 
 def delete(call: Call) -> Reply:
-    """Handle DELETE of a zone: 202."""
+    """Handle DELETE of a zone; reply with status 202."""
     return _pending(call, _zone(call), "DELETE")
 
 
@@ -258,7 +261,7 @@ def _check_records(kind: str, records: list[str]) -> None:
 
 
 def create_record(call: Call) -> Reply:
-    """Handle POST of a record set: 202."""
+    """Handle POST of a record set; reply with status 202."""
     zone, given = _zone(call), call.json()
     try:
         values = RECORDS.for_create(given if isinstance(given, dict) else {})
@@ -299,15 +302,15 @@ def show_record(call: Call) -> Reply:
 
 
 def _changeable(call: Call) -> Thing:
-    """Return a record set that users may change. Raises a 400 if the service manages it."""
+    """Return a record set that users may change. Raises Refusal 400 if the service manages it."""
     thing, zone = _record(call), _zone(call)
     if thing.body["type"] in ("SOA", "NS") and thing.body["name"] == zone.body["name"]:
-        raise Refusal(400, "bad_request", "This recordset is managed by the service")
+        raise Refusal(400, "bad_request", "Managed SOA and NS recordsets cannot be changed")
     return thing
 
 
 def update_record(call: Call) -> Reply:
-    """Handle PUT of a record set: 202."""
+    """Handle PUT of a record set; reply with status 202."""
     thing, given = _changeable(call), call.json()
     try:
         changes = RECORDS.for_update(given if isinstance(given, dict) else {})
@@ -319,7 +322,7 @@ def update_record(call: Call) -> Reply:
 
 
 def delete_record(call: Call) -> Reply:
-    """Handle DELETE of a record set: 202."""
+    """Handle DELETE of a record set; reply with status 202."""
     return _pending(call, _changeable(call), "DELETE")
 
 

@@ -1,4 +1,4 @@
-"""The image service: disk images for servers and volumes."""
+"""The emulated image service (Glance): disk images for servers and volumes."""
 
 from __future__ import annotations
 

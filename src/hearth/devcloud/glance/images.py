@@ -1,4 +1,4 @@
-"""Images: metadata, data, patches, tags, members, import."""
+"""The images API: metadata, data, patches, tags, members and import."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ _JSON_TYPES: dict[str, str | list[str]] = {
 
 
 def json_type(field: str) -> str | list[str]:
-    """Return the type of a field as JSON Schema names it."""
+    """Return the JSON Schema type of an image field."""
     return _JSON_TYPES.get(field, ["null", "string"])
 
 
@@ -126,7 +126,7 @@ _SHOWN = [
 
 
 def refusal(call: Call, fault: Refusal) -> Reply:
-    """Return an error in the format of Glance: HTML, or JSON if requested."""
+    """Return an error in the format of Glance: HTML, or JSON if the header Accept requests it."""
     phrase = HTTPStatus(fault.status).phrase
     if "application/json" not in (call.headers.get("Accept") or ""):
         html = f"<html><head><title>{fault.status} {phrase}</title></head>"
@@ -146,7 +146,10 @@ def _forbidden(message: str) -> Refusal:
 def new_image(
     cloud: Cloud, project_id: str, given: Body, extra: Body, data: bytes | None = None
 ) -> Thing:
-    """Return an image: active if it has data, else queued."""
+    """Create an image and return it. It is active if `data` is given, otherwise queued.
+
+    `given` are its standard fields, and `extra` its custom properties.
+    """
     store = cloud.store
     values = {name: field.initial() for name, field in IMAGES.fields.items()} | given
     image_id = values["id"] or store.new_id()
@@ -167,7 +170,7 @@ def new_image(
 
 
 def fill(cloud: Cloud, thing: Thing, data: bytes) -> None:
-    """Set the data of an image, which becomes active."""
+    """Store the data of an image and set its status to active."""
     thing.hidden["data"] = data
     thing.body.update(
         size=len(data),
@@ -182,7 +185,7 @@ def fill(cloud: Cloud, thing: Thing, data: bytes) -> None:
 
 
 def view(thing: Thing) -> Body:
-    """Return an image as the API shows it."""
+    """Return an image in the format of the API."""
     path = f"/v2/images/{thing.id}"
     body = thing.body
     shown = {**thing.hidden.get("extra", {}), **{key: body.get(key) for key in _SHOWN}}
@@ -233,7 +236,7 @@ def _json(call: Call) -> Any:
 
 
 def create(call: Call) -> Reply:
-    """Handle POST of an image: 201 with the new image in status queued."""
+    """Handle POST of an image; reply with status 201 and the new image in status queued."""
     given = _json(call)
     if not isinstance(given, dict):
         raise _bad("Request body must be a JSON object")
@@ -243,7 +246,9 @@ def create(call: Call) -> Reply:
         raise _explain(error) from None
     extra = {key: value for key, value in values.items() if key not in IMAGES.fields}
     if any(not isinstance(value, str) for value in extra.values()):
-        raise _bad("Provided object does not match schema 'image': a property is not a string")
+        raise _bad(
+            "Provided object does not match schema 'image': custom properties must be strings"
+        )
     _may_show(call, values["visibility"])
     if values["owner"] not in (None, call.caller.project_id) and not call.caller.is_admin:
         raise _forbidden("You are not permitted to create images owned by another.")
@@ -320,7 +325,7 @@ def _listed(call: Call, thing: Thing) -> bool:
 
 
 def number(text_: str) -> int:
-    """Return an integer. Raises a 400."""
+    """Convert a text of digits to an integer. Raises Refusal 400."""
     if not text_.isdigit():
         raise _bad(f"{text_} is not a number")
     return int(text_)
@@ -332,7 +337,7 @@ def show(call: Call) -> Reply:
 
 
 def delete(call: Call) -> Reply:
-    """Handle DELETE of an image: 204."""
+    """Handle DELETE of an image; reply with status 204."""
     thing = _mine(call)
     if thing.body["protected"]:
         raise _forbidden(f"Image {thing.id} is protected and cannot be deleted.")
@@ -342,7 +347,7 @@ def delete(call: Call) -> Reply:
 
 
 def upload(call: Call) -> Reply:
-    """Handle PUT of the data: 204."""
+    """Handle PUT of the data; reply with status 204."""
     thing = _mine(call)
     if (call.headers.get("Content-Type") or "") != "application/octet-stream":
         raise Refusal(415, message="Unsupported Media Type")
@@ -355,7 +360,7 @@ def upload(call: Call) -> Reply:
 
 
 def download(call: Call) -> Reply:
-    """Handle GET of the data; 204 without data."""
+    """Handle GET of the data of an image; reply with status 204 if it has none."""
     thing = _find(call)
     if thing.body["status"] == "deactivated":
         raise _forbidden("The requested image has been deactivated.")
@@ -366,7 +371,7 @@ def download(call: Call) -> Reply:
 
 
 def stage(call: Call) -> Reply:
-    """Handle PUT of data for a later import: 204."""
+    """Handle PUT of data for a later import; reply with status 204."""
     thing = _mine(call)
     thing.hidden["staged"] = call.raw
     thing.body["status"] = "uploading"
@@ -374,7 +379,7 @@ def stage(call: Call) -> Reply:
 
 
 def patch(call: Call) -> Reply:
-    """Handle PATCH with the operations of a JSON patch."""
+    """Handle PATCH of an image with a JSON patch."""
     if (call.headers.get("Content-Type") or "").partition(";")[0] not in _PATCH_TYPES:
         raise Refusal(415, message="Unsupported Media Type")
     thing, changes = _mine(call), _json(call)
@@ -395,7 +400,7 @@ def _apply(call: Call, thing: Thing, change: Any) -> None:
     path = str(change.get("path") or change.get(operation, ""))
     key = path.strip("/").replace("~1", "/").replace("~0", "~")
     if operation not in ("add", "replace", "remove") or not key:
-        raise _bad("Operation objects must contain one operation and a path")
+        raise _bad("An operation needs a path, and an op that is add, replace or remove")
     extra = thing.hidden.setdefault("extra", {})
     if key in IMAGES.fields:
         if operation == "remove":
@@ -417,19 +422,19 @@ def _apply(call: Call, thing: Thing, change: Any) -> None:
         del extra[key]
         return
     if not isinstance(change.get("value"), str):
-        raise _bad(f"Invalid value for property {key}")
+        raise _bad(f"The value of property {key} must be a string")
     extra[key] = change["value"]
 
 
 def add_tag(call: Call) -> Reply:
-    """Handle PUT of one tag: 204."""
+    """Handle PUT of one tag; reply with status 204."""
     thing = _mine(call)
     thing.body["tags"] = list(dict.fromkeys([*thing.body["tags"], call.ids[1]]))
     return Reply(204, None, dict(_EMPTY))
 
 
 def remove_tag(call: Call) -> Reply:
-    """Handle DELETE of one tag: 204."""
+    """Handle DELETE of one tag; reply with status 204."""
     thing = _mine(call)
     if call.ids[1] not in thing.body["tags"]:
         raise Refusal(404, message=f"Tag {call.ids[1]} could not be found")
@@ -438,7 +443,7 @@ def remove_tag(call: Call) -> Reply:
 
 
 def deactivate(call: Call) -> Reply:
-    """Handle POST deactivate: the data of the image can no longer be downloaded."""
+    """Handle POST deactivate: forbid downloads of the image."""
     thing = _mine(call)
     if thing.body["status"] not in ("active", "deactivated"):
         raise _forbidden("Only an active image can be deactivated.")
@@ -447,20 +452,22 @@ def deactivate(call: Call) -> Reply:
 
 
 def reactivate(call: Call) -> Reply:
-    """Handle POST reactivate: the image can be downloaded again."""
+    """Handle POST reactivate: allow downloads of the image again."""
     thing = _mine(call)
     thing.body["status"] = "active"
     return Reply(204, None, dict(_EMPTY))
 
 
 def import_data(call: Call) -> Reply:
-    """Handle POST import: 202; the data is taken from the staging area or downloaded."""
+    """Handle POST import: take the data from the staging area or a URL; reply with status 202."""
     thing, given = _mine(call), call.object("method")
     name = given.get("name")
     if name not in ("glance-direct", "web-download", "copy-image"):
         raise _bad(f"Unknown import method name '{name}'.")
     if not thing.body["disk_format"] or not thing.body["container_format"]:
-        raise Refusal(409, message="'disk_format' needs to be set before import")
+        raise Refusal(
+            409, message="'disk_format' and 'container_format' need to be set before import"
+        )
     if name == "web-download":
         if not web.allowed(given.get("uri")):
             raise _bad("URI for web-download does not pass filtering")
@@ -477,11 +484,11 @@ def import_data(call: Call) -> Reply:
 
 def _only_from(thing: Thing, status: str) -> None:
     if thing.body["status"] != status:
-        raise Refusal(409, message=f"Image is {thing.body['status']}: it needs to be {status}")
+        raise Refusal(409, message=f"Image status must be {status}, but is {thing.body['status']}")
 
 
 def _importing(cloud: Cloud, thing: Thing, *, now: str, failed: str) -> None:
-    """Return the import fields of an image: the stores in progress, and the failed stores."""
+    """Set the progress of an import: `now` is the store in progress, `failed` the failed one."""
     thing.hidden.setdefault("extra", {}).update(
         {"os_glance_importing_to_stores": now, "os_glance_failed_import": failed}
     )
@@ -490,7 +497,11 @@ def _importing(cloud: Cloud, thing: Thing, *, now: str, failed: str) -> None:
 
 
 def fetch(cloud: Cloud, thing: Thing) -> None:
-    """Continue an import: store the data, fail, or check again later."""
+    """Continue the import of an image from a URL.
+
+    Store the data if the download is complete; set the image to queued if it failed; otherwise
+    schedule another check.
+    """
     uri = thing.hidden["uri"]
     if (name := web.mirrored(uri)) is not None:
         held = [one for one in cloud.store.where(TABLE, name=name) if one.seed]
@@ -571,7 +582,7 @@ def set_member(call: Call) -> Reply:
 
 
 def remove_member(call: Call) -> Reply:
-    """Handle DELETE of a member: 204."""
+    """Handle DELETE of a member; reply with status 204."""
     thing = _mine(call)
     del thing.hidden["members"][_has_member(call, thing)]
     return Reply(204)

@@ -1,7 +1,7 @@
-"""Sources of image imports: the web, and a mirror inside the cloud.
+"""Downloads for image imports: from the web, or from a mirror inside the cloud.
 
-The mirror contains the initial images under their names: `http://images.devcloud.test/cirros`. Only
-imports can resolve this host name.
+The mirror contains the initial images of the cloud by name: `http://images.devcloud.test/cirros`.
+This host name exists only for image imports.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ _HERE = ("loopback", "localhost", "127.", "0.", "[::", "::1")
 
 
 def allowed(uri: Any) -> bool:
-    """Return whether an image may be imported from a URI: the port must be a usual one, and the
-    host another machine.
+    """Return whether an image may be imported from a URI.
+
+    The scheme must be http or https, the port 80 or 443, and the host must not be this machine.
     """
     try:
         parts = urlsplit(uri if isinstance(uri, str) else "")
@@ -36,20 +37,20 @@ def allowed(uri: Any) -> bool:
 
 
 def mirrored(uri: str) -> str | None:
-    """Return the image on the mirror to which a URI refers, or None."""
+    """Return the name of the image if a URI refers to the mirror, or None."""
     parts = urlsplit(uri)
     return unquote(parts.path.strip("/")) if parts.hostname == MIRROR else None
 
 
 def begin(uri: str) -> Future[bytes | None]:
-    """Start a download; return a future of the data, or of None after an error."""
+    """Start a download in a thread; return a future. Its result is None if the download fails."""
     coming: Future[bytes | None] = Future()
     Thread(target=lambda: coming.set_result(download(uri)), daemon=True).start()
     return coming
 
 
 def download(uri: str) -> bytes | None:
-    """Return the data at a URI, or None after an error."""
+    """Download a URI and return its data, or None if that fails or the data is too large."""
     request = urllib.request.Request(uri)  # noqa: S310
     try:
         with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:  # noqa: S310

@@ -1,5 +1,5 @@
-"""A guest's view of its cloud: the metadata service and the config drive.
+"""What a server (guest) sees of its cloud: the metadata service, the config drive, and agents.
 
-Invariant: all content is rendered from the store on request; no state is kept, and the transport to
-the guest is not known here.
+The content of metadata service and config drive is computed from the store for each request. The
+package does not depend on how requests reach it.
 """

@@ -1,9 +1,9 @@
-"""The Kubernetes of clusters on servers that do not run: its node objects reflect the servers.
+"""Emulated Kubernetes clusters on servers that only have a status and do not really run.
 
-The objects of a cluster are in the store of the cloud. A node exists as long as its server. It is
-ready while the server is active and no fault rule for the service `kubelet` matches: with `drop`
-the node stops reporting, with `status` it reports that it is not ready. The `name` of such a rule
-is the name of the node.
+The Kubernetes objects of a cluster are in the store of the cloud. A node exists as long as its
+server. The node is ready while the server is active and no fault rule for the service `kubelet`
+matches. With the effect `drop` the node stops reporting; with `status` it reports that it is not
+ready. In such a rule, `name` is the name of the node.
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ class Stranger(Exception):
 
 
 def join(cloud: Cloud, server: Thing, settings: Body, version: str, files: Body) -> None:
-    """Make a server a node of its cluster. For a master, `files` has its key and certificates.
+    """Add a server as a node to its cluster, which is created if it does not exist.
 
-    Raises Stranger.
+    `settings` are those of the node in its deployment, and `version` is the Kubernetes version. For
+    a master with TLS, `files` contains `key`, `certificate` and `ca`. Raises Stranger.
     """
     uuid = str(settings.get("cluster_uuid"))
     cluster = cloud.store.get(CLUSTERS, uuid)
     if server.body["metadata"].get(MEMBER) != uuid:
-        raise Stranger(f"the metadata of the server does not name the cluster {uuid}")
+        raise Stranger(f"the metadata {MEMBER} of the server does not name the cluster {uuid}")
     if cluster is not None and cluster.project_id != server.project_id:
         raise Stranger(f"the cluster {uuid} belongs to another project")
     if cluster is None:
@@ -50,8 +51,9 @@ def join(cloud: Cloud, server: Thing, settings: Body, version: str, files: Body)
 
 
 def register(cloud: Cloud, server: Thing) -> None:
-    """Create the node object of a server. If it exists, its metadata and status are updated and its
-    taints stay.
+    """Create the Kubernetes node object of a server.
+
+    If the object exists, update its metadata and status; its taints stay.
     """
     about = server.hidden["node"]
     cluster = cloud.store.get(CLUSTERS, about["cluster"])
@@ -71,7 +73,7 @@ def register(cloud: Cloud, server: Thing) -> None:
 
 
 def leave(cloud: Cloud, server: Thing) -> None:
-    """Remove the node of a deleted server; delete the cluster if this was its last server."""
+    """Remove the node of a deleted server, and the cluster if this was its last server."""
     about = server.hidden["node"]
     cluster = cloud.store.get(CLUSTERS, about["cluster"])
     if cluster is None:
@@ -97,7 +99,7 @@ def servers(cloud: Cloud, uuid: str) -> list[Thing]:
 
 
 def tidy(cloud: Cloud) -> None:
-    """Remove the clusters that have no servers any more."""
+    """Remove the clusters whose servers have all been deleted."""
     table = cloud.store.table(SERVERS).values()
     alive = {one.hidden["node"]["cluster"] for one in table if "node" in one.hidden}
     for cluster in list(cloud.store.table(CLUSTERS).values()):
@@ -106,13 +108,13 @@ def tidy(cloud: Cloud) -> None:
 
 
 def serves(server: Thing) -> bool:
-    """Return whether a server is a master and so has a Kubernetes API."""
+    """Return whether a server has a Kubernetes API, because it is a master node."""
     about = server.hidden.get("node")
     return bool(about and about["settings"]["task"] == "master")
 
 
 def api(cloud: Cloud, server: Thing) -> Api | None:
-    """Return the Kubernetes API of a master; None if its cluster does not exist any more."""
+    """Return the Kubernetes API of a master node, or None if its cluster has been removed."""
     about = server.hidden["node"]
     cluster = cloud.store.get(CLUSTERS, about["cluster"])
     if cluster is None:
@@ -121,7 +123,10 @@ def api(cloud: Cloud, server: Thing) -> Api | None:
 
 
 class Objects(Memory):
-    """The stored objects of a cluster. A node exists and is ready only if its server is."""
+    """The storage of a cluster's Kubernetes objects.
+
+    Node objects of deleted servers are hidden, and the condition Ready reflects the server.
+    """
 
     def __init__(self, cloud: Cloud, cluster: Thing) -> None:
         super().__init__(cluster.hidden["objects"])
@@ -137,7 +142,7 @@ class Objects(Memory):
         return [one for body in found if (one := self._shown(body, machines)) is not None]
 
     def get(self, key: str) -> Body | None:
-        """Return an object; None if it does not exist."""
+        """Return the object with this key, or None if it does not exist."""
         found = super().get(key)
         if found is None or not key.startswith(NODES):
             return found
@@ -147,9 +152,7 @@ class Objects(Memory):
         return {_machine(one): one for one in servers(self._cloud, self._uuid)}
 
     def _shown(self, body: Body, machines: dict[str, Thing]) -> Body | None:
-        """Return a node with its current Ready condition; None if its server does not exist any
-        more.
-        """
+        """Return a node object with its current condition Ready, or None if its server is gone."""
         status: Body = body.get("status") or {}
         info = status.get("nodeInfo")
         server = machines.get(str(info.get("machineID"))) if isinstance(info, dict) else None

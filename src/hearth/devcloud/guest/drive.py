@@ -1,4 +1,4 @@
-"""The config drive: the content of the metadata service as files."""
+"""The files of the config drive, which have the content of the metadata service."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ LABEL = "config-2"
 
 
 def files(store: Store, server: Thing) -> dict[str, bytes]:
-    """Return the content of each file by its path on the drive."""
+    """Return the files of a server's config drive: their content by path."""
     found: dict[str, bytes] = {}
     for version in (*versions.OPENSTACK, versions.LATEST):
         for name, make in openstack.files(store, server, version).items():
-            if name != openstack.PASSWORD:  # asked for, never given out
+            if name != openstack.PASSWORD:  # guests only post it to the metadata service
                 found[f"openstack/{version}/{name}"] = make()
     text = user_data(server)
     for version in (versions.EC2[-1], versions.LATEST):

@@ -1,4 +1,4 @@
-"""The EC2 tree of the metadata service: maps are folders, text is a file."""
+"""The EC2-compatible part of the metadata service, as a tree of folders and files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Tree = dict[str, "Tree | str | bytes"]
 
 
 def tree(store: Store, server: Thing, version: str) -> Tree:
-    """Return the tree of the metadata service below a version."""
+    """Return the tree below an API version: maps are folders, text and bytes are files."""
     found: Tree = {"meta-data": meta_data(store, server, version)}
     text = user_data(server)
     if text is not None:
@@ -28,7 +28,7 @@ def tree(store: Store, server: Thing, version: str) -> Tree:
 
 
 def meta_data(store: Store, server: Thing, version: str) -> Tree:
-    """Return the folder `meta-data`."""
+    """Return the folder `meta-data` of a server as a tree."""
     name = host_name(server)
     found: Tree = {
         "ami-id": _short_id("ami", server.hidden["image_id"]),
@@ -58,13 +58,13 @@ def meta_data(store: Store, server: Thing, version: str) -> Tree:
 
 
 def key_listing(store: Store, server: Thing) -> str:
-    """Return the listing of `public-keys`, which shows names beside the numbers."""
+    """Return the listing of the folder `public-keys`, which has the form `0=NAME`."""
     key = key_pair(store, server)
     return f"0={key['name']}" if key is not None else ""
 
 
 def document(store: Store, server: Thing) -> Body:
-    """Return the folder `meta-data` as one map for the config drive."""
+    """Return the content of the config drive's `ec2/latest/meta-data.json`."""
     found = meta_data(store, server, "latest")
     key = key_pair(store, server)
     if key is not None:

@@ -1,7 +1,8 @@
-"""Local ports that lead to the Kubernetes API of clusters on servers that do not run.
+"""Local ports for the Kubernetes APIs of emulated clusters (see `clusters`).
 
-A floating IP leads to the API on a server. If it belongs to a load balancer, it leads to the API of
-the first active member. The ports are opened when a client first asks for them.
+There is a local port for each floating IP of a server with an API, or of a load balancer in front
+of such servers; the first active member answers. The ports are opened when a client asks the admin
+API for them.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ Address = tuple[str, int]
 
 @dataclass
 class _Open:
-    """A listening socket on a local port, which leads to the API at a floating address."""
+    """A listening socket on the local port for one floating IP and port."""
 
     sock: socket.socket
     port: int
@@ -46,7 +47,7 @@ class _Open:
 
 
 class Endpoints:
-    """The open ports; `await close()` closes them."""
+    """The local ports for all Kubernetes APIs of a cloud; `await close()` closes them."""
 
     def __init__(self, cloud: Cloud) -> None:
         self._cloud = cloud
@@ -55,7 +56,7 @@ class Endpoints:
         self._web = web.Server(self._answer, access_log=None)
 
     def settle(self) -> None:
-        """Open a local port for each floating address that leads to an API; close the others."""
+        """Open a local port for each floating IP with an API; close those no longer needed."""
         clusters.tidy(self._cloud)
         wanted = set(_addresses(self._cloud))
         for address in [one for one in self._open if one not in wanted]:
@@ -69,14 +70,14 @@ class Endpoints:
             self._open[address] = _Open(sock, sock.getsockname()[1], accepting)
 
     def view(self) -> list[dict[str, object]]:
-        """Return each floating address with `{port of the API: local port}`."""
+        """Return one entry per floating IP and port, with a map from the port to the local port."""
         return [
             {"floating_ip_address": ip, "host": LOCAL, "ports": {port: one.port}}
             for (ip, port), one in self._open.items()
         ]
 
     async def close(self) -> None:
-        """Stop listening and cut the connections."""
+        """Stop listening and close all connections."""
         for one in self._open.values():
             self._shut(one)
         self._open.clear()
@@ -113,7 +114,7 @@ class Endpoints:
                 self._web, connection, ssl=context,
                 ssl_handshake_timeout=None if context is None else HANDSHAKE_S,
             )  # fmt: skip
-        except (OSError, ValueError):  # the client trusts another authority, or has gone
+        except (OSError, ValueError):  # such as a TLS handshake that the client breaks off
             connection.close()
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -122,7 +123,7 @@ class Endpoints:
         address = next((k for k, v in self._open.items() if v.port == port), None)
         server = self._server(address) if address is not None else None
         api = clusters.api(self._cloud, server) if server is not None else None
-        if api is None:  # it has been stopped since
+        if api is None:  # the server has been stopped in the meantime
             request.transport.abort()
             return web.Response(status=503)
         raw = b""
@@ -139,14 +140,17 @@ class Endpoints:
         )
 
     def _server(self, address: Address) -> Thing | None:
-        """Return the active server whose API answers at an address; None if there is none."""
+        """Return the active server whose API is at a floating IP and port, or None."""
         self._cloud.settle()
         found = _addresses(self._cloud, address[0]).get(address, ())
         return next((one for one in found if one.body["vm_state"] == "active"), None)
 
 
 def _addresses(cloud: Cloud, ip: str | None = None) -> dict[Address, list[Thing]]:
-    """Return `{(floating IP, port): servers with an API}`; with `ip`, only for this floating IP."""
+    """Return the servers with a Kubernetes API by floating IP and port.
+
+    If `ip` is given, return only those of this floating IP.
+    """
     store = cloud.store
     found: dict[Address, list[Thing]] = {}
     if not store.table(CLUSTERS):
@@ -166,7 +170,10 @@ def _addresses(cloud: Cloud, ip: str | None = None) -> dict[Address, list[Thing]
 
 
 def _balanced(cloud: Cloud, vip: Thing) -> Iterator[tuple[int, Thing]]:
-    """Yield each port of the load balancer at a VIP, with a server behind it that has an API."""
+    """Yield pairs of a listener's port and a server with an API behind the listener.
+
+    `vip` is the VIP port of the load balancer.
+    """
     store = cloud.store
     balancer = next(iter(store.where(tree.BALANCERS.table, vip_port_id=vip.id)), None)
     if balancer is None:
@@ -188,8 +195,9 @@ def _port(server: Thing) -> int:
 
 
 def _context(server: Thing, opened: _Open) -> ssl.SSLContext | None:
-    """Return the TLS context for the API on a server; None if the API has no TLS. Raises OSError
-    and ValueError.
+    """Return the TLS context for the API on a server, or None if the API has no TLS.
+
+    Raises OSError or ValueError for an invalid key or certificate.
     """
     about = server.hidden["node"]
     if "key" not in about:

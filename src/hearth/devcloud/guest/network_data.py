@@ -1,4 +1,4 @@
-"""`network_data.json`: the interfaces of a server and their configuration."""
+"""The file `network_data.json` of the metadata service: a server's network configuration."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hearth.devcloud.store import Body, Store, Thing
 
 
 def network_data(store: Store, server: Thing) -> Body:
-    """Return links, networks and services as Nova documents them."""
+    """Return the content of `network_data.json` for a server: links, networks and services."""
     links: list[Body] = []
     networks: list[Body] = []
     services: list[Body] = []
@@ -42,7 +42,10 @@ def _services(subnet: Thing) -> list[Body]:
 
 
 def _network(port: Thing, subnet: Thing, address: str) -> Body:
-    """Return the entry for an address; if DHCP is off, the entry has the netmask and the routes."""
+    """Return the entry in `networks` for one address of a port.
+
+    If the subnet has no DHCP, the entry has the netmask and the routes.
+    """
     body, version = subnet.body, subnet.body["ip_version"]
     shown: Body = {"network_id": port.body["network_id"]}
     if body["enable_dhcp"]:

@@ -1,9 +1,9 @@
-"""How the simulated agent sets up a cluster node: it requests a certificate for the Kubernetes API
-of a master, and joins the cluster.
+"""Setup of a cluster node by the simulated agent (see `simulated`).
 
-Like a real node, the agent fetches the credential, logs in, and calls the cluster API. Each call is
-a job, so the setup continues after a restart. If TLS is on, a node without a credential gets no
-Kubernetes.
+Like a real node, a master fetches its credential, logs in to Keystone, and requests a certificate
+for its Kubernetes API from the cluster API. Then it joins the cluster; a worker joins at once. Each
+HTTP call is a job, so the setup continues after a restart. With TLS, a node without a credential
+does not join the cluster.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from hearth.devcloud.http import Cloud
 from hearth.devcloud.store import Body, Thing
 
 TIMEOUT_S = 30.0
-ATTEMPTS = 10  # of a call
+ATTEMPTS = 10  # maximum number of repetitions in one setup
 RETRY_S = 0.5
 PASSING = (0, 401, 409, 429)  # statuses after which a call is repeated, and those from 500 on
 PEM_MAX = 256 * 1024  # characters of an answer
@@ -34,13 +34,13 @@ ADDRESSES = ("address", "public_address", "api_private_address", "api_public_add
 
 
 class _Failed(Exception):
-    """The node cannot be set up; the message gives the user the reason."""
+    """A node cannot be set up; the message gives the user the reason."""
 
 
 def begin(cloud: Cloud, server: Thing, work: Body) -> None:
-    """Set up the node of a server, then report the deployment.
+    """Start the setup of the node on a server; at its end, the deployment is reported.
 
-    `work` has `settings`, `credential_url`, `version`, and the fields that `report` needs.
+    `work` contains `settings`, `credential_url`, `version`, and the fields that `report` needs.
     """
     settings = work["settings"]
     if str(settings.get("tls_disabled")).lower() == "true":
@@ -54,7 +54,7 @@ def begin(cloud: Cloud, server: Thing, work: Body) -> None:
 
 
 def step(cloud: Cloud, job: Thing) -> None:
-    """Continue the setup of a node with the answer to its last call."""
+    """Continue the setup of a node after the response to its last call, which is in `job`."""
     server = alive(cloud, job)
     if server is None:
         return
@@ -72,7 +72,7 @@ def step(cloud: Cloud, job: Thing) -> None:
 
 
 def _again(cloud: Cloud, server: Thing, job: Thing) -> None:
-    """Repeat a call; after a 401, request a new token first."""
+    """Repeat the call of a job; after a 401, first log in again. Raises _Failed after ATTEMPTS."""
     tried = job.hidden["work"]["tried"] = int(job.hidden["work"].get("tried", 0)) + 1
     answer = job.hidden["answer"]
     if tried >= ATTEMPTS:
@@ -83,7 +83,7 @@ def _again(cloud: Cloud, server: Thing, job: Thing) -> None:
 
 
 def _ask(cloud: Cloud, server: Thing, work: Body, name: str, *, after_s: float = 0.0) -> None:
-    """Order the HTTP call of a step: `credential`, `authority` or `certificate`."""
+    """Schedule the HTTP call of the step `name`: credential, authority or certificate."""
     settings = work["settings"]
     base, uuid = str(settings.get("magnum_url")).rstrip("/"), settings["cluster_uuid"]
     method, url, data = "GET", work["credential_url"], ""
@@ -102,7 +102,7 @@ def _ask(cloud: Cloud, server: Thing, work: Body, name: str, *, after_s: float =
 
 
 def _credential(cloud: Cloud, server: Thing, work: Body, known: Body) -> None:
-    """Log in to Keystone with the fetched credential, then order the next call."""
+    """Carry out the step after `credential`: log in to Keystone and schedule the next call."""
     auth: Body
     if known.get("application_credential_id"):
         one = {"id": known["application_credential_id"],
@@ -116,13 +116,13 @@ def _credential(cloud: Cloud, server: Thing, work: Body, known: Body) -> None:
     asked = json.dumps({"auth": auth}).encode()
     reply = cloud.request("POST", "/identity/v3/auth/tokens", {}, asked)
     if reply.status != 201:
-        raise _Failed(f"Keystone refuses the credential of the node with status {reply.status}")
+        raise _Failed(f"Keystone refused the credential of the node with status {reply.status}")
     work["token"] = reply.headers["X-Subject-Token"]
     _ask(cloud, server, work, "certificate" if "csr" in work else "authority")
 
 
 def _authority(cloud: Cloud, server: Thing, work: Body, answer: Body) -> None:
-    """Store the CA certificate, create a key, and request a certificate for it."""
+    """Carry out the step after `authority`: keep the CA certificate and request a certificate."""
     work["ca"] = _pem(answer)
     try:
         work["key"], work["csr"] = _request(work["settings"])
@@ -151,13 +151,14 @@ def _join(cloud: Cloud, server: Thing, work: Body, files: Body) -> None:
 def _pem(answer: Body) -> str:
     found = answer.get("pem")
     if not isinstance(found, str) or len(found) > PEM_MAX:
-        raise _Failed("the answer of the cluster API contains no certificate")
+        raise _Failed("the response of the cluster API contains no certificate")
     return found
 
 
 def _request(settings: Body) -> tuple[str, str]:
-    """Return a new key and a certificate signing request for the API on a master. Raises
-    ValueError.
+    """Return a new private key and a certificate signing request for a master's API, both in PEM.
+
+    Raises ValueError for an invalid name in the settings.
     """
     key = ec.generate_private_key(ec.SECP256R1())
     names = [settings["name"], "localhost", "127.0.0.1", "kubernetes"]

@@ -1,4 +1,4 @@
-"""The OpenStack tree of the metadata service: files by name, for each version."""
+"""The OpenStack part of the metadata service: its files in each API version."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PASSWORD_SINCE = "2013-04-04"  # noqa: S105
 
 
 def files(store: Store, server: Thing, version: str) -> dict[str, Callable[[], bytes]]:
-    """Return the files of a version by name, each as a function that renders its content."""
+    """Return the files of an API version: by name, a function that returns the content."""
     since: dict[str, tuple[str, Callable[[], bytes]]] = {
         "meta_data.json": ("", lambda: _json(meta_data(store, server, version))),
         PASSWORD: (PASSWORD_SINCE, lambda: str(server.hidden.get(PASSWORD, "")).encode()),
@@ -35,7 +35,7 @@ def files(store: Store, server: Thing, version: str) -> dict[str, Callable[[], b
 
 
 def meta_data(store: Store, server: Thing, version: str) -> Body:
-    """Return the content of `meta_data.json`."""
+    """Return the content of `meta_data.json` for a server."""
     found: Body = {
         "uuid": server.id,
         "availability_zone": server.hidden["zone"],
@@ -63,7 +63,7 @@ def meta_data(store: Store, server: Thing, version: str) -> Body:
 
 
 def _devices(server: Thing) -> list[Body]:
-    """Return the volumes of a server that have a tag."""
+    """Return the entries in `devices` for the volumes of a server that have a tag."""
     return [
         {"type": "disk", "bus": "virtio", "path": item["device"], "tags": [item["tag"]]}
         for item in server.hidden["volumes"]

@@ -1,4 +1,4 @@
-"""The report of a simulated agent about a deployment, and the credentials for sending it."""
+"""Reports of a simulated agent about deployments, and its access to the Orchestration API."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ _JSON = {"Content-Type": "application/json"}
 
 
 def report(cloud: Cloud, server: Thing, work: Body, *, failure: str = "") -> None:
-    """Send the results of a deployment: `failure` if it is set, else the results in `work`."""
+    """Send the results of a deployment.
+
+    If `failure` is set, the deployment has failed with this text; otherwise the results are in
+    `work`.
+    """
     status, config = 1 if failure else work["status"], work["config"]
     said = f"{config['name']} on {server.body['name']}: "
     results: Body = {
@@ -35,19 +39,21 @@ def report(cloud: Cloud, server: Thing, work: Body, *, failure: str = "") -> Non
 
 
 def inputs_of(config: Body) -> dict[str, Any]:
-    """Return the inputs of a deployment by name."""
+    """Return the values of a deployment's inputs by name."""
     return {one["name"]: one.get("value") for one in config.get("inputs", ())}
 
 
 def alive(cloud: Cloud, job: Thing) -> Thing | None:
-    """Return the server that a job is about; None if its agent does not run any more."""
+    """Return the server that a job is for, or None if its agent no longer runs."""
     server = cloud.store.get(SERVERS, job.hidden["about"])
     return server if server is not None and server.body["vm_state"] not in GONE else None
 
 
 def access(cloud: Cloud, tokens: Body, section: Body) -> Body | None:
-    """Return a token of the agent's user and the address of the Orchestration API; None if there is
-    no token or no address.
+    """Return a map with a `token` of the agent's user and the `url` of the Orchestration API.
+
+    `section` contains the user and password; `tokens` caches the results. Return None if the user
+    cannot log in or the catalogue has no such service.
     """
     user_id = str(section["user_id"])
     known = tokens.get(user_id)
@@ -79,7 +85,10 @@ def access(cloud: Cloud, tokens: Body, section: Body) -> Body | None:
 
 
 def _signal(cloud: Cloud, agent: Body, inputs: dict[str, Any]) -> Body | None:
-    """Return the call that reports results, or None for a deployment without a signal."""
+    """Return the HTTP call that reports results: method, url and headers.
+
+    Return None if the deployment has no signal transport.
+    """
     if inputs.get("deploy_signal_id"):
         verb = str(inputs.get("deploy_signal_verb") or "POST")
         return {"method": verb, "url": str(inputs["deploy_signal_id"]), "headers": _JSON}

@@ -1,4 +1,4 @@
-"""Facts about a server that its guest may see, read from the store."""
+"""Functions that read a server's data, such as ports and addresses, from the store."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import base64
 from hearth.devcloud.store import Body, Store, Thing
 
 SERVERS = "compute.servers"
-CLUSTERS = "kubernetes.clusters"  # with nodes on servers that do not run
+CLUSTERS = "kubernetes.clusters"  # the table of emulated clusters
 DOMAIN = "novalocal"
 
 
@@ -26,25 +26,25 @@ def ports(store: Store, server: Thing) -> list[Thing]:
 
 
 def user_data(server: Thing) -> bytes | None:
-    """Return the user data as sent to the guest, or None."""
+    """Return the decoded user data of a server, or None."""
     encoded = server.hidden["user_data"]
     return base64.b64decode(encoded) if encoded is not None else None
 
 
 def host_name(server: Thing) -> str:
-    """Return the fully qualified host name."""
+    """Return the fully qualified host name of a server."""
     return f"{server.hidden['hostname']}.{DOMAIN}"
 
 
 def key_pair(store: Store, server: Thing) -> Body | None:
-    """Return the body of the server's key pair; None if it has none."""
+    """Return the key pair of a server, or None if it has none."""
     name = server.hidden["key_name"]
     thing = store.get("compute.keypairs", f"{server.body['user_id']}/{name}") if name else None
     return thing.body if thing is not None else None
 
 
 def address(store: Store, server: Thing, *, version: int = 4) -> str:
-    """Return the first fixed address; empty if there is none."""
+    """Return the first fixed IP of a server with this IP version, or an empty text."""
     for port in ports(store, server):
         for item in port.body["fixed_ips"]:
             if (":" in item["ip_address"]) == (version == 6):
@@ -53,7 +53,7 @@ def address(store: Store, server: Thing, *, version: int = 4) -> str:
 
 
 def floating_address(store: Store, server: Thing) -> str:
-    """Return the first floating address; empty if there is none."""
+    """Return the first floating IP of a server, or an empty text."""
     for port in ports(store, server):
         for floating in store.where("network.floatingips", port_id=port.id):
             return str(floating.body["floating_ip_address"])
@@ -61,7 +61,7 @@ def floating_address(store: Store, server: Thing) -> str:
 
 
 def security_groups(store: Store, server: Thing) -> list[str]:
-    """Return the names of the security groups of all ports."""
+    """Return the names of the security groups of all ports of a server."""
     table = store.table("network.security_groups")
     names = {
         table[group_id].body["name"]: None

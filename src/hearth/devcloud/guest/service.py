@@ -1,4 +1,4 @@
-"""The metadata service: the answer to a request of one server."""
+"""The metadata service: its replies to the requests of a server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _RAW = {"Content-Type": "application/octet-stream"}
 
 
 def answer(store: Store, server: Thing, method: str, path: str, body: bytes = b"") -> Reply:
-    """Return the reply to a request that a server sent to the metadata service."""
+    """Return the reply of the metadata service to a request of a server."""
     words = [word for word in path.partition("?")[0].split("/") if word]
     if words[:1] == ["openstack"]:
         if method == "POST":
@@ -47,8 +47,9 @@ def _openstack(store: Store, server: Thing, words: list[str]) -> Reply:
 
 
 def _set_password(store: Store, server: Thing, words: list[str], body: bytes) -> Reply:
-    """Store the password that a guest has encrypted with its public key; it can be set only
-    once.
+    """Store the password that a guest has posted, encrypted with its public key.
+
+    It can be set only once. `words` are the parts of the path after `openstack`.
     """
     known = (*versions.OPENSTACK, versions.LATEST)
     if len(words) != 2 or words[1] != openstack.PASSWORD or words[0] not in known:
@@ -83,5 +84,5 @@ def _ec2(store: Store, server: Thing, words: list[str]) -> Reply:
 
 
 def _entries(folder: ec2.Tree) -> list[str]:
-    """Return the names in a folder; names of folders end with a slash."""
+    """Return the sorted names in a folder. Names of subfolders end with a slash."""
     return [f"{name}/" if isinstance(folder[name], dict) else name for name in sorted(folder)]

@@ -1,10 +1,10 @@
-"""A simulated agent: it answers the deployments of servers that do not boot.
+"""The simulated agent: it reports software deployments as done on servers that do not really run.
 
 A server has an agent if its image has the property `simulated_agent` with the value `true`, and its
-user data configure an agent that polls the Orchestration API. The agent succeeds at once, unless
+user data configures polling of the Orchestration API. The agent reports success at once, unless
 fault rules for the service `agent` match. In such a rule, `name` is the name of the server or of
-the deployment, `latency_s` delays the answer, `drop` loses it, `status` is the exit status, and
-`body` has the outputs. For a deployment of a cluster node, the node is set up first: see `node`.
+the deployment, `latency_s` delays the report, `drop` suppresses it, `status` is the exit status,
+and `body` contains the outputs. For a deployment of a cluster node, see the module `node`.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ PROPERTY = "simulated_agent"
 POLL_MIN_S, POLL_MAX_S = 0.1, 5.0
 POLLS_MAX = 10.0  # of all agents in a second, when nothing happens
 GROWTH = 1.6
-ATTEMPTS = 10  # of an answer
+ATTEMPTS = 10  # to send a report
 RETRY_S = 0.5
 DOCUMENT = "cfn-init-data"  # the name of the part of user data
 _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", re.IGNORECASE)
 
 
 def begin(cloud: Cloud, server: Thing) -> None:
-    """Start the simulated agent of a server, if the server has one."""
+    """Start the simulated agent of a new server. Do nothing if the server has no agent."""
     if not _wanted(cloud, server):
         return
     section = _section(user_data(server) or b"")
@@ -43,7 +43,7 @@ def begin(cloud: Cloud, server: Thing) -> None:
 
 
 def _wanted(cloud: Cloud, server: Thing) -> bool:
-    """Return whether the image of a server, or of its boot volume, requests a simulated agent."""
+    """Return whether the image of a server or of its boot volume has the property PROPERTY."""
     image = cloud.store.get("image.images", server.hidden["image_id"])
     shown = dict(image.hidden.get("extra", {})) if image is not None else {}
     for item in server.hidden["volumes"]:
@@ -54,7 +54,7 @@ def _wanted(cloud: Cloud, server: Thing) -> bool:
 
 
 def _section(data: bytes) -> Body | None:
-    """Return the section of user data for agents that poll the Orchestration API, or None."""
+    """Return the section `heat` of the agent's settings in user data, or None."""
     try:
         found = [part.data for part in parts(data) if part.name == DOCUMENT]
         document = json.loads(found[0])["os-collect-config"] if found else {}
@@ -70,13 +70,13 @@ def _later(cloud: Cloud, server: Thing, after_s: float) -> None:
 
 
 def poll(cloud: Cloud, server: Thing) -> None:
-    """Request the metadata of a server from the Orchestration API."""
+    """Schedule the call that reads the metadata of a server from the Orchestration API."""
     agent = server.hidden.get("agent")
     if agent is None or server.body["vm_state"] in GONE:
         return
     section = agent["section"]
     allowed = access(cloud, agent.setdefault("tokens", {}), section)
-    if allowed is None:  # its user is gone, and so is the stack
+    if allowed is None:  # the agent's user was deleted together with the stack
         return
     stack, name = quote(str(section["stack_id"])), quote(str(section["resource_name"]), safe="")
     jobs.order(
@@ -90,7 +90,7 @@ def poll(cloud: Cloud, server: Thing) -> None:
 
 
 def polled(cloud: Cloud, job: Thing) -> None:
-    """Read the answer to a poll, run the new deployments, and schedule the next poll."""
+    """Handle the response to a poll: run new deployments and schedule the next poll."""
     server = cloud.store.get(SERVERS, job.hidden["about"])
     if server is None:
         return
@@ -121,7 +121,10 @@ def _rare_s(cloud: Cloud) -> float:
 
 
 def _run(cloud: Cloud, server: Thing, agent: Body, config: Body) -> None:
-    """Run one deployment with the result that the fault rules specify."""
+    """Run a deployment: set up a cluster node if it is one, and report the results.
+
+    Fault rules can change the results.
+    """
     names = frozenset({server.body["name"], str(config.get("name"))})
     fate = cloud.knobs.fate("agent", "SIGNAL", f"/{server.body['name']}/{config['name']}", names)
     fate = fate or Fate()
@@ -140,8 +143,9 @@ def _run(cloud: Cloud, server: Thing, agent: Body, config: Body) -> None:
 
 
 def _about_node(inputs: dict[str, Any]) -> Body | None:
-    """Return the settings of the cluster node that a deployment sets up; None for other
-    deployments.
+    """Return settings, credential URL and version of the cluster node that a deployment sets up.
+
+    Return None for other deployments.
     """
     settings = inputs.get("settings")
     if isinstance(settings, str):
@@ -165,14 +169,14 @@ def _about_node(inputs: dict[str, Any]) -> Body | None:
 
 
 def _node(cloud: Cloud, job: Thing) -> None:
-    """Continue the setup of a cluster node with the answer to its last call."""
+    """Continue the setup of a cluster node after the response to its last call."""
     from hearth.devcloud.guest import node
 
     node.step(cloud, job)
 
 
 def started(cloud: Cloud, server: Thing) -> None:
-    """Register the cluster node of a server that is active again."""
+    """Register the cluster node of a server that has become active again."""
     if "node" in server.hidden:
         from hearth.devcloud.guest import clusters
 
@@ -188,7 +192,7 @@ def gone(cloud: Cloud, server: Thing) -> None:
 
 
 def signalled(cloud: Cloud, job: Thing) -> None:
-    """Send the signal of a deployment again if the server failed or did not answer."""
+    """Send the report of a deployment again if the API failed or did not respond."""
     tried = int(job.hidden.get("tried", 0)) + 1
     status = job.hidden["answer"]["status"]
     if (status == 0 or status >= 500) and tried < ATTEMPTS:

@@ -1,4 +1,4 @@
-"""The versions of the two trees of metadata, oldest first."""
+"""The API versions of the metadata service, EC2 and OpenStack, oldest first."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ EC2 = (
 
 
 def reached(version: str, since: str) -> bool:
-    """Return whether a version is `since` or a later one."""
+    """Return whether an API version is `since` or a later one."""
     return version == LATEST or version >= since

@@ -1,5 +1,6 @@
-"""Images for sandbox servers: each has its own file tree, which is built once and kept in a folder.
+"""Images for sandbox servers: file trees that are built once and kept in a folder.
 
-Invariant: what `shelf` returns is complete. A tree is built under another name and becomes the
-image by one rename. A tree that servers may still use is not removed before all servers have ended.
+An image that `shelf` returns is always complete: its tree is built under another name and then
+published by renaming a link. A tree that servers may still use is not removed before all servers
+have ended.
 """

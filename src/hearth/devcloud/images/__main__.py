@@ -1,4 +1,4 @@
-"""`python -m hearth.devcloud.images build NAME --data FOLDER`: build an image for servers."""
+"""Build an image for servers: `python -m hearth.devcloud.images build NAME --data FOLDER`."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pathlib import Path
 
 from hearth.devcloud.images import build, shelf
 
-FOLDER = "images"  # in that of the data
+FOLDER = "images"  # subfolder of --data
 _MB = 1_000_000
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Build an image; return the exit status."""
+    """Build an image as the command line specifies; return the exit status."""
     options = _parser().parse_args(argv)
-    os.umask(0o022)  # servers have accounts of their own
+    os.umask(0o022)  # the users of sandbox servers must be able to read the files
     print(
         f"Building the image {options.name} with {build.PROGRAM}; this takes some minutes",
         flush=True,
@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         tree = build.build(options.data / FOLDER, options.name, options.mirror)
     except build.CannotBuild as problem:
-        print(f"hearth: the image {options.name} is not built: {problem}", file=sys.stderr)
+        print(f"hearth: the image {options.name} could not be built: {problem}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
@@ -47,7 +47,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _size(tree: Path) -> int:
-    """Return the number of bytes that a tree uses on the disk."""
+    """Return the disk space of a file tree in bytes."""
     blocks = {}
     for folder, _, names in os.walk(tree):
         for name in names:

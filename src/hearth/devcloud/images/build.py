@@ -1,4 +1,4 @@
-"""Build an image with mmdebstrap, and unpack it with the owners that sandbox servers need."""
+"""Building an image with mmdebstrap, with the file owners that sandbox servers need."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class CannotBuild(Exception):
 
 
 def build(folder: Path, name: str, mirrors: list[str] | None = None) -> Path:
-    """Build an image and replace the former build of this name; return its tree. Raises
-    `CannotBuild`.
+    """Build an image in a folder and return its tree. Raises CannotBuild.
 
-    `mirrors` are lines or addresses for apt; by default the mirrors of the machine's own apt.
+    The new tree replaces an earlier build of the same name. `mirrors` are apt source lines or URLs;
+    the default are the mirrors of the machine's own apt.
     """
     program = shutil.which(PROGRAM)
     if program is None:
@@ -55,8 +55,9 @@ def build(folder: Path, name: str, mirrors: list[str] | None = None) -> Path:
 
 
 def mirrors_of_machine(suite: str) -> list[str]:
-    """Return the lines of a suite in the machine's apt configuration. If there are none, mmdebstrap
-    uses its default mirror.
+    """Return the apt source lines for a Debian suite in the machine's apt configuration.
+
+    If the result is empty, mmdebstrap uses its default mirror.
     """
     names = {suite, f"{suite}-updates", f"{suite}-security"}
     try:
@@ -80,7 +81,7 @@ def mirrors_of_machine(suite: str) -> list[str]:
 
 
 def _proxies() -> list[str]:
-    """Return the mmdebstrap options for the HTTP proxies that the machine's own apt uses."""
+    """Return mmdebstrap options for the HTTP proxies that the machine's own apt uses."""
     options = []
     for scheme in ("http", "https"):
         name = f"Acquire::{scheme}::Proxy"
@@ -94,8 +95,9 @@ def _proxies() -> list[str]:
 
 
 def _into(root: Path, command: list[str]) -> None:
-    """Run mmdebstrap and unpack its archive. Raises `CannotBuild` with the last lines of its
-    output.
+    """Run mmdebstrap with `command` and unpack its archive to the folder `root`.
+
+    Raises CannotBuild with the last lines of its output.
     """
     own, accounts = _owner()
     with tempfile.TemporaryFile("w+") as log:
@@ -104,7 +106,7 @@ def _into(root: Path, command: list[str]) -> None:
         broken = ""
         try:
             _unpack(process.stdout, root, accounts=accounts)
-        except tarfile.TarError as problem:  # also when nothing came
+        except tarfile.TarError as problem:  # also raised if there was no output
             broken = str(problem)
         except BaseException:
             process.terminate()
@@ -115,14 +117,15 @@ def _into(root: Path, command: list[str]) -> None:
         if status or broken:
             log.seek(0)
             lines = [line.rstrip() for line in log if line.strip()][-LINES_MAX:]
-            what = f"ended with status {status}" if status else f"gave a broken archive: {broken}"
+            what = f"exited with status {status}" if status else f"wrote a bad archive: {broken}"
             raise CannotBuild("\n  ".join([f"{PROGRAM} {what}:", *lines]))
     debian.finish(root, own, accounts=accounts)
 
 
 def _owner() -> tuple[Callable[[Path], None], bool]:
-    """Return a function that makes the root of servers the owner of a file, and whether servers can
-    have accounts other than root.
+    """Return a function that makes the servers' root user the owner of a file.
+
+    The second value is whether servers can have users other than root.
     """
     if has_range():
         return lambda path: os.lchown(path, FIRST_ID, FIRST_ID), True
@@ -130,7 +133,9 @@ def _owner() -> tuple[Callable[[Path], None], bool]:
 
 
 def _unpack(archive: IO[bytes], root: Path, *, accounts: bool) -> None:
-    """Unpack a tree. `accounts`: shift its owners to the ids of the servers' accounts; otherwise
+    """Unpack an archive to the folder `root`.
+
+    If `accounts` is true, the owners are shifted into the id range of sandbox servers. Otherwise,
     all files belong to the current user.
     """
     with tarfile.open(fileobj=archive, mode="r|") as opened:
@@ -147,7 +152,7 @@ def _unpack(archive: IO[bytes], root: Path, *, accounts: bool) -> None:
             opened.extract(member, root, numeric_owner=True, set_attrs=not member.isdir())
             if member.isdir():
                 folders.append(member)
-        for member in reversed(folders):  # last: one that cannot be written to has files too
+        for member in reversed(folders):  # last, because a read-only folder can contain files
             path = root / member.name
             opened.chown(member, path, numeric_owner=True)
             opened.chmod(member, path)

@@ -1,4 +1,4 @@
-"""The image `debian`: a small Debian 12 with Debian's cloud-init."""
+"""The image `debian`: a small Debian 12 with cloud-init."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ resize_rootfs: false
 apt: {preserve_sources_list: true}
 """
 ROOT_ALONE = "users: []\n"
-"""Added where root is the only account that the kernel lets a server have."""
+"""Further cloud-init configuration for machines on which servers can only have the user root."""
 
 _CONFIG_PATH = "etc/cloud/cloud.cfg.d/95_hearth.cfg"
 _REMOVED = (
@@ -48,7 +48,7 @@ _REMOVED = (
 
 
 def options() -> list[str]:
-    """Return the mmdebstrap options of this image."""
+    """Return the mmdebstrap options that build this image."""
     return [
         "--variant=minbase",
         f"--include={','.join(PACKAGES)}",
@@ -59,10 +59,10 @@ def options() -> list[str]:
 
 
 def finish(root: Path, own: Callable[[Path], None], *, accounts: bool) -> None:
-    """Adapt the files of a new tree to sandbox servers. `own` makes the root of servers the owner
-    of a file.
+    """Adapt the files of a new tree to sandbox servers.
 
-    `accounts`: servers can have accounts other than root.
+    `own` makes the servers' root user the owner of a file. `accounts` is true if servers can have
+    users other than root.
     """
     for name in _REMOVED:
         (root / name).unlink(missing_ok=True)

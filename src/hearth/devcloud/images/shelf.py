@@ -1,6 +1,6 @@
-"""The folder of the images: each image is a link to the tree that was built last.
+"""The folder of images: the name of an image is a link to the tree that was built last.
 
-The keeper of the servers also imports this module, so it uses only the standard library.
+The keeper process also imports this module, so it uses only the standard library.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ def has(folder: Path, name: str) -> bool:
 
 
 def root_of(folder: Path, name: str) -> Path:
-    """Return the root folder of an image; a later build does not change it. Raises an OSError."""
+    """Return the root folder of an image's current tree, which a later build does not change.
+
+    Raises OSError if it does not exist.
+    """
     root = folder / os.readlink(folder / name) / _ROOT
     if not root.is_dir():
         raise FileNotFoundError(f"the files of the image {name} are missing; build it again")
@@ -37,7 +40,7 @@ def root_of(folder: Path, name: str) -> Path:
 
 @contextlib.contextmanager
 def building(folder: Path) -> Iterator[None]:
-    """Hold the lock that excludes other builds and `prune`. Raises `Busy`."""
+    """Hold a lock on the folder, so that no other build and no `prune` runs. Raises Busy."""
     with (folder / _LOCK).open("w") as held:
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -47,7 +50,10 @@ def building(folder: Path) -> Iterator[None]:
 
 
 def new_tree(folder: Path, name: str) -> Path:
-    """Create the folder of a new tree and return it; `publish` makes it an image."""
+    """Create the folder of a new tree for the image `name` and return it.
+
+    After the tree is complete, `publish` makes it the current one.
+    """
     number = 1 + max((_number(one) for one in folder.iterdir()), default=0)
     tree = folder / f"{name}.{number}"
     (tree / _ROOT).mkdir(parents=True)
@@ -60,7 +66,7 @@ def root_in(tree: Path) -> Path:
 
 
 def publish(tree: Path) -> None:
-    """Make the link with the image's name point to a tree."""
+    """Make a tree the current one of its image: change the link, atomically."""
     link = tree.with_name(tree.name.partition(".")[0])
     aside = link.with_name(f".{link.name}")
     aside.unlink(missing_ok=True)
@@ -69,8 +75,9 @@ def publish(tree: Path) -> None:
 
 
 def prune(folder: Path) -> None:
-    """Remove the trees that no image uses; nothing is removed during a build. Call this only while
-    no server runs.
+    """Remove the trees that are no longer current. Do nothing during a build.
+
+    Call this only while no server runs, because servers may use older trees.
     """
     if not folder.is_dir():
         return

@@ -1,4 +1,4 @@
-"""The identity service: users, roles, tokens, catalogue."""
+"""The emulated identity service (Keystone): users, roles, tokens and the service catalogue."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Access rules: the calls that an application credential may make.
+"""The API of access rules, which are the calls that an application credential may make.
 
-A rule belongs to a user. Credentials with equal rules share the rule, which remains when the
-credentials are deleted.
+A rule belongs to a user. Credentials of the user with equal rules share one rule, and it is not
+deleted together with the credentials.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
 
 def chosen(call: Call, given: list[Body]) -> list[str]:
-    """Return the ids of the rules that a new credential names; create those that are missing."""
+    """Return the ids of the access rules in the request for a new credential.
+
+    Rules that do not exist yet are created. Raises Refusal 400 or 404.
+    """
     return [_chosen(call, rule) for rule in given]
 
 
@@ -34,7 +37,9 @@ def _chosen(call: Call, rule: Body) -> str:
     if not all(isinstance(value, str) for value in rule.values()):
         raise bad("The values of an access rule must be strings")
     if rule["method"] not in _METHODS or not rule["path"].startswith("/"):
-        raise bad("An access rule needs an HTTP method, and a path that begins with /")
+        raise bad(
+            f"An access rule needs a method of {', '.join(_METHODS)}, and a path that begins with /"
+        )
     about = {"user_id": user_id, **{k: rule[k] for k in ("service", "method", "path")}}
     for found in store.where(_TABLE, **about):
         return found.id
@@ -43,7 +48,7 @@ def _chosen(call: Call, rule: Body) -> str:
 
 
 def of_credential(store: Store, credential: Thing) -> list[Body] | None:
-    """Return the rules of an application credential as tokens show them; None if it has none."""
+    """Return the access rules of an application credential, or None if it is not restricted."""
     ids = credential.hidden.get("access_rules")
     if ids is None:
         return None
@@ -81,7 +86,7 @@ def show(call: Call) -> Reply:
 
 
 def delete(call: Call) -> Reply:
-    """Handle DELETE of an access rule: 204; 403 while a credential has it."""
+    """Handle DELETE of an access rule; reply with status 204, or 403 if a credential uses it."""
     rule = _own(call)
     for credential in call.cloud.store.where(_CREDENTIALS, user_id=rule.body["user_id"]):
         if rule.id in (credential.hidden.get("access_rules") or ()):

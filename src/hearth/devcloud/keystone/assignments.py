@@ -1,4 +1,4 @@
-"""The routes of role assignments."""
+"""The API of role assignments: roles of users and groups on projects and domains."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ def _named(call: Call, kind: str, actors: str) -> tuple[Thing, Thing]:
 
 
 def grant(call: Call, kind: str, actors: str) -> Reply:
-    """Handle PUT of a role assignment: 204."""
+    """Handle PUT of a role assignment; reply with status 204.
+
+    `kind` is "projects" or "domains", `actors` is "users" or "groups".
+    """
     admin_only(call)
     target, actor = _named(call, kind, actors)
     role = find(call, "roles", call.ids[2])
@@ -29,21 +32,21 @@ def grant(call: Call, kind: str, actors: str) -> Reply:
 
 
 def check(call: Call, kind: str, actors: str) -> Reply:
-    """Handle HEAD of a role assignment: 204 or 404."""
+    """Handle HEAD of a role assignment; reply with status 204 if it exists, else 404."""
     admin_only(call)
     _existing(call)
     return Reply(204)
 
 
 def revoke(call: Call, kind: str, actors: str) -> Reply:
-    """Handle DELETE of a role assignment: 204."""
+    """Handle DELETE of a role assignment; reply with status 204."""
     admin_only(call)
     call.cloud.store.remove(_existing(call))
     return Reply(204)
 
 
 def granted(call: Call, kind: str, actors: str) -> Reply:
-    """Handle GET of the roles of one actor on one target."""
+    """Handle GET of the roles that a user or group has on a project or domain."""
     if actors == "users":
         self_or_admin(call, call.ids[1])
     else:
@@ -62,7 +65,7 @@ def _existing(call: Call) -> Thing:
 
 
 def assignments(call: Call) -> Reply:
-    """Handle GET /v3/role_assignments with its filters."""
+    """Handle GET /v3/role_assignments: list the assignments that match the filters."""
     if call.argument("user.id") != call.caller.user_id:
         admin_only(call)
     names = "include_names" in call.query and call.argument("include_names") not in ("0", "False")

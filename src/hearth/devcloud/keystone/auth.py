@@ -1,4 +1,4 @@
-"""`/auth/…`: authentication, and the projects and domains that a token can access."""
+"""The API below `/v3/auth`: authentication, and the projects and domains of a token."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _METHODS = {"password", "token", "application_credential"}
 
 
 def unauthorized() -> Refusal:
-    """Return an error 401 that does not reveal the reason."""
+    """Return a Refusal with status 401 that does not reveal the reason."""
     return Refusal(401, message="The request you have made requires authentication.")
 
 
 def log_in(call: Call) -> Reply:
-    """Handle POST /v3/auth/tokens: 201, with the token in a header."""
+    """Handle POST /v3/auth/tokens; reply with status 201 and the new token in a header."""
     body = call.json()
     auth = body.get("auth") if isinstance(body, dict) else None
     if not isinstance(auth, dict) or not isinstance(auth.get("identity"), dict):
         raise bad("auth.identity is required")
     methods = auth["identity"].get("methods")
     if not isinstance(methods, list) or not methods or not set(methods) <= _METHODS:
-        raise bad("auth.identity.methods names no known method")
+        raise bad(f"auth.identity.methods must be a list of {', '.join(sorted(_METHODS))}")
     try:
         return _log_in(call, auth, methods)
     except (KeyError, TypeError, AttributeError):
@@ -223,12 +223,15 @@ def _subject(call: Call) -> Thing:
 
 
 def _knows_rules(call: Call) -> bool:
-    """Return whether the service that validates a token declares that it enforces access rules."""
+    """Return whether the caller, a service that validates a token, enforces access rules.
+
+    A service declares this in the header OpenStack-Identity-Access-Rules.
+    """
     return (call.headers.get("OpenStack-Identity-Access-Rules") or "") >= "1.0"
 
 
 def validate(call: Call) -> Reply:
-    """Handle GET or HEAD /v3/auth/tokens."""
+    """Handle GET or HEAD /v3/auth/tokens: validate and show the token in X-Subject-Token."""
     thing = _subject(call)
     wanted = "nocatalog" not in call.query
     shown = {"token": tokens.view(call.cloud, thing, with_catalogue=wanted)}
@@ -236,25 +239,25 @@ def validate(call: Call) -> Reply:
 
 
 def revoke(call: Call) -> Reply:
-    """Handle DELETE /v3/auth/tokens: 204."""
+    """Handle DELETE /v3/auth/tokens: revoke the token in X-Subject-Token; reply with status 204."""
     call.cloud.store.remove(_subject(call))
     call.cloud.callers.clear()
     return Reply(204)
 
 
 def own_catalogue(call: Call) -> Reply:
-    """Handle GET /v3/auth/catalog."""
+    """Handle GET /v3/auth/catalog: show the service catalogue of the caller's token."""
     found = tokens.catalogue(call.cloud, call.caller.project_id)
     return Reply(200, {"catalog": found, "links": {"self": link(call, "auth/catalog")}})
 
 
 def own_projects(call: Call) -> Reply:
-    """Handle GET /v3/auth/projects."""
+    """Handle GET /v3/auth/projects: list the projects in which the caller has a role."""
     return people.projects_for(call, call.caller.user_id)
 
 
 def own_domains(call: Call) -> Reply:
-    """Handle GET /v3/auth/domains."""
+    """Handle GET /v3/auth/domains: list the domains on which the caller has a role."""
     store = call.cloud.store
     found = [d for d in store.all("identity.domains") if roles_on(store, call.caller.user_id, d.id)]
     return listed(call, "domains", [people.domains.view(call, domain) for domain in found])
@@ -276,13 +279,13 @@ def _version(call: Call) -> Body:
 
 
 def versions(call: Call) -> Reply:
-    """Handle GET of the versions: 300."""
+    """Handle GET of the API versions; reply with status 300."""
     location = {"Location": f"{call.base}/identity/v3/"}
     return Reply(300, {"versions": {"values": [_version(call)]}}, location)
 
 
 def version(call: Call) -> Reply:
-    """Handle GET /v3."""
+    """Handle GET /v3: show the API version."""
     return Reply(200, {"version": _version(call)})
 
 

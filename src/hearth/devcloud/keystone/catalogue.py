@@ -1,4 +1,4 @@
-"""Regions, services and endpoints."""
+"""The API of the service catalogue: regions, services and endpoints."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class _Regions(Rest):
         doomed = [thing, *_below(call, thing.id)]
         store = call.cloud.store
         if any(store.where(ENDPOINTS.table, region_id=region.id) for region in doomed):
-            raise Refusal(403, message=f"Region {thing.id}, or a region below it, has endpoints.")
+            raise Refusal(403, message=f"Region {thing.id} or a child region has endpoints.")
         for region in doomed[1:]:
             store.remove(region)
 
@@ -84,7 +84,7 @@ class _Regions(Rest):
 
 
 def _below(call: Call, region_id: str) -> list[Thing]:
-    """Return the regions below a region, at any depth."""
+    """Return all descendants of a region."""
     found: list[Thing] = []
     todo = [region_id]
     while todo:

@@ -1,4 +1,4 @@
-"""Credentials of users: generic ones, EC2 key pairs, application credentials."""
+"""The API of users' credentials: generic credentials, EC2 key pairs, application credentials."""
 
 from __future__ import annotations
 
@@ -62,7 +62,10 @@ def _view(call: Call, thing: Thing) -> Body:
 
 
 def create(call: Call) -> Reply:
-    """Handle POST /v3/credentials: 201. The id of an `ec2` credential depends on its access key."""
+    """Handle POST /v3/credentials; reply with status 201.
+
+    The id of a credential of type `ec2` is the SHA-256 hash of its access key.
+    """
     try:
         values = CREDENTIALS.for_create(call.object("credential"))
     except Invalid as error:
@@ -86,7 +89,7 @@ def create(call: Call) -> Reply:
 
 
 def credentials(call: Call) -> Reply:
-    """Handle GET /v3/credentials: the user's, or all for an administrator."""
+    """Handle GET /v3/credentials: list the caller's credentials; for an administrator, all."""
     wanted = {key: value for key in ("user_id", "type") if (value := call.argument(key))}
     if not call.caller.is_admin:
         wanted["user_id"] = call.caller.user_id
@@ -116,7 +119,7 @@ def update(call: Call) -> Reply:
 
 
 def delete(call: Call) -> Reply:
-    """Handle DELETE of a credential: 204."""
+    """Handle DELETE of a credential; reply with status 204."""
     call.cloud.store.remove(_own(call))
     return Reply(204)
 
@@ -126,7 +129,7 @@ def _ec2_id(access: str) -> str:
 
 
 def ec2_pair(call: Call, access: str) -> Thing | None:
-    """Return the credential with this access key."""
+    """Return the EC2 credential with this access key, or None."""
     return call.cloud.store.get(CREDENTIALS.table, _ec2_id(access))
 
 
@@ -144,10 +147,10 @@ def _ec2_view(call: Call, thing: Thing) -> Body:
 
 
 def _in_project(call: Call, user_id: str) -> None:
-    """Raise a 403 unless the caller may use the credentials of a user.
+    """Raise Refusal 403 unless the caller may use the EC2 key pairs of a user.
 
-    The user and administrators may use them if their token has a project scope or if they use their
-    own. Delegated tokens are always refused.
+    The user may do so, and an administrator whose token is scoped to a project. Tokens of trusts
+    and application credentials are refused.
     """
     if call.caller.delegated:
         raise Refusal(403, message="Delegated tokens cannot access credentials directly.")
@@ -157,7 +160,7 @@ def _in_project(call: Call, user_id: str) -> None:
 
 
 def create_ec2(call: Call) -> Reply:
-    """Handle POST /v3/users/{id}/credentials/OS-EC2: a new key pair."""
+    """Handle POST /v3/users/{id}/credentials/OS-EC2: create an EC2 key pair."""
     user = find(call, "users", call.ids[0])
     _in_project(call, user.id)
     given = call.json()
@@ -195,7 +198,7 @@ def show_ec2(call: Call) -> Reply:
 
 
 def delete_ec2(call: Call) -> Reply:
-    """Handle DELETE of an EC2 key pair: 204."""
+    """Handle DELETE of an EC2 key pair; reply with status 204."""
     call.cloud.store.remove(_ec2_own(call))
     return Reply(204)
 
@@ -218,7 +221,10 @@ def _application_view(call: Call, thing: Thing) -> Body:
 
 
 def create_application(call: Call) -> Reply:
-    """Handle POST /v3/users/{id}/application_credentials: 201; only this reply has the secret."""
+    """Handle POST /v3/users/{id}/application_credentials; reply with status 201.
+
+    Only this reply contains the secret.
+    """
     caller, store = call.caller, call.cloud.store
     if caller.user_id != call.ids[0] or caller.project_id is None:
         raise forbidden()
@@ -240,7 +246,7 @@ def create_application(call: Call) -> Reply:
         has = {role.body["name"]: role.id for role in expanded(store, caller.role_ids)}
         chosen = [role.get("id") or has.get(role.get("name", ""), "") for role in wanted]
         if not set(chosen) <= set(has.values()):
-            raise bad("The user does not have one of these roles in the project")
+            raise bad("The user does not have all of the requested roles in the project")
     thing_id = store.new_hex()
     body = {
         "id": thing_id,
@@ -264,7 +270,7 @@ def create_application(call: Call) -> Reply:
 
 
 def _manages_applications(call: Call) -> None:
-    """Raise a 403 if the caller uses a restricted application credential."""
+    """Raise Refusal 403 if the caller uses a restricted application credential."""
     by = call.caller.application_credential_id
     if by and not find(call, "application_credentials", by).body["unrestricted"]:
         words = "Using method 'application_credential' is not allowed for managing additional "
@@ -298,7 +304,7 @@ def show_application(call: Call) -> Reply:
 
 
 def delete_application(call: Call) -> Reply:
-    """Handle DELETE of an application credential: 204; its tokens become invalid."""
+    """Handle DELETE of an application credential and its tokens; reply with status 204."""
     thing = _application_own(call)
     _manages_applications(call)
     call.cloud.store.remove(thing)

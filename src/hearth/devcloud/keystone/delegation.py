@@ -1,4 +1,4 @@
-"""Delegation to services: trusts that a service creates for a user, and their tokens."""
+"""Delegation to services of the cloud: trusts that a service creates for a user."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ TABLE = "identity.trusts"
 
 
 def entrust(cloud: Cloud, caller: Caller, service: str) -> Thing:
-    """Return a new trust from the caller to a service's user, with all roles in the project."""
+    """Create a trust from the caller to the user `service`, and return it.
+
+    It delegates all roles of the caller's token. Raises Refusal 403 if the caller uses a trust or
+    an application credential.
+    """
     if caller.delegated or not caller.user_id:
         words = "A trust or an application credential cannot be used to delegate to a service."
         raise Refusal(403, "Forbidden", words)
@@ -34,7 +38,7 @@ def entrust(cloud: Cloud, caller: Caller, service: str) -> Thing:
 
 
 def gave(cloud: Cloud, caller: Caller, service: str, trust_id: str) -> bool:
-    """Return whether the caller is the trustor of a trust to a service."""
+    """Return whether the trust is from the caller, in the caller's project, to a service."""
     trust = cloud.store.get(TABLE, trust_id)
     wanted = {
         "trustor_user_id": caller.user_id,
@@ -45,7 +49,7 @@ def gave(cloud: Cloud, caller: Caller, service: str, trust_id: str) -> bool:
 
 
 def token(cloud: Cloud, service: str, trust_id: str) -> str | None:
-    """Return a token of a trust, or None if the trust is invalid."""
+    """Return a new token for a trust to a service, or None if the trust is not valid any more."""
     store, trust = cloud.store, cloud.store.get(TABLE, trust_id)
     user = _user(cloud, service)
     if trust is None or trust.body["trustee_user_id"] != user.id:
@@ -66,7 +70,7 @@ def token(cloud: Cloud, service: str, trust_id: str) -> str | None:
 
 
 def end(cloud: Cloud, trust_id: str | None) -> None:
-    """Delete a trust if a service created it; trusts that users created stay."""
+    """Delete a trust and its tokens. Do nothing if a user created the trust."""
     trust = cloud.store.get(TABLE, trust_id)
     if trust is not None and "made_by" in trust.hidden:
         cloud.store.remove(trust)

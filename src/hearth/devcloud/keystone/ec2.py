@@ -1,4 +1,4 @@
-"""`ec2tokens` and `s3tokens`: a token in exchange for an AWS signature."""
+"""The APIs `ec2tokens` and `s3tokens`, which issue a token for a request with an AWS signature."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _given(call: Call) -> Body:
 
 
 def ec2_tokens(call: Call) -> Reply:
-    """Handle POST /v3/ec2tokens: 200 and a token if the signature is valid and recent."""
+    """Handle POST /v3/ec2tokens: issue a token if the signature is valid and not too old."""
     given, now = _given(call), call.cloud.store.time
     return _token(
         call, given, lambda secret: signature.verifies(secret, given) and _in_time(given, now)
@@ -40,7 +40,7 @@ def ec2_tokens(call: Call) -> Reply:
 
 
 def _in_time(given: Body, now: float) -> bool:
-    """Return whether the signature is recent; a signature without a time never expires."""
+    """Return whether a signature has not expired. A signature without a time never expires."""
     params, headers = given.get("params") or {}, given.get("headers") or {}
     said = params.get("Timestamp") or headers.get("X-Amz-Date") or params.get("X-Amz-Date")
     if not said:
@@ -55,7 +55,7 @@ def _in_time(given: Body, now: float) -> bool:
 
 
 def s3_tokens(call: Call) -> Reply:
-    """Handle POST /v3/s3tokens."""
+    """Handle POST /v3/s3tokens: issue a token if the signature of an S3 request is valid."""
     given = _given(call)
 
     def holds(secret: str) -> bool:

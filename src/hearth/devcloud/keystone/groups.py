@@ -31,7 +31,7 @@ class _Groups(Rest):
 
 
 def members(call: Call) -> Reply:
-    """Handle GET /v3/groups/{id}/users."""
+    """Handle GET /v3/groups/{id}/users: list the members of a group."""
     admin_only(call)
     group = find(call, "groups", call.ids[0])
     found = [find(call, "users", user_id) for user_id in group.hidden["users"]]
@@ -39,7 +39,7 @@ def members(call: Call) -> Reply:
 
 
 def join(call: Call) -> Reply:
-    """Handle PUT /v3/groups/{id}/users/{id}."""
+    """Handle PUT /v3/groups/{id}/users/{id}: add a user to a group."""
     admin_only(call)
     group, user = find(call, "groups", call.ids[0]), find(call, "users", call.ids[1])
     group.hidden["users"][user.id] = True
@@ -47,7 +47,7 @@ def join(call: Call) -> Reply:
 
 
 def check(call: Call) -> Reply:
-    """Handle HEAD of a membership."""
+    """Handle HEAD of a membership: check whether a user is in a group."""
     self_or_admin(call, call.ids[1])
     if call.ids[1] not in find(call, "groups", call.ids[0]).hidden["users"]:
         raise missing("user in group", call.ids[1])
@@ -55,7 +55,7 @@ def check(call: Call) -> Reply:
 
 
 def leave(call: Call) -> Reply:
-    """Handle DELETE of a membership."""
+    """Handle DELETE of a membership: remove a user from a group."""
     admin_only(call)
     group = find(call, "groups", call.ids[0])
     if group.hidden["users"].pop(call.ids[1], None) is None:
@@ -64,7 +64,7 @@ def leave(call: Call) -> Reply:
 
 
 def groups_of(call: Call) -> Reply:
-    """Handle GET /v3/users/{id}/groups."""
+    """Handle GET /v3/users/{id}/groups: list the groups of a user."""
     self_or_admin(call, call.ids[0])
     found = [g for g in call.cloud.store.all(GROUPS.table) if call.ids[0] in g.hidden["users"]]
     return listed(call, "groups", [groups.view(call, group) for group in found])

@@ -1,4 +1,4 @@
-"""Names in Keystone: comparisons ignore case, as in the databases that Keystone usually has."""
+"""Comparison of names in Keystone: it ignores case, like MySQL, Keystone's usual database."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from hearth.devcloud.store import Store, Thing
 
 
 def same_name(one: object, other: object) -> bool:
-    """Return whether two names are equal, without regard to case."""
+    """Return whether two names are equal if case is ignored."""
     return str(one).casefold() == str(other).casefold()
 
 
 def named(store: Store, table: str, name: object, **more: Any) -> list[Thing]:
-    """Return the objects of a table that have this name and the other given values."""
+    """Return the objects of a table with this name and the field values in `more`."""
     exact = store.where(table, name=name, **more)
     if exact:
         return exact

@@ -1,4 +1,4 @@
-"""Domains, projects, users and roles."""
+"""The API of domains, projects, users and roles."""
 
 from __future__ import annotations
 
@@ -73,13 +73,13 @@ ROLES = Collection(
 
 
 def drop(store: Store, table: str, **wanted: object) -> None:
-    """Remove all objects of an identity table whose fields have the given values."""
+    """Remove all objects of an identity table that have the field values in `wanted`."""
     for thing in store.where(f"identity.{table}", **wanted):
         store.remove(thing)
 
 
 def drop_user(store: Store, user_id: str) -> None:
-    """Remove the objects that belong to a user."""
+    """Remove the roles, trusts, credentials and tokens of a user that is deleted."""
     drop(store, "assignments", actor=user_id)
     drop(store, "trusts", trustor_user_id=user_id)
     drop(store, "trusts", trustee_user_id=user_id)
@@ -88,7 +88,7 @@ def drop_user(store: Store, user_id: str) -> None:
 
 
 def drop_project(store: Store, project_id: str) -> None:
-    """Remove the objects that belong to a project."""
+    """Remove the role assignments, trusts, credentials and tokens of a deleted project."""
     drop(store, "assignments", target=project_id)
     for table in ("trusts", "application_credentials", "credentials", "tokens"):
         drop(store, table, project_id=project_id)
@@ -206,7 +206,7 @@ class _Roles(Rest):
 
 
 def change_password(call: Call) -> Reply:
-    """Handle POST /v3/users/{id}/password, by the user."""
+    """Handle POST /v3/users/{id}/password: users change their own password."""
     user = find(call, "users", call.ids[0])
     if call.caller.user_id != user.id:
         raise forbidden()
@@ -218,14 +218,14 @@ def change_password(call: Call) -> Reply:
 
 
 def projects_of(call: Call) -> Reply:
-    """Handle GET /v3/users/{id}/projects."""
+    """Handle GET /v3/users/{id}/projects: list the projects in which a user has a role."""
     if call.caller.user_id != call.ids[0]:
         admin_only(call)
     return projects_for(call, call.ids[0])
 
 
 def projects_for(call: Call, user_id: str) -> Reply:
-    """Return the projects in which a user has a role."""
+    """Return the reply that lists the projects in which a user has a role."""
     store = call.cloud.store
     found = [p for p in store.all("identity.projects") if roles_on(store, user_id, p.id)]
     return listed(call, "projects", [projects.view(call, project) for project in found])

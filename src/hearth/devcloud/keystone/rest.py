@@ -1,4 +1,4 @@
-"""The five operations on a collection of Keystone, and its format of errors and links."""
+"""The base class of Keystone's collections, and functions for errors, links and access checks."""
 
 from __future__ import annotations
 
@@ -29,34 +29,34 @@ def refusal(call: Call, fault: Refusal) -> Reply:
 
 
 def bad(message: str) -> Refusal:
-    """Return the refusal with status 400 and this message."""
+    """Return a Refusal with status 400 and this message."""
     return Refusal(400, message=message)
 
 
 def missing(kind: str, name: str) -> Refusal:
-    """Return the refusal with status 404 for an object that was not found."""
+    """Return a Refusal with status 404; `kind` and `name` identify the missing object."""
     return Refusal(404, message=f"Could not find {kind}: {name}.")
 
 
 def forbidden() -> Refusal:
-    """Return the refusal with status 403."""
+    """Return a Refusal with status 403."""
     return Refusal(403, message="You are not authorized to perform the requested action.")
 
 
 def admin_only(call: Call) -> None:
-    """Raise a 403 unless the caller has the role admin."""
+    """Raise Refusal 403 unless the caller has the role admin."""
     if not call.caller.is_admin:
         raise forbidden()
 
 
 def self_or_admin(call: Call, user_id: str) -> None:
-    """Raise a 403 unless the caller is that user or an admin."""
+    """Raise Refusal 403 unless the caller is that user or an admin."""
     if call.caller.user_id != user_id:
         admin_only(call)
 
 
 def find(call: Call, table: str, thing_id: str) -> Thing:
-    """Return an object of an identity table. Raises a 404."""
+    """Return an object of an identity table. Raises Refusal 404."""
     thing = call.cloud.store.get(f"identity.{table}", thing_id)
     if thing is None:
         raise missing(table.rstrip("s"), thing_id)
@@ -64,12 +64,12 @@ def find(call: Call, table: str, thing_id: str) -> Thing:
 
 
 def link(call: Call, path: str) -> str:
-    """Return the URL of a path below v3."""
+    """Return the URL of a path below `/v3` of Keystone."""
     return f"{call.base}/identity/v3/{path}"
 
 
 def listed(call: Call, key: str, items: list[Body]) -> Reply:
-    """Return a list in Keystone's format, with its links."""
+    """Return the reply with a list in Keystone's format; `key` is the plural of the objects."""
     query = f"?{call.raw_query}" if call.raw_query else ""
     return Reply(
         200,
@@ -85,14 +85,17 @@ def listed(call: Call, key: str, items: list[Body]) -> Reply:
 
 
 class Rest:
-    """A collection of Keystone. Subclasses override the methods that differ."""
+    """The create, list, show, update and delete handlers of a Keystone collection.
+
+    Subclasses override the methods in which a collection differs.
+    """
 
     def __init__(self, collection: Collection) -> None:
         self.collection = collection
 
     @property
     def routes(self) -> list[Route]:
-        """The five routes of the collection."""
+        """The routes for creating, listing, showing, updating and deleting objects."""
         path = f"/v3/{self.collection.plural}"
         handlers: list[tuple[str, str, Handler]] = [
             ("POST", path, self.create),
@@ -116,22 +119,29 @@ class Rest:
         return call.cloud.store.new_hex()
 
     def complete(self, call: Call, values: Body, hidden: Body) -> None:
-        """Complete and check the values of a new object beyond its declaration."""
+        """Check and complete the values of a new object, in place. Raises Refusal.
+
+        Subclasses override this for rules that the field declarations cannot express. `hidden` are
+        the internal fields of the object.
+        """
 
     def changed(self, call: Call, thing: Thing, changes: Body) -> None:
-        """Check the changes of an object before they are applied. Raises a Refusal."""
+        """Check the changes of an update request before they are applied. Raises Refusal."""
 
     def gone(self, call: Call, thing: Thing) -> None:
-        """Refuse the delete of an object, or remove its parts before the delete."""
+        """Prepare the deletion of an object: remove the objects that depend on it.
+
+        Raises Refusal if the object must not be deleted.
+        """
 
     def view(self, call: Call, thing: Thing) -> Body:
-        """Return an object as the API shows it."""
+        """Return an object in the format of the API."""
         body = dict(thing.body)
         body["links"] = {"self": link(call, f"{self.collection.plural}/{thing.id}")}
         return body
 
     def create(self, call: Call) -> Reply:
-        """Handle POST of an object: 201."""
+        """Handle POST of an object; reply with status 201."""
         admin_only(call)
         given = call.object(self.collection.singular)
         try:
@@ -147,7 +157,7 @@ class Rest:
         return Reply(201, {self.collection.singular: self.view(call, thing)})
 
     def index(self, call: Call) -> Reply:
-        """Handle GET of the collection, filtered by any field."""
+        """Handle GET of the collection; the query arguments filter by fields."""
         if not self.may_list(call):
             admin_only(call)
         query = {key: values for key, values in call.query.items() if key != "name"}
@@ -176,7 +186,7 @@ class Rest:
         return Reply(200, {self.collection.singular: self.view(call, thing)})
 
     def delete(self, call: Call) -> Reply:
-        """Handle DELETE of an object: 204."""
+        """Handle DELETE of an object; reply with status 204."""
         thing = self._find(call)
         admin_only(call)
         self.gone(call, thing)
@@ -184,10 +194,11 @@ class Rest:
         return Reply(204)
 
     def unique(self, call: Call, thing: Thing | None, *, name: object, **fields: object) -> None:
-        """Raise a 409 if another object of the collection has these values."""
+        """Raise Refusal 409 if an object other than `thing` has this name and these fields."""
         for other in named(call.cloud.store, self.collection.table, name, **fields):
             if other is not thing:
-                raise Refusal(409, message=f"Conflict: {self.collection.singular} exists already.")
+                words = f"Conflict: a {self.collection.singular} named {name} exists already."
+                raise Refusal(409, message=words)
 
     def _find(self, call: Call) -> Thing:
         return find(call, self.collection.plural, call.ids[0])

@@ -11,12 +11,15 @@ IMPLIED = {"admin": ("member", "reader"), "member": ("reader",)}
 
 
 def key(target: str, actor: str, role: str) -> str:
-    """Return the id of an assignment."""
+    """Return the id of the role assignment of an actor (user or group) on a target."""
     return f"{target}:{actor}:{role}"
 
 
 def assign(store: Store, kind: str, target: str, actor: str, role: str, **more: object) -> Thing:
-    """Give a role; `kind` is "projects" or "domains"."""
+    """Assign a role on a target to an actor (user or group); return the assignment.
+
+    `kind` is the type of the target: "projects" or "domains".
+    """
     body: Body = {"kind": kind, "target": target, "actor": actor, "role": role, **more}
     thing = Thing(key(target, actor, role), "identity.assignments", None, body, seed=True)
     return store.insert(thing)
@@ -38,7 +41,7 @@ def roles_on(store: Store, user_id: str, target: str) -> list[str]:
 
 
 def expanded(store: Store, role_ids: Iterable[str]) -> list[Thing]:
-    """Return the roles and the roles that they imply."""
+    """Return the roles with these ids and the roles that they imply; unknown ids are skipped."""
     found: dict[str, Thing] = {}
     by_name = {thing.body["name"]: thing for thing in store.all("identity.roles")}
     for role_id in role_ids:

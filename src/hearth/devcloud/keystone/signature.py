@@ -1,4 +1,4 @@
-"""Expected signatures of AWS requests, versions 0, 1, 2 and 4, and of S3 requests."""
+"""Computation and check of AWS signatures: versions 0, 1, 2 and 4, and those of S3 requests."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ def _hmac(key: bytes, text: str | bytes, digest: str = "sha256") -> bytes:
 
 
 def version_0(secret: str, params: Mapping[str, str]) -> str:
-    """Return the base64 of the HMAC over action and time only."""
+    """Return the signature, version 0: base64 of the HMAC over action and time only."""
     text = f"{params.get('Action', '')}{params.get('Timestamp', '')}"
     return base64.b64encode(_hmac(secret.encode(), text, "sha1")).decode()
 
 
 def version_1(secret: str, params: Mapping[str, str]) -> str:
-    """Return the base64 of the HMAC over all parameters, sorted without regard to case."""
+    """Return the signature, version 1: base64 of the HMAC over all parameters."""
     names = sorted((name for name in params if name != "Signature"), key=str.lower)
     text = "".join(f"{name}{params[name]}" for name in names)
     return base64.b64encode(_hmac(secret.encode(), text, "sha1")).decode()
 
 
 def version_2(secret: str, verb: str, host: str, path: str, params: Mapping[str, str]) -> str:
-    """Return the base64 of the HMAC over verb, host, path and sorted parameters."""
+    """Return the signature, version 2: base64 of the HMAC over verb, host, path and parameters."""
     pairs = sorted((key, value) for key, value in params.items() if key != "Signature")
     query = "&".join(f"{quote(k, safe='')}={quote(str(v), safe='-_~')}" for k, v in pairs)
     text = f"{verb}\n{host}\n{path}\n{query}"
@@ -39,7 +39,7 @@ def version_2(secret: str, verb: str, host: str, path: str, params: Mapping[str,
 
 
 def version_4_key(secret: str, scope: str) -> bytes:
-    """Return the key for a scope `date/region/service/aws4_request`."""
+    """Return the signing key of version 4 for a scope `date/region/service/aws4_request`."""
     key = ("AWS4" + secret).encode()
     for part in scope.split("/"):
         key = _hmac(key, part)
@@ -58,7 +58,7 @@ def version_4(
     date: str,
     body_hash: str,
 ) -> str:
-    """Return the HMAC over the canonical request, in hexadecimal form."""
+    """Return the signature, version 4: the HMAC over the canonical request, in hexadecimal."""
     lower = {key.lower(): value for key, value in headers.items()}
     query = ""
     if verb.upper() != "POST":
@@ -72,8 +72,9 @@ def version_4(
 
 
 def s3(secret: str, token: str) -> str:
-    """Return the URL-safe base64 signature of a string-to-sign, in the version that the string
-    names.
+    """Return the signature of an S3 request, in the version that its string to sign names.
+
+    `token` is the string to sign in URL-safe base64, as `s3tokens` receives it.
     """
     text = base64.urlsafe_b64decode(token)
     if text.startswith(b"AWS4-HMAC-SHA256"):
@@ -89,9 +90,10 @@ _AUTHORIZATION = re.compile(
 
 
 def verifies(secret: str, given: Mapping[str, Any]) -> bool:
-    """Return whether a request, in the form of `ec2tokens`, is signed with this secret.
+    """Return whether a request was signed with this secret.
 
-    Header names must have their usual capitals.
+    `given` describes the request in the format of `ec2tokens`. The names of its headers must have
+    their usual capitals.
     """
     params, headers = given.get("params") or {}, given.get("headers") or {}
     verb, path = str(given.get("verb", "")), str(given.get("path", ""))

@@ -1,4 +1,4 @@
-"""Tokens: issue, check, show."""
+"""Issuing and validation of tokens, and their format in the API."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ def authenticate(cloud: Cloud, token: str | None) -> Caller | None:
 
 
 def access_rules_of(store: Store, token: Thing) -> tuple[AccessRule, ...] | None:
-    """Return the access rules of the application credential behind a token; None if it has none."""
+    """Return the access rules of the application credential of a token; None for other tokens.
+
+    None also stands for a credential without access rules.
+    """
     by = token.body["application_credential_id"]
     credential = store.get("identity.application_credentials", by) if by else None
     rules = None if credential is None else of_credential(store, credential)
@@ -60,10 +63,10 @@ EXPIRED_ALLOWED_S = 2 * 24 * 3600.0  # Keystone's [token] allow_expired_window
 
 
 def valid(store: Store, token: str, *, expired_s: float = 0) -> Thing | None:
-    """Return the token if all that it depends on, such as its user and project, exists and is
-    enabled; else None.
+    """Return the object of a valid token, or None if the token is not valid.
 
-    The token may have expired at most `expired_s` seconds ago.
+    The token is valid if it has not expired, or expired less than `expired_s` seconds ago, and if
+    all objects that it depends on, such as its user and project, exist and are enabled.
     """
     thing = store.get("identity.tokens", token)
     if thing is None or thing.body["expires"] + expired_s <= store.time:
@@ -99,7 +102,11 @@ def issue(
     parent: Thing | None = None,
     expires: float | None = None,
 ) -> Thing:
-    """Return a new token. `authenticated` is the user who authenticated, if not `user`."""
+    """Issue a token for `user` and return its object.
+
+    `authenticated` is the user who authenticated, if that is another one. `parent` is the token
+    with which that happened. `expires`, in seconds since 1970, can only shorten the lifetime.
+    """
     store = cloud.store
     token = "gAAAA" + store.new_secret(80)
     audit = [store.new_secret(22)]
@@ -122,7 +129,7 @@ def issue(
 
 
 def view(cloud: Cloud, thing: Thing, *, with_catalogue: bool) -> Body:
-    """Return a token as Keystone shows it."""
+    """Return a token in the format of Keystone's API."""
     store, body = cloud.store, thing.body
     user = store.table("identity.users")[body["user_id"]]
     token: Body = {
@@ -188,7 +195,7 @@ def _application_credential(store: Store, body: Body) -> Body:
 
 
 def catalogue(cloud: Cloud, project_id: str | None) -> list[Body]:
-    """Return all enabled endpoints by service, with the project filled in."""
+    """Return the service catalogue: all enabled endpoints, with the project id in their URLs."""
     by_service: dict[str, list[Body]] = {}
     for endpoint in cloud.store.all("identity.endpoints"):
         body = endpoint.body
@@ -220,7 +227,10 @@ def catalogue(cloud: Cloud, project_id: str | None) -> list[Body]:
 
 
 def parse_time(text: str) -> float:
-    """Return the seconds since 1970 of a time such as `2026-01-01T00:00:00.000000Z`."""
+    """Convert a time such as `2026-01-01T00:00:00.000000Z` to seconds since 1970.
+
+    Raises ValueError.
+    """
     whole, _, fraction = text.rstrip("Z").partition(".")
     seconds = calendar.timegm(time.strptime(whole, "%Y-%m-%dT%H:%M:%S"))
     return seconds + float(f"0.{fraction}") if fraction else float(seconds)

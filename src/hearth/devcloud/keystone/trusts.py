@@ -1,4 +1,4 @@
-"""`OS-TRUST`: a user delegates roles in a project to another user."""
+"""The API `OS-TRUST`: by a trust, a user delegates roles in a project to another user."""
 
 from __future__ import annotations
 
@@ -59,8 +59,9 @@ def _view(call: Call, thing: Thing, *, detail: bool) -> Body:
 
 
 def create(call: Call) -> Reply:
-    """Handle POST of a trust: 201. Only the trustor may create it, and only with the trustor's own
-    roles.
+    """Handle POST of a trust; reply with status 201.
+
+    Only the trustor may create a trust, and only for roles that the trustor has in the project.
     """
     try:
         values = TRUSTS.for_create(call.object("trust"))
@@ -92,9 +93,9 @@ def create(call: Call) -> Reply:
         try:
             expires = tokens.parse_time(values["expires_at"])
         except ValueError:
-            raise bad("expires_at is not a time") from None
+            raise bad("expires_at must be a time such as 2026-01-31T12:00:00.000000Z") from None
         if expires <= store.time:
-            raise bad("expires_at is in the past")
+            raise bad("expires_at must be in the future")
         values["expires_at"] = stamp_micro_z(int(expires))  # the database keeps whole seconds
         _unlike_all_before(call, values)
     thing_id = store.new_hex()
@@ -105,7 +106,7 @@ def create(call: Call) -> Reply:
 
 
 def _unlike_all_before(call: Call, values: Body) -> None:
-    """Raise a 409 for a trust that equals an earlier trust, even a deleted one."""
+    """Raise Refusal 409 if the trustor has created an equal trust before, even a deleted one."""
     trustor = find(call, "users", values["trustor_user_id"])
     alike = [values[name] for name in ALIKE]
     if alike in trustor.hidden.setdefault("trusts", []):
@@ -114,7 +115,7 @@ def _unlike_all_before(call: Call, values: Body) -> None:
 
 
 def trusts(call: Call) -> Reply:
-    """Handle GET of the trusts of a trustor or trustee; all for an administrator."""
+    """Handle GET of the trusts of a trustor or trustee; administrators can list all trusts."""
     _not_by_application(call)
     keys = ("trustor_user_id", "trustee_user_id")
     wanted = {key: value for key in keys if (value := call.argument(key))}
@@ -144,7 +145,10 @@ def show(call: Call) -> Reply:
 
 
 def delete(call: Call) -> Reply:
-    """Handle DELETE of a trust by the trustor or an administrator: 204; its tokens are invalid."""
+    """Handle DELETE of a trust by the trustor or an administrator; reply with status 204.
+
+    The tokens of the trust become invalid.
+    """
     thing = _own(call)
     if thing.body["trustor_user_id"] != call.caller.user_id and not call.caller.is_admin:
         raise forbidden()

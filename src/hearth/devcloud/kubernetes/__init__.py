@@ -1,6 +1,5 @@
-"""A stand-in for Kubernetes: an API with nodes, pods and namespaces, and a program that reports a
-node.
+"""A minimal Kubernetes for tests: an API with nodes, pods and namespaces, and a node agent.
 
-Invariant: the package uses only the standard library and itself, because servers that run have a
-copy of it as `/etc/hearth_kubernetes`. Pods run nothing; they are only assigned to nodes.
+Pods are only bound to nodes; no containers run. The package imports only the standard library and
+itself, because sandbox servers get a copy of it as `/etc/hearth_kubernetes`.
 """

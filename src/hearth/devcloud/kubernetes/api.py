@@ -1,8 +1,8 @@
-"""The Kubernetes API without a socket: it turns a request into an answer.
+"""The Kubernetes API without networking: it turns a request into a response.
 
-With TLS, each request to a path outside of PUBLIC needs a certificate of the cluster. The
-organisation `system:masters` may do everything, `system:nodes` may write its own node, and all
-others may only read.
+With TLS, each request to a path that is not in PUBLIC needs a client certificate of the cluster. A
+client of the group `system:masters` may do everything, one of `system:nodes` may read everything
+and write its own node, and all others may only read.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ Body = Union[Object, str]
 
 
 class Caller(NamedTuple):
-    """The sender of a request, from the subject of the client certificate."""
+    """The sender of a request: name and groups from the subject of the client certificate."""
 
     name: str
     groups: tuple[str, ...]
 
 
 class Request(NamedTuple):
-    """A request; the names of its headers are in lower case."""
+    """An HTTP request. The names of its headers are in lower case."""
 
     method: str
     target: str
@@ -47,7 +47,7 @@ class Request(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """An answer: status, content type, and body in bytes."""
+    """An HTTP response: status, content type and body."""
 
     status: int
     content_type: str
@@ -55,14 +55,15 @@ class Answer(NamedTuple):
 
 
 def failure(status: int, reason: str, words: str) -> Object:
-    """Return the body of an error."""
+    """Return the body of an error response: a Kubernetes `Status` object."""
     return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
             "message": words, "reason": reason, "code": status}  # fmt: skip
 
 
 def caller_of(certificate: Mapping[str, Any] | None) -> Caller | None:
-    """Return the caller from a client certificate in the format of the module ssl; None without a
-    certificate.
+    """Return the caller that a client certificate identifies, or None without a certificate.
+
+    The certificate has the format of `SSLSocket.getpeercert`.
     """
     if not certificate:
         return None
@@ -75,13 +76,13 @@ def caller_of(certificate: Mapping[str, Any] | None) -> Caller | None:
 
 
 class Api:
-    """The API of a cluster. Without TLS every caller may do everything."""
+    """The Kubernetes API of a cluster. Without TLS, every caller may do everything."""
 
     def __init__(self, cluster: Cluster, version: str, *, tls: bool) -> None:
         self.cluster, self._version, self._tls = cluster, version, tls
 
     def answer(self, request: Request, caller: Caller | None) -> Answer:
-        """Carry out a request; return its answer."""
+        """Carry out a request and return the response."""
         body: Body
         try:
             status, body = self._answer(request, caller)
@@ -96,7 +97,8 @@ class Api:
 
     def _answer(self, request: Request, caller: Caller | None) -> tuple[int, Body]:
         if len(request.raw) > BODY_MAX:
-            raise Refused(413, "RequestEntityTooLarge", "the body is too large")
+            words = f"the body has more than {BODY_MAX} bytes"
+            raise Refused(413, "RequestEntityTooLarge", words)
         path, _, text = request.target.partition("?")
         path = path.rstrip("/") or "/"
         if path in PUBLIC[:3]:
@@ -104,7 +106,7 @@ class Api:
             return 200, "ok"
         if self._tls and caller is None and path not in PUBLIC:
             raise Refused(401, "Unauthorized", "Unauthorized")
-        if path == "/openapi/v2":  # in protobuf: no schemas
+        if path == "/openapi/v2":  # an empty protobuf message: no schemas
             return 200, ""
         known = discovery(path, self._version)
         if known is not None:
@@ -168,7 +170,8 @@ class Api:
                 resource, namespace, name,
                 lambda before: {**before, "status": whole.get("status")} if status else whole,
             )  # fmt: skip
-        raise Refused(405, "MethodNotAllowed", "the server does not allow this method here")
+        words = f"the server does not allow {method} for this path"
+        raise Refused(405, "MethodNotAllowed", words)
 
     def _permit(self, method: str, caller: Caller | None, resource: str, name: str) -> None:
         if not self._tls or caller is None or MASTERS in caller.groups:
@@ -189,7 +192,7 @@ def _json(raw: bytes) -> Any:
 
 def _object(body: Any) -> Object:
     if not isinstance(body, dict):
-        raise Refused(400, "BadRequest", "the body is not an object")
+        raise Refused(400, "BadRequest", "the body is not a JSON object")
     return body
 
 

@@ -1,10 +1,10 @@
-"""The program that runs in servers.
+"""The program of the Kubernetes stand-in that runs in sandbox servers.
 
     hearth-kubernetes.py api --etcd URL [--port N] [--files FOLDER]
     hearth-kubernetes.py node --api URL --name NAME --address IP [--label NAME=VALUE …]
 
-The API keeps its objects in etcd. A node registers itself only when its process starts, so a node
-whose object was deleted is absent until the process is restarted.
+The API stores its objects in etcd. The node process registers the node only at its start, so a
+deleted node comes back only when the process is restarted.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ RETRY_S = 1.0
 
 
 def main() -> None:
-    """Run the part that the command line names, `api` or `node`, until it is stopped."""
+    """Run the API or the node agent, as the command line names, until the process is stopped."""
     given = _parser().parse_args()
     if given.part == "api":
         _api(given)

@@ -1,4 +1,4 @@
-"""A node of a cluster: it registers itself once, and then reports regularly that it is alive."""
+"""The node agent: it registers a node once and then reports regularly that it is alive."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Facts(NamedTuple):
 
 
 def node(facts: Facts) -> Object:
-    """Return the object with which a node registers itself."""
+    """Return the Kubernetes object of a node, which is sent to register the node."""
     labels = dict(one.partition("=")[::2] for one in facts.labels)
     labels["kubernetes.io/hostname"] = facts.name
     spec = {"taints": [_taint(one) for one in facts.taints]} if facts.taints else {}
@@ -39,7 +39,7 @@ def node(facts: Facts) -> Object:
 
 
 def status(facts: Facts) -> Object:
-    """Return the status that a node reports."""
+    """Return the field `status` of a node's object: the node is ready and has just reported."""
     ready = {"type": "Ready", "status": "True", "reason": "KubeletReady",
              "message": "the stand-in reports ready", "lastHeartbeatTime": stamp()}  # fmt: skip
     addresses = [{"type": "InternalIP", "address": facts.address},
@@ -53,7 +53,10 @@ def status(facts: Facts) -> Object:
 
 
 def register(url: str, facts: Facts, context: ssl.SSLContext | None) -> None:
-    """Create the object of the node. If it exists already, its taints stay. Raises OSError."""
+    """Register a node at the API: create its object. Raises OSError.
+
+    If the object exists already, update its metadata and status; its taints stay.
+    """
     wanted = node(facts)
     try:
         _send(url, "POST", "/api/v1/nodes", wanted, context)
@@ -65,7 +68,7 @@ def register(url: str, facts: Facts, context: ssl.SSLContext | None) -> None:
 
 
 def report(url: str, facts: Facts, context: ssl.SSLContext | None) -> bool:
-    """Report that the node is alive; return whether its object still exists. Raises OSError."""
+    """Report the status of a node; return False if its object has been deleted. Raises OSError."""
     body = {"status": status(facts)}
     try:
         _send(url, "PATCH", f"/api/v1/nodes/{facts.name}/status", body, context)

@@ -1,8 +1,8 @@
 """The operations on the objects of a cluster, and the scheduling of pods.
 
 A pod is bound to a node that is ready and schedulable and whose taints the pod tolerates. A deleted
-pod that has a controller is created again: for a DaemonSet, or as the mirror of a static pod, on
-the same node, otherwise on any node.
+pod with a controller is replaced by a new pod. The new pod is on the same node if it belongs to a
+DaemonSet or mirrors a static pod, otherwise on any node.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from .patches import BadPatch, Change
 from .storage import Storage
 
-ATTEMPTS = 20  # of a change that others overtake
+ATTEMPTS = 20  # to change an object that other clients change at the same time
 SILENT_S = 40.0
 RESOURCES = {
     "nodes": ("Node", "v1"), "pods": ("Pod", "v1"), "namespaces": ("Namespace", "v1"),
@@ -33,7 +33,7 @@ Object = dict[str, Any]
 
 
 class Refused(Exception):
-    """An operation is refused; the API answers with this status and reason."""
+    """An operation is refused. `status` is the HTTP status and `reason` the Kubernetes reason."""
 
     def __init__(self, status: int, reason: str, words: str) -> None:
         super().__init__(words)
@@ -41,13 +41,19 @@ class Refused(Exception):
 
 
 class Cluster:
-    """The operations of the API on stored objects. Each of them raises Refused or OSError."""
+    """The operations of the API on the stored objects of a cluster.
+
+    All methods raise Refused for an invalid operation and OSError for a failure of the storage.
+    """
 
     def __init__(self, storage: Storage) -> None:
         self.storage = storage
 
     def list(self, resource: str, namespace: str | None = None) -> builtins.list[Object]:
-        """Return the objects of a resource; for namespaces, also the built-in ones."""
+        """Return the objects of a resource, such as pods, sorted by name.
+
+        If `namespace` is given, return only those in this namespace.
+        """
         prefix = f"/registry/{resource}/" + (f"{namespace}/" if namespace else "")
         found = [shown(one) for one in self.storage.under(prefix)]
         if resource == "namespaces":
@@ -64,7 +70,7 @@ class Cluster:
         return shown(found)
 
     def create(self, resource: str, namespace: str | None, body: Object) -> Object:
-        """Store a new object and return it. New pods and nodes start the scheduling."""
+        """Create an object and return it. After a new pod or node, pods are scheduled."""
         meta = dict(_map(body.get("metadata")))
         if not meta.get("name") and meta.get("generateName"):
             meta["name"] = f"{meta['generateName']}{_letters()}"
@@ -87,8 +93,9 @@ class Cluster:
         return made
 
     def change(self, resource: str, namespace: str | None, name: str, change: Change) -> Object:
-        """Apply the function `change` to an object and store the result. Name, uid and creation
-        time stay.
+        """Apply the function `change` to an object, store the result and return it.
+
+        The name, uid and creation time of the object cannot change.
         """
         for _ in range(ATTEMPTS):
             before = self.storage.get(key(resource, namespace, name))
@@ -110,11 +117,11 @@ class Cluster:
                     self._schedule()
                 return shown(stored)
         raise Refused(
-            409, "Conflict", f'{resource} "{name}" was changed by others at every attempt'
+            409, "Conflict", f'{resource} "{name}" was changed by other clients at the same time'
         )
 
     def drop(self, resource: str, namespace: str | None, name: str) -> Object:
-        """Delete an object. A deleted node takes its pods with it."""
+        """Delete an object and return it. The pods of a deleted node are deleted too."""
         found = self.get(resource, namespace, name)
         if not self.storage.drop(key(resource, namespace, name)):
             raise _missing(resource, name)
@@ -136,7 +143,7 @@ class Cluster:
             self._replace(pod)
 
     def _replace(self, pod: Object) -> None:
-        """Create the pod with which the controller of a deleted pod replaces it."""
+        """Create the pod by which the controller of a deleted pod would replace it, if any."""
         meta = pod["metadata"]
         owner = controller(pod)
         on = str(_spec(pod).get("nodeName") or "")
@@ -154,7 +161,7 @@ class Cluster:
     def _schedule(self) -> None:
         """Bind each pod without a node to the suitable node with the fewest pods.
 
-        If another API server binds the same pod at the same time, the first binding counts.
+        If another API server binds the same pod at the same time, the first binding wins.
         """
         pods = self.list("pods")
         waiting = [pod for pod in pods if not _spec(pod).get("nodeName")]
@@ -178,7 +185,7 @@ class Cluster:
 
 
 def checked(body: Object) -> Object:
-    """Return an object after checking the types of its fields. Raises Refused."""
+    """Check the types of an object's fields and return the object. Raises Refused."""
     for path in ("spec", "status", "metadata.labels", "metadata.annotations", "spec.nodeSelector"):
         if not isinstance(_at(body, path, {}), dict):
             raise Refused(422, "Invalid", f"{path}: expected a map")
@@ -224,8 +231,9 @@ def ready(node: Object) -> str:
 
 
 def fits(pod: Object, node: Object) -> bool:
-    """Return whether a pod can run on a node: its node selector matches and it tolerates the
-    taints.
+    """Return whether a pod can run on a node.
+
+    The pod's node selector must match, and the pod must tolerate the taints of the node.
     """
     labels = node["metadata"].get("labels") or {}
     wanted = _map(_spec(pod).get("nodeSelector"))
@@ -250,23 +258,26 @@ def _tolerates(one: Object, taint: Object) -> bool:
 
 
 def key(resource: str, namespace: str | None, name: str) -> str:
-    """Return the key of an object."""
+    """Return the storage key of an object, such as `/registry/pods/default/web`."""
     return f"/registry/{resource}/{namespace + '/' if namespace else ''}{name}"
 
 
 def stamp(at: float | None = None) -> str:
-    """Return a time in the format of Kubernetes, by default the current time."""
+    """Return a time in seconds since 1970 (default: now) in the format of Kubernetes."""
     now = time.time() if at is None else at
     return dt.datetime.fromtimestamp(now, dt.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def seconds(text: str) -> float:
-    """Return a time in the format of Kubernetes as seconds since 1970."""
+    """Convert a time in the format of Kubernetes to seconds since 1970. Raises ValueError."""
     return dt.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
 
 
 def shown(body: Object) -> Object:
-    """Return an object as the API shows it: a node that stopped reporting is not ready."""
+    """Return an object in the format of the API.
+
+    If a node has not reported for SILENT_S seconds, its condition Ready becomes Unknown.
+    """
     for condition in _map(body.get("status")).get("conditions") or ():
         last = condition.get("lastHeartbeatTime")
         if condition.get("type") == "Ready" and last and seconds(last) < time.time() - SILENT_S:
@@ -276,7 +287,7 @@ def shown(body: Object) -> Object:
 
 
 def _state(node: str) -> Object:
-    """Return the status of a pod: running on the node, or pending if `node` is empty."""
+    """Return the field `status` of a pod: Running on a node, or Pending if `node` is empty."""
     if not node:
         words = "no node is suitable for the pod"
         waits = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable",

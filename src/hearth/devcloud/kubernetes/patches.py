@@ -1,4 +1,4 @@
-"""Patches of objects: merge patch, strategic merge patch and JSON patch."""
+"""The three kinds of Kubernetes patches: merge patch, strategic merge patch and JSON patch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KEYS = {
     "addresses": "type", "conditions": "type", "containers": "name", "env": "name",
     "initContainers": "name", "ownerReferences": "uid", "volumes": "name",
 }  # fmt: skip
-"""The lists that a strategic merge patch merges, and the key of their elements."""
+"""The lists that a strategic merge patch merges, with the key that identifies their elements."""
 OPERATIONS_MAX = 1000
 
 
@@ -25,23 +25,25 @@ class BadPatch(ValueError):
 
 
 def change_of(content_type: str, patch: Any) -> Change:
-    """Return a function that applies a patch to an object. BadPatch is raised here, or when the
-    function is called.
+    """Return a function that applies a patch to an object and returns the result.
+
+    This function and the returned one raise BadPatch.
     """
     kind = content_type.partition(";")[0].strip().lower()
     if kind == JSON:
         if not isinstance(patch, list) or len(patch) > OPERATIONS_MAX:
-            raise BadPatch(f"a JSON patch is a list of at most {OPERATIONS_MAX} operations")
+            raise BadPatch(f"a JSON patch must be a list of at most {OPERATIONS_MAX} operations")
         return lambda before: _operated(before, patch)
     if not isinstance(patch, dict):
-        raise BadPatch("a merge patch is an object")
+        raise BadPatch("a merge patch must be a JSON object")
     return lambda before: merged(before, patch, strategic=kind == STRATEGIC)
 
 
 def merged(before: Any, change: Any, *, strategic: bool = False, name: str = "") -> Any:
-    """Return a value after a merge patch. A strategic patch also merges the lists in KEYS.
+    """Return the result of applying the merge patch `change` to the value `before`.
 
-    `name` is the name of the field that contains the value.
+    If `strategic` is true, the lists in KEYS are merged instead of replaced. `name` is the name of
+    the field that contains the value.
     """
     if isinstance(change, dict):
         found = dict(before) if isinstance(before, dict) else {}
@@ -71,13 +73,13 @@ def _keyed(items: list[Any], key: str) -> bool:
 
 
 def _operated(before: Object, operations: list[Any]) -> Object:
-    """Return an object after the operations of a JSON patch. Raises BadPatch."""
+    """Return a copy of an object after the operations of a JSON patch. Raises BadPatch."""
     found: Object = {"": copy.deepcopy(before)}
     for one in operations:
         try:
             _operate(found, one["op"], _steps(one["path"]), one.get("value"))
         except (KeyError, IndexError, TypeError, ValueError, AttributeError):
-            raise BadPatch(f"the operation cannot be applied: {one}") from None
+            raise BadPatch(f"this operation of the JSON patch cannot be applied: {one}") from None
     after: Object = found.get("", {})
     if not isinstance(after, dict) or not after:
         raise BadPatch("the result of the patch is not an object")
@@ -105,7 +107,7 @@ def _operate(root: Any, op: str, steps: list[str], value: Any) -> None:
     elif op == "remove":
         del place[last]
     elif op == "replace":
-        place[last]  # it has to be there
+        place[last]  # raises an error if there is no such element
         place[last] = value
     elif op == "test":
         if place[last] != value:

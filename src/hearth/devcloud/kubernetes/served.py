@@ -1,6 +1,4 @@
-"""The Kubernetes API on a socket, with a thread per connection, as it runs in a server of the
-cloud.
-"""
+"""The HTTP server of the Kubernetes API in a sandbox server, with one thread per connection."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ from .storage import TIMEOUT_S, Storage
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Handles the requests on one connection."""
+    """Handles the HTTP requests on one connection."""
 
     protocol_version = "HTTP/1.1"
     timeout = 120
@@ -31,7 +29,7 @@ class Handler(BaseHTTPRequestHandler):
     def finish(self) -> None:
         super().finish()
         if self.server.context is not None:
-            self.request.close()  # the server closes the socket without TLS only
+            self.request.close()  # the base class only closes the socket without TLS
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
         sys.stderr.write(f"{stamp()} {self.address_string()} {format % args}\n")
@@ -60,7 +58,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def refusal(status: int, reason: str, words: str) -> Answer:
-    """Return the answer to a request whose body is not read."""
+    """Return an error response for a request whose body has not been read."""
     return Answer(status, "application/json", json.dumps(failure(status, reason, words)).encode())
 
 
@@ -81,12 +79,15 @@ class Server(ThreadingHTTPServer):
         self.api = Api(Cluster(storage), version, tls=context is not None)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Log one line instead of a traceback: a failed TLS handshake is the client's error."""
+        """Log one line instead of a traceback, because most errors are failed TLS handshakes."""
         sys.stderr.write(f"{stamp()} {client_address[0]}: {sys.exc_info()[1]}\n")
 
 
 def server_context(files: str) -> ssl.SSLContext:
-    """Return the TLS context of the API server. Clients may show a certificate of the cluster."""
+    """Return the TLS context of the API server, with the certificates in the folder `files`.
+
+    Client certificates are optional; they must be signed by the authority of the cluster.
+    """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.load_cert_chain(f"{files}/apiserver.crt", f"{files}/apiserver.key")
@@ -96,7 +97,7 @@ def server_context(files: str) -> ssl.SSLContext:
 
 
 def client_context(ca: str, certificate: str, private_key: str) -> ssl.SSLContext:
-    """Return the TLS context of a client that has a certificate."""
+    """Return the TLS context of a client with a certificate. The arguments are paths of files."""
     context = ssl.create_default_context(cafile=ca)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.load_cert_chain(certificate, private_key)

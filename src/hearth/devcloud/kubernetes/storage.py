@@ -1,4 +1,4 @@
-"""The storage of a cluster's objects: etcd, or a mapping in memory."""
+"""The storage of a cluster's objects: etcd, or a dict in memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import urllib.request
 from typing import Any, Protocol
 
 TIMEOUT_S = 10.0
-OBJECTS_MAX = 2000  # in a mapping
+OBJECTS_MAX = 2000  # in memory
 
 Object = dict[str, Any]
 
@@ -20,19 +20,22 @@ class Full(OSError):
 
 
 class Storage(Protocol):
-    """Objects by keys such as `/registry/pods/default/web`; each object has a `resourceVersion`."""
+    """The interface of a storage of objects with keys such as `/registry/pods/default/web`.
+
+    The storage sets the `resourceVersion` in the metadata of each object.
+    """
 
     def under(self, prefix: str) -> list[Object]:
         """Return the objects whose keys begin with a prefix. Raises OSError."""
 
     def get(self, key: str) -> Object | None:
-        """Return an object; None if it does not exist. Raises OSError."""
+        """Return the object with a key, or None if it does not exist. Raises OSError."""
 
     def put(self, key: str, body: Object, revision: int) -> Object | None:
-        """Store an object and return it; None if its current revision is not `revision`. The
-        revision 0 means that it must not exist.
+        """Store an object and return it, if its current resource version is `revision`.
 
-        Raises OSError.
+        Otherwise return None. The revision 0 means that the object must not exist yet. Raises
+        OSError.
         """
 
     def drop(self, key: str) -> bool:
@@ -40,13 +43,13 @@ class Storage(Protocol):
 
 
 class Etcd:
-    """Objects in etcd, through its JSON gateway."""
+    """A Storage in etcd, which is accessed through its JSON gateway."""
 
     def __init__(self, url: str, context: ssl.SSLContext | None) -> None:
         self._url, self._context = url, context
 
     def call(self, path: str, body: Object) -> Object:
-        """Send a call to etcd's JSON gateway; return the answer. Raises OSError."""
+        """Send a call to etcd's JSON gateway; return the parsed response. Raises OSError."""
         asked = urllib.request.Request(self._url + path, json.dumps(body).encode())
         with urllib.request.urlopen(asked, timeout=TIMEOUT_S, context=self._context) as answer:
             found: Object = json.load(answer)
@@ -59,14 +62,12 @@ class Etcd:
         return [_object(one) for one in found.get("kvs", ())]
 
     def get(self, key: str) -> Object | None:
-        """Return an object; None if it does not exist."""
+        """Return the object with a key, or None if it does not exist."""
         found = self.call("/v3/kv/range", {"key": _b64(key)}).get("kvs")
         return _object(found[0]) if found else None
 
     def put(self, key: str, body: Object, revision: int) -> Object | None:
-        """Store an object and return it; None if its current revision is not `revision` (0: it must
-        not exist).
-        """
+        """Store an object if its current resource version is `revision`; see `Storage.put`."""
         value = json.dumps(_without_version(body))
         compared = {"key": _b64(key), "target": "MOD", "result": "EQUAL",
                     "mod_revision": str(revision)}  # fmt: skip
@@ -80,7 +81,7 @@ class Etcd:
 
 
 class Memory:
-    """Objects in a mapping that belongs to the caller."""
+    """A Storage in the dict that is passed to the constructor."""
 
     def __init__(self, objects: dict[str, Object]) -> None:
         self._objects = objects
@@ -91,12 +92,13 @@ class Memory:
         return [copy.deepcopy(body) for body in found]
 
     def get(self, key: str) -> Object | None:
-        """Return an object; None if it does not exist."""
+        """Return the object with a key, or None if it does not exist."""
         return copy.deepcopy(self._objects.get(key))
 
     def put(self, key: str, body: Object, revision: int) -> Object | None:
-        """Store an object and return it; None if its current revision is not `revision` (0: it must
-        not exist).
+        """Store an object if its current resource version is `revision`; see `Storage.put`.
+
+        Raises Full if there are too many objects.
         """
         before = self._objects.get(key)
         if (0 if before is None else int(before["metadata"]["resourceVersion"])) != revision:

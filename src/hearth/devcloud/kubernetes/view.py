@@ -1,4 +1,4 @@
-"""Output and selection of objects: tables for kubectl, selectors, API discovery."""
+"""The formats of responses: lists, tables for kubectl and API discovery; and selectors."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ Object = dict[str, Any]
 
 
 def listed(resource: str, items: list[Object]) -> Object:
-    """Return objects as a list in the format of Kubernetes."""
+    """Return the objects of a resource as a Kubernetes list object, such as a PodList."""
     kind, version = RESOURCES[resource]
     return {"kind": f"{kind}List", "apiVersion": version, "metadata": {"resourceVersion": "1"},
             "items": items}  # fmt: skip
 
 
 def table(resource: str, items: list[Object]) -> Object:
-    """Return objects as the table that kubectl prints."""
+    """Return the objects of a resource as a Kubernetes `Table` object, which kubectl prints."""
     columns = COLUMNS[resource]
     defined = [
         {"name": name, "type": "string", "format": "name" if name == "Name" else "",
@@ -70,7 +70,7 @@ def _cell(column: str, one: Object) -> str:
 
 
 def age(past_s: float) -> str:
-    """Return a duration in kubectl's short format, such as `5m`."""
+    """Return a duration in seconds as text in kubectl's short format, such as `5m`."""
     for unit, length in (("d", 86400), ("h", 3600), ("m", 60)):
         if past_s >= 2 * length:
             return f"{int(past_s // length)}{unit}"
@@ -94,10 +94,10 @@ def by_labels(one: Object, selector: str) -> bool:
 
 
 def by_fields(selector: str) -> Callable[[Object], bool]:
-    """Return a function that tests whether an object matches a selector such as
-    `spec.nodeName=n-1,status.phase!=Failed`.
+    """Return a function that tests whether an object matches a field selector.
 
-    Raises Refused for a field outside of FIELDS.
+    An example is `spec.nodeName=n-1,status.phase!=Failed`. Raises Refused for a field that is not
+    in FIELDS.
     """
     wanted = []
     for word in filter(None, selector.replace("==", "=").split(",")):
@@ -118,7 +118,10 @@ def _field(one: Object, name: str) -> str:
 
 
 def discovery(path: str, version: str) -> Object | None:
-    """Return the answer for a path that describes the API; None for other paths."""
+    """Return the response body for a path of API discovery, or None for other paths.
+
+    `version` is the Kubernetes version, such as `v1.31.0`.
+    """
     major, _, minor = version.lstrip("v").partition(".")
     if path == "/version":
         return {"major": major, "minor": minor.partition(".")[0], "gitVersion": version,
@@ -128,7 +131,7 @@ def discovery(path: str, version: str) -> Object | None:
     if path == "/apis":
         groups = [_group(name) for name in ("apps", "policy")]
         return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
-    if path == "/openapi/v3":  # kubectl examines no object for which there is no schema
+    if path == "/openapi/v3":  # without a schema, kubectl does not validate objects
         return {"paths": {}}
     if path in ("/apis/apps", "/apis/policy"):
         return {"kind": "APIGroup", "apiVersion": "v1", **_group(path.rpartition("/")[2])}

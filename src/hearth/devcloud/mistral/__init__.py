@@ -1,4 +1,4 @@
-"""The workflow service: definitions in YAML, executions, and triggers."""
+"""The emulated workflow service (Mistral): workflow definitions, executions and cron triggers."""
 
 from __future__ import annotations
 

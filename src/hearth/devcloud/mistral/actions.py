@@ -1,4 +1,4 @@
-"""The actions of tasks: `std.…`, and `heat.…`, which call the Orchestration API."""
+"""The actions that tasks can run: `std.…`, and `heat.…` for calls of the Orchestration API."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hearth.devcloud.http import Body, Cloud
 from hearth.devcloud.keystone.tokens import catalogue
 from hearth.devcloud.store import Thing
 
-Outcome = tuple[bool, Any]  # whether it went well, and the result or why not
+Outcome = tuple[bool, Any]  # whether the action succeeded, and its result or error
 ORCHESTRATION = "orchestration"
 STACK = "/stacks/{stack_id}"
 RESOURCE = STACK + "/resources/{resource_name}"
@@ -23,10 +23,11 @@ _HTTP_IGNORED = {"cookies", "auth", "allow_redirects", "proxies", "verify"}
 
 @dataclass(frozen=True)
 class Act:
-    """A call of the Orchestration API: some arguments fill its path, the others become its body or
-    its query.
+    """A call of the Orchestration API that a `heat.…` action makes.
 
-    `flags` maps arguments to the method that they select instead of the usual one.
+    Arguments of the action are put into the path where it names them; the others become the body or
+    the query of the call. `part` is the key of the response that is the result, `flags` maps
+    arguments to a method that they select instead of `method`, and `fixed` is a constant body.
     """
 
     method: str
@@ -73,9 +74,7 @@ HEAT: Mapping[str, Act] = {
 
 
 def perform(cloud: Cloud, action: Thing) -> Outcome | None:
-    """Start an action; return its outcome, or None if the outcome depends on the
-    answer to a call.
-    """
+    """Start an action and return its outcome, or None if it waits for the response to a call."""
     name, given = action.body["name"], action.hidden["input"]
     match name:
         case "std.noop":
@@ -93,7 +92,10 @@ def perform(cloud: Cloud, action: Thing) -> Outcome | None:
 
 
 def outcome_of(cloud: Cloud, action: Thing, job: Thing) -> Outcome | None:
-    """Return the outcome of an action from an answer; None if it needs a further call."""
+    """Return the outcome of an action after the response to its call.
+
+    `job` contains the response. Return None if the action has requested a further call.
+    """
     answer = job.hidden["answer"]
     if answer.get("error"):
         return False, f"Failed to send HTTP request: {answer['error']}"
@@ -147,8 +149,9 @@ def _http_outcome(job: Thing, answer: Body) -> Outcome:
 
 
 def _heat(cloud: Cloud, action: Thing, act: Act, given: Body) -> Outcome | None:
-    """Request the call of a `heat.…` action. If only the name or only the id of the stack is given,
-    look the stack up first.
+    """Request the call of a `heat.…` action; return its outcome only if that fails.
+
+    If `stack_id` is only a name or an id, request a call to look up the stack first.
     """
     lacking = [
         n for n in ("stack_id", "resource_name") if f"{{{n}}}" in act.path and n not in given
@@ -202,7 +205,7 @@ def _endpoint(cloud: Cloud, project_id: str | None) -> str | None:
 
 
 def _stack_in(answer: Body) -> str | None:
-    """Return the `name/id` of the stack in an answer, from its redirect or its body, or None."""
+    """Return `NAME/ID` of the stack in a response (redirect or body), or None if it has none."""
     headers = {name.lower(): value for name, value in answer["headers"].items()}
     if answer["status"] in (301, 302) and "location" in headers:
         return str(headers["location"]).partition("?")[0].partition("/stacks/")[2] or None

@@ -1,4 +1,4 @@
-"""Cron triggers, which start workflows at given times."""
+"""The API of cron triggers, which start workflows at the times of a cron pattern."""
 
 from __future__ import annotations
 
@@ -33,16 +33,17 @@ FIELDS = {
 
 
 def next_time(pattern: str, at: float) -> float:
-    """Return the first time after `at` that matches a cron pattern, in UTC.
+    """Return the first time after `at` that matches a cron pattern in UTC.
 
-    Raises ValueError for a pattern that is invalid or never matches.
+    Times are in seconds since 1970. Raises ValueError for a pattern that is invalid or never
+    matches.
     """
     due: float = croniter(pattern, at).get_next(float)
     return due
 
 
 def create(call: Call) -> Reply:
-    """Handle POST of a trigger: 201, or 409 if the project has one of this name."""
+    """Handle POST of a cron trigger; reply with status 201, or 409 if its name is in use."""
     given, store, caller = document(call, FIELDS), call.cloud.store, call.caller
     name, wanted = given.get("name"), given.get("workflow_id") or given.get("workflow_name")
     if not name or not isinstance(name, str):
@@ -56,7 +57,10 @@ def create(call: Call) -> Reply:
     if count is not None and (type(count) is not int or count < 1):
         raise bad("remaining_executions must be at least 1")
     if not given.get("pattern") and (not first or count not in (None, 1)):
-        raise bad("pattern is required, except for one execution at first_execution_time")
+        raise bad(
+            "pattern is required, unless first_execution_time is given and remaining_executions "
+            "is absent or 1"
+        )
     try:
         following = next_time(str(given.get("pattern") or "* * * * *"), store.time)
         due = _first(first) if first else following
@@ -93,7 +97,7 @@ def _first(text: Any) -> float:
             return datetime.strptime(str(text), form).replace(tzinfo=UTC).timestamp()
         except ValueError:
             continue
-    raise ValueError(f"{text} is not a time such as 2026-01-31 12:00")
+    raise ValueError(f"expected a time such as 2026-01-31 12:00, got {text}")
 
 
 def _arm(cloud: Cloud, trigger: Thing) -> None:
@@ -103,12 +107,15 @@ def _arm(cloud: Cloud, trigger: Thing) -> None:
 
 
 def fire(cloud: Cloud, trigger: Thing) -> None:
-    """Start the workflow of a trigger that is due; delete the trigger after its last execution."""
+    """Start the workflow of a cron trigger at its time, and schedule its next execution.
+
+    The trigger is deleted after its last execution.
+    """
     body, store = trigger.body, cloud.store
     workflow = store.get(WORKFLOWS, body["workflow_id"])
     token = delegation.token(cloud, SERVICE_USER, trigger.hidden["trust_id"])
     if workflow is not None and token is not None:
-        with contextlib.suppress(Refusal):  # of an input that does not fit any more
+        with contextlib.suppress(Refusal):  # the workflow may have changed its inputs
             run.start(
                 cloud,
                 workflow,
@@ -126,7 +133,7 @@ def fire(cloud: Cloud, trigger: Thing) -> None:
         return
     try:
         due = next_time(body["pattern"], store.time)
-    except ValueError:  # the years of the pattern are over
+    except ValueError:  # the pattern has no further match
         _drop(cloud, trigger)
         return
     body.update(
@@ -156,7 +163,7 @@ def show(call: Call) -> Reply:
 
 
 def delete(call: Call) -> Reply:
-    """Handle DELETE of a trigger: 204."""
+    """Handle DELETE of a trigger; reply with status 204."""
     _drop(call.cloud, _find(call))
     return Reply(204)
 

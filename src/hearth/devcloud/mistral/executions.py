@@ -1,4 +1,4 @@
-"""Executions, tasks and actions: start, show, pause, continue, delete."""
+"""The API of workflow executions, tasks and action executions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ _FIELDS = {
 
 
 def create(call: Call) -> Reply:
-    """Handle POST of an execution: 201 with a new one, or an existing one with the given id."""
+    """Handle POST of an execution: start a workflow; reply with status 201 and the execution.
+
+    If the request has the id of an execution of the project, reply with this execution.
+    """
     given = document(call, _FIELDS)
     name = given.get("workflow_id") or given.get("workflow_name")
     if not name:
@@ -62,7 +65,7 @@ def show(call: Call) -> Reply:
 
 
 def change(call: Call) -> Reply:
-    """Handle PUT of an execution: a new state, description or environment."""
+    """Handle PUT of an execution: change its state, description or environment."""
     given, one = document(call, {"state", "state_info", "description", "params"}), _execution(call)
     params = mapping(given, "params")
     if "env" in params:
@@ -75,7 +78,10 @@ def change(call: Call) -> Reply:
 
 
 def delete(call: Call) -> Reply:
-    """Handle DELETE of an execution that has ended, or of any with `force`: 204."""
+    """Handle DELETE of an execution; reply with status 204.
+
+    An execution that has not ended is only deleted with the argument `force`.
+    """
     one = _execution(call)
     forced = (call.argument("force") or "").lower() in ("true", "1")
     if one.body["state"] not in ENDS and not forced:
@@ -112,14 +118,15 @@ def task(call: Call) -> Reply:
 
 
 def actions_of(call: Call) -> Reply:
-    """Handle GET of the actions of a task."""
+    """Handle GET of the action executions of a task."""
     of = mine(call, TASKS, call.ids[0], "Task execution")
     return listed(call, ACTIONS, task_execution_id=of.id)
 
 
 def act(call: Call) -> Reply:
-    """Handle POST of an action without a task: 201. If the action makes a call, its result comes
-    later.
+    """Handle POST of an action execution: run an action without a task; reply with status 201.
+
+    If the action makes a call, its result is available later.
     """
     given = document(call, {"name", "input", "description", "params"})
     if not given.get("name"):
@@ -133,17 +140,20 @@ def act(call: Call) -> Reply:
 
 
 def acts(call: Call) -> Reply:
-    """Handle GET of all actions of the project."""
+    """Handle GET of all action executions of the project."""
     return listed(call, ACTIONS)
 
 
 def shown_act(call: Call) -> Reply:
-    """Handle GET of an action."""
+    """Handle GET of an action execution."""
     return Reply(200, mine(call, ACTIONS, call.ids[0], "Action execution").body)
 
 
 def drop_act(call: Call) -> Reply:
-    """Handle DELETE of an action that has ended and has no task: 204."""
+    """Handle DELETE of an action execution that has ended and belongs to no task.
+
+    Reply with status 204.
+    """
     one = mine(call, ACTIONS, call.ids[0], "Action execution")
     if one.body["task_execution_id"] is not None or one.body["state"] not in ENDS:
         raise Refusal(403, "Forbidden", "Only completed executions without a task can be deleted")

@@ -1,4 +1,4 @@
-"""The workflow language: reading definitions, and the expressions in them.
+"""The Mistral workflow language: parsing of definitions, and evaluation of their expressions.
 
 Source: the Mistral Workflow Language, version 2.
 """
@@ -40,15 +40,15 @@ LIMITS = {"yaql.limitIterators": 10_000, "yaql.memoryQuota": 50_000_000}
 
 
 class WrongDefinition(ValueError):
-    """A workflow definition is not valid."""
+    """A workflow definition is invalid; the message gives the reason."""
 
 
 class WrongExpression(ValueError):
-    """An expression cannot be evaluated."""
+    """A YAQL expression cannot be parsed or evaluated; the message gives the reason."""
 
 
 def read(text: str) -> dict[str, Body]:
-    """Return the workflows of a document, by name. Raises WrongDefinition."""
+    """Parse a YAML document and return its workflow definitions by name. Raises WrongDefinition."""
     try:
         found = yaml.safe_load(text)
     except yaml.YAMLError as problem:
@@ -111,12 +111,12 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def as_list(value: Any) -> list[Any]:
-    """Return a list; a single value becomes a list of one."""
+    """Return a list unchanged, None as an empty list, and another value as a list of one item."""
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
 def inputs(spec: Body) -> dict[str, tuple[bool, Any]]:
-    """Return the inputs of a workflow: {name: (whether it has a default, the default)}."""
+    """Return the inputs of a workflow: by name, whether it has a default, and the default."""
     found: dict[str, tuple[bool, Any]] = {}
     for one in spec.get("input") or []:
         if isinstance(one, dict):
@@ -127,7 +127,7 @@ def inputs(spec: Body) -> dict[str, tuple[bool, Any]]:
 
 
 def shown_input(spec: Body) -> str:
-    """Return the inputs of a workflow in one line, as the API shows them."""
+    """Return the inputs of a workflow as a text such as `a, b=1`, which is the API's format."""
     return ", ".join(
         f"{name}={json.dumps(value) if not isinstance(value, str) else value}" if given else name
         for name, (given, value) in inputs(spec).items()
@@ -135,12 +135,15 @@ def shown_input(spec: Body) -> str:
 
 
 def task_of(spec: Body, name: str) -> Body:
-    """Return the definition of a task, completed with the task defaults of the workflow."""
+    """Return the definition of a task, merged with the task defaults of the workflow."""
     return {**(spec.get("task-defaults") or {}), **spec["tasks"][name]}
 
 
 def moves(task: Body, clause: str) -> list[tuple[str, Any, Body]]:
-    """Return the transitions in a clause: [(task or command, condition or None, arguments)]."""
+    """Return the transitions in a clause of a task, such as `on-success`.
+
+    Each is a tuple: name of a task or command, condition or None, arguments.
+    """
     given = task.get(clause)
     if isinstance(given, dict) and ("next" in given or "publish" in given):
         given = given.get("next")
@@ -154,7 +157,10 @@ def moves(task: Body, clause: str) -> list[tuple[str, Any, Body]]:
 
 
 def publishing(task: Body, state: str) -> list[Body]:
-    """Return the `publish` entries of a task for its final state, in order of evaluation."""
+    """Return the maps of variables that a task publishes in this final state.
+
+    They are in the order of their evaluation.
+    """
     clause = "publish" if state == "SUCCESS" else "publish-on-error"
     found = [task.get(clause) or {}]
     for name in ("on-success" if state == "SUCCESS" else "on-error", "on-complete"):
@@ -165,7 +171,10 @@ def publishing(task: Body, state: str) -> list[Body]:
 
 
 def call_of(text: str) -> tuple[str, Body]:
-    """Return name and arguments of `name a=1 b=<% … %>` or `name(a=1)`. Raises WrongDefinition."""
+    """Parse a call such as `name a=1 b=<% … %>` or `name(a=1)`; return its name and arguments.
+
+    Raises WrongDefinition.
+    """
     head = _NAME.match(text)
     if head is None:
         raise WrongDefinition(f"Invalid DSL: {text!r} has no name")
@@ -178,7 +187,9 @@ def call_of(text: str) -> tuple[str, Body]:
         if found is None:
             if not rest[at:].strip(" ,"):
                 break
-            raise WrongDefinition(f"Invalid DSL: {rest[at:]!r} is not name=value, in {text!r}")
+            raise WrongDefinition(
+                f"Invalid DSL: expected name=value, got {rest[at:]!r} in {text!r}"
+            )
         arguments[found[1]] = _literal(found[2])
         at = found.end()
     return head[1], arguments
@@ -232,7 +243,11 @@ def check(text: str) -> None:
 def evaluate(
     value: Any, data: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]
 ) -> Any:
-    """Return the value with all expressions replaced, at every depth. Raises WrongExpression."""
+    """Return a copy of the value in which all expressions are evaluated, also in lists and maps.
+
+    `data` is the context, and `functions` are those that expressions can call. Raises
+    WrongExpression.
+    """
     match value:
         case dict():
             return {

@@ -1,7 +1,4 @@
-"""Decisions about an execution that depend only on its definition.
-
-Nothing here changes a record: the functions take a definition and values, and return a result.
-"""
+"""Pure functions that take decisions about an execution: inputs, joins, items and retries."""
 
 from __future__ import annotations
 
@@ -17,7 +14,10 @@ from hearth.devcloud.store import Thing
 
 
 def input_of(workflow: Thing, given: Body, params: Body) -> Body:
-    """Return the input of a new execution with its defaults. Raises Refusal."""
+    """Return the input of a new execution: `given`, completed with defaults.
+
+    Raises Refusal if an input is missing or unknown, or if `params` are invalid.
+    """
     spec = workflow.hidden["spec"]
     wanted = language.inputs(spec)
     lacking = [n for n, (has, _) in wanted.items() if not has and n not in given]
@@ -33,20 +33,23 @@ def input_of(workflow: Thing, given: Body, params: Body) -> Body:
 
 
 def leads_to(spec: Body, name: str) -> set[str]:
-    """Return the tasks that may follow a task."""
+    """Return the names of the tasks to which the transitions of a task can lead."""
     task = language.task_of(spec, name)
     return {to for clause in language.CLAUSES for to, _, _ in language.moves(task, clause)}
 
 
 def needed(spec: Body, name: str, join: Any) -> int:
-    """Return how many incoming tasks must be complete before a task with `join` begins."""
+    """Return how many tasks must have led to the task `name` before it starts.
+
+    `join` is the task's setting: all, one, or a number.
+    """
     if str(join) == "all":
         return sum(1 for other in spec["tasks"] if name in leads_to(spec, other))
     return 1 if str(join) == "one" else int(join)
 
 
 def arguments_of(spec: Body) -> Body:
-    """Return the input of a task as its definition states it."""
+    """Return the input in a task definition, unevaluated. Raises WrongDefinition."""
     given = spec.get("input") or {}
     if not isinstance(given, dict):
         raise WrongDefinition(f"input of task '{spec['name']}' must be a map")
@@ -54,8 +57,9 @@ def arguments_of(spec: Body) -> Body:
 
 
 def items_of(spec: Body, context: Body, words: Mapping[str, Any]) -> list[Body]:
-    """Return the variables for each call of a task. A task without `with-items` has one call
-    without variables.
+    """Return the variables for each call of a task: one map per item of `with-items`.
+
+    A task without `with-items` has one call without variables. Raises WrongExpression.
     """
     given = language.as_list(spec.get("with-items"))
     if not given:
@@ -67,17 +71,18 @@ def items_of(spec: Body, context: Body, words: Mapping[str, Any]) -> list[Body]:
         if isinstance(found, str):
             found = json.loads(found) if found.startswith("[") else None
         if not isinstance(found, list):
-            raise WrongExpression(f"with-items of task '{spec['name']}' is not a list: {text}")
+            raise WrongExpression(f"with-items of task '{spec['name']}' must be a list: {text}")
         columns[name.strip()] = found
     if len({len(column) for column in columns.values()}) > 1:
-        raise WrongExpression(f"with-items of task '{spec['name']}' differ in length")
+        raise WrongExpression(f"with-items of task '{spec['name']}' must have equal lengths")
     rows = zip(*columns.values(), strict=True)
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def retry_after_s(task: Thing, state: str, words: Mapping[str, Any]) -> float | None:
-    """Return the seconds until the next attempt of a task; None if no further attempt is
-    allowed.
+    """Return the seconds until the next attempt of a task, or None if there is none.
+
+    `state` is the result of the last attempt; `words` are the functions for expressions.
     """
     given, context = task.hidden["spec"].get("retry"), task.hidden["context"]
     if not given:

@@ -1,4 +1,4 @@
-"""The stored records: workflow executions, tasks and action executions."""
+"""Creation and change of the stored objects: workflow executions, tasks, action executions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ def new_execution(
     parent: Thing | None,
     index: int,
 ) -> Thing:
-    """Store a new execution, RUNNING. `parent` is the task that it belongs to, if there is one."""
+    """Store a new execution in the state RUNNING and return it.
+
+    If it is a sub-workflow, `parent` is its task, and `index` the number of its call in the task.
+    """
     store = cloud.store
     now, ident = stamp(store.time), ident or store.new_id()
     above = store.get(EXECUTIONS, parent.body["workflow_execution_id"]) if parent else None
@@ -66,7 +69,7 @@ def new_execution(
 def new_task(
     cloud: Cloud, execution: Thing, name: str, spec: Body, context: Body, state: str
 ) -> Thing:
-    """Store a new task of an execution."""
+    """Store a new task of an execution and return it."""
     store, ident = cloud.store, cloud.store.new_id()
     now = stamp(store.time)
     body: Body = {
@@ -101,7 +104,10 @@ def new_action(
     task: Thing | None = None,
     **about: int,
 ) -> Thing:
-    """Store a new action execution, RUNNING. `task` is the task that it belongs to."""
+    """Store a new action execution in the state RUNNING and return it.
+
+    `task` is the task that it belongs to, or None.
+    """
     store, ident = cloud.store, cloud.store.new_id()
     now = stamp(store.time)
     body: Body = {
@@ -124,29 +130,29 @@ def new_action(
 
 
 def change(cloud: Cloud, thing: Thing, state: str, info: str | None = None) -> None:
-    """Set the state of an execution, task or action execution."""
+    """Set the state of an execution, task or action execution; `info` is the reason."""
     thing.body.update(state=state, state_info=info, updated_at=stamp(cloud.store.time))
     cloud.store.changed = True
 
 
 def later(cloud: Cloud, thing: Thing, transition: str, after_s: float = 0.0) -> None:
-    """Schedule a transition of an object after some seconds."""
+    """Schedule a transition of an object in `after_s` seconds and wake the job runner."""
     cloud.store.later(after_s, thing, transition)
     cloud.wake(after_s)
 
 
 def tasks_of(cloud: Cloud, execution: Thing) -> list[Thing]:
-    """Return the tasks of an execution in the order in which they began."""
+    """Return the tasks of an execution in the order of their creation."""
     return cloud.store.where(TASKS, workflow_execution_id=execution.id)
 
 
 def execution_of(cloud: Cloud, task: Thing) -> Thing | None:
-    """Return the execution of a task."""
+    """Return the execution that a task belongs to, or None if it does not exist any more."""
     return cloud.store.get(EXECUTIONS, task.body["workflow_execution_id"])
 
 
 def functions_of(cloud: Cloud, execution: Thing, task: Thing | None = None) -> Functions:
-    """Return the functions that expressions of an execution or task can call."""
+    """Return the functions, by name, that the expressions of an execution or task can call."""
     hidden = execution.hidden
 
     def one(name: str | None = None) -> Body | None:

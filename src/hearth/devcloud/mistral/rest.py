@@ -1,4 +1,4 @@
-"""Parsing of bodies and queries; lookup and display of objects."""
+"""Functions that all handlers of Mistral share: parsing of requests, lookup, lists, errors."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ _CONTROLS = frozenset(
 
 
 def stamp(at: float) -> str:
-    """Return a time in the format `2026-01-01 00:00:00`."""
+    """Return a time in seconds since 1970 as UTC text like `2026-01-01 00:00:00`."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def bad(message: str) -> Refusal:
-    """Return the refusal with status 400 and this message."""
+    """Return a Refusal with status 400 and this message."""
     return Refusal(400, "Bad Request", message)
 
 
 def missing(what: str) -> Refusal:
-    """Return the refusal with status 404 for an object that was not found."""
+    """Return a Refusal with status 404; `what` describes the missing object."""
     return Refusal(404, "Not Found", f"{what} not found")
 
 
 def document(call: Call, fields: Collection[str]) -> Body:
-    """Return the body, an object with no other fields than these."""
+    """Return the JSON object in the body. Raises Refusal 400 if it has other fields than these."""
     given = call.json()
     if not isinstance(given, dict):
         raise bad("The body must be an object.")
@@ -47,7 +47,10 @@ def document(call: Call, fields: Collection[str]) -> Body:
 
 
 def mapping(given: Body, name: str) -> Body:
-    """Return an object in a body, which may also be JSON text."""
+    """Return the object in the field `name` of a body; it may be given as JSON text.
+
+    A missing field is an empty object. Raises Refusal 400 for other values.
+    """
     value = given.get(name)
     if value is None or value == "":
         return {}
@@ -61,7 +64,10 @@ def mapping(given: Body, name: str) -> Body:
 
 
 def mine(call: Call, table: str, ident: str, what: str) -> Thing:
-    """Return an object of the caller's project."""
+    """Return the object `ident` of a table, if it belongs to the caller's project.
+
+    Otherwise raise Refusal 404, in which `what` is the type of the object.
+    """
     found = call.cloud.store.get(table, ident)
     if found is None or found.project_id != call.caller.project_id:
         raise missing(f"{what} '{ident}'")
@@ -69,7 +75,10 @@ def mine(call: Call, table: str, ident: str, what: str) -> Thing:
 
 
 def workflow_of(store: Store, project_id: str | None, name: str, space: str = "") -> Thing | None:
-    """Return a project's workflow, by its id or name."""
+    """Return a workflow by its id, or by its name in the namespace `space`.
+
+    Return None if there is none that is public or belongs to the project.
+    """
     found = store.get(WORKFLOWS, name)
     if found is None:
         found = next(
@@ -86,7 +95,7 @@ def workflow_of(store: Store, project_id: str | None, name: str, space: str = ""
 
 
 def listed(call: Call, table: str, **wanted: Any) -> Reply:
-    """Handle GET of the caller's objects in a table."""
+    """Handle GET of a collection: list the project's objects that have the fields `wanted`."""
     found = call.cloud.store.where(table, **wanted)
     own = [one for one in found if one.project_id == call.caller.project_id]
     chosen, more = page(ordered(filtered(own, call.query, _CONTROLS), call), call)

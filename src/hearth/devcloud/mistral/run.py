@@ -1,6 +1,7 @@
-"""The course of an execution: tasks start, run actions, end, and start other tasks.
+"""Running of workflow executions: tasks start, run actions, end, and lead to other tasks.
 
-Nothing here waits: later steps are in the agenda of the store, or follow the answer of a job.
+No function waits. Later steps are transitions that are scheduled in the store, or are triggered by
+the response to an HTTP call.
 """
 
 from __future__ import annotations
@@ -49,8 +50,9 @@ def start(
     parent: Thing | None = None,
     index: int = 0,
 ) -> Thing:
-    """Return a new execution, RUNNING. Raises Refusal if the input does not match the
-    definition.
+    """Create an execution of a workflow, schedule its first tasks, and return it.
+
+    Raises Refusal if the input does not match the definition.
     """
     values = input_of(workflow, given, params)
     execution = records.new_execution(
@@ -62,7 +64,7 @@ def start(
 
 
 def begin(cloud: Cloud, execution: Thing) -> None:
-    """Begin the first tasks of an execution."""
+    """Start the first tasks of an execution."""
     hidden = execution.hidden
     spec, tasks = hidden["spec"], hidden["spec"]["tasks"]
     try:
@@ -88,8 +90,9 @@ def begin(cloud: Cloud, execution: Thing) -> None:
 
 
 def _enter(cloud: Cloud, execution: Thing, name: str, context: Body, by: Body) -> None:
-    """Enter a task to which another task leads; a task with `join` waits for enough
-    incoming tasks.
+    """Start the task `name`, to which the task `by` leads.
+
+    A task with `join` starts only when enough tasks have led to it.
     """
     spec = language.task_of(execution.hidden["spec"], name)
     join = spec.get("join")
@@ -109,7 +112,10 @@ def _enter(cloud: Cloud, execution: Thing, name: str, context: Body, by: Body) -
 def _make(
     cloud: Cloud, execution: Thing, name: str, spec: Body, context: Body, state: str = "IDLE"
 ) -> Thing:
-    """Create a task; unless it is WAITING, it begins. Too many tasks fail the execution."""
+    """Create a task and schedule it, unless its state is WAITING.
+
+    If the execution has more than TASKS_MAX tasks, it fails.
+    """
     execution.hidden["count"] += 1
     made = records.new_task(cloud, execution, name, spec, context, state)
     if execution.hidden["count"] > TASKS_MAX:
@@ -120,9 +126,9 @@ def _make(
 
 
 def _ready(cloud: Cloud, execution: Thing, task: Thing) -> None:
-    """Schedule a task at once or after `wait-before`.
+    """Schedule a task, at once or after its `wait-before` time.
 
-    With `pause-before`, pause the execution first; the task begins when the execution continues.
+    If the task has `pause-before`, pause the execution; the task starts when it continues.
     """
     spec = task.hidden["spec"]
     change(cloud, task, "IDLE")
@@ -135,7 +141,7 @@ def _ready(cloud: Cloud, execution: Thing, task: Thing) -> None:
 
 
 def again(cloud: Cloud, task: Thing) -> None:
-    """Begin the next attempt of a task whose retry is due."""
+    """Start the first or next attempt of a scheduled task, if its execution is running."""
     execution = execution_of(cloud, task)
     ready = task.body["state"] in ("IDLE", "DELAYED") and "ended" not in task.hidden
     if execution is not None and execution.body["state"] == "RUNNING" and ready:
@@ -146,7 +152,10 @@ def again(cloud: Cloud, task: Thing) -> None:
 
 
 def _act(cloud: Cloud, execution: Thing, task: Thing) -> None:
-    """Begin the calls of a task: one, or one for each of its items."""
+    """Start an attempt of a task: prepare one call, or one for each of its items, and start them.
+
+    A call runs an action or a sub-workflow.
+    """
     hidden, spec = task.hidden, task.hidden["spec"]
     hidden["attempt"] += 1
     change(cloud, task, "RUNNING")
@@ -168,7 +177,7 @@ def _act(cloud: Cloud, execution: Thing, task: Thing) -> None:
 
 
 def _begin_calls(cloud: Cloud, execution: Thing, task: Thing) -> None:
-    """Begin as many calls of a task as may run at the same time."""
+    """Start further calls of a task, up to the number that may run concurrently."""
     calls = task.hidden["calls"]
     limit = int(task.hidden["spec"].get("concurrency") or len(calls))
     attempt = task.hidden["attempt"]
@@ -214,14 +223,14 @@ def _begin_action(cloud: Cloud, execution: Thing, task: Thing, index: int) -> No
 
 
 def run_action(cloud: Cloud, action: Thing) -> None:
-    """Begin an action; it ends at once if it needs no call."""
+    """Start an action; end it at once if it does not wait for an HTTP response."""
     outcome = actions.perform(cloud, action)
     if outcome is not None:
         action_ended(cloud, action, outcome)
 
 
 def answered(cloud: Cloud, job: Thing) -> None:
-    """Pass the answer of a job to the action that requested the job."""
+    """Pass the response of an HTTP call to the action that requested the call."""
     action = cloud.store.get(ACTIONS, job.hidden["about"])
     if action is not None:
         outcome = actions.outcome_of(cloud, action, job)
@@ -268,7 +277,7 @@ def timeout(cloud: Cloud, task: Thing) -> None:
 
 
 def _ended(cloud: Cloud, task: Thing, state: str, result: Any, info: str | None = None) -> None:
-    """Continue a task after its last call: with a retry, a wait, or the next tasks."""
+    """Continue a task whose calls have all ended: retry it, wait, or close it."""
     hidden, spec, execution = task.hidden, task.hidden["spec"], execution_of(cloud, task)
     if execution is None:
         return
@@ -293,13 +302,13 @@ def _ended(cloud: Cloud, task: Thing, state: str, result: Any, info: str | None 
 
 
 def end_late(cloud: Cloud, task: Thing) -> None:
-    """End a task after its `wait-after` time."""
+    """Close a task after its `wait-after` time."""
     if task.body["state"] == "DELAYED" and "ended" in task.hidden:
         _close(cloud, task, *task.hidden["ended"])
 
 
 def _close(cloud: Cloud, task: Thing, state: str, info: str | None) -> None:
-    """End a task, publish its values, and enter the tasks that it leads to."""
+    """Close a task: set its final state, publish its variables, and start the tasks after it."""
     hidden, execution = task.hidden, execution_of(cloud, task)
     if execution is None:
         return
@@ -361,7 +370,7 @@ def _move(
 
 
 def _go_back(cloud: Cloud, execution: Thing) -> None:
-    """Begin the tasks of a reverse workflow whose required tasks are complete."""
+    """Start the tasks of a reverse workflow whose required tasks have succeeded."""
     hidden, tasks = execution.hidden, execution.hidden["spec"]["tasks"]
     there = {one.body["name"]: one for one in tasks_of(cloud, execution)}
     done = {name for name, one in there.items() if one.body["state"] == "SUCCESS"}
@@ -384,15 +393,16 @@ def _go_back(cloud: Cloud, execution: Thing) -> None:
 
 
 def _look_for_end(cloud: Cloud, execution: Thing) -> None:
-    """End an execution that has no open tasks. It fails if a task without `on-error` has failed."""
+    """End an execution if none of its tasks can continue.
+
+    It fails if a task without `on-error` has failed.
+    """
     tasks = tasks_of(cloud, execution)
     if execution.body["state"] != "RUNNING" or any(one.body["state"] in OPEN for one in tasks):
         return
     for one in tasks:
         if one.body["state"] == "WAITING":
-            change(
-                cloud, one, "ERROR", "Not enough of the tasks that its join requires have led to it"
-            )
+            change(cloud, one, "ERROR", "Fewer tasks have led to this task than its join requires")
     failed = [
         f"{one.body['name']} [task_ex_id={one.id}] -> {one.body['state_info']}"
         for one in tasks
@@ -407,7 +417,10 @@ def _look_for_end(cloud: Cloud, execution: Thing) -> None:
 
 
 def finish(cloud: Cloud, execution: Thing, state: str, info: str | None) -> None:
-    """End an execution, and the call of the parent task that started it."""
+    """End an execution with a state and its output.
+
+    If it is a sub-workflow, this also ends the call of the parent task that started it.
+    """
     hidden = execution.hidden
     wanted = hidden["spec"].get("output" if state == "SUCCESS" else "output-on-error") or {}
     output: Body = {}
@@ -430,7 +443,10 @@ def _pause(cloud: Cloud, execution: Thing) -> None:
 
 
 def set_state(cloud: Cloud, execution: Thing, state: str, info: str | None) -> None:
-    """Pause, continue or end an execution on request. Raises Refusal."""
+    """Pause, continue or end an execution: set the state that a user requests.
+
+    Raises Refusal 400 if the change is not possible.
+    """
     now = execution.body["state"]
     if now in ENDS:
         raise bad(f"Can't change workflow execution state from {now} to {state}.")

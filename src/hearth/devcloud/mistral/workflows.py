@@ -1,4 +1,4 @@
-"""Workflows: named definitions."""
+"""The API of workflows, which are stored workflow definitions with a name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from hearth.devcloud.store import Thing
 
 
 def create(call: Call) -> Reply:
-    """Handle POST of a definition: 201 with its workflows, or 409 if one exists."""
+    """Handle POST of a definition: create its workflows; reply with status 201.
+
+    Reply with status 409 if a workflow of this name exists in the project.
+    """
     specs, space = _given(call), _space(call)
     for name in specs:
         if call.cloud.store.where(WORKFLOWS, name=name, namespace=space, **_own(call)):
@@ -27,7 +30,10 @@ def create(call: Call) -> Reply:
 
 
 def update(call: Call) -> Reply:
-    """Handle PUT of a definition: its workflows must exist; the path may name one."""
+    """Handle PUT of a definition: replace existing workflows.
+
+    If the path contains the id or name of a workflow, the definition must have only this one.
+    """
     specs, found = _given(call), []
     if call.ids and len(specs) > 1:
         raise bad("More than one workflows are not supported for update with identifier.")
@@ -47,7 +53,7 @@ def update(call: Call) -> Reply:
 
 
 def validate(call: Call) -> Reply:
-    """Handle POST of a definition for validation only."""
+    """Handle POST of a definition for validation; nothing is stored."""
     try:
         read(call.raw.decode())
     except (WrongDefinition, UnicodeDecodeError) as problem:
@@ -106,7 +112,7 @@ def show(call: Call) -> Reply:
 
 
 def delete(call: Call) -> Reply:
-    """Handle DELETE of a workflow without cron triggers: 204."""
+    """Handle DELETE of a workflow; reply with status 204, or 403 if it has cron triggers."""
     found = _find(call)
     if found.project_id != call.caller.project_id:
         raise Refusal(403, "Forbidden", f"Workflow '{call.ids[0]}' belongs to another project")

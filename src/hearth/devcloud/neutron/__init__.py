@@ -1,4 +1,4 @@
-"""The network service: networks, ports, addresses and more."""
+"""The emulated network service (Neutron): networks, ports, addresses and more."""
 
 from __future__ import annotations
 

@@ -13,12 +13,12 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def is_slaac(subnet: Thing) -> bool:
-    """Return whether hosts of the subnet generate their own addresses."""
+    """Return whether hosts of the subnet generate their own IPv6 addresses (SLAAC)."""
     return subnet.body["ipv6_address_mode"] in ("slaac", "dhcpv6-stateless")
 
 
 def pools_without(net: Network, gateway: str | None) -> list[Body]:
-    """Return the default pools: all host addresses except the gateway."""
+    """Return the default allocation pools of a subnet: all host addresses except the gateway."""
     first, last = int(net.network_address), int(net.broadcast_address)
     if net.version == 4 and net.prefixlen < 31:
         first, last = first + 1, last - 1
@@ -34,7 +34,7 @@ def pools_without(net: Network, gateway: str | None) -> list[Body]:
 
 
 def overlaps(net: Network, others: Iterable[str]) -> bool:
-    """Return whether a network overlaps one of the others."""
+    """Return whether a network overlaps one of the others, which are in CIDR notation."""
     for text in others:
         other = ipaddress.ip_network(text)
         if other.version == net.version and net.overlaps(other):
@@ -43,10 +43,10 @@ def overlaps(net: Network, others: Iterable[str]) -> bool:
 
 
 def take(subnet: Thing, port_id: str, wanted: str | None = None) -> str:
-    """Return an address of the subnet for a port: the requested one, or the next free one of the
-    pools.
+    """Allocate an address of the subnet for a port and return it.
 
-    Raises a 409 if the address is in use or no address is left.
+    This is the address `wanted`, or else the next free one of the allocation pools. Raises Refusal
+    409 if the address is in use or no address is left.
     """
     used: dict[str, str] = subnet.hidden.setdefault("used", {})
     if wanted is not None:
@@ -85,7 +85,7 @@ def _next(subnet: Thing, used: dict[str, str]) -> str | None:
 
 
 def free(store: Store, fixed_ips: Iterable[Body]) -> None:
-    """Make fixed IPs available again."""
+    """Release the addresses of fixed IPs, so that other ports can get them."""
     for item in fixed_ips:
         subnet = store.table("network.subnets").get(item["subnet_id"])
         if subnet is not None:
@@ -93,7 +93,7 @@ def free(store: Store, fixed_ips: Iterable[Body]) -> None:
 
 
 def eui64(cidr: str, mac: str) -> str:
-    """Return the address that a host with this MAC generates for itself in a /64."""
+    """Return the SLAAC address of a host with this MAC address in a /64 network."""
     octets = [int(part, 16) for part in mac.split(":")]
     octets[0] ^= 2
     suffix = int.from_bytes(bytes([*octets[:3], 0xFF, 0xFE, *octets[3:]]), "big")
@@ -101,7 +101,10 @@ def eui64(cidr: str, mac: str) -> str:
 
 
 def is_host(net: Network, address: Any) -> bool:
-    """Return whether a host in the network may use an address."""
+    """Return whether an address is in the network and may belong to a host.
+
+    Network and broadcast addresses of IPv4 may not.
+    """
     number = ipaddress.ip_address(address)
     if net.version == 4 and net.prefixlen < 31:
         return number in net and number not in (net.network_address, net.broadcast_address)
@@ -114,13 +117,16 @@ def contains(subnet: Thing, address: str) -> bool:
 
 
 def new_mac(store: Store) -> str:
-    """Return an unused MAC address."""
+    """Return a random MAC address."""
     text = store.new_hex()
     return f"fa:16:3e:{text[0:2]}:{text[2:4]}:{text[4:6]}"
 
 
 def assignment(port: Body, domain: str = "cloud.test.") -> list[Any]:
-    """Return the `dns_assignment` of a port: a DNS name for each of its addresses."""
+    """Return the value of `dns_assignment` for a port: a DNS name for each of its addresses.
+
+    `domain` is the domain of these names.
+    """
     found = []
     for item in port["fixed_ips"]:
         address = item["ip_address"]

@@ -1,4 +1,4 @@
-"""Collections whose changes an agent applies later; a status shows the progress."""
+"""A base class for collections whose changes take effect later, as an agent would apply them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from hearth.devcloud.store import Thing
 
 
 class Pending(Rest):
-    """A collection whose objects are pending after each change.
+    """The handlers of a collection whose objects have a PENDING status for a time after a change.
 
-    `busy` is the status code and the type of the error for a change of an object that is pending.
+    `busy` is the HTTP status and the error type if a request changes a pending object; None allows
+    such changes.
     """
 
     standard = False
@@ -28,7 +29,7 @@ class Pending(Rest):
         self.begin(call, thing)
 
     def steady(self, thing: Thing) -> None:
-        """Raise the error `busy` if the object is pending."""
+        """Raise Refusal with the status and type in `busy` if the object is pending."""
         if self.busy is not None and thing.body["status"].startswith("PENDING"):
             status, type_ = self.busy
             kind = self.collection.type_name
@@ -36,13 +37,13 @@ class Pending(Rest):
 
     @staticmethod
     def begin(call: Call, thing: Thing) -> None:
-        """Set an object to pending until the agent has applied the change."""
+        """Schedule the transition with which the agent applies the change of an object."""
         thing.hidden["fails"] = call.effects.error
         call.cloud.store.later(call.effects.slow_s or 0, thing, "network.agent")
 
 
 def carried_out(cloud: Cloud, thing: Thing) -> None:
-    """Finish a pending change, as the agent would."""
+    """Complete the pending change of an object: set its final status, or remove it."""
     if thing.body["status"] == "PENDING_DELETE":
         cloud.store.remove(thing)
         return

@@ -1,4 +1,4 @@
-"""Checks of addresses, prefixes and lists of them, with the messages of Neutron."""
+"""Checks of fields that contain addresses, prefixes or lists of them, with Neutron's messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MAC = re.compile(r"^(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}$", re.IGNORECASE)
 
 
 def mac(value: Any) -> Any:
-    """Return a checked MAC address. Raises ValueError."""
+    """Check a MAC address and return it. Raises ValueError."""
     if value is None:
         return None
     if not isinstance(value, str) or not _MAC.match(value) or not value.strip("0:-"):
@@ -28,12 +28,12 @@ def mac(value: Any) -> Any:
 
 
 def ip_version(value: Any) -> Any:
-    """Return a checked IP version, 4 or 6. Raises ValueError."""
+    """Check an IP version and return it as 4 or 6. Raises ValueError."""
     return one_of(4, 6)(integer()(value))
 
 
 def nameserver(value: Any) -> str:
-    """Return the checked IP address of a name server. Raises ValueError."""
+    """Check the IP address of a name server and return it. Raises ValueError."""
     try:
         return str(ipaddress.ip_address(str(value)))
     except ValueError:
@@ -51,17 +51,23 @@ def _network(value: Any, *, strict: bool, kind: str) -> str:
 
 
 def cidr(value: Any) -> str:
-    """Return a network in CIDR notation. Raises ValueError if host bits are set."""
+    """Check a network in CIDR notation and return it.
+
+    Raises ValueError if it is invalid or has host bits set.
+    """
     return _network(value, strict=True, kind="CIDR")
 
 
 def prefix(value: Any) -> str:
-    """Return a network in CIDR notation, with its host bits cleared."""
+    """Return a network in CIDR notation with its host bits cleared. Raises ValueError."""
     return _network(value, strict=False, kind="IP subnet")
 
 
 def fixed_ips(value: Any) -> Any:
-    """Return the requested fixed IPs, each with a subnet, an address or both."""
+    """Check the requested fixed IPs and return them. Raises ValueError.
+
+    Each of them has a `subnet_id`, an `ip_address` or both.
+    """
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise ValueError(f"Invalid data format for fixed IP: '{value}'")
     known: dict[str, Check] = {"subnet_id": uuid, "ip_address": address}
@@ -72,7 +78,10 @@ def fixed_ips(value: Any) -> Any:
 
 
 def members(**checks: Check) -> Check:
-    """Return a check for an object with exactly the given keys, each with its own check."""
+    """Return a check for an object that has exactly the keys in `checks`.
+
+    Each value is checked by the function of its key.
+    """
 
     def check(value: Any) -> Any:
         if not isinstance(value, dict) or set(value) != set(checks):
@@ -85,9 +94,9 @@ def members(**checks: Check) -> Check:
 
 
 def distinct(check_item: Check, doubled: str) -> Check:
-    """Return a check for a list without duplicates, which accepts null as an empty list.
+    """Return a check for a list without duplicates. Null counts as an empty list.
 
-    `doubled` is the beginning of the error message for a duplicate.
+    `check_item` checks each item, and `doubled` is the start of the error message for a duplicate.
     """
 
     def check(value: Any) -> Any:

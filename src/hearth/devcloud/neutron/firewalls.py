@@ -1,4 +1,4 @@
-"""Firewalls, version 1: rules, policies and firewalls."""
+"""The API of firewalls (FWaaS version 1): rules, policies and firewalls."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PORTS = re.compile(r"^(\d{1,5})(:(\d{1,5}))?$")
 
 
 def _ports(value: Any) -> str:
-    """Return a checked port or port range. Raises ValueError."""
+    """Check a port or a port range and return it. Raises ValueError."""
     found = _PORTS.match(str(value))
     if not found or not 0 < int(found[1]) <= int(found[3] or found[1]) < 65536:
         raise ValueError(f"'{value}' is not a port or a port range")
@@ -35,7 +35,7 @@ def _ports(value: Any) -> str:
 
 
 def _place(value: Any) -> str:
-    """Return a checked address or network in CIDR notation. Raises ValueError."""
+    """Check an address or a network in CIDR notation and return it. Raises ValueError."""
     ipaddress.ip_network(str(value), strict=False)
     return str(value)
 
@@ -100,7 +100,7 @@ FIREWALLS = Collection(
 
 
 def _applied(call: Call, policy_id: str | None) -> list[Thing]:
-    """Return the firewalls of a policy. Raises a 409 if one of them is pending."""
+    """Return the firewalls that use a policy. Raises Refusal 409 if one of them is pending."""
     if policy_id is None:
         return []
     found = call.cloud.store.where(FIREWALLS.table, firewall_policy_id=policy_id)
@@ -191,7 +191,7 @@ class _Policies(Rest):
 
 
 def link(store: Store, policy: Thing) -> None:
-    """Store in each rule its policy and position."""
+    """Set the policy id and the position in each rule of a policy; clear them in removed rules."""
     ids = policy.body["firewall_rules"]
     for rule in store.all(RULES.table):
         if rule.id in ids:
@@ -225,8 +225,9 @@ class _Firewalls(Pending):
         thing.hidden["works"] = "ACTIVE" if thing.body["router_ids"] else "INACTIVE"
 
     def delete(self, call: Call) -> Reply:
-        """Handle DELETE of a firewall: 204. The firewall is removed when the agent has removed it
-        from the routers.
+        """Handle DELETE of a firewall; reply with status 204.
+
+        The firewall is PENDING_DELETE until the agent has removed it from the routers.
         """
         thing = self.find(call, call.ids[0])
         self.owned_by_caller(call, thing, "delete")

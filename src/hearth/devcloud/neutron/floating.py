@@ -1,4 +1,4 @@
-"""Floating IPs and port forwardings."""
+"""The API of floating IPs and their port forwardings."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _port(value: Any) -> Any:
 
 
 def _range(value: Any) -> str:
-    """Return a port range: two ports separated by a colon."""
+    """Check a port range, which is two ports separated by a colon. Raises ValueError."""
     low, _, high = str(value).partition(":")
     for port in (low, high):
         if not port.isdigit() or not 1 <= int(port) <= 65535:
@@ -240,7 +240,11 @@ def forward(call: Call) -> Reply:
 
 
 def _settle(call: Call, floating: Thing, values: Body, own: Thing | None) -> Thing:
-    """Complete the port ranges of a forwarding; return the router that forwards its traffic."""
+    """Check the values of a port forwarding and complete its port ranges, in place.
+
+    Return the router between the internal port and the external network. `own` is the forwarding
+    that is updated. Raises Refusal.
+    """
     store = call.cloud.store
     port = ports.find(call, values["internal_port_id"])
     wanted = values["internal_ip_address"]
@@ -271,7 +275,7 @@ def _span(forwarding: Body, side: str) -> range:
 
 
 def _check_ranges(store: Store, values: Body, own: Thing | None) -> None:
-    """Raise a 400 if an external or internal port already has a forwarding."""
+    """Raise Refusal 400 if the port ranges do not fit each other or overlap another forwarding."""
     inside = _span(values, "internal")
     if len(inside) not in (1, len(_span(values, "external"))):
         text_ = "the internal range must be one port or as large as the external range."

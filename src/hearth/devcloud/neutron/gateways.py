@@ -1,4 +1,4 @@
-"""Gateways to physical networks: L2 gateways of switches, and gateways of other devices."""
+"""The APIs of gateways to physical networks: `l2-gateways` and `network-gateways`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _fields(value: Any, needed: set[str], more: frozenset[str] = frozenset()) ->
 
 
 def _switch(value: Any) -> Body:
-    """Return a checked switch with its interfaces. Raises ValueError."""
+    """Check the device (a switch) of an L2 gateway and return it. Raises ValueError."""
     given = _fields(value, {"device_name", "interfaces"})
     found = []
     for one in list_of()(given["interfaces"]):
@@ -37,12 +37,12 @@ def _switch(value: Any) -> Body:
         numbers = list_of(_VLAN, null=True)(interface.get("segmentation_id"))
         found.append({"name": text()(interface["name"]), "segmentation_id": numbers})
     if not found:
-        raise ValueError("a device needs interfaces")
+        raise ValueError("a device needs at least one interface")
     return {"device_name": text()(given["device_name"]), "interfaces": found}
 
 
 def _device(value: Any) -> Body:
-    """Return a checked device with its interface. Raises ValueError."""
+    """Check the device of a network gateway and return it. Raises ValueError."""
     return {k: text()(v) for k, v in _fields(value, {"id", "interface_name"}).items()}
 
 
@@ -149,7 +149,7 @@ class _NetworkGateways(Rest):
         return gateway, network, {"segmentation_type": kind, "segmentation_id": number}
 
     def connect(self, call: Call) -> Reply:
-        """Handle PUT connect_network: create a port of the gateway in the network."""
+        """Handle PUT connect_network: connect a gateway and a network by a new port."""
         gateway, network, segment = self._mapping(call)
         if any(segment.items() <= port.items() for port in gateway.body["ports"]):
             text_ = f"The specified mapping is already in use on network gateway '{gateway.id}'."
@@ -162,7 +162,7 @@ class _NetworkGateways(Rest):
         return Reply(200, {"connection_info": info})
 
     def disconnect(self, call: Call) -> Reply:
-        """Handle PUT disconnect_network."""
+        """Handle PUT disconnect_network: remove the port between a gateway and a network."""
         gateway, network, segment = self._mapping(call)
         store = call.cloud.store
         for entry in gateway.body["ports"]:

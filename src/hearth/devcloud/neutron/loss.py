@@ -1,4 +1,4 @@
-"""Cleanup after the simulated loss of an object: its parts and its allocations are removed."""
+"""Cleanup after the admin API has removed a Neutron object, as if the cloud had lost it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PARTS = {
 
 
 def follow(cloud: Cloud, thing: Thing) -> None:
-    """Remove the parts and the allocations of an object that the cloud has lost."""
+    """Remove the dependent objects and the address allocations of a lost object."""
     store = cloud.store
     if thing.table in _PARTS:
         table, field = _PARTS[thing.table]

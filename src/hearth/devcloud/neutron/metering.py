@@ -1,4 +1,4 @@
-"""Metering labels and their rules; neither can be updated."""
+"""The API of metering labels and their rules, which cannot be updated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hearth.devcloud.store import Thing
 
 
 def _prefix(value: Any) -> str:
-    """Return a checked network in CIDR notation. Raises ValueError."""
+    """Check a network in CIDR notation and return it. Raises ValueError."""
     ipaddress.ip_network(str(value), strict=False)
     return str(value)
 
@@ -66,7 +66,8 @@ class _Rules(_Fixed):
         label = labels.find(call, values["metering_label_id"])
         prefix = values["remote_ip_prefix"]
         if not (prefix or values["source_ip_prefix"] or values["destination_ip_prefix"]):
-            raise Refusal(400, "MeteringLabelRuleInvalid", "A rule needs a prefix")
+            text_ = "A rule needs a remote_ip_prefix, source_ip_prefix or destination_ip_prefix"
+            raise Refusal(400, "MeteringLabelRuleInvalid", text_)
         same = {"metering_label_id": label.id, "direction": values["direction"]}
         for other in call.cloud.store.where(RULES.table, **same):
             theirs = other.body["remote_ip_prefix"]

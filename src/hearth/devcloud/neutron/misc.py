@@ -1,4 +1,4 @@
-"""Versions, extensions, zones and agents of Neutron."""
+"""Smaller parts of the Neutron API: versions, extensions, availability zones and agents."""
 
 from __future__ import annotations
 
@@ -91,12 +91,12 @@ def _link(call: Call) -> list[Body]:
 
 
 def versions(call: Call) -> Reply:
-    """Handle GET of the versions; there is one."""
+    """Handle GET of the API versions: there is only v2.0."""
     return Reply(200, {"versions": [{"id": "v2.0", "status": "CURRENT", "links": _link(call)}]})
 
 
 def resources(call: Call) -> Reply:
-    """Handle GET /v2.0: the collections."""
+    """Handle GET /v2.0: list the collections of the API."""
     names = ("networks", "subnets", "ports", "routers", "floatingips", "security-groups")
     found = [
         {
@@ -110,7 +110,7 @@ def resources(call: Call) -> Reply:
 
 
 def extensions(call: Call) -> Reply:
-    """Handle GET /v2.0/extensions."""
+    """Handle GET /v2.0/extensions: list the API extensions."""
     return Reply(200, {"extensions": [_extension(alias) for alias in _ALIASES]})
 
 
@@ -123,12 +123,12 @@ def extension(call: Call) -> Reply:
 
 
 def agents(call: Call) -> Reply:
-    """Handle GET /v2.0/agents; the list is empty."""
+    """Handle GET /v2.0/agents: reply with an empty list."""
     return Reply(200, {"agents": []})
 
 
 def zones(call: Call) -> Reply:
-    """Handle GET /v2.0/availability_zones; the list is empty."""
+    """Handle GET /v2.0/availability_zones: reply with an empty list."""
     return Reply(200, {"availability_zones": []})
 
 

@@ -1,4 +1,4 @@
-"""Networks: collection, defaults and checks."""
+"""The API of networks."""
 
 from __future__ import annotations
 
@@ -54,7 +54,11 @@ NETWORKS = Collection(
 def new_network(
     cloud: Cloud, network_id: str, project_id: str, given: Body, *, seed: bool = False
 ) -> Thing:
-    """Return a network with checked values."""
+    """Create a network with its segment and return it. Raises Refusal.
+
+    `given` contains checked values; missing ones get their defaults. `seed` is true for an initial
+    network.
+    """
     values = {**NETWORKS.for_create({}), **given}
     external = values["router:external"]
     body = {
@@ -131,8 +135,10 @@ class _Networks(Rest):
 
     @staticmethod
     def _check_others(call: Call, thing: Thing, changes: Body) -> None:
-        """Raise a 409 for a network that must stay shared or external, because other projects or
-        router gateways use it.
+        """Raise Refusal 409 if a change would take the network away from its users.
+
+        A network that other projects use must stay shared, and one with router gateways must stay
+        external.
         """
         ports = call.cloud.store.where("network.ports", network_id=thing.id)
         owners = {port.project_id for port in ports if port.project_id} - {thing.project_id}

@@ -1,4 +1,4 @@
-"""Provider networks: network types, segmentation ids and their allocation."""
+"""The physical side of networks: network types, segments, and allocation of segmentation ids."""
 
 from __future__ import annotations
 
@@ -23,7 +23,11 @@ def new_segment(
     implicit: bool = False,
     **more: Any,
 ) -> Thing:
-    """Return a new segment of a network. Raises a Refusal for invalid or used values."""
+    """Create a segment of a network and return it.
+
+    `kind` is the network type, `place` the physical network, and `number` the segmentation id
+    (None: the next free one). Raises Refusal if the values are invalid or in use.
+    """
     check(kind, place, number)
     store = cloud.store
     if kind == "flat" and _taken(store, kind, place, None):
@@ -57,7 +61,7 @@ def _taken(store: Store, kind: str, place: str | None, number: int | None) -> bo
 
 
 def _free(store: Store, kind: str, place: str | None) -> int:
-    """Return the next free segmentation id of a network type."""
+    """Return the next free segmentation id of a network type. Raises Refusal if none is left."""
     most = _NUMBERS[kind]
     for _ in range(most):
         number = (store.new_serial(f"{kind} {place or ''}") - 1) % most + 1
@@ -67,7 +71,10 @@ def _free(store: Store, kind: str, place: str | None) -> int:
 
 
 def check(kind: str, place: str | None, number: int | None) -> None:
-    """Raise a 400 if the provider fields contradict each other."""
+    """Raise Refusal 400 if the provider fields cannot be combined.
+
+    `kind` is the network type, `place` the physical network, `number` the segmentation id.
+    """
     if kind not in KINDS:
         _refuse(f"network_type value '{kind}' not supported")
     if kind in ("local", *_TUNNELS) and place:

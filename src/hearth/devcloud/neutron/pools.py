@@ -1,4 +1,4 @@
-"""Subnet pools, address scopes, address groups and RBAC policies."""
+"""The API of subnet pools, address scopes, address groups and RBAC policies."""
 
 from __future__ import annotations
 
@@ -114,7 +114,10 @@ _TABLES = {
 
 
 def allocate(cloud: Cloud, values: Body, wanted: addresses.Network | None) -> addresses.Network:
-    """Return the network for a new subnet: the requested one, or the next free one in the pool."""
+    """Allocate the address range for a new subnet from a subnet pool and return it.
+
+    It is the range `wanted`, or else the next free one of the requested length. Raises Refusal.
+    """
     pool = cloud.store.get(SUBNET_POOLS.table, values["subnetpool_id"])
     if pool is None:
         text_ = f"Subnet pool {values['subnetpool_id']} could not be found."
@@ -123,7 +126,7 @@ def allocate(cloud: Cloud, values: Body, wanted: addresses.Network | None) -> ad
         text_ = f"an IPv{values['ip_version']} subnet from an IPv{pool.body['ip_version']} pool"
         raise bad_request(f"Bad subnets request: Cannot allocate {text_}.")
     if wanted is None and values["allocation_pools"]:
-        raise bad_request("Bad subnets request: allocation_pools need a specific subnet.")
+        raise bad_request("Bad subnets request: allocation_pools require a cidr.")
     length = wanted.prefixlen if wanted else values["prefixlen"]
     if length is None:
         length = int(pool.body["default_prefixlen"])
@@ -151,9 +154,9 @@ def _check_length(pool: Thing, length: int) -> None:
 
 
 def _check_quota(pool: Thing, lengths: list[int]) -> None:
-    """Raise an error if subnets of these lengths would exceed the pool's quota.
+    """Raise Refusal 409 if subnets with these prefix lengths would exceed the pool's quota.
 
-    The quota counts addresses of IPv4, and /64 networks of IPv6.
+    The quota is a number of IPv4 addresses, or of /64 networks of IPv6.
     """
     quota, whole = pool.body["default_quota"], 32 if pool.body["ip_version"] == 4 else 64
     if quota is not None and sum(2 ** max(whole - length, 0) for length in lengths) > quota:
@@ -193,7 +196,10 @@ class _SubnetPools(Rest):
         super().change(call, thing, self._checked(call, {**thing.body, **changes}, thing))
 
     def _checked(self, call: Call, pool: Body, own: Thing | None = None) -> Body:
-        """Return the pool with its prefix lengths as text. Raises a Refusal for invalid ones."""
+        """Check a pool and return it with its prefix lengths as text, as Neutron shows them.
+
+        `own` is the pool that is updated. Raises Refusal.
+        """
         if {net.version for net in _networks(pool)} != {pool["ip_version"]}:
             text_ = "Cannot mix IPv4 and IPv6 prefixes in a subnet pool."
             raise Refusal(400, "PrefixVersionMismatch", text_)
@@ -210,9 +216,10 @@ class _SubnetPools(Rest):
 
     @staticmethod
     def _check_scope(call: Call, pool: Body, own: Thing | None) -> None:
-        """Check a pool against its address scope. Raises a Refusal if the IP versions differ, a
-        shared pool is in a scope that is not shared, or the prefixes overlap those of another pool
-        of the scope.
+        """Raise Refusal if a pool does not fit its address scope.
+
+        The IP versions must be equal, a shared pool needs a shared scope, and the prefixes must not
+        overlap those of another pool in the scope. `own` is the pool that is updated.
         """
         scope = address_scopes.find(call, pool["address_scope_id"])
         if scope.body["ip_version"] != pool["ip_version"]:
@@ -292,7 +299,7 @@ class _RbacPolicies(Rest):
 
     @staticmethod
     def _unused(call: Call, thing: Thing) -> None:
-        """Raise a 409 if the other project has ports on the shared network."""
+        """Raise Refusal 409 if the project to which a network is shared has ports on it."""
         store, target = call.cloud.store, thing.body["target_tenant"]
         ports = store.where("network.ports", network_id=thing.body["object_id"])
         if any(port.project_id == target != thing.project_id for port in ports):

@@ -1,4 +1,4 @@
-"""Ports: creation, addresses, binding and removal."""
+"""The API of ports: their addresses, binding and removal."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def new_port(
     implicit: bool = False,
     seed: str | None = None,
 ) -> Thing:
-    """Return a new port with its addresses. Raises Refusal for a value that the network forbids.
+    """Create a port from checked values, allocate its addresses, and return it. Raises Refusal.
 
     `seed` is the fixed id of an initial port.
     """
@@ -162,14 +162,14 @@ def new_port(
 
 
 def _free_mac(cloud: Cloud, network_id: str, mac: str) -> None:
-    """Raise a 409 if a port of the network has the MAC address."""
+    """Raise Refusal 409 if a port of the network has the MAC address."""
     if cloud.store.where(_TABLE, network_id=network_id, mac_address=mac):
         text_ = f"Unable to complete operation for network {network_id}. MAC {mac} is in use."
         raise Refusal(409, "MacAddressInUse", text_)
 
 
 def bind(port: Thing) -> None:
-    """Set the status and the binding of a port, which depend on host, device and owner."""
+    """Set the status and the binding fields of a port according to its host and device owner."""
     body = port.body
     owner = body["device_owner"]
     bound = bool(body["binding:host_id"]) or owner == "network:router_interface"
@@ -178,7 +178,10 @@ def bind(port: Thing) -> None:
 
 
 def _pairs(port: Body, mac: str) -> list[Body]:
-    """Return the allowed address pairs of a port. Raises a Refusal for invalid ones."""
+    """Check the allowed address pairs of a port and return them, each with a MAC address.
+
+    The default is the MAC address of the port. Raises Refusal.
+    """
     pairs: list[Body] = port["allowed_address_pairs"]
     if pairs and not port["port_security_enabled"]:
         text_ = "Port Security must be enabled in order to have allowed address pairs on a port."
@@ -203,7 +206,11 @@ def _addresses(
     wanted: list[Body] | None,
     owner: str,
 ) -> list[Body]:
-    """Allocate addresses; if one cannot be allocated, release all of them."""
+    """Allocate the addresses of a port and return its fixed IPs.
+
+    `wanted` are the requested fixed IPs; None means default addresses. `owner` is the device owner.
+    If an address cannot be allocated, release the others and raise Refusal.
+    """
     subnets = cloud.store.where("network.subnets", network_id=network.id)
     taken: list[Body] = []
     try:
@@ -228,7 +235,10 @@ def _addresses(
 def _default_addresses(
     network: Thing, subnets: list[Thing], port_id: str, taken: list[Body]
 ) -> None:
-    """Return one address for each IP version, from the first subnet that has a free one."""
+    """Allocate one address per IP version and append it to `taken`.
+
+    It comes from the first subnet that has a free address. Raises Refusal if all are full.
+    """
     for version in (4, 6):
         choices = [
             s for s in subnets if s.body["ip_version"] == version and not addresses.is_slaac(s)
@@ -277,7 +287,7 @@ def _wanted_address(
 
 
 def remove_port(cloud: Cloud, port: Thing) -> None:
-    """Delete a port; release its addresses and its floating IPs."""
+    """Remove a port; release its addresses, floating IPs and port forwardings."""
     store = cloud.store
     addresses.free(store, port.body["fixed_ips"])
     for floating in store.where("network.floatingips", port_id=port.id):
@@ -298,7 +308,7 @@ def remove_port(cloud: Cloud, port: Thing) -> None:
 
 
 def _trunk_details(cloud: Cloud, port: Thing) -> Body | None:
-    """Return the trunk details of a port that is the parent of a trunk; None for other ports."""
+    """Return the value of `trunk_details` for the parent port of a trunk; None for other ports."""
     for trunk in cloud.store.where("network.trunks", port_id=port.id):
         subs = [
             {**sub, "mac_address": cloud.store.table(_TABLE)[sub["port_id"]].body["mac_address"]}

@@ -1,4 +1,4 @@
-"""QoS policies and their rules."""
+"""The API of QoS policies and their rules."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class _Policies(Rest):
 
 
 def rule_types(call: Call) -> Reply:
-    """Handle GET of the rule types."""
+    """Handle GET of the supported types of QoS rules."""
     return Reply(200, {"rule_types": [{"type": kind} for kind in RULES]})
 
 
@@ -87,7 +87,7 @@ def _rule(call: Call, kind: str) -> Thing:
 
 
 def create(call: Call, kind: str) -> Reply:
-    """Handle POST of a rule."""
+    """Handle POST of a QoS rule; `kind` is its type, such as bandwidth_limit."""
     collection, policy = RULES[kind], policies.find(call, call.ids[0])
     if not call.caller.is_admin:
         raise not_authorized(f"create_policy_{collection.singular}")
@@ -96,7 +96,8 @@ def create(call: Call, kind: str) -> Reply:
     except Invalid as error:
         raise explain(error, collection, creating=True) from None
     if any(rule.body.get("direction") == values.get("direction") for rule in _mine(call, kind)):
-        raise Refusal(409, "QoSRulesConflict", "A rule of this kind conflicts with another one")
+        text_ = f"QoS policy {policy.id} already has a {kind} rule for this direction"
+        raise Refusal(409, "QoSRulesConflict", text_)
     body = {**values, "id": call.cloud.store.new_id()}
     thing = Thing(body["id"], collection.table, policy.project_id, body, {"policy": policy.id})
     call.cloud.store.insert(thing)
@@ -105,17 +106,17 @@ def create(call: Call, kind: str) -> Reply:
 
 
 def rules(call: Call, kind: str) -> Reply:
-    """Handle GET of the rules of a type."""
+    """Handle GET of the rules of a policy that have the type `kind`."""
     return Reply(200, {RULES[kind].plural: [thing.body for thing in _mine(call, kind)]})
 
 
 def show(call: Call, kind: str) -> Reply:
-    """Handle GET of a rule."""
+    """Handle GET of a QoS rule of the type `kind`."""
     return Reply(200, {RULES[kind].singular: _rule(call, kind).body})
 
 
 def update(call: Call, kind: str) -> Reply:
-    """Handle PUT of a rule."""
+    """Handle PUT of a QoS rule of the type `kind`."""
     collection, thing = RULES[kind], _rule(call, kind)
     try:
         thing.body.update(collection.for_update(call.object(collection.singular)))
@@ -125,7 +126,7 @@ def update(call: Call, kind: str) -> Reply:
 
 
 def delete(call: Call, kind: str) -> Reply:
-    """Handle DELETE of a rule."""
+    """Handle DELETE of a QoS rule of the type `kind`."""
     call.cloud.store.remove(_rule(call, kind))
     return Reply(204)
 

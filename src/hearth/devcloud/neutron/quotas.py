@@ -1,4 +1,4 @@
-"""The quotas of a project."""
+"""The API of Neutron's quotas, and their enforcement."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _QUOTAS = "network.quotas"
 
 
 def limits(cloud: Cloud, project_id: str) -> dict[str, int]:
-    """Return the limits of a project; -1 means unlimited."""
+    """Return the quota limits of a project by name; -1 means unlimited."""
     defaults = DEFAULTS if cloud.settings.quotas else dict.fromkeys(DEFAULTS, -1)
     own = cloud.store.get(_QUOTAS, project_id)
     return {**defaults, **(own.body if own is not None else {})}
 
 
 def used(cloud: Cloud, project_id: str, name: str) -> int:
-    """Return the number of objects that count for a project's quota `name`."""
+    """Return how many objects of a project count for the quota `name`."""
     table = _TABLES.get(name)
     if table is None:
         return 0
@@ -49,7 +49,7 @@ def used(cloud: Cloud, project_id: str, name: str) -> int:
 
 
 def check(cloud: Cloud, project_id: str, name: str, table: str, count: int = 1) -> None:
-    """Raise a 409 if `count` more objects would exceed the quota."""
+    """Raise Refusal 409 if `count` more objects would exceed the quota `name` of a project."""
     limit = limits(cloud, project_id)[name]
     if limit >= 0 and used(cloud, project_id, name) + count > limit:
         raise Refusal(409, "OverQuota", f"Quota exceeded for resources: ['{name}'].")
@@ -66,18 +66,18 @@ def _may_set(call: Call) -> None:
 
 
 def show(call: Call) -> Reply:
-    """Handle GET /v2.0/quotas/{project}."""
+    """Handle GET /v2.0/quotas/{project}: show the limits of a project."""
     _may_see(call)
     return Reply(200, {"quota": limits(call.cloud, call.ids[0])})
 
 
 def default(call: Call) -> Reply:
-    """Handle GET /v2.0/quotas/{project}/default."""
+    """Handle GET /v2.0/quotas/{project}/default: show the default limits."""
     return Reply(200, {"quota": dict(DEFAULTS)})
 
 
 def details(call: Call) -> Reply:
-    """Handle GET /v2.0/quotas/{project}/details.json."""
+    """Handle GET /v2.0/quotas/{project}/details.json: show limits and usage of a project."""
     _may_see(call)
     shown: Body = {
         name: {"limit": limit, "used": used(call.cloud, call.ids[0], name), "reserved": 0}
@@ -87,7 +87,7 @@ def details(call: Call) -> Reply:
 
 
 def update(call: Call) -> Reply:
-    """Handle PUT of quotas. Without `force` a quota below the usage is refused."""
+    """Handle PUT of a project's quotas. A limit below the usage needs `force` in the body."""
     _may_set(call)
     project_id = call.ids[0]
     given = dict(call.object("quota"))
@@ -109,7 +109,7 @@ def update(call: Call) -> Reply:
 
 
 def reset(call: Call) -> Reply:
-    """Handle DELETE of quotas, which restores the defaults."""
+    """Handle DELETE of a project's quotas: restore the defaults."""
     _may_set(call)
     own = call.cloud.store.get(_QUOTAS, call.ids[0])
     if own is None:

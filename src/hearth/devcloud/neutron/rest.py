@@ -1,4 +1,4 @@
-"""The five operations on a collection of Neutron: bulk, fields, tags, revisions, quotas, policy."""
+"""The base class of Neutron's collections, and functions for its errors and common fields."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ def refusal(call: Call, fault: Refusal) -> Reply:
 
 
 def bad_request(message: str) -> Refusal:
-    """Return an error 400 in the format of service plug-ins."""
+    """Return a Refusal with status 400 and the type BadRequest, which service plug-ins use."""
     return Refusal(400, "BadRequest", message)
 
 
 def bad_input(message: str) -> Refusal:
-    """Return an error 400 for an invalid value."""
+    """Return a Refusal with status 400 and the type InvalidInput, for an invalid value."""
     return Refusal(400, "InvalidInput", f"Invalid input for operation: {message}")
 
 
 def not_authorized(what: str) -> Refusal:
-    """Return the refusal with status 403."""
+    """Return a Refusal with status 403; `what` is the violated policy, such as `update_port`."""
     return Refusal(403, "PolicyNotAuthorized", f"rule:{what} is disallowed by policy")
 
 
 def explain(error: Invalid, collection: Collection, *, creating: bool) -> Refusal:
-    """Return the refusal for a body that violates the declaration, with Neutron's message."""
+    """Return a Refusal with Neutron's message for a body that violates a declaration."""
     names = ", ".join(error.names)
     match error.fault:
         case Fault.UNKNOWN:
@@ -60,37 +60,39 @@ def explain(error: Invalid, collection: Collection, *, creating: bool) -> Refusa
 
 
 def touch(cloud: Cloud, thing: Thing) -> None:
-    """Record a change of an object: new revision, new time."""
+    """Increase the revision number of a changed object and set its update time."""
     thing.body["updated_at"] = stamp_z(cloud.store.time)
     thing.body["revision_number"] = thing.body.get("revision_number", 0) + 1
     cloud.store.changed = True
 
 
 def stamped(cloud: Cloud, revision: int) -> Body:
-    """Return the fields that every new object has."""
+    """Return the standard fields of a new object: tags, times and revision number."""
     now = stamp_z(cloud.store.time)
     return {"tags": [], "created_at": now, "updated_at": now, "revision_number": revision}
 
 
 def owned(project_id: str | None) -> Body:
-    """Return the id of the owner under both of its keys, project_id and tenant_id."""
+    """Return the fields project_id and tenant_id, which both contain the owner's project id."""
     return {"project_id": project_id or "", "tenant_id": project_id or ""}
 
 
 def _tags_in(given: Body) -> list[str] | None:
-    """Remove the tags from a body and return them. Raises a 400 unless they are a list of
-    strings.
+    """Remove the tags from a body and return them; None if there are none.
+
+    Raises Refusal 400 if they are not a list of strings.
     """
     tags = given.pop("tags", None)
     if tags is None:
         return None
     if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
-        raise Refusal(400, "HTTPBadRequest", "Invalid input for tags.")
+        text = "Invalid input for tags. Reason: expected a list of strings."
+        raise Refusal(400, "HTTPBadRequest", text)
     return list(dict.fromkeys(tags))
 
 
 def known_policy(call: Call, values: Body) -> None:
-    """Raise a 404 if the values name an unknown QoS policy."""
+    """Raise Refusal 404 if the values name an unknown QoS policy."""
     policy_id = values.get("qos_policy_id")
     if policy_id is not None and call.cloud.store.get("network.policies", policy_id) is None:
         raise Refusal(404, "QosPolicyNotFound", f"QoS policy {policy_id} could not be found.")
@@ -104,19 +106,22 @@ def shared_with(call: Call, thing: Thing) -> bool:
 
 
 class Rest:
-    """A collection of Neutron. Subclasses override the methods that differ."""
+    """The create, list, show, update, delete and tag handlers of a Neutron collection.
+
+    Subclasses override the methods in which a collection differs.
+    """
 
     admin_fields: frozenset[str] = frozenset()
     revision = 0
     standard = True
-    admin_only = False  # only administrators may write
+    admin_only = False  # if true, only administrators may create, update and delete
 
     def __init__(self, collection: Collection) -> None:
         self.collection = collection
 
     @property
     def routes(self) -> list[Route]:
-        """The five routes of the collection, and those of its tags."""
+        """The routes of the collection, including those for the tags of an object."""
         path = self.collection.path
         return [
             ("POST", path, self.create),
@@ -133,27 +138,31 @@ class Rest:
         ]
 
     def make(self, call: Call, project_id: str, values: Body) -> Thing:
-        """Return a new object with checked values."""
+        """Create an object with checked values and return it. Raises Refusal."""
         body = {"id": call.cloud.store.new_id(), **values, **owned(project_id)}
         if self.standard:
             body |= stamped(call.cloud, self.revision)
         return call.cloud.store.insert(Thing(body["id"], self.collection.table, project_id, body))
 
     def change(self, call: Call, thing: Thing, changes: Body) -> None:
-        """Apply checked changes to an object."""
+        """Apply the checked changes of an update request to an object. Raises Refusal."""
         thing.body.update(changes)
 
     def gone(self, call: Call, thing: Thing) -> None:
-        """Refuse the delete of an object, or remove its parts before the delete."""
+        """Prepare the deletion of an object: remove the objects that depend on it.
+
+        Raises Refusal if the object must not be deleted.
+        """
 
     def visible(self, call: Call, thing: Thing) -> bool:
-        """Return whether a caller who is neither the owner nor an administrator may see
-        an object.
-        """
+        """Return whether callers other than the owner and administrators may see an object."""
         return bool(thing.body.get("shared")) or shared_with(call, thing)
 
     def view(self, call: Call, thing: Thing, *, created: bool = False) -> Body:
-        """Return an object as the API shows it to this caller."""
+        """Return an object in the format of the API, with the fields that the caller may see.
+
+        `created` is true for the reply to a create request.
+        """
         view = dict(thing.body)
         if not call.caller.is_admin:
             for name in self.admin_fields:
@@ -161,10 +170,10 @@ class Rest:
         return view
 
     def ready(self, call: Call) -> None:
-        """Create the objects that must exist before the collection is used."""
+        """Create the objects that Neutron creates on first use, such as default groups."""
 
     def find(self, call: Call, thing_id: str) -> Thing:
-        """Return an object that the caller may see. Raises a 404."""
+        """Return an object that the caller may see. Raises Refusal 404."""
         thing = call.cloud.store.get(self.collection.table, thing_id)
         if thing is None or not self._sees(call, thing):
             kind = self.collection.type_name
@@ -177,13 +186,13 @@ class Rest:
         return caller.is_admin or thing.project_id == caller.project_id or self.visible(call, thing)
 
     def owned_by_caller(self, call: Call, thing: Thing, verb: str) -> None:
-        """Raise a 403 unless the caller may change the object."""
+        """Raise Refusal 403 unless the caller may change the object."""
         foreign = self.admin_only or thing.project_id != call.caller.project_id
         if foreign and not call.caller.is_admin:
             raise not_authorized(f"{verb}_{self.collection.singular}")
 
     def create(self, call: Call) -> Reply:
-        """Handle POST of one object, or of many under the plural key: 201."""
+        """Handle POST of one object, or of a list (bulk create); reply with status 201."""
         self.ready(call)
         body = call.json()
         kind = self.collection
@@ -207,7 +216,7 @@ class Rest:
         return Reply(201, {self.collection.plural_key: views})
 
     def create_one(self, call: Call, given: Body) -> Thing:
-        """Check a body and create the object."""
+        """Check the object in a create request, create it and return it. Raises Refusal."""
         caller = call.caller
         if self.admin_only and not caller.is_admin:
             raise not_authorized(f"create_{self.collection.singular}")
@@ -216,10 +225,11 @@ class Rest:
         for key in _OWNER:
             wanted = given.pop(key, None)
             if wanted is not None and not isinstance(wanted, str):
-                raise Refusal(400, "HTTPBadRequest", f"Invalid input for {key}.")
+                text = f"Invalid input for {key}. Reason: expected a string."
+                raise Refusal(400, "HTTPBadRequest", text)
             if wanted is not None and wanted != project_id:
                 if not caller.is_admin:
-                    text = "Only an administrator may specify another project_id than its own."
+                    text = "Only an administrator may specify the project_id of another project."
                     raise Refusal(400, "HTTPBadRequest", text)
                 project_id = wanted
         tags = _tags_in(given) if self.standard else None
@@ -236,7 +246,7 @@ class Rest:
         return thing
 
     def index(self, call: Call) -> Reply:
-        """Handle GET of the collection with filters, order, page and selected fields."""
+        """Handle GET of the collection, with filters, sorting, pagination and selected fields."""
         self.ready(call)
         store = call.cloud.store
         things = self.matching(call, list(store.all(self.collection.table)))
@@ -293,11 +303,11 @@ class Rest:
         if not wanted:
             return
         if wanted.rpartition("=")[2] != str(thing.body.get("revision_number")):
-            text = "The If-Match header names another revision than the current one"
+            text = "The revision number in the If-Match header is not the current one"
             raise Refusal(412, "RevisionNumberConstraintFailed", text)
 
     def delete(self, call: Call) -> Reply:
-        """Handle DELETE of an object: 204."""
+        """Handle DELETE of an object; reply with status 204."""
         thing = self.find(call, call.ids[0])
         self.owned_by_caller(call, thing, "delete")
         self._check_revision(call, thing)
@@ -306,11 +316,11 @@ class Rest:
         return Reply(204)
 
     def tags(self, call: Call) -> Reply:
-        """Handle GET of the tags."""
+        """Handle GET of the tags of an object."""
         return Reply(200, {"tags": self.find(call, call.ids[0]).body.get("tags", [])})
 
     def set_tags(self, call: Call) -> Reply:
-        """Handle PUT of all tags at once."""
+        """Handle PUT of tags: replace all tags of an object."""
         thing = self._to_tag(call)
         body = call.json()
         tags = body.get("tags") if isinstance(body, dict) else None
@@ -319,24 +329,24 @@ class Rest:
         return self._tagged(call, thing, list(dict.fromkeys(tags)))
 
     def clear_tags(self, call: Call) -> Reply:
-        """Handle DELETE of all tags."""
+        """Handle DELETE of all tags of an object."""
         self._tagged(call, self._to_tag(call), [])
         return Reply(204)
 
     def tag(self, call: Call) -> Reply:
-        """Handle GET of one tag: 204 or 404."""
+        """Handle GET of one tag; reply with status 204 if the object has it, else 404."""
         if call.ids[1] not in self.find(call, call.ids[0]).body.get("tags", []):
             raise Refusal(404, "TagNotFound", f"Tag {call.ids[1]} could not be found.")
         return Reply(204)
 
     def add_tag(self, call: Call) -> Reply:
-        """Handle PUT of one tag: 201."""
+        """Handle PUT of one tag; reply with status 201."""
         thing = self._to_tag(call)
         self._tagged(call, thing, list(dict.fromkeys([*thing.body["tags"], call.ids[1]])))
         return Reply(201)
 
     def remove_tag(self, call: Call) -> Reply:
-        """Handle DELETE of one tag: 204."""
+        """Handle DELETE of one tag; reply with status 204."""
         thing = self._to_tag(call)
         if call.ids[1] not in thing.body["tags"]:
             raise Refusal(404, "TagNotFound", f"Tag {call.ids[1]} could not be found.")

@@ -1,4 +1,4 @@
-"""Routers, their gateways and interfaces."""
+"""The API of routers, with their gateways and interfaces."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ ROUTERS = Collection(
 
 
 def interfaces(store: Store, router_id: str) -> list[Thing]:
-    """Return the interface ports of a router."""
+    """Return the ports that connect a router to internal subnets."""
     return store.where("network.ports", device_id=router_id, device_owner=_INTERFACE)
 
 
 def router_between(store: Store, subnet_id: str, external_id: str) -> Thing | None:
-    """Return the router that connects a subnet to an external network; None if there is none."""
+    """Return the router that connects a subnet to an external network, or None."""
     for port in store.where("network.ports", device_owner=_INTERFACE):
         if any(item["subnet_id"] == subnet_id for item in port.body["fixed_ips"]):
             router = store.get("network.routers", port.body["device_id"])
@@ -84,7 +84,7 @@ def router_between(store: Store, subnet_id: str, external_id: str) -> Thing | No
 
 
 def _new_router(cloud: Cloud, router_id: str, project_id: str, values: Body) -> Thing:
-    """Return a router with checked values, without a gateway."""
+    """Return a new router without a gateway. It is not stored yet."""
     body = {
         "id": router_id,
         "name": values["name"],
@@ -121,8 +121,9 @@ def _plug_gateway(
 
 
 def _plug(cloud: Cloud, router: Thing, subnet: Thing, seed: str | None = None) -> Thing:
-    """Create and return the port of a router in a subnet; it gets the gateway address of the
-    subnet.
+    """Create the port that connects a router to a subnet, and return it.
+
+    The port gets the gateway address of the subnet. `seed` is the fixed id of an initial port.
     """
     network = cloud.store.table("network.networks")[subnet.body["network_id"]]
     given: Body = {
@@ -223,11 +224,11 @@ class _Routers(Rest):
                 raise Refusal(400, "InvalidRoutes", text_)
 
     def add_routes(self, call: Call) -> Reply:
-        """Handle PUT add_extraroutes; existing routes are ignored."""
+        """Handle PUT add_extraroutes: add static routes that the router does not have yet."""
         return self._routes(call, lambda now, more: [*now, *(r for r in more if r not in now)])
 
     def remove_routes(self, call: Call) -> Reply:
-        """Handle PUT remove_extraroutes; missing routes are ignored."""
+        """Handle PUT remove_extraroutes: remove static routes; missing ones are ignored."""
         return self._routes(call, lambda now, less: [r for r in now if r not in less])
 
     def _routes(self, call: Call, join: Callable[[list[Body], list[Body]], list[Body]]) -> Reply:
@@ -235,7 +236,8 @@ class _Routers(Rest):
         self.owned_by_caller(call, router, "update")
         given = call.object("router")
         if set(given) != {"routes"} or not isinstance(given["routes"], list):
-            raise Refusal(400, "HTTPBadRequest", "The body needs the routes of a router")
+            text_ = "The object 'router' must contain only the list 'routes'"
+            raise Refusal(400, "HTTPBadRequest", text_)
         try:
             wanted = join(router.body["routes"], checks.routes(given["routes"]))
         except ValueError as error:
@@ -256,7 +258,7 @@ class _Routers(Rest):
         self._clear_gateway(call, thing)
 
     def add_interface(self, call: Call) -> Reply:
-        """Handle PUT add_router_interface, with a subnet or a port."""
+        """Handle PUT add_router_interface: connect the router to a subnet, or by a given port."""
         router = self.find(call, call.ids[0])
         self.owned_by_caller(call, router, "add_router_interface to")
         given = call.json()
@@ -286,7 +288,10 @@ class _Routers(Rest):
 
     @staticmethod
     def _check_new(store: Store, router: Thing, new: list[Thing]) -> None:
-        """Raise a 400 unless these subnets are compatible with the router's other subnets."""
+        """Raise Refusal 400 if a router cannot be connected to new subnets with one port.
+
+        They must not overlap the other subnets of the router, and only one may be IPv4.
+        """
         if [subnet.body["ip_version"] for subnet in new].count(4) > 1:
             raise bad_request("Bad router request: Cannot have multiple IPv4 subnets on one port.")
         for port in store.where("network.ports", device_id=router.id):
@@ -301,7 +306,7 @@ class _Routers(Rest):
                         raise bad_request(f"Bad router request: {text_}")
 
     def remove_interface(self, call: Call) -> Reply:
-        """Handle PUT remove_router_interface, with a subnet, a port or both."""
+        """Handle PUT remove_router_interface: remove the port that the subnet or port id names."""
         router = self.find(call, call.ids[0])
         self.owned_by_caller(call, router, "remove_router_interface from")
         given = call.json()
@@ -344,7 +349,7 @@ class _Routers(Rest):
 
     @staticmethod
     def _check_used(store: Store, router: Thing, subnet_ids: set[str]) -> None:
-        """Raise a 409 if a route or a VPN service needs one of the subnets."""
+        """Raise Refusal 409 if a route or a VPN service of the router needs one of the subnets."""
         for subnet_id in subnet_ids:
             same = {"router_id": router.id, "subnet_id": subnet_id}
             if store.where("network.vpnservices", **same):

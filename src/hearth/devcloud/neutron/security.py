@@ -1,4 +1,4 @@
-"""Security groups and their rules."""
+"""The API of security groups and their rules."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ RULES = Collection(
 
 
 def default_group(cloud: Cloud, project_id: str) -> Thing:
-    """Return the group `default` of a project; it is created on first use."""
+    """Return the security group `default` of a project; create it if it does not exist."""
     found = cloud.store.where(_GROUPS, name="default", project_id=project_id)
     if found:
         return found[0]
@@ -240,16 +240,17 @@ class _Rules(Rest):
 
 
 def _number(rule: Body) -> int | None:
-    """Return the protocol number of a rule. ICMP has different numbers for IPv4 and IPv6."""
+    """Return the IP protocol number of a rule, or None for any protocol.
+
+    ICMP has different numbers for IPv4 and IPv6.
+    """
     name = rule["protocol"]
     number = int(name) if name and name.isdigit() else _PROTOCOLS[name or "any"]
     return _PROTOCOLS["icmpv6"] if number == 1 and rule["ethertype"] == "IPv6" else number
 
 
 def _selects(rule: Body) -> Body:
-    """Return the packets that a rule selects as a tuple; rules that select the same packets have
-    equal tuples.
-    """
+    """Return a map that is equal for two rules if they select the same packets."""
     prefix = rule["remote_ip_prefix"]
     if prefix in ("0.0.0.0/0", "::/0"):
         prefix = None
@@ -262,7 +263,7 @@ def _selects(rule: Body) -> Body:
 
 
 def _check_protocol(rule: Body) -> None:
-    """Raise a 400 if protocol, ethertype and ports contradict each other."""
+    """Raise Refusal 400 if protocol, ethertype and ports of a rule cannot be combined."""
     number, low, high = _number(rule), rule["port_range_min"], rule["port_range_max"]
     if number in _IPV6_ONLY and rule["ethertype"] == "IPv4":
         text = f"Invalid ethertype IPv4 for protocol {rule['protocol']}."
@@ -295,8 +296,9 @@ def _check_icmp(type_: int | None, code: int | None) -> None:
 
 
 def _check_remote(call: Call, rule: Body) -> None:
-    """Raise a Refusal if a rule has several remote fields, or one that is invalid for its
-    ethertype.
+    """Raise Refusal if the remote prefix or remote group of a rule is invalid.
+
+    A rule can have only one of them, and the prefix must fit the ethertype.
     """
     prefix, group_id = rule["remote_ip_prefix"], rule["remote_group_id"]
     if prefix and group_id:

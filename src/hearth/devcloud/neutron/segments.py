@@ -1,4 +1,4 @@
-"""Segments of networks; each network is created with one."""
+"""The API of network segments. Each network is created with one segment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of a subnet's gateway, pools, routes and IPv6 modes against its network."""
+"""Checks of a subnet's gateway, allocation pools, routes and IPv6 modes against its CIDR."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NO_HOST = {"multicast": "is_multicast", "loopback": "is_loopback"}
 
 
 def check(net: addresses.Network, subnet: Body) -> None:
-    """Raise a Refusal if the values of a subnet do not fit its network address."""
+    """Raise Refusal if the gateway, pools or routes of a subnet do not fit its CIDR `net`."""
     if len(subnet["dns_nameservers"]) > _NAMESERVERS_MAX:
         text = f"The number of DNS nameservers exceeds the limit {_NAMESERVERS_MAX}."
         raise Refusal(400, "DNSNameServersExhausted", text)
@@ -38,7 +38,7 @@ def check(net: addresses.Network, subnet: Body) -> None:
 
 
 def check_modes(net: addresses.Network, values: Body) -> None:
-    """Raise a Refusal for IPv6 modes that cannot be combined."""
+    """Raise Refusal for IPv6 modes that cannot be combined."""
     modes = {name: values[name] for name in ("ipv6_ra_mode", "ipv6_address_mode") if values[name]}
     for name in modes:
         if net.version == 4:

@@ -1,4 +1,4 @@
-"""Subnets: creation, checks and segments."""
+"""The API of subnets."""
 
 from __future__ import annotations
 
@@ -75,7 +75,11 @@ SUBNETS = Collection(
 def new_subnet(
     cloud: Cloud, subnet_id: str, network: Thing, given: Body, *, seed: bool = False
 ) -> Thing:
-    """Return a subnet with checked values. Raises a Refusal for invalid addresses."""
+    """Create a subnet of a network and return it. Raises Refusal.
+
+    `given` contains checked values; missing ones get their defaults. `seed` is true for an initial
+    subnet.
+    """
     values = {**SUBNETS.for_create({"network_id": network.id, "ip_version": 4}), **given}
     net = _network_of(cloud, network, values)
     if network.body["mtu"] < _MTU_MIN[net.version]:
@@ -116,8 +120,9 @@ def new_subnet(
 
 
 def _put_on(cloud: Cloud, network: Thing, body: Body, segment_id: Any) -> None:
-    """Set the segment of a subnet. Either all subnets of a network have a segment,
-    or none of them.
+    """Associate a subnet with a segment of its network. Raises Refusal.
+
+    The segment of a subnet cannot be changed once it is set.
     """
     if segment_id in (None, body.get("segment_id")):
         return
@@ -183,7 +188,7 @@ class _Subnets(Rest):
 
     @staticmethod
     def _free_gateway(call: Call, subnet: Thing) -> None:
-        """Raise a 409 if a router has the subnet's gateway address."""
+        """Raise Refusal 409 if a router port uses the current gateway address of the subnet."""
         gateway = subnet.body["gateway_ip"]
         user = subnet.hidden.get("used", {}).get(gateway)
         port = call.cloud.store.get("network.ports", user)
@@ -214,7 +219,7 @@ class _Subnets(Rest):
 
 
 def _spread(call: Call, subnet: Thing) -> None:
-    """Add an address of a new SLAAC subnet to each existing port."""
+    """Give each existing port of the network an address of a new SLAAC subnet."""
     network_id = subnet.body["network_id"]
     for port in call.cloud.store.where("network.ports", network_id=network_id):
         if not port.body["device_owner"].startswith("network:router"):

@@ -1,4 +1,4 @@
-"""Traffic mirroring: services that receive copies, and flows that are copied."""
+"""The API of traffic mirroring (TaaS): tap services receive copies of the traffic of tap flows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _VLANS = re.compile(r"^\d+(-\d+)?(,\d+(-\d+)?)*$")
 
 
 def _vlans(value: Any) -> str:
-    """Return checked VLAN numbers and ranges. Raises ValueError."""
+    """Check VLAN numbers and ranges such as `9,18-27` and return them. Raises ValueError."""
     if not _VLANS.match(str(value)):
         raise ValueError(f"expected VLAN numbers and ranges such as '9,18-27', got '{value}'")
     return str(value)
@@ -60,7 +60,7 @@ class _Services(_Taps):
 
     @staticmethod
     def port_of_caller(call: Call, port: Thing) -> None:
-        """Raise a 403 for a port of another project."""
+        """Raise Refusal 403 if the port belongs to another project."""
         if not call.caller.is_admin and port.project_id != call.caller.project_id:
             raise Refusal(403, "PortDoesNotBelongToTenant", "The port belongs to another project.")
 

@@ -1,4 +1,4 @@
-"""Trunks: a parent port and its sub-ports."""
+"""The API of trunks, which consist of a parent port and sub-ports."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ class _Trunks(Rest):
         super().gone(call, thing)
 
     def add(self, call: Call) -> Reply:
-        """Handle PUT add_subports."""
+        """Handle PUT add_subports: add sub-ports to a trunk."""
         trunk = _switched_on(self.find(call, call.ids[0]))
         given = call.json().get("sub_ports") or []
         trunk.body["sub_ports"] += [self._sub_port(call, item) for item in given]
         return self._changed(call, trunk)
 
     def remove(self, call: Call) -> Reply:
-        """Handle PUT remove_subports."""
+        """Handle PUT remove_subports: remove sub-ports from a trunk."""
         trunk = _switched_on(self.find(call, call.ids[0]))
         gone = {item.get("port_id") for item in call.json().get("sub_ports") or []}
         present = {sub["port_id"] for sub in trunk.body["sub_ports"]}
@@ -72,7 +72,7 @@ class _Trunks(Rest):
         return self._changed(call, trunk)
 
     def subs(self, call: Call) -> Reply:
-        """Handle GET get_subports."""
+        """Handle GET get_subports: list the sub-ports of a trunk."""
         return Reply(200, {"sub_ports": self.find(call, call.ids[0]).body["sub_ports"]})
 
     def _changed(self, call: Call, trunk: Thing) -> Reply:
@@ -83,14 +83,14 @@ class _Trunks(Rest):
 
 
 def _switched_on(trunk: Thing) -> Thing:
-    """Return the trunk. Raises a 409 if it is administratively down."""
+    """Return the given trunk, or raise Refusal 409 if its admin state is down."""
     if not trunk.body["admin_state_up"]:
         raise Refusal(409, "TrunkDisabled", f"Trunk {trunk.id} is currently disabled.")
     return trunk
 
 
 def settle_trunk(_: object, thing: Thing) -> None:
-    """Set a trunk active after its sub-ports have changed."""
+    """Carry out the transition of a trunk to ACTIVE after its sub-ports have changed."""
     thing.body["status"] = "ACTIVE"
 
 

@@ -1,4 +1,4 @@
-"""Virtual private networks: policies, services and connections between sites."""
+"""The API of virtual private networks (VPNaaS): policies, services and site connections."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def _known(given: Any, usual: Body) -> Body:
 
 
 def _lifetime(given: Any) -> Body:
-    """Return the lifetime of a key with its defaults. Raises ValueError."""
+    """Check the lifetime in an IKE or IPsec policy; return it with defaults. Raises ValueError."""
     value = _known(given or {}, {"units": "seconds", "value": 3600})
     one_of("seconds", "kilobytes")(value["units"])
     return {**value, "value": integer(60)(value["value"])}
 
 
 def _dpd(given: Any) -> Body:
-    """Return the settings of dead peer detection with their defaults. Raises ValueError."""
+    """Check settings of dead peer detection; return them with defaults. Raises ValueError."""
     value = _known(given or {}, {"action": "hold", "interval": 30, "timeout": 120})
     _DPD_ACTIONS(value["action"])
     return {**value, **{name: integer(1)(value[name]) for name in ("interval", "timeout")}}

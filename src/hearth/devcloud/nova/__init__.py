@@ -1,4 +1,4 @@
-"""The compute service: servers, flavors, key pairs and more."""
+"""The emulated compute service (Nova): servers, flavors, key pairs and more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`POST /servers/{id}/action`: the only key of the body is the action."""
+"""The actions on servers: `POST /servers/{id}/action`, where the key of the body is the action."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ from hearth.devcloud.store import Thing
 
 @dataclass(frozen=True)
 class Task:
-    """An action that only changes the state of a server."""
+    """An action that only changes the state of a server, such as os-stop.
+
+    `allowed` are the VM states in which the action is possible, `task_state` is the task state
+    while it runs, and `target` is the VM state after it.
+    """
 
     allowed: frozenset[str]
     task_state: str
@@ -54,7 +58,7 @@ def _allow(server: Thing, verb: str, allowed: frozenset[str]) -> None:
 
 
 def _begin(call: Call, server: Thing, task_state: str, target: str) -> None:
-    """Start a task of a server; a scheduled transition ends it."""
+    """Set the task state of a server and schedule the transition to the VM state `target`."""
     server.hidden["target"] = target
     server.hidden["task_fails"] = call.effects.error
     life.set_state(call.cloud, server, server.body["vm_state"], task_state)
@@ -62,10 +66,10 @@ def _begin(call: Call, server: Thing, task_state: str, target: str) -> None:
 
 
 def act(call: Call) -> Reply:
-    """Carry out the action that the only key of the body names."""
+    """Carry out the action on a server that the only key of the body names."""
     server, body = find(call), call.json()
     if not isinstance(body, dict) or len(body) != 1:
-        raise bad("There must be exactly one action")
+        raise bad("The body must be an object with exactly one key, the action")
     verb, given = next(iter(body.items()))
     handler = HANDLERS.get(verb)
     if verb not in TASKS and handler is None:
@@ -86,7 +90,7 @@ def act(call: Call) -> Reply:
 def _reboot(call: Call, server: Thing, given: Body) -> Reply:
     kind = given.get("type")
     if kind not in ("SOFT", "HARD"):
-        raise bad("Invalid input for field/attribute type")
+        raise bad("Invalid input for field/attribute type: expected SOFT or HARD")
     states = {"active"} if kind == "SOFT" else {"active", "stopped", "paused", "suspended", "error"}
     _allow(server, "reboot", frozenset(states))
     _begin(call, server, "rebooting" if kind == "SOFT" else "rebooting_hard", "active")
@@ -211,11 +215,11 @@ def _console_output(call: Call, server: Thing, given: Body) -> Reply:
 
 
 def _tail(text: str, given: Body) -> str:
-    """Return the requested number of last lines of a text."""
+    """Return the last lines of a text; `given` contains their number as `length`, default all."""
     try:
         length = int(given.get("length") or -1)
     except (TypeError, ValueError):
-        raise bad("Invalid input for field/attribute length") from None
+        raise bad("Invalid input for field/attribute length: expected an integer") from None
     return text if length < 0 else "".join(text.splitlines(keepends=True)[-length:])
 
 
@@ -233,7 +237,7 @@ def _console(call: Call, server: Thing, given: Body) -> Reply:
 
 
 def remote_console(call: Call) -> Reply:
-    """Handle POST remote-consoles."""
+    """Handle POST remote-consoles: return a console URL of a server."""
     server, given = find(call), call.object("remote_console")
     if call.version < (2, 6):
         raise Refusal(404, message="The resource could not be found.")

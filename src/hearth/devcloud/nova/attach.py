@@ -1,4 +1,4 @@
-"""Interfaces and volumes of a server."""
+"""The API of the interfaces and attached volumes of a server."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def _ports(call: Call, server: Thing) -> list[Thing]:
 
 
 def interfaces(call: Call) -> Reply:
-    """Handle GET of the interfaces."""
+    """Handle GET of the interfaces of a server."""
     found = [_interface(call, port) for port in _ports(call, find(call))]
     return Reply(200, {"interfaceAttachments": found})
 
 
 def interface(call: Call) -> Reply:
-    """Handle GET of an interface."""
+    """Handle GET of an interface of a server, by its port id."""
     for port in _ports(call, find(call)):
         if port.id == call.ids[1]:
             return Reply(200, {"interfaceAttachment": _interface(call, port)})
@@ -43,11 +43,13 @@ def interface(call: Call) -> Reply:
 def _settled(server: Thing) -> None:
     if server.body["vm_state"] not in ("active", "paused", "stopped"):
         state = server.body["vm_state"]
-        raise conflict(f"Cannot do this while instance {server.id} is in vm_state {state}")
+        raise conflict(
+            f"Cannot change the interfaces of instance {server.id} while it is in vm_state {state}"
+        )
 
 
 def plug(call: Call) -> Reply:
-    """Handle POST of an interface: for a port or a network."""
+    """Handle POST of an interface: attach a port, or a new port on a network, to a server."""
     server, given = find(call), call.object("interfaceAttachment")
     if set(given) - {"net_id", "port_id", "fixed_ips", "tag"}:
         raise bad("Additional properties are not allowed")
@@ -84,7 +86,7 @@ def plug(call: Call) -> Reply:
 
 
 def unplug(call: Call) -> Reply:
-    """Handle DELETE of an interface: 202, even if the port does not exist."""
+    """Handle DELETE of an interface; reply with status 202, even if there is no such port."""
     server = find(call)
     _settled(server)
     life.unplug(call.cloud, server, call.ids[1])
@@ -110,7 +112,7 @@ def _attachment(call: Call, server: Thing, item: Body) -> Body:
 
 
 def volumes(call: Call) -> Reply:
-    """Handle GET of the attached volumes."""
+    """Handle GET of the attached volumes of a server."""
     server = find(call)
     found = [_attachment(call, server, item) for item in server.hidden["volumes"]]
     return Reply(200, {"volumeAttachments": found})
@@ -125,7 +127,7 @@ def _item(server: Thing, volume_id: str) -> Body:
 
 
 def volume(call: Call) -> Reply:
-    """Handle GET of an attached volume."""
+    """Handle GET of a volume attachment of a server."""
     server = find(call)
     shown = _attachment(call, server, _item(server, call.ids[1]))
     return Reply(200, {"volumeAttachment": shown})
@@ -152,7 +154,7 @@ def attach(call: Call) -> Reply:
 
 
 def update_attachment(call: Call) -> Reply:
-    """Handle PUT of delete_on_termination."""
+    """Handle PUT of a volume attachment: change its field delete_on_termination."""
     server, given = find(call), call.object("volumeAttachment")
     item = _item(server, call.ids[1])
     if "delete_on_termination" in given:
@@ -161,7 +163,7 @@ def update_attachment(call: Call) -> Reply:
 
 
 def detach(call: Call) -> Reply:
-    """Handle DELETE of an attached volume: 202."""
+    """Handle DELETE of a volume attachment: detach the volume; reply with status 202."""
     server = find(call)
     item = _item(server, call.ids[1])
     if item["boot"]:

@@ -1,4 +1,4 @@
-"""What all routes of Nova have in common: microversions, errors, links."""
+"""Functions that all handlers of Nova share: microversions, errors and links."""
 
 from __future__ import annotations
 
@@ -28,33 +28,36 @@ def refusal(call: Call, fault: Refusal) -> Reply:
 
 
 def bad(message: str) -> Refusal:
-    """Return the refusal with status 400 and this message."""
+    """Return a Refusal with status 400 and this message."""
     return Refusal(400, message=message)
 
 
 def missing(kind: str, name: str) -> Refusal:
-    """Return the refusal with status 404 for an object that was not found."""
+    """Return a Refusal with status 404; `kind` and `name` identify the missing object."""
     return Refusal(404, message=f"{kind} {name} could not be found.")
 
 
 def conflict(message: str) -> Refusal:
-    """Return the refusal with status 409 and this message."""
+    """Return a Refusal with status 409 and this message."""
     return Refusal(409, message=message)
 
 
 def forbidden(message: str = "Policy doesn't allow this to be performed.") -> Refusal:
-    """Return the refusal with status 403."""
+    """Return a Refusal with status 403."""
     return Refusal(403, message=message)
 
 
 def admin_only(call: Call) -> None:
-    """Raise a 403 unless the caller has the role admin."""
+    """Raise Refusal 403 unless the caller has the role admin."""
     if not call.caller.is_admin:
         raise forbidden()
 
 
 def prepare(call: Call) -> None:
-    """Read the microversion. Raises a 400 or 406 for an unsupported one."""
+    """Set the microversion of a call from its headers.
+
+    Raises Refusal 400 for an invalid microversion, 406 for one that is not supported.
+    """
     call.version = OLDEST
     text = call.headers.get("X-OpenStack-Nova-API-Version")
     for item in (call.headers.get("OpenStack-API-Version") or "").split(","):
@@ -88,7 +91,7 @@ def finish(call: Call, reply: Reply) -> None:
 
 
 def links(call: Call, kind: str, thing_id: str) -> list[Body]:
-    """Return the links of an object."""
+    """Return the value of the field `links` of an object."""
     return [
         {"rel": "self", "href": f"{call.base}/compute/v2.1/{kind}/{thing_id}"},
         bookmark(call, kind, thing_id),
@@ -96,12 +99,12 @@ def links(call: Call, kind: str, thing_id: str) -> list[Body]:
 
 
 def bookmark(call: Call, kind: str, thing_id: str) -> Body:
-    """Return the link of an object, without the version."""
+    """Return the bookmark link of an object, whose URL has no API version."""
     return {"rel": "bookmark", "href": f"{call.base}/compute/{kind}/{thing_id}"}
 
 
 def versions(call: Call) -> Reply:
-    """Handle GET of the versions."""
+    """Handle GET of the API versions."""
     newest = f"{NEWEST[0]}.{NEWEST[1]}"
     return Reply(
         200,
@@ -126,7 +129,7 @@ def _version(call: Call, id_: str, status: str, newest: str, oldest: str, path: 
 
 
 def version(call: Call) -> Reply:
-    """Handle GET /v2.1."""
+    """Handle GET /v2.1: show the API version and its microversions."""
     body = _version(call, "v2.1", "CURRENT", f"{NEWEST[0]}.{NEWEST[1]}", "2.1", "v2.1")
     body["links"].append(
         {"rel": "describedby", "type": "text/html", "href": "http://docs.openstack.org/"}

@@ -30,7 +30,7 @@ FLAVORS = Collection(
 
 
 def flavor_body(**given: object) -> Body:
-    """Return the body of a flavor: the given fields, and defaults for the others."""
+    """Return the stored fields of a flavor: those in `given`, and defaults for the others."""
     values = FLAVORS.for_create(given)
     values.pop("id")
     values["extra_specs"] = {}
@@ -39,7 +39,7 @@ def flavor_body(**given: object) -> Body:
 
 
 def flavor_of(call: Call, flavor_id: str) -> Thing | None:
-    """Return the flavor, if the caller may use it."""
+    """Return the flavor with this id, or None if it does not exist or the caller may not use it."""
     thing = call.cloud.store.get(_TABLE, flavor_id)
     if thing is None or call.caller.is_admin or thing.body["os-flavor-access:is_public"]:
         return thing
@@ -98,12 +98,12 @@ def _page(call: Call, *, detail: bool) -> Reply:
 
 
 def brief(call: Call) -> Reply:
-    """Handle GET /flavors: id, name and links of each."""
+    """Handle GET /flavors: list the flavors with id, name and links."""
     return _page(call, detail=False)
 
 
 def detail(call: Call) -> Reply:
-    """Handle GET /flavors/detail: all fields of each."""
+    """Handle GET /flavors/detail: list the flavors with all fields."""
     return _page(call, detail=True)
 
 
@@ -139,19 +139,19 @@ def update(call: Call) -> Reply:
 
 
 def delete(call: Call) -> Reply:
-    """Handle DELETE of a flavor: 202."""
+    """Handle DELETE of a flavor; reply with status 202."""
     admin_only(call)
     call.cloud.store.remove(_find(call))
     return Reply(202)
 
 
 def specs(call: Call) -> Reply:
-    """Handle GET of the extra specs."""
+    """Handle GET of the extra specs of a flavor."""
     return Reply(200, {"extra_specs": _find(call).body["extra_specs"]})
 
 
 def set_specs(call: Call) -> Reply:
-    """Handle POST of more extra specs."""
+    """Handle POST of extra specs: add them to those of a flavor."""
     admin_only(call)
     thing, given = _find(call), call.object("extra_specs")
     thing.body["extra_specs"] = {**thing.body["extra_specs"], **given}
@@ -159,7 +159,7 @@ def set_specs(call: Call) -> Reply:
 
 
 def spec(call: Call) -> Reply:
-    """Handle GET of an extra spec."""
+    """Handle GET of one extra spec of a flavor."""
     found = _find(call).body["extra_specs"]
     if call.ids[1] not in found:
         raise missing("Extra spec", call.ids[1])
@@ -167,7 +167,7 @@ def spec(call: Call) -> Reply:
 
 
 def set_spec(call: Call) -> Reply:
-    """Handle PUT of an extra spec."""
+    """Handle PUT of one extra spec of a flavor."""
     admin_only(call)
     thing, given = _find(call), call.json()
     if not isinstance(given, dict) or list(given) != [call.ids[1]]:
@@ -177,7 +177,7 @@ def set_spec(call: Call) -> Reply:
 
 
 def unset_spec(call: Call) -> Reply:
-    """Handle DELETE of an extra spec."""
+    """Handle DELETE of one extra spec of a flavor."""
     admin_only(call)
     thing = _find(call)
     if call.ids[1] not in thing.body["extra_specs"]:
@@ -202,7 +202,7 @@ def access(call: Call) -> Reply:
 
 
 def act(call: Call) -> Reply:
-    """Handle POST action: addTenantAccess, removeTenantAccess."""
+    """Handle POST of the action addTenantAccess or removeTenantAccess on a flavor."""
     admin_only(call)
     thing, given = _find(call), call.json()
     present = thing.body["access"]
@@ -216,7 +216,7 @@ def act(call: Call) -> Reply:
                 raise missing("Flavor access", project)
             thing.body["access"] = [other for other in present if other != project]
         case _:
-            raise bad("There is no such action")
+            raise bad("Unknown action; expected addTenantAccess or removeTenantAccess")
     return _access(thing)
 
 

@@ -1,4 +1,4 @@
-"""Zones, hosts, aggregates, services and server groups."""
+"""The API of availability zones, hypervisors, aggregates, services and server groups."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ HOST_RAM_MB = 800_000
 
 
 def zone_names(call: Call) -> set[str]:
-    """Return the names of the zones: `nova` and the zones of aggregates."""
+    """Return the names of the availability zones: `nova`, and those of aggregates with hosts."""
     aggregates = call.cloud.store.all(_AGGREGATES)
     return {"nova"} | {a.body["availability_zone"] for a in aggregates if a.body["hosts"]}
 
 
 def zones(call: Call) -> Reply:
-    """Handle GET os-availability-zone."""
+    """Handle GET os-availability-zone: list the availability zones."""
     found = [
         {"zoneName": name, "zoneState": {"available": True}, "hosts": None}
         for name in sorted(zone_names(call))
@@ -32,13 +32,13 @@ def zones(call: Call) -> Reply:
 
 
 def zones_detail(call: Call) -> Reply:
-    """Handle GET os-availability-zone/detail."""
+    """Handle GET os-availability-zone/detail: the same list, for administrators."""
     admin_only(call)
     return zones(call)
 
 
 def services(call: Call) -> Reply:
-    """Handle GET os-services."""
+    """Handle GET os-services: list Nova's services."""
     admin_only(call)
     rows = (
         ("nova-scheduler", "internal"),
@@ -63,7 +63,7 @@ def services(call: Call) -> Reply:
 
 
 def _hypervisor(call: Call) -> Body:
-    """Return the only hypervisor; newer microversions identify it by a UUID."""
+    """Return the only hypervisor, in the format of the call's microversion."""
     servers = [t.hidden["flavor"] for t in call.cloud.store.all("compute.servers")]
     cpus, ram = sum(f["vcpus"] for f in servers), sum(f["ram"] for f in servers)
     disk = sum(f["disk"] for f in servers)
@@ -97,7 +97,7 @@ def _hypervisor(call: Call) -> Body:
 
 
 def _hypervisors(call: Call) -> list[Body]:
-    """Return the hypervisors whose host name contains the pattern. Raises a 404."""
+    """Return the hypervisors that match the pattern in the query. Raises Refusal 404 if none do."""
     admin_only(call)
     pattern = call.argument("hypervisor_hostname_pattern") or ""
     found = [_hypervisor(call)] if pattern in HOST else []
@@ -107,13 +107,13 @@ def _hypervisors(call: Call) -> list[Body]:
 
 
 def hypervisors(call: Call) -> Reply:
-    """Handle GET os-hypervisors."""
+    """Handle GET os-hypervisors: list the hypervisors in brief."""
     brief = ("id", "hypervisor_hostname", "state", "status")
     return Reply(200, {"hypervisors": [{k: h[k] for k in brief} for h in _hypervisors(call)]})
 
 
 def hypervisors_detail(call: Call) -> Reply:
-    """Handle GET os-hypervisors/detail."""
+    """Handle GET os-hypervisors/detail: list the hypervisors with all fields."""
     return Reply(200, {"hypervisors": _hypervisors(call)})
 
 
@@ -134,16 +134,19 @@ def _aggregate(call: Call) -> Thing:
 
 
 def _checked(call: Call, own: Thing | None = None) -> Body:
-    """Return the fields of an aggregate. Raises a 400, or a 409 if the name is in use."""
+    """Return the checked fields of an aggregate in a request; `own` is the one that is updated.
+
+    Raises Refusal 400, or 409 if the name is in use.
+    """
     given = call.object("aggregate")
     if set(given) - {"name", "availability_zone"}:
         raise bad(f"Additional properties are not allowed: {sorted(given)}")
     name = given.get("name", "x")
     if not isinstance(name, str) or not 0 < len(name) <= 255:
-        raise bad("Invalid input for field/attribute name")
+        raise bad("Invalid input for field/attribute name: expected 1 to 255 characters")
     zone = given.get("availability_zone")
     if zone is not None and (not isinstance(zone, str) or not zone or ":" in zone):
-        raise bad("Invalid input for field/attribute availability_zone")
+        raise bad("Invalid input for field/attribute availability_zone: expected text without ':'")
     for other in call.cloud.store.where(_AGGREGATES, name=given.get("name")):
         if other is not own:
             raise conflict(f"Aggregate {name} already exists.")
@@ -151,7 +154,7 @@ def _checked(call: Call, own: Thing | None = None) -> Body:
 
 
 def create_aggregate(call: Call) -> Reply:
-    """Handle POST os-aggregates."""
+    """Handle POST os-aggregates: create an aggregate."""
     admin_only(call)
     given, store = _checked(call), call.cloud.store
     if "name" not in given:
@@ -174,7 +177,7 @@ def create_aggregate(call: Call) -> Reply:
 
 
 def aggregates(call: Call) -> Reply:
-    """Handle GET os-aggregates."""
+    """Handle GET os-aggregates: list the aggregates."""
     admin_only(call)
     return Reply(200, {"aggregates": [t.body for t in call.cloud.store.all(_AGGREGATES)]})
 
@@ -199,7 +202,10 @@ def update_aggregate(call: Call) -> Reply:
 
 
 def _set_metadata(call: Call, thing: Thing, changes: Body) -> None:
-    """Merge metadata, which includes the availability zone."""
+    """Merge changes into the metadata of an aggregate, which include its availability zone.
+
+    A value of None removes a key. Raises Refusal 409 if a host would be in two zones.
+    """
     merged = {**thing.body["metadata"], **changes}
     kept = {key: value for key, value in merged.items() if value is not None}
     zone = kept.get("availability_zone")
@@ -210,7 +216,7 @@ def _set_metadata(call: Call, thing: Thing, changes: Body) -> None:
 
 
 def _one_zone(call: Call, own: Thing, host: str, zone: object) -> None:
-    """Raise a 409 if a host would be in two zones."""
+    """Raise Refusal 409 if a host of aggregate `own` is in another zone by another aggregate."""
     for other in call.cloud.store.all(_AGGREGATES):
         elsewhere = other.body["availability_zone"]
         shared = other is not own and host in other.body["hosts"]
@@ -219,17 +225,17 @@ def _one_zone(call: Call, own: Thing, host: str, zone: object) -> None:
 
 
 def delete_aggregate(call: Call) -> Reply:
-    """Handle DELETE of an aggregate without hosts."""
+    """Handle DELETE of an aggregate, which must not have hosts."""
     admin_only(call)
     thing = _aggregate(call)
     if thing.body["hosts"]:
-        raise bad(f"Cannot remove host from aggregate {thing.id}: it is not empty")
+        raise bad(f"Cannot delete aggregate {thing.id}: it still has hosts")
     call.cloud.store.remove(thing)
     return Reply(200)
 
 
 def act_on_aggregate(call: Call) -> Reply:
-    """Handle POST action: add_host, remove_host, set_metadata."""
+    """Handle POST of the action add_host, remove_host or set_metadata on an aggregate."""
     admin_only(call)
     thing, body = _aggregate(call), call.json()
     hosts = thing.body["hosts"]
@@ -250,7 +256,7 @@ def act_on_aggregate(call: Call) -> Reply:
                 raise bad("Invalid input for field/attribute metadata")
             _set_metadata(call, thing, metadata)
         case _:
-            raise bad("There is no such action")
+            raise bad("Unknown action; expected add_host, remove_host or set_metadata")
     return Reply(200, {"aggregate": thing.body})
 
 
@@ -268,7 +274,10 @@ def _group_view(call: Call, thing: Thing) -> Body:
 
 
 def create_group(call: Call) -> Reply:
-    """Handle POST os-server-groups; the format changed with microversion 2.64."""
+    """Handle POST os-server-groups: create a server group.
+
+    The format of the request changed with microversion 2.64.
+    """
     given, caller = call.object("server_group"), call.caller
     known = {"name", "policy", "rules"} if call.version >= (2, 64) else {"name", "policies"}
     if set(given) - known:
@@ -300,7 +309,7 @@ def _group(call: Call) -> Thing:
 
 
 def group_of(call: Call, group_id: str) -> Thing | None:
-    """Return the server group, if it belongs to the caller."""
+    """Return the server group with this id, or None if the caller may not use it."""
     thing = call.cloud.store.get(_GROUPS, group_id)
     if thing is None or call.caller.is_admin or thing.project_id == call.caller.project_id:
         return thing
@@ -308,7 +317,7 @@ def group_of(call: Call, group_id: str) -> Thing | None:
 
 
 def groups(call: Call) -> Reply:
-    """Handle GET os-server-groups."""
+    """Handle GET os-server-groups: list the server groups."""
     everywhere = call.caller.is_admin and "all_projects" in call.query
     found = [
         _group_view(call, t)

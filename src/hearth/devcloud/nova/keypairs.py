@@ -1,4 +1,4 @@
-"""Key pairs; each belongs to a user."""
+"""The API of key pairs, each of which belongs to a user."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ KEYPAIRS = Collection(
 
 
 def key_of(call: Call, user_id: str, name: str) -> Thing | None:
-    """Return the key pair of a user."""
+    """Return the key pair `name` of a user, or None."""
     return call.cloud.store.get(_TABLE, f"{user_id}/{name}")
 
 
@@ -73,8 +73,10 @@ def _generate() -> tuple[str, str]:
 
 
 def create(call: Call) -> Reply:
-    """Handle POST of a key pair. Without a public key a pair is generated, up to
-    microversion 2.91.
+    """Handle POST of a key pair.
+
+    If the request has no public key, Nova generates a pair; since microversion 2.92 this is an
+    error.
     """
     given = call.object("keypair")
     try:

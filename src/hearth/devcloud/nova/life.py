@@ -1,4 +1,4 @@
-"""Transitions of servers: connect ports and volumes, build, change state, delete."""
+"""The life of a server: connecting ports and volumes, build, changes of state, deletion."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STATES = {
 
 
 def set_state(cloud: Cloud, server: Thing, vm_state: str, task_state: str | None = None) -> None:
-    """Set the VM state and the task state of a server, and the status that follows from them."""
+    """Set the VM state and the task state of a server, and the resulting API status."""
     status, before = STATES[vm_state], server.body["vm_state"]
     match task_state:
         case "rebooting":
@@ -49,7 +49,10 @@ def set_state(cloud: Cloud, server: Thing, vm_state: str, task_state: str | None
 
 
 def tell(cloud: Cloud, server: Thing, event_type: str, **more: Any) -> None:
-    """Report an event of a server to alarms."""
+    """Report an event of a server to the alarm service, which may have alarms about it.
+
+    `more` are further traits of the event.
+    """
     traits = {
         "instance_id": server.id,
         "display_name": server.body["name"],
@@ -63,14 +66,17 @@ def tell(cloud: Cloud, server: Thing, event_type: str, **more: Any) -> None:
 
 
 def fail(cloud: Cloud, server: Thing, message: str) -> None:
-    """Set a server to error, with a message."""
+    """Set a server to the state error; `message` becomes its fault message."""
     now = stamp_z(cloud.store.time)
     server.hidden["fault"] = {"code": 500, "created": now, "message": message}
     set_state(cloud, server, "error")
 
 
 def wire(cloud: Cloud, server: Thing) -> None:
-    """Choose a host, connect ports and attach volumes; then continue the build, or fail."""
+    """Carry out the first half of a server's build: connect ports and attach volumes.
+
+    Schedule the second half, or set the server to error.
+    """
     hidden = server.hidden
     flavor = hidden["flavor"]
     if server.body["task_state"] == "deleting":
@@ -104,7 +110,10 @@ def _attach(cloud: Cloud, server: Thing, device: Body) -> None:
 
 
 def attach_volume(cloud: Cloud, server: Thing, volume: Thing, device: Body) -> Body:
-    """Attach a volume; return the server's record of it."""
+    """Attach a volume to a server; return the server's entry about it.
+
+    `device` contains the options of the attachment, such as the device name.
+    """
     taken = {item["device"] for item in server.hidden["volumes"]}
     name = device.get("device")
     if not name or name in taken:
@@ -127,7 +136,10 @@ def attach_volume(cloud: Cloud, server: Thing, volume: Thing, device: Body) -> B
 
 
 def plug(cloud: Cloud, server: Thing, item: Body) -> Thing:
-    """Bind the port that the request names, or create one on the network that it names."""
+    """Connect a server to a port, and return the port.
+
+    This is the port in `item`, or a new one on the network in `item`. Raises Refusal.
+    """
     store = cloud.store
     binding: Body = {
         "device_id": server.id,
@@ -156,7 +168,10 @@ def plug(cloud: Cloud, server: Thing, item: Body) -> Thing:
 
 
 def unplug(cloud: Cloud, server: Thing, port_id: str) -> None:
-    """Delete a port that was created for the server; unbind a port that the request named."""
+    """Disconnect a server from a port.
+
+    A port that was created for the server is deleted; any other one is unbound.
+    """
     port = cloud.store.table("network.ports").get(port_id)
     server.hidden["ports"] = [other for other in server.hidden["ports"] if other != port_id]
     if port is None:
@@ -170,7 +185,7 @@ def unplug(cloud: Cloud, server: Thing, port_id: str) -> None:
 
 
 def unplug_all(cloud: Cloud, server: Thing) -> None:
-    """Delete or unbind all ports of a server."""
+    """Disconnect a server from all its ports."""
     for port_id in list(server.hidden["ports"]):
         unplug(cloud, server, port_id)
 
@@ -186,8 +201,9 @@ def _let_go(cloud: Cloud, server: Thing) -> None:
 
 
 def built(cloud: Cloud, server: Thing) -> None:
-    """Finish the build of a server: it becomes active or fails; in the sandbox it
-    starts to boot.
+    """Carry out the second half of a server's build: it becomes active, or fails.
+
+    If a driver runs the servers, make it boot the server.
     """
     if server.body["task_state"] == "deleting":
         return
@@ -203,14 +219,14 @@ def built(cloud: Cloud, server: Thing) -> None:
 
 
 def running(cloud: Cloud, server: Thing) -> None:
-    """Set a server to active after its first start, with its host and launch time."""
+    """Set a new server to active, and set its host and launch time."""
     server.hidden["host"] = HOST
     server.hidden["launched_at"] = stamp_micro(cloud.store.time)
     set_state(cloud, server, "active")
 
 
 def changed(cloud: Cloud, server: Thing) -> None:
-    """Finish a task of a server: set its target state."""
+    """Complete a task of a server: set its target state, or make the driver carry it out."""
     target = server.hidden.pop("target", None)
     if target is None or server.body["task_state"] == "deleting":
         return
@@ -226,8 +242,9 @@ def changed(cloud: Cloud, server: Thing) -> None:
 
 
 def deleted(cloud: Cloud, server: Thing) -> None:
-    """Finish the deletion of a server. In the sandbox its processes are removed
-    before its record.
+    """Complete the deletion of a server.
+
+    If a driver runs the servers, it removes the processes first.
     """
     if cloud.machines is not None:
         cloud.machines.remove(server)
@@ -236,7 +253,7 @@ def deleted(cloud: Cloud, server: Thing) -> None:
 
 
 def gone(cloud: Cloud, server: Thing) -> None:
-    """Remove a server with everything that was created for it."""
+    """Remove a server, and the ports and volumes that were created for it."""
     before = server.body["vm_state"]
     server.body["vm_state"] = "deleted"
     tell(cloud, server, "compute.instance.update", old_state=before)

@@ -1,4 +1,4 @@
-"""Checks of a request for a server, and the resulting values."""
+"""Checks of the request that creates a server, and the resulting values."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ _SINCE = {
 
 
 def words(value: Any) -> Any:
-    """Return valid metadata: short strings with short names. Raises ValueError."""
+    """Check metadata and return it: strings of at most 255 characters. Raises ValueError."""
     for key, item in mapping(value).items():
         if not isinstance(item, str) or len(item) > 255 or not 0 < len(key) <= 255:
-            raise ValueError(f"the value of {key!r} is invalid")
+            raise ValueError(f"keys and values must be strings of at most 255 characters: {key!r}")
     return value or {}
 
 
 def name_of_server(value: Any) -> Any:
-    """Return a name of 1 to 255 characters."""
+    """Check the name of a server and return it without outer spaces. Raises ValueError."""
     found = text()(value)
     if not found.strip():
         raise ValueError("name must not be empty")
@@ -92,7 +92,10 @@ SERVERS = Collection(
 
 
 def checked(call: Call, given: Mapping[str, Any]) -> Body:
-    """Return all fields of the request. Raises a 400 in the format of Nova's schema validation."""
+    """Return all fields of a request for a server, checked and with defaults.
+
+    Raises Refusal 400 with a message as in Nova's schema validation.
+    """
     for key, since in _SINCE.items():
         if key in given and call.version < since:
             raise bad(f"Additional properties are not allowed ('{key}' was unexpected)")
@@ -116,7 +119,7 @@ def checked(call: Call, given: Mapping[str, Any]) -> Body:
 
 
 def flavor(call: Call, values: Body) -> Thing:
-    """Return the requested flavor. Raises a 400."""
+    """Return the requested flavor. Raises Refusal 400."""
     reference = str(values["flavorRef"]).rpartition("/")[2]
     thing = flavor_of(call, reference)
     if thing is None:
@@ -125,7 +128,10 @@ def flavor(call: Call, values: Body) -> Thing:
 
 
 def image(call: Call, values: Body, chosen: Thing) -> str:
-    """Return the id of the image, empty for a boot from a volume. Raises a 400 or 403."""
+    """Return the id of the requested image, or an empty text for a boot from a volume.
+
+    `chosen` is the flavor. Raises Refusal 400 or 403.
+    """
     reference = values["imageRef"] or ""
     if not isinstance(reference, str):
         raise bad("Invalid imageRef provided.")
@@ -142,7 +148,10 @@ def image(call: Call, values: Body, chosen: Thing) -> str:
 
 
 def check_image(call: Call, reference: str, chosen: Body) -> Thing:
-    """Return the image if it fits the flavor. Raises a 400."""
+    """Return the image with the id `reference`. `chosen` are the fields of the flavor.
+
+    Raises Refusal 400 if the caller may not use the image or it does not fit the flavor.
+    """
     if not is_uuid(reference):
         raise bad("Invalid imageRef provided.")
     thing = call.cloud.store.get("image.images", reference)
@@ -167,7 +176,10 @@ def _may_use(call: Call, thing: Thing) -> bool:
 
 
 def networks(call: Call, values: Body) -> list[Body]:
-    """Return the requested networks and ports after checks. Raises a 400 or 409."""
+    """Check the requested networks and ports, and return them. Raises Refusal 400 or 409.
+
+    Each item has a `port`, or the `uuid` of a network and perhaps a `fixed_ip`.
+    """
     wanted = values["networks"]
     if wanted is None:
         if call.version >= (2, 37):
@@ -178,7 +190,7 @@ def networks(call: Call, values: Body) -> list[Body]:
     if wanted == "none" and call.version >= (2, 37):
         return []
     if not isinstance(wanted, list):
-        raise bad("Invalid input for field/attribute networks")
+        raise bad("Invalid input for field/attribute networks: expected a list, auto or none")
     return [_network(call, item) for item in wanted]
 
 
@@ -199,7 +211,7 @@ def _only_network(call: Call) -> list[Body]:
 
 def _network(call: Call, item: Any) -> Body:
     if not isinstance(item, dict) or set(item) - {"uuid", "port", "fixed_ip", "tag"}:
-        raise bad("Additional properties are not allowed in networks")
+        raise bad("An item of networks may only have the keys uuid, port, fixed_ip and tag")
     store, caller = call.cloud.store, call.caller
     if item.get("port"):
         port = store.get("network.ports", item["port"])
@@ -219,7 +231,7 @@ def _network(call: Call, item: Any) -> Body:
 
 
 def block_devices(call: Call, values: Body) -> list[Body]:
-    """Return the requested volumes after checks. Raises a 400."""
+    """Check the requested block devices, and return those that are volumes. Raises Refusal 400."""
     devices = []
     legacy = [
         {
@@ -253,7 +265,7 @@ def block_devices(call: Call, values: Body) -> list[Body]:
         if source == "blank" and item.get("destination_type") != "volume":
             continue
         if not str(item.get("volume_size") or 0).isdigit():
-            raise bad("Invalid input for field/attribute volume_size")
+            raise bad("Invalid input for field/attribute volume_size: expected an integer")
         if source in ("image", "blank") and not item.get("volume_size"):
             raise bad("Block Device Mapping is Invalid: a volume_size is needed.")
         devices.append(
@@ -272,7 +284,10 @@ def block_devices(call: Call, values: Body) -> list[Body]:
 
 
 def references(call: Call, values: Body, hints: Body) -> Thing | None:
-    """Check key, security groups, zone and hints; return the server group. Raises a 400."""
+    """Check the key pair, security groups, zone and server group that a request refers to.
+
+    `hints` are the scheduler hints. Return the server group or None. Raises Refusal.
+    """
     caller, store = call.caller, call.cloud.store
     if values["key_name"] and key_of(call, caller.user_id, values["key_name"]) is None:
         raise bad("Invalid key_name provided.")
@@ -302,7 +317,7 @@ def references(call: Call, values: Body, hints: Body) -> Thing | None:
 
 
 def security_group(call: Call, name: str) -> str:
-    """Return the id of the security group with this name or id. Raises a 400."""
+    """Return the id of the project's security group with this name or id. Raises Refusal 400."""
     from hearth.devcloud.neutron.security import default_group
 
     project_id = call.caller.project_id or ""

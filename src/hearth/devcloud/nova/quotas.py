@@ -1,4 +1,4 @@
-"""Quotas and limits of Nova."""
+"""The API of Nova's quotas and limits, and their enforcement."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _COUNTED = ("cores", "instances", "key_pairs", "ram", "server_groups", "server_g
 
 
 def limits(cloud: Cloud, project_id: str) -> dict[str, int]:
-    """Return the limits of a project; -1 means unlimited."""
+    """Return the quota limits of a project by name; -1 means unlimited."""
     defaults = dict(DEFAULTS)
     if not cloud.settings.quotas:
         defaults |= dict.fromkeys(_COUNTED, -1)
@@ -36,7 +36,7 @@ def limits(cloud: Cloud, project_id: str) -> dict[str, int]:
 
 
 def used(cloud: Cloud, project_id: str) -> dict[str, int]:
-    """Return the usage of a project's servers."""
+    """Return the usage of a project by quota name: instances, cores, ram and server_groups."""
     total = {"instances": 0, "cores": 0, "ram": 0}
     for server in cloud.store.table("compute.servers").values():
         if server.project_id == project_id:
@@ -50,7 +50,7 @@ def used(cloud: Cloud, project_id: str) -> dict[str, int]:
 
 
 def check(cloud: Cloud, project_id: str, more: dict[str, int]) -> None:
-    """Raise a 403 if the additional usage would exceed a quota."""
+    """Raise Refusal 403 if `more` usage (by quota name) would exceed a quota of the project."""
     bounds = limits(cloud, project_id)
     if all(bounds[key] < 0 for key in more):
         return
@@ -68,19 +68,19 @@ def _shown(call: Call, project_id: str) -> dict[str, int]:
 
 
 def show(call: Call) -> Reply:
-    """Handle GET os-quota-sets/{project}."""
+    """Handle GET os-quota-sets/{project}: show the limits of a project."""
     if call.caller.project_id != call.ids[0]:
         admin_only(call)
     return Reply(200, {"quota_set": {"id": call.ids[0], **_shown(call, call.ids[0])}})
 
 
 def defaults(call: Call) -> Reply:
-    """Handle GET os-quota-sets/{project}/defaults."""
+    """Handle GET os-quota-sets/{project}/defaults: show the default limits."""
     return Reply(200, {"quota_set": {"id": call.ids[0], **DEFAULTS}})
 
 
 def detail(call: Call) -> Reply:
-    """Handle GET os-quota-sets/{project}/detail."""
+    """Handle GET os-quota-sets/{project}/detail: show limits and usage of a project."""
     if call.caller.project_id != call.ids[0]:
         admin_only(call)
     present = used(call.cloud, call.ids[0])
@@ -92,7 +92,7 @@ def detail(call: Call) -> Reply:
 
 
 def update(call: Call) -> Reply:
-    """Handle PUT of quotas. Without `force` a quota below the usage is refused."""
+    """Handle PUT of a project's quotas. A limit below the usage needs `force` in the body."""
     admin_only(call)
     project_id, given = call.ids[0], dict(call.object("quota_set"))
     force = bool(given.pop("force", False))
@@ -113,7 +113,7 @@ def update(call: Call) -> Reply:
 
 
 def reset(call: Call) -> Reply:
-    """Handle DELETE of quotas, which restores the defaults."""
+    """Handle DELETE of a project's quotas: restore the defaults."""
     admin_only(call)
     own = call.cloud.store.get(_TABLE, call.ids[0])
     if own is not None:

@@ -1,4 +1,4 @@
-"""Servers: create, list, show, update, delete; metadata and tags."""
+"""The API of servers: create, list, show, update and delete them; their metadata and tags."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FILTERS = TAG_FILTERS | {
 
 
 def find(call: Call) -> Thing:
-    """Return the server that the path names. Raises a 404."""
+    """Return the server that the path names. Raises Refusal 404."""
     thing = call.cloud.store.get(TABLE, call.ids[0])
     if thing is None or not (call.caller.is_admin or thing.project_id == call.caller.project_id):
         raise missing("Instance", call.ids[0])
@@ -36,7 +36,7 @@ def find(call: Call) -> Thing:
 
 
 def create(call: Call) -> Reply:
-    """Handle POST of a server: 202; the server is built after the reply."""
+    """Handle POST of a server; reply with status 202. The server is built later."""
     body = call.json()
     if not isinstance(body, dict) or not isinstance(body.get("server"), dict):
         raise bad("'server' is a required property")
@@ -134,13 +134,13 @@ def _accept(call: Call, values: Body, plan: Body, number: int, count: int) -> Th
 
 
 def hostname(name: str) -> str:
-    """Return the host name for the name of a server."""
+    """Return the host name of a server with this name: invalid characters are replaced."""
     text = re.sub(r"[ _.]", "-", name)
     return re.sub(r"[^0-9A-Za-z-]+", "", text).strip("-").lower()[:63] or "server"
 
 
 def record(call: Call, server: Thing, action: str) -> None:
-    """Add an action to the log of a server."""
+    """Add an entry to the list of actions of a server."""
     now = stamp_micro(call.cloud.store.time)
     server.hidden["actions"].insert(
         0,
@@ -173,7 +173,7 @@ def _matching(call: Call) -> list[Thing]:
 
 
 def _fits(thing: Thing, key: str, values: list[str]) -> bool:
-    """Return whether a server passes one filter."""
+    """Return whether a server passes the filter `key`, which has several values in the query."""
     match key:
         case "name":
             try:
@@ -205,12 +205,12 @@ def _page(call: Call, *, detail: bool) -> Reply:
 
 
 def brief(call: Call) -> Reply:
-    """Handle GET /servers: id, name and links of each."""
+    """Handle GET /servers: list the servers with id, name and links."""
     return _page(call, detail=False)
 
 
 def detail(call: Call) -> Reply:
-    """Handle GET /servers/detail: all fields of each."""
+    """Handle GET /servers/detail: list the servers with all fields."""
     return _page(call, detail=True)
 
 
@@ -220,7 +220,7 @@ def show(call: Call) -> Reply:
 
 
 def update(call: Call) -> Reply:
-    """Handle PUT of name, description, access addresses, disk config or host name."""
+    """Handle PUT of a server: change its name, description, access addresses or host name."""
     server, given = find(call), call.object("server")
     allowed = {"name", "accessIPv4", "accessIPv6", "OS-DCF:diskConfig"}
     allowed |= {"description"} if call.version >= (2, 19) else set()
@@ -242,7 +242,7 @@ def update(call: Call) -> Reply:
 
 
 def delete(call: Call) -> Reply:
-    """Handle DELETE of a server: 204; the server is gone a little later."""
+    """Handle DELETE of a server; reply with status 204. The server is removed later."""
     server = find(call)
     if server.hidden["locked"] and not call.caller.is_admin:
         raise conflict(f"Instance {server.id} is locked")
@@ -270,19 +270,19 @@ def _metadata(call: Call, key: str) -> Body:
 
 
 def metadata(call: Call) -> Reply:
-    """Handle GET of all metadata."""
+    """Handle GET of the metadata of a server."""
     return Reply(200, {"metadata": find(call).body["metadata"]})
 
 
 def add_metadata(call: Call) -> Reply:
-    """Handle POST of more metadata."""
+    """Handle POST of metadata: add it to the metadata of a server."""
     server = find(call)
     server.body["metadata"] = {**server.body["metadata"], **_metadata(call, "metadata")}
     return Reply(200, {"metadata": server.body["metadata"]})
 
 
 def set_metadata(call: Call) -> Reply:
-    """Handle PUT of all metadata."""
+    """Handle PUT of metadata: replace all metadata of a server."""
     server = find(call)
     server.body["metadata"] = _metadata(call, "metadata")
     return Reply(200, {"metadata": server.body["metadata"]})
@@ -322,19 +322,22 @@ def _tags_known(call: Call) -> Thing:
 
 
 def tags(call: Call) -> Reply:
-    """Handle GET of the tags."""
+    """Handle GET of the tags of a server."""
     return Reply(200, {"tags": _tags_known(call).body["tags"]})
 
 
 def set_tags(call: Call) -> Reply:
-    """Handle PUT of all tags."""
+    """Handle PUT of tags: replace all tags of a server."""
     server, given = _tags_known(call), call.json()
     wanted: Any = given.get("tags") if isinstance(given, dict) else None
     if not isinstance(wanted, list) or any(
         not isinstance(tag, str) or not 0 < len(tag) <= 60 or "/" in tag or "," in tag
         for tag in wanted
     ):
-        raise bad("Invalid input for field/attribute tags")
+        raise bad(
+            "Invalid input for field/attribute tags: expected a list of 1 to 60 characters each, "
+            "without '/' and ','"
+        )
     if len(wanted) > 50:
         raise bad("The number of tags exceeded the per-server limit 50")
     server.body["tags"] = list(dict.fromkeys(wanted))
@@ -342,20 +345,20 @@ def set_tags(call: Call) -> Reply:
 
 
 def clear_tags(call: Call) -> Reply:
-    """Handle DELETE of all tags."""
+    """Handle DELETE of all tags of a server."""
     _tags_known(call).body["tags"] = []
     return Reply(204)
 
 
 def tag(call: Call) -> Reply:
-    """Handle GET of a tag."""
+    """Handle GET of one tag: check whether a server has it."""
     if call.ids[1] not in _tags_known(call).body["tags"]:
         raise missing("Tag", call.ids[1])
     return Reply(204)
 
 
 def add_tag(call: Call) -> Reply:
-    """Handle PUT of a tag."""
+    """Handle PUT of one tag: add it to a server."""
     server = _tags_known(call)
     if call.ids[1] in server.body["tags"]:
         return Reply(204)
@@ -364,7 +367,7 @@ def add_tag(call: Call) -> Reply:
 
 
 def remove_tag(call: Call) -> Reply:
-    """Handle DELETE of a tag."""
+    """Handle DELETE of one tag of a server."""
     server = _tags_known(call)
     if call.ids[1] not in server.body["tags"]:
         raise missing("Tag", call.ids[1])
@@ -373,12 +376,12 @@ def remove_tag(call: Call) -> Reply:
 
 
 def log(call: Call) -> Reply:
-    """Handle GET os-instance-actions."""
+    """Handle GET os-instance-actions: list the actions of a server."""
     return Reply(200, {"instanceActions": find(call).hidden["actions"]})
 
 
 def log_entry(call: Call) -> Reply:
-    """Handle GET of an action, by request id."""
+    """Handle GET of an action of a server, by its request id."""
     for entry in find(call).hidden["actions"]:
         if entry["request_id"] == call.ids[1]:
             return Reply(200, {"instanceAction": {**entry, "events": []}})
@@ -386,12 +389,12 @@ def log_entry(call: Call) -> Reply:
 
 
 def ips(call: Call) -> Reply:
-    """Handle GET of the addresses."""
+    """Handle GET of the addresses of a server."""
     return Reply(200, {"addresses": view.addresses(call, find(call), extended=False)})
 
 
 def ips_of(call: Call) -> Reply:
-    """Handle GET of the addresses on one network."""
+    """Handle GET of the addresses of a server on one network."""
     found = view.addresses(call, find(call), extended=False)
     if call.ids[1] not in found:
         raise missing("Network", call.ids[1])
@@ -399,7 +402,7 @@ def ips_of(call: Call) -> Reply:
 
 
 def groups(call: Call) -> Reply:
-    """Handle GET of the security groups."""
+    """Handle GET of the security groups of a server."""
     store, found = call.cloud.store, {}
     for port_id in find(call).hidden["ports"]:
         port = store.table("network.ports").get(port_id)
@@ -417,19 +420,19 @@ def groups(call: Call) -> Reply:
 
 
 def diagnostics(call: Call) -> Reply:
-    """Handle GET of the diagnostics, for administrators."""
+    """Handle GET of the diagnostics of a server, for administrators."""
     admin_only(call)
     find(call)
     return Reply(200, {"state": "running", "driver": "devcloud"})
 
 
 def password(call: Call) -> Reply:
-    """Handle GET of the password that the guest has posted, encrypted with the server's key."""
+    """Handle GET of the encrypted password that the guest of a server has posted."""
     return Reply(200, {"password": find(call).hidden.get("password", "")})
 
 
 def clear_password(call: Call) -> Reply:
-    """Handle DELETE of the posted password."""
+    """Handle DELETE of the password that the guest of a server has posted."""
     find(call).hidden.pop("password", None)
     return Reply(204)
 

@@ -1,4 +1,4 @@
-"""A server in the format of each microversion."""
+"""The representation of servers in responses, depending on the microversion of the call."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ POWER = {"active": 1, "stopped": 4, "paused": 3, "suspended": 7, "rescued": 1, "
 
 
 def brief(call: Call, server: Thing) -> Body:
-    """Return id, name and links of a server."""
+    """Return a server as in the brief list: id, name and links."""
     return {
         "id": server.id,
         "name": server.body["name"],
@@ -23,7 +23,7 @@ def brief(call: Call, server: Thing) -> Body:
 
 
 def addresses(call: Call, server: Thing, *, extended: bool = True) -> Body:
-    """Return `{network name: [address, …]}`, fixed addresses first."""
+    """Return the addresses of a server by network name; fixed IPs come before floating IPs."""
     store = call.cloud.store
     shown: dict[str, list[Body]] = {}
     for port_id in server.hidden["ports"]:
@@ -75,7 +75,7 @@ def _image(call: Call, server: Thing) -> Body | str:
 
 
 def core(call: Call, server: Thing, *, extended: bool) -> Body:
-    """Return a server as in the reply to an update or a rebuild."""
+    """Return a server with the fields of the reply to an update or a rebuild."""
     body = server.body
     built = server.hidden["host"]
     view: Body = {
@@ -104,7 +104,7 @@ def core(call: Call, server: Thing, *, extended: bool) -> Body:
 
 
 def full(call: Call, server: Thing) -> Body:
-    """Return a server as in GET of one server and in the detailed list."""
+    """Return a server with all fields, as in GET of one server and in the detailed list."""
     body, hidden, version = server.body, server.hidden, call.version
     view = core(call, server, extended=True)
     view["OS-EXT-AZ:availability_zone"] = hidden["zone"] if hidden["host"] else ""
@@ -150,7 +150,7 @@ def _admin(call: Call, server: Thing, view: Body) -> None:
 
 
 def _newer(call: Call, server: Thing, view: Body) -> None:
-    """Add the fields that the microversion of the call has in addition to the oldest one."""
+    """Add the fields to a view that newer microversions, up to that of the call, have added."""
     body, hidden, version = server.body, server.hidden, call.version
     if version >= (2, 9):
         view["locked"] = hidden["locked"]

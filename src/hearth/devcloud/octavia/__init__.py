@@ -1,4 +1,4 @@
-"""The load-balancer service: one address for many members."""
+"""The emulated load balancer service (Octavia)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Load balancers: address, status tree, delete."""
+"""The API of load balancers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from hearth.devcloud.store import Thing
 
 
 class Balancers(Part):
-    """Load balancers; each has its own VIP port, unless the request names one."""
+    """The handlers of load balancers.
+
+    A load balancer gets its own VIP port, unless the request names a port.
+    """
 
     apart = ("listeners",)
 
@@ -30,7 +33,10 @@ class Balancers(Part):
         return thing
 
     def create(self, call: Call) -> Reply:
-        """Handle POST of a load balancer: 201; `listeners` and their pools are created with it."""
+        """Handle POST of a load balancer; reply with status 201.
+
+        If the request has `listeners`, these and their pools are created too.
+        """
         given = call.object(self.collection.singular)
         project_id = given.get("project_id") or given.get("tenant_id") or call.caller.project_id
         if project_id != call.caller.project_id:
@@ -47,7 +53,10 @@ class Balancers(Part):
         return Reply(201, {"loadbalancer": self.view(call, thing)})
 
     def _address(self, call: Call, values: Body, project_id: str | None) -> str | None:
-        """Set the VIP address; return the id of the port that was created for it, or None."""
+        """Set the VIP fields in `values`; return the id of the VIP port if it was created.
+
+        Return None if the request names the port. Raises Refusal 400.
+        """
         store = call.cloud.store
         if values["vip_port_id"]:
             port = store.get("network.ports", values["vip_port_id"])
@@ -98,7 +107,10 @@ class Balancers(Part):
         return {**shown, "vip_vnic_type": "normal"}
 
     def delete(self, call: Call) -> Reply:
-        """Handle DELETE of a load balancer: 204; with `cascade` also of all its parts."""
+        """Handle DELETE of a load balancer; reply with status 204.
+
+        If it has listeners or pools, the argument `cascade` is required.
+        """
         thing = self._own(call)
         parts = tree.below(call.cloud, thing.id)
         if thing.body["provisioning_status"] not in ("ACTIVE", "ERROR"):
@@ -116,19 +128,19 @@ class Balancers(Part):
         return Reply(204)
 
     def failover(self, call: Call) -> Reply:
-        """Handle PUT of a failover: 202."""
+        """Handle PUT of a failover of a load balancer; reply with status 202."""
         thing = self._own(call)
         tree.change(call, thing, thing, "PENDING_UPDATE")
         return Reply(202)
 
     def stats(self, call: Call) -> Reply:
-        """Handle GET of the counters, which are always zero."""
+        """Handle GET of the statistics of a load balancer, which are always zero."""
         self.find(call, tree.BALANCERS, call.ids[0])
         keys = ("bytes_in", "bytes_out", "active_connections", "total_connections")
         return Reply(200, {"stats": {**dict.fromkeys(keys, 0), "request_errors": 0}})
 
     def status(self, call: Call) -> Reply:
-        """Handle GET of the status tree."""
+        """Handle GET of the status tree: the status of a load balancer and all its parts."""
         store = call.cloud.store
         thing = self.find(call, tree.BALANCERS, call.ids[0])
 

@@ -1,4 +1,4 @@
-"""Load balancers that are created with all their parts in one call."""
+"""Creation of a load balancer together with its listeners, pools and members, in one call."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ Planned = tuple[Body, Body | None, Body | None, list[Body]]  # listener, pool, m
 
 
 def planned(listeners: Any) -> list[Planned]:
-    """Return the checked listeners of a request, with their pools and members. Raises a 400."""
+    """Check the listeners in a request, with their pools, members and health monitors.
+
+    Return one tuple per listener. Raises Refusal 400.
+    """
     if not isinstance(listeners, list):
         raise bad("listeners must be a list")
     return list(_planned(listeners))
@@ -40,7 +43,7 @@ def _planned(listeners: list[Any]) -> Iterator[Planned]:
 
 
 def grow(call: Call, balancer: Thing, plan: list[Planned]) -> None:
-    """Create the parts of a new load balancer."""
+    """Create the listeners, pools, members and monitors in `plan`. Raises Refusal for a quota."""
     project, root = balancer.project_id, balancer.id
     for wanted, pool, monitor, members in plan:
         for collection, number in (

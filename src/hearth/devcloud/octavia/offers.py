@@ -1,4 +1,4 @@
-"""Flavors and availability zones of load balancers, with profiles of providers."""
+"""The API of flavors and availability zones of load balancers, and of their profiles."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ ZONES = _offers(
 
 
 class Offered:
-    """A collection of flavors, availability zones or profiles.
+    """The base class of the handlers of flavors, availability zones and their profiles.
 
-    Every user may read flavors and zones. Profiles and all changes are for administrators.
+    All users may read flavors and zones. Only administrators may read profiles or change anything.
     """
 
     public = False
@@ -56,7 +56,7 @@ class Offered:
         self.collection = collection
 
     def routes(self, root: str) -> list[Route]:
-        """Return the five routes of the collection."""
+        """Return the routes for creating, listing, showing, updating and deleting objects."""
         path = f"{root}/{self.collection.plural}"
         return [
             ("POST", path, self.create),
@@ -67,7 +67,10 @@ class Offered:
         ]
 
     def check(self, call: Call, values: Body, thing: Thing | None) -> None:
-        """Check what the declaration of a field cannot express. Raises a 400, 404 or 409."""
+        """Check the values of a new or updated object, beyond the checks of single fields.
+
+        `thing` is the object that is updated, or None. Raises Refusal 400, 404 or 409.
+        """
 
     def used(self, call: Call, thing: Thing) -> bool:
         """Return whether another object refers to this one."""
@@ -78,11 +81,11 @@ class Offered:
         return call.cloud.store.new_id()
 
     def view(self, thing: Thing) -> Body:
-        """Return an object as the API shows it."""
+        """Return an object in the format of the API."""
         return {"id": thing.id, **thing.body}
 
     def create(self, call: Call) -> Reply:
-        """Handle POST of an object: 201."""
+        """Handle POST of an object; reply with status 201."""
         only_admins(call)
         values = self._given(call, creating=True)
         self.check(call, values, None)
@@ -104,7 +107,7 @@ class Offered:
         return Reply(200, {self.collection.singular: self.view(self._own(call))})
 
     def update(self, call: Call) -> Reply:
-        """Handle PUT of an object: 200."""
+        """Handle PUT of an object; reply with status 200."""
         only_admins(call)
         thing, values = self._own(call), self._given(call, creating=False)
         self.check(call, values, thing)
@@ -112,7 +115,7 @@ class Offered:
         return Reply(200, {self.collection.singular: self.view(thing)})
 
     def delete(self, call: Call) -> Reply:
-        """Handle DELETE of an unused object: 204."""
+        """Handle DELETE of an object; reply with status 204, or 409 if the object is in use."""
         only_admins(call)
         thing = self._own(call)
         if self.used(call, thing):
@@ -134,7 +137,10 @@ class Offered:
 
 
 class Profiles(Offered):
-    """Profiles of flavors and availability zones: a provider and its options as JSON text."""
+    """The handlers of profiles of flavors or availability zones.
+
+    A profile consists of a provider and its options, which are JSON text.
+    """
 
     def __init__(self, collection: Collection, users: Collection) -> None:
         super().__init__(collection)
@@ -160,7 +166,7 @@ class Profiles(Offered):
 
 
 class Flavors(Offered):
-    """Flavors of load balancers; their names are unique."""
+    """The handlers of flavors of load balancers, which have unique names."""
 
     public = True
     profiles = FLAVOR_PROFILES
@@ -181,7 +187,7 @@ class Flavors(Offered):
 
 
 class Zones(Flavors):
-    """Availability zones of load balancers; the name of a zone is its id."""
+    """The handlers of availability zones of load balancers. The id of a zone is its name."""
 
     profiles = ZONE_PROFILES
     chosen_by = "availability_zone"
@@ -194,7 +200,7 @@ class Zones(Flavors):
 
 
 def look_up(call: Call, collection: Collection, thing_id: object) -> Thing:
-    """Return the object with this id. Raises a 404."""
+    """Return the object of a collection with this id. Raises Refusal 404."""
     thing = call.cloud.store.get(collection.table, thing_id)
     if thing is None:
         raise Refusal(404, message=f"{collection.singular} {thing_id} not found.")
@@ -202,13 +208,16 @@ def look_up(call: Call, collection: Collection, thing_id: object) -> Thing:
 
 
 def in_use(collection: Collection, thing: Thing) -> Refusal:
-    """Return the error 409 for an object that another object uses."""
+    """Return a Refusal with status 409 for an object that another object uses."""
     text_ = f"{collection.singular} {thing.id} is in use and cannot be modified."
     return Refusal(409, message=text_)
 
 
 def may_choose(call: Call, values: Body) -> None:
-    """Check that a load balancer may use the flavor and the zone in its request. Raises a 400."""
+    """Check the flavor and the availability zone in a request for a load balancer.
+
+    Raises Refusal 400 if one of them does not exist or is disabled.
+    """
     for collection, field in ((FLAVORS, "flavor_id"), (ZONES, "availability_zone")):
         if values[field] is None:
             continue

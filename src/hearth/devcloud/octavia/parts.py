@@ -1,4 +1,4 @@
-"""The parts of a load balancer and the operations that all of them share."""
+"""The APIs of the parts of a load balancer, such as listeners and pools, and their base class."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ _BALANCER = frozenset({"loadbalancer_id", "load_balancer_id"})  # clients filter
 
 
 class Part:
-    """The API of one type of load-balancer object, such as listeners or pools.
+    """The base class of the handlers of one type of load balancer object, such as listeners.
 
-    Subclasses override the methods that differ.
+    Subclasses override the methods in which a type differs.
     """
 
     within = ""
     operating = "OFFLINE"
     references: tuple[str, ...] = ()
-    apart: tuple[str, ...] = ()  # of a create call: what are no fields of the thing itself
+    apart: tuple[str, ...] = ()  # keys of a create request that are not fields of the object
 
     def __init__(self, collection: Collection) -> None:
         self.collection = collection
 
     def routes(self, root: str) -> list[Route]:
-        """Return the five routes of the collection."""
+        """Return the routes for creating, listing, showing, updating and deleting objects."""
         path = root + self.within + "/" + self.collection.plural
         return [
             ("POST", path, self.create),
@@ -38,7 +38,7 @@ class Part:
         ]
 
     def find(self, call: Call, collection: Collection, thing_id: object) -> Thing:
-        """Return the caller's object of a kind. Raises a 404."""
+        """Return an object of a collection that the caller may access. Raises Refusal 404."""
         thing = call.cloud.store.get(collection.table, thing_id)
         caller = call.caller
         if thing is None or not (caller.is_admin or thing.project_id == caller.project_id):
@@ -46,27 +46,34 @@ class Part:
         return thing
 
     def balancer(self, call: Call, thing: Thing) -> Thing:
-        """Return the load balancer of a part."""
+        """Return the load balancer that an object belongs to."""
         return self.find(call, tree.BALANCERS, thing.hidden["balancer"])
 
     def place(self, call: Call, values: Body) -> Body:
-        """Return the ids of the objects above a new part, such as its load balancer."""
+        """Return the ids of the load balancer and of the direct parent of a new object.
+
+        Their keys are `balancer` and `parent`. Raises Refusal if the parent does not exist or
+        cannot have another such object.
+        """
         raise NotImplementedError
 
     def check(self, call: Call, values: Body) -> None:
-        """Check fields that depend on each other. Raises a 400 or 404."""
+        """Check fields of an object that depend on each other. Raises Refusal 400 or 404."""
 
     def links(self, call: Call, thing: Thing) -> Body:
-        """Return references that the API shows in addition to the fields."""
+        """Return the references to other objects that responses contain besides the fields."""
         return {}
 
     def view(self, call: Call, thing: Thing) -> Body:
-        """Return a part as the API shows it."""
+        """Return an object in the format of the API."""
         body = {key: v for key, v in thing.body.items() if key not in self.references}
         return {**body, **self.links(call, thing), "tenant_id": thing.project_id}
 
     def given(self, call: Call, *, creating: bool) -> Body:
-        """Return the checked fields of the body. Raises a 400."""
+        """Return the checked fields of the object in a request. Raises Refusal 400.
+
+        `creating` is true for a create request, which also gets defaults.
+        """
         given = dict(call.object(self.collection.singular))
         for name in ("tenant_id", "project_id", *(self.apart if creating else ())):
             given.pop(name, None)
@@ -74,7 +81,7 @@ class Part:
             if creating:
                 return self.collection.for_create(given)
             fields = self.collection.fields
-            for name, value in given.items():  # null is the default again
+            for name, value in given.items():  # null restores the default
                 if value is None and name in fields and fields[name].update:
                     given[name] = fields[name].initial()
             return self.collection.for_update(given)
@@ -82,7 +89,7 @@ class Part:
             raise bad(error.message) from None
 
     def insert(self, call: Call, values: Body, hidden: Body, project_id: str | None) -> Thing:
-        """Return a new part, pending."""
+        """Store a new object in the status PENDING_CREATE and return it."""
         store = call.cloud.store
         body: Body = {
             "id": store.new_id(),
@@ -96,7 +103,7 @@ class Part:
         return store.insert(Thing(body["id"], self.collection.table, project_id, body, hidden))
 
     def create(self, call: Call) -> Reply:
-        """Handle POST of a part: 201."""
+        """Handle POST of an object; reply with status 201."""
         values = self.given(call, creating=True)
         self.check(call, values)
         hidden = self.place(call, values)
@@ -116,7 +123,7 @@ class Part:
         return found
 
     def index(self, call: Call) -> Reply:
-        """Handle GET of the collection; filters by unknown fields are ignored."""
+        """Handle GET of the collection. Query arguments that are not fields are ignored."""
         balancers = {one for name in _BALANCER for one in call.query.get(name, ())}
         mine = [
             t for t in self._mine(call) if not balancers or t.hidden.get("balancer") in balancers
@@ -130,11 +137,11 @@ class Part:
         return self.find(call, self.collection, call.ids[-1])
 
     def show(self, call: Call) -> Reply:
-        """Handle GET of a part."""
+        """Handle GET of an object."""
         return Reply(200, {self.collection.singular: self.view(call, self._own(call))})
 
     def update(self, call: Call) -> Reply:
-        """Handle PUT of a part."""
+        """Handle PUT of an object."""
         thing = self._own(call)
         changes = self.given(call, creating=False)
         self.check(call, {**thing.body, **changes})
@@ -143,7 +150,7 @@ class Part:
         return Reply(200, {self.collection.singular: self.view(call, thing)})
 
     def delete(self, call: Call) -> Reply:
-        """Handle DELETE of a part: 204."""
+        """Handle DELETE of an object; reply with status 204."""
         thing = self._own(call)
         tree.change(call, self.balancer(call, thing), thing, "PENDING_DELETE")
         for other in tree.below(call.cloud, thing.hidden["balancer"]):
@@ -155,7 +162,7 @@ class Part:
 
 
 def _place(member: Body) -> tuple[str, int]:
-    """Return address and port of a member; both together must be unique in a pool."""
+    """Return the address and port of a member. Together they are unique in a pool."""
     return member["address"], member["protocol_port"]
 
 
@@ -164,7 +171,7 @@ def _ids(things: list[Thing]) -> list[Body]:
 
 
 class Listeners(Part):
-    """Ports on which a load balancer accepts connections."""
+    """The handlers of listeners: ports on which a load balancer accepts connections."""
 
     references = ("loadbalancer_id",)
 
@@ -183,7 +190,7 @@ class Listeners(Part):
 
 
 class Pools(Part):
-    """Pools of members with a load-balancing algorithm."""
+    """The handlers of pools: groups of members with a load balancing algorithm."""
 
     references = ("loadbalancer_id", "listener_id")
 
@@ -229,7 +236,7 @@ class Pools(Part):
 
 
 class Members(Part):
-    """Servers in a pool."""
+    """The handlers of members: the backend servers in a pool."""
 
     within = "/pools/{}"
     operating = "NO_MONITOR"
@@ -239,13 +246,13 @@ class Members(Part):
         return [*super().routes(root), ("PUT", path, self.replace)]
 
     def replace(self, call: Call) -> Reply:
-        """Handle PUT of the members: 202; the pool then has exactly these members."""
+        """Handle PUT of members: replace all members of a pool; reply with status 202."""
         pool, fields = self.find(call, tree.POOLS, call.ids[0]), self.collection
         balancer = self.balancer(call, pool)
         tree.mutable(balancer)
         given = body.get("members") if isinstance(body := call.json(), dict) else None
         if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
-            raise bad("Missing required field: members")
+            raise bad("Missing required field: members, a list of objects")
         try:
             wanted = [fields.for_create(one) for one in given]
         except Invalid as error:
@@ -286,7 +293,7 @@ class Members(Part):
 
 
 class Monitors(Part):
-    """Health monitors of pools."""
+    """The handlers of health monitors. A pool can have one."""
 
     references = ("pool_id",)
 
@@ -315,7 +322,7 @@ _TARGETS = {
 
 
 class Policies(Part):
-    """L7 policies: what a listener does with certain requests."""
+    """The handlers of L7 policies: actions of a listener on requests that match all its rules."""
 
     def check(self, call: Call, values: Body) -> None:
         target = _TARGETS.get(values["action"])
@@ -336,7 +343,7 @@ class Policies(Part):
 
 
 class Rules(Part):
-    """L7 rules: the conditions of a policy."""
+    """The handlers of L7 rules: the conditions of an L7 policy."""
 
     within = "/l7policies/{}"
 

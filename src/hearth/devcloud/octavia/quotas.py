@@ -1,4 +1,4 @@
-"""The quotas of a project."""
+"""The API of Octavia's quotas, and their enforcement."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _view(limits: Body, project_id: str) -> Body:
 
 
 def check(call: Call, collection: Collection, project_id: str | None) -> None:
-    """Raise a 403 if the project has reached its quota."""
+    """Raise Refusal 403 if the project has reached its quota of objects in a collection."""
     name = _KEYS.get(collection.singular, collection.singular)
     limit = _limits(call, project_id or "")[name]
     if limit == -1 or not call.cloud.settings.quotas:
@@ -61,20 +61,20 @@ def show(call: Call) -> Reply:
 
 
 def defaults(call: Call) -> Reply:
-    """Handle GET of the default limits."""
+    """Handle GET of the default limits of a project."""
     project_id = _mine(call)
     return Reply(200, {"quota": _view(dict.fromkeys(_LIMITED, -1), project_id)})
 
 
 def index(call: Call) -> Reply:
-    """Handle GET of all limits that were set."""
+    """Handle GET of the limits of all projects for which limits were set."""
     only_admins(call)
     found = [_view(_limits(call, t.id), t.id) for t in call.cloud.store.all(_TABLE)]
     return Reply(200, {"quotas": found, "quotas_links": []})
 
 
 def update(call: Call) -> Reply:
-    """Handle PUT of limits: 202; null restores the default."""
+    """Handle PUT of a project's limits; reply with status 202. Null restores a default."""
     only_admins(call)
     project_id, store = call.ids[0], call.cloud.store
     try:
@@ -91,7 +91,7 @@ def update(call: Call) -> Reply:
 
 
 def reset(call: Call) -> Reply:
-    """Handle DELETE of limits: 202."""
+    """Handle DELETE of a project's limits: restore the defaults; reply with status 202."""
     only_admins(call)
     kept = call.cloud.store.get(_TABLE, call.ids[0])
     if kept is None:
@@ -101,7 +101,7 @@ def reset(call: Call) -> Reply:
 
 
 def routes(root: str) -> list[Route]:
-    """Return the routes of quotas."""
+    """Return the routes of the quotas API below the path `root`."""
     path = root + "/quotas/{}"
     return [
         ("GET", root + "/quotas", index),

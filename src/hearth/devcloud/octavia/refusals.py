@@ -1,4 +1,4 @@
-"""Errors of the load-balancer service."""
+"""Refusals that all handlers of the load balancer service use."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from hearth.devcloud.http import Call, Refusal
 
 
 def bad(message: str) -> Refusal:
-    """Return the refusal with status 400 and this message."""
+    """Return a Refusal with status 400 and this message."""
     return Refusal(400, message=message)
 
 
 def only_admins(call: Call) -> None:
-    """Raise a 403 unless the caller is an administrator."""
+    """Raise Refusal 403 unless the caller is an administrator."""
     if not call.caller.is_admin:
         raise Refusal(403, message="Policy does not allow this request to be performed.")

@@ -1,4 +1,7 @@
-"""The parts of a load balancer: a tree that accepts one change at a time."""
+"""The declarations of load balancers and their parts, and the changes of their status.
+
+A load balancer and its parts are a tree, which accepts one change at a time.
+"""
 
 from __future__ import annotations
 
@@ -24,15 +27,13 @@ _ID = text(36)
 
 
 def persistence(value: Any) -> Any:
-    """Return a checked session persistence; only APP_COOKIE may have a cookie name. Raises
-    ValueError.
-    """
+    """Check the session persistence of a pool and return it. Raises ValueError."""
     if not isinstance(value, dict) or value.keys() - {"type", "cookie_name", *_PERSISTENCE_TIMES}:
         raise ValueError(f"expected a session persistence, got {value!r}")
     if value.get("type") not in ("SOURCE_IP", "HTTP_COOKIE", "APP_COOKIE"):
         raise ValueError("type must be SOURCE_IP, HTTP_COOKIE or APP_COOKIE")
     if (value["type"] == "APP_COOKIE") != bool(value.get("cookie_name")):
-        raise ValueError("cookie_name is only allowed for APP_COOKIE")
+        raise ValueError("cookie_name is required for APP_COOKIE and not allowed for other types")
     shown = dict.fromkeys(("cookie_name", *_PERSISTENCE_TIMES))
     return {"type": None, **shown, **value}
 
@@ -210,7 +211,7 @@ _TABLES = tuple(kind.table for kind in (LISTENERS, POOLS, MEMBERS, MONITORS, POL
 
 
 def below(cloud: Cloud, balancer_id: str) -> list[Thing]:
-    """Return all parts of a load balancer."""
+    """Return all listeners, pools, members and other parts of a load balancer."""
     return [
         thing
         for table in _TABLES
@@ -220,20 +221,20 @@ def below(cloud: Cloud, balancer_id: str) -> list[Thing]:
 
 
 def mutable(balancer: Thing) -> None:
-    """Raise a 409 unless the load balancer is active."""
+    """Raise Refusal 409 unless the provisioning status of the load balancer is ACTIVE."""
     if balancer.body["provisioning_status"] != "ACTIVE":
         text_ = f"Load Balancer {balancer.id} is immutable and cannot be updated."
         raise Refusal(409, message=text_)
 
 
 def change(call: Call, balancer: Thing, part: Thing, status: str) -> None:
-    """Begin a change of a part: the part and its load balancer become pending."""
+    """Start a change of a part, after checking with `mutable` that it is possible."""
     mutable(balancer)
     pending(call, balancer, part, status)
 
 
 def pending(call: Call, balancer: Thing, part: Thing, status: str) -> None:
-    """Set a part and its load balancer to pending until the agenda ends the change."""
+    """Set the status of a part and PENDING_UPDATE for its load balancer; schedule the end."""
     balancer.body["provisioning_status"] = "PENDING_UPDATE"
     part.body["provisioning_status"] = status
     balancer.hidden["fails"] = part.id if call.effects.error else None
@@ -241,7 +242,7 @@ def pending(call: Call, balancer: Thing, part: Thing, status: str) -> None:
 
 
 def done(cloud: Cloud, balancer: Thing) -> None:
-    """Finish a pending change: parts become active or fail, and deleted parts are removed."""
+    """Complete the pending changes of a load balancer: set ACTIVE or ERROR, or remove parts."""
     now = stamp_z(cloud.store.time).rstrip("Z")
     fails = balancer.hidden.get("fails")
     for thing in [*below(cloud, balancer.id), balancer]:

@@ -1,8 +1,8 @@
-"""Sandbox servers: each is a set of Linux namespaces over the machine's own file tree.
+"""Sandbox servers: servers of the embedded cloud that really run, in Linux namespaces.
 
-Invariant: nothing outlives the keeper, the first process of a separate pid namespace. It holds the
-servers' processes, mounts, disks and interfaces, and ends with the process that started it.
-`driver` and its imports run in the process of the cloud. `keeper` and its imports run inside the
-namespaces and use only the standard library. This isolation is for convenience; it is not a
-security boundary.
+A server uses the file tree of the machine or of an image. The keeper is the first process of a
+separate pid namespace, and all processes, mounts, disks and interfaces of servers end with it. It
+ends with the process that started it, so nothing is left over. `driver` and its imports run in the
+process of the cloud; `keeper` and its imports run inside the namespaces and use only the standard
+library. The isolation is not a security boundary.
 """

@@ -1,6 +1,7 @@
-"""The load balancers in the store, as configurations of HAProxy.
+"""HAProxy configurations for the load balancers in the store.
 
-Each listener becomes a frontend and has its own backend for its pool, so both have the same mode.
+Each listener becomes an HAProxy frontend with a backend of its own for its pool, because both must
+have the same mode.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from hearth.devcloud.octavia import tree
 from hearth.devcloud.store import Body, Store, Thing
 
 MODES = {"HTTP": "http", "TCP": "tcp", "HTTPS": "tcp"}
-"""The mode of a listener by its protocol; no other protocol is served."""
+"""The HAProxy mode by the protocol of a listener. Other protocols are not supported."""
 
 _BALANCE = {
     "ROUND_ROBIN": "roundrobin",
@@ -29,11 +30,14 @@ _HEADERS = {
 }
 _CODES = re.compile(r"\d{3}([-,]\d{3})*")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_STICKY_S = 1800  # as long as an address or cookie that does not come again is remembered
+_STICKY_S = 1800  # for which a client's address or cookie is remembered after its last request
 
 
 def served(store: Store) -> list[Thing]:
-    """Return the load balancers that are enabled and have a VIP port and at least one listener."""
+    """Return the load balancers that need an HAProxy process.
+
+    They are enabled and have a VIP port and at least one supported listener.
+    """
     return [
         one
         for one in store.all(tree.BALANCERS.table)
@@ -45,7 +49,7 @@ def served(store: Store) -> list[Thing]:
 
 
 def configuration(store: Store, balancer: Thing) -> str:
-    """Return the HAProxy configuration of a load balancer, without the section `global`."""
+    """Return the HAProxy configuration for a load balancer, without the section `global`."""
     parts = []
     for listener in _listeners(store, balancer):
         pool = _there(store.get(tree.POOLS.table, listener.body["default_pool_id"]))
@@ -56,7 +60,7 @@ def configuration(store: Store, balancer: Thing) -> str:
 
 
 def members(store: Store, pool: Thing) -> list[Thing]:
-    """Return the members of a pool, except those that are being deleted."""
+    """Return the members of a pool sorted by id, without those that are being deleted."""
     found = (one for one in store.all(tree.MEMBERS.table) if one.hidden["parent"] == pool.id)
     return sorted((one for one in found if _there(one)), key=lambda one: one.id)
 
@@ -69,7 +73,7 @@ def _listeners(store: Store, balancer: Thing) -> Iterator[Thing]:
 
 
 def _there(part: Thing | None) -> Thing | None:
-    """Return a part; None if it is being deleted or does not exist."""
+    """Return the given part of a load balancer, or None if it is None or being deleted."""
     going = part is not None and part.body["provisioning_status"] == "PENDING_DELETE"
     return None if going else part
 
@@ -182,6 +186,6 @@ def _host(address: str) -> str:
 
 
 def _word(text: object) -> str:
-    """Return any text, quoted as a single word of an HAProxy configuration."""
+    """Return a text quoted as a single word of an HAProxy configuration."""
     plain = _CONTROL.sub("", str(text)).replace("'", "'\\''")
     return f"'{plain}'"

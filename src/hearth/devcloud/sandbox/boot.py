@@ -1,8 +1,8 @@
-"""The boot of a server: it carries out a plan, in the order of cloud-init.
+"""The boot of a server without cloud-init: it processes the user data as cloud-init would do.
 
-At each boot the boothooks run in the order of the message, then bootcmd. At the first boot the
-other parts go to their handlers, also in the order of the message; after bootcmd come write_files,
-the authorized keys, runcmd, and the scripts in the order of their names.
+At each boot, the boothooks run in the order of the user data, and then bootcmd. At the first boot,
+the other parts of the user data are passed to their handlers before bootcmd. After bootcmd follow
+write_files, the authorized keys, runcmd, and the scripts in the order of their names.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Plan = dict[str, Any]
 
 
 def run(plan: Plan) -> None:
-    """Carry out a plan. Failures are written to the console; the boot continues."""
+    """Carry out a boot plan. Failures are written to the console, and the boot continues."""
     began = time.monotonic()
     os.environ.clear()
     os.environ.update(ENVIRONMENT)
@@ -70,14 +70,16 @@ def run(plan: Plan) -> None:
 
 
 def say(text: str) -> None:
-    """Write a line to the console."""
+    """Write a line to the console of the server."""
     sys.stdout.write(f"hearth-init: {text}\n")
     sys.stdout.flush()
 
 
 def place(etc: dict[str, str], drive: dict[str, str], folder: Path) -> None:
-    """Write those files of `etc` that do not exist yet, and the files of a config drive to a
-    folder.
+    """Write files that a server needs at its boot.
+
+    `etc` contains texts by path; files that exist are not overwritten. `drive` contains the config
+    drive (base64 by path), which is written to `folder`.
     """
     for path, text in etc.items():
         if not Path(path).exists():
@@ -89,8 +91,9 @@ def place(etc: dict[str, str], drive: dict[str, str], folder: Path) -> None:
 
 
 def _place(plan: Plan) -> Path:
-    """Create the files of an instance in the places where cloud-init puts them; return their
-    folder.
+    """Create the files of the instance in the folders that cloud-init uses.
+
+    Return the folder of the instance.
     """
     instance = LIB / "instances" / str(plan["instance_id"])
     for folder in (instance / "scripts", LIB / "data", LIB / "seed", Path("/run/cloud-init")):
@@ -106,7 +109,7 @@ def _place(plan: Plan) -> Path:
 
 
 def _parts(parts: list[Plan], instance: Path, *, first: bool) -> None:
-    """Pass each part to its handler."""
+    """Process the parts of the user data in order; `first` is true at the first boot."""
     handlers: list[tuple[ModuleType, list[str]]] = []
     for number, part in enumerate(parts):
         data = base64.b64decode(part["data"])
@@ -138,7 +141,7 @@ def _handler(data: bytes, name: str) -> tuple[ModuleType, list[str]]:
 def _handled(
     handlers: list[tuple[ModuleType, list[str]]], kind: str, name: str, data: bytes
 ) -> bool:
-    """Pass a part to the first handler of its type; return whether there is one."""
+    """Pass a part to the first part handler for its type; return whether there is one."""
     for module, types in handlers:
         if kind in types:
             _call(module, kind, name, data.decode(errors="surrogateescape"))
@@ -167,8 +170,9 @@ def _write_script(path: Path, data: bytes) -> None:
 
 
 def _execute(command: list[str], more: dict[str, str] | None = None) -> None:
-    """Run a program and report its failure on the console. A script without `#!` runs in the
-    shell.
+    """Run a program and report a failure on the console. A script without `#!` runs in sh.
+
+    `more` are further environment variables.
     """
     sys.stdout.flush()
     try:
@@ -222,12 +226,12 @@ def _write_file(file: Plan) -> None:
     path = Path(file["path"])
     path.parent.mkdir(parents=True, exist_ok=True)
     if not file["append"]:
-        path.unlink(missing_ok=True)  # of a file of the machine the server owns the name alone
+        path.unlink(missing_ok=True)  # the server may replace a file of the machine, not write it
     with path.open("ab" if file["append"] else "wb") as opened:
         opened.write(data)
     path.chmod(file["mode"])
     if file["owner"] not in ("root:root", "root"):
         user, _, group = file["owner"].partition(":")
-        with contextlib.suppress(OSError):  # an ordinary user's server has root alone
+        with contextlib.suppress(OSError):  # the server may only have the user root
             pwd.getpwnam(user)
             shutil.chown(path, user, group or None)

@@ -1,4 +1,7 @@
-"""`python -m hearth.devcloud.sandbox.check`: print why servers cannot run here, and exit 1."""
+"""The command `python -m hearth.devcloud.sandbox.check`: can this machine run sandbox servers?
+
+If it cannot, the command prints the reason and exits with status 1.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""A client of the keeper, the process that holds all sandbox servers. Requests are answered one by
-one.
-"""
+"""The client of the keeper, which is the process that runs all sandbox servers of a cloud."""
 
 from __future__ import annotations
 
@@ -21,12 +19,13 @@ _KEPT = ("PATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL")
 
 
 class KeeperFailed(Exception):
-    """The keeper could not carry out a request; the message gives the user the reason."""
+    """The keeper could not start or carry out a request; the message gives the user the reason."""
 
 
 class Client:
-    """The connection to a keeper process. `ended` is called with the id of each server that ended
-    without a request.
+    """A connection to a keeper process.
+
+    `ended` is called with the id of each server whose first process has ended.
     """
 
     def __init__(
@@ -45,8 +44,10 @@ class Client:
     async def ask(
         self, do: str, files: Sequence[int] = (), **more: object
     ) -> tuple[Message, list[int]]:
-        """Send a request; return its answer and the file descriptors in it. Raises
-        `KeeperFailed`.
+        """Send the request `do` to the keeper; return the reply and the file descriptors in it.
+
+        `files` are file descriptors for the keeper, and `more` are the arguments of the request.
+        Raises KeeperFailed.
         """
         self._number += 1
         number = self._number
@@ -90,9 +91,7 @@ class Client:
         self._waiting.clear()
 
     async def ready(self) -> None:
-        """Wait for the keeper. Raises `KeeperFailed` if the machine does not permit its
-        namespaces.
-        """
+        """Wait until the keeper has started. Raises KeeperFailed if it cannot start."""
         try:
             async with asyncio.timeout(START_S):
                 await self._started
@@ -112,7 +111,10 @@ class Client:
 
 
 async def start_keeper(ended: Callable[[str], None], *arguments: str) -> Client:
-    """Start a keeper. Raises `KeeperFailed` if the machine does not permit its namespaces."""
+    """Start a keeper process with the given arguments and return its client.
+
+    Raises KeeperFailed if the machine does not permit the namespaces that it needs.
+    """
     process, here = _spawn(*arguments)
     client = Client(process, here, ended)
     try:
@@ -124,10 +126,10 @@ async def start_keeper(ended: Callable[[str], None], *arguments: str) -> Client:
 
 
 def _environment() -> dict[str, str]:
-    """Return the environment of the keeper, which contains no secrets, because the first process of
-    each server inherits it.
+    """Return the environment variables of the keeper.
 
-    cloud-init finds out from `product_name` that it runs in OpenStack.
+    Most variables are left out, because servers inherit the environment, and it may contain
+    secrets. From `product_name`, cloud-init detects that it runs in OpenStack.
     """
     kept = {
         name: value
@@ -140,7 +142,7 @@ def _environment() -> dict[str, str]:
 def _spawn(*arguments: str) -> tuple[subprocess.Popen[bytes], socket.socket]:
     here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     command = [sys.executable, "-m", "hearth.devcloud.sandbox.keeper", str(there.fileno())]
-    command.append(f"--of={os.getpid()}")  # for people who look at a list of processes
+    command.append(f"--of={os.getpid()}")  # only for people who read the list of processes
     with there:
         process = subprocess.Popen(
             [*command, *arguments],

@@ -1,6 +1,7 @@
-"""The boot of a server whose image has cloud-init: it runs the stages of cloud-init in order.
+"""The boot of a server whose image has cloud-init.
 
-There is no systemd, so the boot is finished when the last stage has ended.
+There is no systemd, so Hearth runs the stages of cloud-init in order. The boot is finished when the
+last stage has ended.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ SEED = Path("/var/lib/cloud/seed/config_drive")
 
 
 def run(plan: dict[str, Any]) -> None:
-    """Run the stages. Failures are written to the console; the boot continues."""
+    """Run the stages of cloud-init. Failures are written to the console, and the boot continues."""
     began = time.monotonic()
     os.environ.clear()
     os.environ.update(ENVIRONMENT)

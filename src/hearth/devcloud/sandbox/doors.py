@@ -1,8 +1,8 @@
-"""The services of the cloud that a server can reach, through sockets in its network namespace.
+"""Access of a server to the services of the cloud, by sockets in its network namespace.
 
-A socket stays in the network namespace in which it was created, so the process of the cloud can
-serve it without privileges. One socket is the metadata service; the others forward to the endpoints
-of the catalogue.
+The keeper creates the sockets inside the namespace, and the process of the cloud serves them
+without privileges. One socket is the metadata service; the others forward to those endpoints in the
+service catalogue that are on loopback addresses.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ Connect = Callable[[], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWrite
 
 
 def addresses(cloud: Cloud) -> list[Address]:
-    """Return the addresses at which a server reaches the cloud: the metadata service, then
-    endpoints on loopback addresses.
+    """Return the addresses (host and port) at which a server can reach the cloud.
+
+    The first one is the metadata service; the others are endpoints on loopback addresses.
     """
     found: dict[Address, None] = {(METADATA, 80): None}
     for endpoint in cloud.store.all("identity.endpoints"):
@@ -44,7 +45,7 @@ def addresses(cloud: Cloud) -> list[Address]:
 
 
 class Doors:
-    """The open sockets of one server; `close` shuts them."""
+    """The sockets in the namespace of one server that the cloud serves."""
 
     def __init__(self) -> None:
         self._servers: list[asyncio.Server] = []
@@ -52,8 +53,9 @@ class Doors:
     async def open(
         self, cloud: Cloud, server: Thing, targets: list[Address], sockets: list[int]
     ) -> None:
-        """Serve each socket: the first as the metadata service, the others as forwards to
-        `targets`.
+        """Start to serve the sockets: the first as the metadata service, the others as forwards.
+
+        `targets` are the addresses of the sockets, to which they forward.
         """
         loop = asyncio.get_running_loop()
         for number, (target, file) in enumerate(zip(targets, sockets, strict=True)):
@@ -90,11 +92,12 @@ def _metadata(
 def forward(
     connect: Connect,
 ) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]:
-    """Return a connection handler that copies data to and from a second connection.
+    """Return a handler for asyncio.start_server that forwards connections.
 
-    An error of one connection closes the other.
+    The handler opens a second connection with `connect` and copies the data in both directions. An
+    error of one connection closes the other.
     """
-    serving: set[asyncio.Task[None] | None] = set()  # streams refer to their tasks weakly
+    serving: set[asyncio.Task[None] | None] = set()  # asyncio keeps only weak references to tasks
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -123,7 +126,10 @@ def forward(
 
 
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Copy one direction until its end; the other direction may continue. Raises an OSError."""
+    """Copy data from a reader to a writer until the end of the stream. Raises OSError.
+
+    Then close only this direction of the connection.
+    """
     while data := await reader.read(_CHUNK):
         writer.write(data)
         await writer.drain()

@@ -1,6 +1,6 @@
-"""The driver of sandbox servers: it carries out Nova's tasks and reports their end to Nova.
+"""The driver of sandbox servers: it carries out Nova's tasks and sets the resulting states.
 
-The tasks of one server run one after another; those of different servers run concurrently.
+Tasks of the same server run one after another; tasks of different servers run concurrently.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from hearth.devcloud.sandbox.plan import boot_plan, cloud_init_plan
 from hearth.devcloud.seed import HOST_IMAGE, image_named, plant_image
 from hearth.devcloud.store import Thing
 
-STOP_S = 5.0  # from the polite request to the end by force
+STOP_S = 5.0  # from the request to shut down until the server is killed
 CONSOLE_MAX = 102400  # bytes of the console that Nova shows
 _VOLUMES, _IMAGES = "volumes", "images"
-_LOOK_S = 0.02  # from a change of the cloud to that of the networks
-_HEALTH_S = 1.0  # from one look at the statistics of load balancers to the next
-_ANSWER_S = 2.0  # of a load balancer
+_LOOK_S = 0.02  # from a change in the cloud until the networks are updated
+_HEALTH_S = 1.0  # between two queries of the statistics of load balancers
+_ANSWER_S = 2.0  # maximum time of such a query
 _AGAIN = {"rebooting", "rebooting_hard"}
 _ANEW = {"rebuilding"}
 _MB_PER_GB = 1024
@@ -44,9 +44,7 @@ _MB_PER_GB = 1024
 
 @cache
 def _stand_in() -> dict[str, str]:
-    """Return the files of the Kubernetes stand-in (see `devcloud.kubernetes`) for use inside
-    servers.
-    """
+    """Return the files of the Kubernetes stand-in that servers get: their text by path."""
     folder = Path(__file__).parents[1] / "kubernetes"
     modules = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.py")}
     return {
@@ -58,8 +56,8 @@ def _stand_in() -> dict[str, str]:
 class Sandbox:
     """The driver of a cloud's sandbox servers; `await close()` ends all of them.
 
-    The folder `data` contains the volumes and the images. Without it, volumes are not kept and no
-    images can be used.
+    The folder `data` contains the volumes and the images. Without it, volumes are lost at the end,
+    and servers can only use the files of this machine.
     """
 
     def __init__(self, cloud: Cloud, data: Path | None = None) -> None:
@@ -79,7 +77,7 @@ class Sandbox:
         self._balances = haproxy.program() is not None and fabric.programs()[0] is not None
 
     async def open(self) -> None:
-        """Start the keeper. Raises `KeeperFailed`."""
+        """Start the keeper and the background work of the driver. Raises KeeperFailed."""
         more = []
         if self._data is not None:
             shelf.prune(self._data / _IMAGES)
@@ -94,7 +92,7 @@ class Sandbox:
 
     @property
     def notes(self) -> list[str]:
-        """Return texts that describe which programs for networks are missing on this machine."""
+        """Messages for the user about programs that are missing on this machine."""
         return self._client.notes if self._client is not None else []
 
     async def close(self) -> None:
@@ -113,7 +111,7 @@ class Sandbox:
         self._consoles.clear()
 
     def offer(self) -> None:
-        """Make Glance list exactly the images that have been built."""
+        """Create Glance images for all built images, and remove those of images that are gone."""
         for name in shelf.NAMES:
             there = self._data is not None and shelf.has(self._data / _IMAGES, name)
             if there != self._offered.get(name):
@@ -124,11 +122,11 @@ class Sandbox:
                     self._cloud.store.remove(image)
 
     def boot(self, server: Thing) -> None:
-        """Start a new server; it becomes active when its first process runs."""
+        """Start a new server. It becomes ACTIVE when its first process runs."""
         self._then(server, lambda: self._start(server, fresh=True), lambda: self._active(server))
 
     def change(self, server: Thing, task: str | None, target: str) -> None:
-        """Carry out a task of Nova; at its end the server is in the state `target`."""
+        """Start a task, such as a reboot. After it, the server gets the state `target`."""
         self._then(server, lambda: self._change(server, task, target), lambda: None, target)
 
     def remove(self, server: Thing) -> None:
@@ -136,7 +134,7 @@ class Sandbox:
         self._then(server, lambda: self._drop(server.id), lambda: life.gone(self._cloud, server))
 
     def forwards(self) -> list[dict[str, object]]:
-        """Return the local ports that lead to each floating address."""
+        """Return, for each floating IP, the local ports that forward to it."""
         return self._forwards.view()
 
     def console(self, server: Thing) -> str:
@@ -154,14 +152,17 @@ class Sandbox:
         done: Callable[[], None],
         target: str | None = None,
     ) -> None:
-        """Run a task of a server after its earlier tasks have ended."""
+        """Run `work` after the earlier tasks of a server, then set its state `target`, call `done`.
+
+        If the keeper fails, the server gets the state error.
+        """
 
         async def run() -> None:
             async with self._locks.setdefault(server.id, asyncio.Lock()):
                 try:
                     await work()
                 except KeeperFailed as problem:
-                    life.fail(self._cloud, server, f"The server could not start: {problem}")
+                    life.fail(self._cloud, server, f"The task of the server failed: {problem}")
                     return
                 if target is not None:
                     life.set_state(self._cloud, server, target)
@@ -249,8 +250,9 @@ class Sandbox:
         )
 
     def _image(self, server: Thing) -> str | None:
-        """Return the name of the image whose file tree the server uses; None for the machine's own
-        tree.
+        """Return the name of the image whose files a server uses.
+
+        Return None if the server uses the files of this machine.
         """
         for name in shelf.NAMES:
             image = image_named(self._cloud, name)
@@ -287,7 +289,7 @@ class Sandbox:
             os.close(console)
 
     def look(self) -> None:
-        """Schedule an update of the sandbox networks, because the cloud may have changed."""
+        """Schedule an update of the networks of servers to the current state of Neutron."""
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_LOOK_S, self._look)
 
@@ -296,10 +298,9 @@ class Sandbox:
         self._begin(self._weave())
 
     async def _weave(self, *, force: bool = False) -> None:
-        """Make the keeper apply the networks, volumes and load balancers in the store, if they have
-        changed.
+        """Make the keeper apply the networks, volumes and load balancers in the store.
 
-        `force`: apply them even if nothing has changed.
+        If nothing has changed since the last time, do nothing, unless `force` is true.
         """
         async with self._weaving:
             table = self._cloud.store.table(facts.SERVERS)
@@ -330,7 +331,7 @@ class Sandbox:
                 if fabric.BALANCER + balancer.id in self._woven.get("balancers", {}):
                     try:
                         health.note(self._cloud.store, balancer, await self._statistics(balancer))
-                    except (KeeperFailed, OSError, TimeoutError):  # it may have ended
+                    except (KeeperFailed, OSError, TimeoutError):  # HAProxy may have ended
                         with contextlib.suppress(KeeperFailed):
                             await self._weave(force=True)
 
@@ -347,7 +348,10 @@ class Sandbox:
                 writer.close()
 
     async def _inside(self, place: str) -> int:
-        """Return a socket that connects from inside a network namespace of the fabric."""
+        """Return the descriptor of a new socket in the network namespace `place`.
+
+        Raises ConnectionError.
+        """
         try:
             return (await self._ask("socket", id=place))[0]
         except KeeperFailed as problem:
@@ -363,8 +367,9 @@ class Sandbox:
             doors.close()
 
     def _ended(self, server_id: str) -> None:
-        """Set a server to stopped after its first process has ended, unless a task of the server is
-        running.
+        """Handle the end of a server's first process.
+
+        The server becomes stopped, unless one of its tasks is running.
         """
         self._shut(server_id)
         event = self._running.pop(server_id, None)
@@ -376,8 +381,9 @@ class Sandbox:
 
 
 def after_restart(cloud: Cloud) -> None:
-    """Set the running servers of a saved state to stopped, because their processes
-    no longer exist.
+    """Correct the states of servers in a saved state, because their processes no longer exist.
+
+    Running servers become stopped, and interrupted builds fail.
     """
     for server in cloud.store.table(facts.SERVERS).values():
         state, task = server.body["vm_state"], server.body["task_state"]

@@ -1,9 +1,9 @@
-"""The networks of all servers: a bridge for each network, a namespace for each router and load
-balancer.
+"""The Linux networks of all sandbox servers.
 
-A document describes the desired networks; `apply` carries out the differences and removes what the
-document does not contain. Bridges have no addresses, so only routers connect networks. This module
-uses `ip` of iproute2 and, if it is installed, `nft` for security groups and NAT.
+Each network has a bridge, and each router, load balancer and server has a network namespace. A
+document describes the desired networks; `apply` creates, changes and removes what differs. Bridges
+have no addresses, so networks are connected only by routers. This module uses `ip` of iproute2 and,
+if it is installed, `nft` for security groups and NAT.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hearth.devcloud.sandbox import kernel, loopback
 
 ROUTER = "router-"
 BALANCER = "balancer-"
-_MADE_HERE = (ROUTER, BALANCER)  # namespaces of the fabric; the others are those of servers
+_MADE_HERE = (ROUTER, BALANCER)  # prefixes of namespaces that the fabric creates itself
 METADATA = "169.254.169.254"
 _SYSCTL = Path("/proc/sys/net")
 
@@ -31,14 +31,17 @@ Document = dict[str, Any]
 
 
 def programs() -> tuple[str | None, str | None]:
-    """Return the paths of `ip` and `nft`, which are often outside of the PATH of ordinary users."""
+    """Return the paths of the programs `ip` and `nft`, or None for a missing one.
+
+    They are also found in /usr/sbin and /sbin, which the PATH of ordinary users may not contain.
+    """
     path = os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"
     return shutil.which("ip", path=path), shutil.which("nft", path=path)
 
 
 @dataclass
 class _Place:
-    """A network namespace: its ports and its current configuration."""
+    """A network namespace with its current ports, routes and nft rules."""
 
     netns: int
     ports: dict[str, Document] = field(default_factory=dict)
@@ -47,7 +50,7 @@ class _Place:
 
 
 class Fabric:
-    """The bridges, the routers, and the network namespaces with ports."""
+    """The bridges and network namespaces of all networks, routers, load balancers and servers."""
 
     def __init__(self) -> None:
         self._ip, self._nft = programs()
@@ -60,7 +63,7 @@ class Fabric:
 
     @property
     def notes(self) -> list[str]:
-        """Return texts that describe what is missing on this machine."""
+        """Messages for the user about programs that are missing on this machine."""
         notes = []
         if self._ip is None:
             notes.append("ip (iproute2) is not installed: servers have no network")
@@ -69,21 +72,22 @@ class Fabric:
         return notes
 
     def join(self, name: str, netns: int) -> None:
-        """Add the namespace of a server, which initially reaches only itself and the metadata
-        address.
+        """Add the network namespace of a server under a name; `netns` is its file descriptor.
+
+        At first, the server reaches only itself and the address of the metadata service.
         """
         self._places[name] = _Place(netns)
         with self._inside(netns):
             loopback.bring_up(METADATA)
 
     def leave(self, name: str) -> None:
-        """Remove the namespace of a server with its ports."""
+        """Remove a network namespace and its ports."""
         place = self._places.pop(name, None)
         if place is not None:
             self._run([f"link del {_outer(port)}" for port in place.ports], force=True)
 
     def listen(self, name: str, addresses: Iterable[tuple[str, int]]) -> list[int]:
-        """Return sockets that listen inside a server's namespace."""
+        """Return descriptors of sockets that listen on addresses inside a network namespace."""
         opened = []
         with self._inside(self._places[name].netns):
             for host, port in addresses:
@@ -95,12 +99,15 @@ class Fabric:
         return opened
 
     def socket(self, name: str) -> int:
-        """Return a TCP socket that connects from inside a network namespace."""
+        """Return the descriptor of a new TCP socket inside a network namespace."""
         with self._inside(self._places[name].netns):
             return socket.socket(socket.AF_INET, socket.SOCK_STREAM).detach()
 
     def apply(self, document: Document) -> None:
-        """Change the fabric to the state that the document describes."""
+        """Change bridges, namespaces and ports to the state that a document describes.
+
+        Raises OSError.
+        """
         networks: set[str] = set(document["networks"])
         self._run(
             [
@@ -130,11 +137,14 @@ class Fabric:
         self._bridges -= gone
 
     def inside(self, name: str) -> AbstractContextManager[None]:
-        """Enter the network namespace of a place for the duration of a `with` block."""
+        """Return a context manager that runs its block inside a network namespace."""
         return self._inside(self._places[name].netns)
 
     def _new(self, *, forwards: bool) -> int:
-        """Return a new namespace. With `forwards` it forwards packets, as a router does."""
+        """Create a network namespace and return its descriptor.
+
+        If `forwards` is true, it forwards packets, as a router does.
+        """
         kernel.unshare(kernel.NEWNET)
         netns = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
         if forwards:
@@ -146,7 +156,7 @@ class Fabric:
         return netns
 
     def _settle(self, place: _Place, wanted: Document) -> None:
-        """Add, remove and configure the ports of a place that differ from `wanted`."""
+        """Change the ports, routes and rules of a network namespace to those in `wanted`."""
         ports: dict[str, Document] = wanted["ports"] if self._ip is not None else {}
         for port in [one for one, had in place.ports.items() if ports.get(one) != had]:
             self._run([f"link del {_outer(port)}"], force=True)
@@ -155,7 +165,7 @@ class Fabric:
             if port not in place.ports:
                 self._plug(place.netns, port, settings)
                 place.ports[port] = settings
-                place.routes = []  # they went with the former interface
+                place.routes = []  # the routes were removed together with the old interface
         if place.routes != wanted["routes"]:
             old = [f"route del {_route(*route)}" for route in place.routes]
             self._run(old, place.netns, force=True)
@@ -188,7 +198,10 @@ class Fabric:
         force: bool = False,
         files: Iterable[int] = (),
     ) -> None:
-        """Run `ip` commands; with `force`, a failed command does not stop the others."""
+        """Run commands of `ip` in a network namespace (None: that of the keeper).
+
+        If `force` is true, errors are ignored; otherwise OSError is raised.
+        """
         if not commands or self._ip is None:
             return
         options = ["-force"] if force else []

@@ -1,4 +1,4 @@
-"""Security groups and the address translation of routers, as nftables rules."""
+"""nftables rules for security groups and for the NAT of routers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ _TABLE = "inet hearth"
 
 
 def server_rules(store: Store, ports: Mapping[str, Thing]) -> str:
-    """Return the rules of a server; `ports` has the ports by interface name."""
+    """Return the nft rules for the security groups of a server, as an nft script.
+
+    `ports` contains the ports of the server by interface name.
+    """
     chains, jumps = [], {"ingress": "", "egress": ""}
     for name, port in ports.items():
         if not port.body["port_security_enabled"]:
@@ -39,7 +42,7 @@ def _emptied(table: str) -> str:
 
 
 def _allowed(store: Store, port: Thing, direction: str) -> Iterable[str]:
-    """Yield nft expressions for the packets that the rules of a port allow in one direction."""
+    """Yield nft expressions for the packets that a port's security groups allow in a direction."""
     for group_id in port.body["security_groups"]:
         for rule in store.where("network.security_group_rules", security_group_id=group_id):
             if rule.body["direction"] == direction:
@@ -49,7 +52,10 @@ def _allowed(store: Store, port: Thing, direction: str) -> Iterable[str]:
 
 
 def _match(store: Store, rule: Body, side: str) -> str | None:
-    """Return the nft expression for the packets of a rule; None if no packet can match."""
+    """Return the nft expression for a security group rule, or None if no packet can match.
+
+    `side` is the nft keyword for the remote address: saddr or daddr.
+    """
     family = "ip" if rule["ethertype"] == "IPv4" else "ip6"
     words = [f"meta nfproto {'ipv4' if family == 'ip' else 'ipv6'}"]
     if rule["remote_ip_prefix"]:
@@ -93,9 +99,10 @@ def _protocol(rule: Body) -> list[str]:
 
 
 def router_rules(interface: str, address: str, floating: Mapping[str, str], *, snat: bool) -> str:
-    """Return the address translation rules of a router's external interface.
+    """Return the NAT rules for the external interface of a router, as an nft script.
 
-    `floating` is `{floating address: fixed address}`; `address` is the router's own address.
+    `floating` maps floating IPs to fixed IPs. `address` is the router's own external address, which
+    other outgoing packets get if `snat` is true.
     """
     table = "ip hearth"
     before = "".join(f"ip daddr {one} dnat to {to}\n" for one, to in floating.items())

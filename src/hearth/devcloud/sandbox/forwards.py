@@ -1,4 +1,4 @@
-"""Local ports of the machine that lead to the floating addresses of sandbox servers."""
+"""Local ports of the machine that forward to the floating IPs of sandbox servers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Inside = Callable[[str], Awaitable[int]]
 
 @dataclass(frozen=True)
 class Way:
-    """A route from a floating address through a network namespace to a fixed address."""
+    """The way to a floating IP: the router's network namespace (`place`) and the fixed IP."""
 
     floating: str
     place: str
@@ -29,12 +29,12 @@ class Way:
 
 @dataclass
 class _Open:
-    ports: dict[int, int] = field(default_factory=dict)  # local ones by those of the server
+    ports: dict[int, int] = field(default_factory=dict)  # local ports by ports of the server
     servers: list[asyncio.Server] = field(default_factory=list)
 
 
 def ways(store: Store) -> set[Way]:
-    """Return the routes of all floating addresses that have a port and a router."""
+    """Return the ways to all floating IPs that have a fixed IP and a router."""
     return {
         Way(
             one.body["floating_ip_address"],
@@ -47,21 +47,24 @@ def ways(store: Store) -> set[Way]:
 
 
 class Forwards:
-    """The local ports of all floating addresses. `inside` opens a socket in a network namespace."""
+    """The local ports for all floating IPs.
+
+    `inside` is a function that opens a socket in a network namespace and returns its descriptor.
+    """
 
     def __init__(self, inside: Inside) -> None:
         self._inside = inside
         self._open: dict[Way, _Open] = {}
 
     def view(self) -> list[dict[str, object]]:
-        """Return each floating address with `{port of the server: local port}`."""
+        """Return one entry per floating IP, with a map from the server's ports to local ports."""
         return [
             {"floating_ip_address": way.floating, "host": LOCAL, "ports": opened.ports}
             for way, opened in self._open.items()
         ]
 
     async def settle(self, wanted: set[Way]) -> None:
-        """Open the missing local ports and print them; close those that are not in `wanted`."""
+        """Open and print the local ports for new ways; close those of ways not in `wanted`."""
         for way in [way for way in self._open if way not in wanted]:
             self._close(self._open.pop(way))
         for way in sorted(wanted - set(self._open), key=lambda way: way.floating):

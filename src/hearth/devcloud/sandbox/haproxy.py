@@ -1,7 +1,7 @@
-"""Load balancers in the keeper: an HAProxy process for each, in a network namespace of the fabric.
+"""The HAProxy processes of load balancers: one for each, in its own network namespace.
 
-A changed configuration starts a new process, which takes over from the former process. All
-processes end with the keeper, the first process of their pid namespace.
+If a configuration changes, a new process takes over from the old one. All processes end with the
+keeper, which is the first process of their pid namespace.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 CONNECTIONS_MAX = 2000
-FORMER_S = 30  # for the connections of a process that another one has followed
+FORMER_S = 30  # after which a replaced process closes its remaining connections
 _GLOBAL = """\
 global
   maxconn {connections}
@@ -27,17 +27,18 @@ global
 
 
 def program() -> str | None:
-    """Return the path of `haproxy`, which can be outside of the PATH of ordinary users; None if it
-    is not installed.
+    """Return the path of the program `haproxy`, or None if it is not installed.
+
+    It is also found in /usr/sbin and /sbin, which the PATH of ordinary users may not contain.
     """
     return shutil.which("haproxy", path=os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin")
 
 
 @dataclass
 class _Running:
-    text: str  # also if it was refused; empty: the process has ended
+    text: str  # the last configuration, even if HAProxy refused it; empty: the process has ended
     process: subprocess.Popen[bytes] | None = None
-    former: list[subprocess.Popen[bytes]] = field(default_factory=list)  # that still have clients
+    former: list[subprocess.Popen[bytes]] = field(default_factory=list)  # replaced, with clients
 
 
 class Balancers:
@@ -50,14 +51,15 @@ class Balancers:
 
     @property
     def notes(self) -> list[str]:
-        """Texts that describe what is missing on this machine."""
+        """Messages for the user about programs that are missing on this machine."""
         return (
             [] if self._program else ["haproxy is not installed: load balancers forward no traffic"]
         )
 
     def keep(self, wanted: Mapping[str, str]) -> None:
-        """End the processes of all load balancers that are not in `wanted`, before their namespaces
-        are removed.
+        """End the processes of all load balancers that are not in `wanted`.
+
+        This must happen before their network namespaces are removed.
         """
         for place in [place for place in self._running if place not in wanted]:
             ended = self._running.pop(place)
@@ -70,8 +72,10 @@ class Balancers:
     def settle(
         self, wanted: Mapping[str, str], inside: Callable[[str], AbstractContextManager[None]]
     ) -> list[str]:
-        """Start a process for each new or changed configuration; return the errors that HAProxy
-        reports.
+        """Start a process for each new or changed configuration in `wanted`.
+
+        `wanted` maps names of network namespaces to configurations, and `inside` returns a context
+        manager that enters a namespace. Return the errors that HAProxy reports.
         """
         problems = []
         for place, text in wanted.items():
@@ -82,14 +86,18 @@ class Balancers:
         return problems
 
     def statistics(self, place: str) -> int:
-        """Return a connection to the statistics socket of a load balancer. Raises an OSError."""
+        """Return the descriptor of a connection to the statistics socket of a load balancer.
+
+        Raises OSError.
+        """
         with socket.socket(socket.AF_UNIX) as sock:
             sock.connect(str(self._socket(place)))
             return sock.detach()
 
     def ended(self, pid: int) -> None:
-        """Record that a process has ended. If it was current, the next `settle` starts
-        a new one.
+        """Record that the process `pid` has ended.
+
+        If it was the current process of a load balancer, the next `settle` starts a new one.
         """
         for running in self._running.values():
             running.former = [one for one in running.former if one.pid != pid]
@@ -99,8 +107,9 @@ class Balancers:
     def _start(
         self, place: str, text: str, inside: Callable[[str], AbstractContextManager[None]]
     ) -> str:
-        """Check a configuration and start a process with it, which replaces the former process.
-        Return the error, or empty text.
+        """Check a configuration and start a process with it, which replaces the old process.
+
+        Return HAProxy's error message, or an empty text.
         """
         assert self._program is not None
         config = self._config(place)

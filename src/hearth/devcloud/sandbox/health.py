@@ -21,7 +21,10 @@ _BY_WORD = {
 
 
 def note(store: Store, balancer: Thing, statistics: str) -> None:
-    """Set the operating status of a running load balancer and its parts from its statistics."""
+    """Set the operating status of a running load balancer and its parts.
+
+    `statistics` is the output of HAProxy's command `show stat`.
+    """
     servers, frontends = _read(statistics)
     pools = [
         _pool(store, pool, servers)
@@ -35,7 +38,7 @@ def note(store: Store, balancer: Thing, statistics: str) -> None:
 
 
 def _read(statistics: str) -> tuple[dict[tuple[str, str], str], set[str]]:
-    """Return `{(pool, member): operating status}` and the ids of the open listeners."""
+    """Return the operating statuses by pool id and member id, and the ids of open listeners."""
     servers, frontends = {}, set()
     for row in csv.DictReader(io.StringIO(statistics.removeprefix("# "))):
         match row["svname"]:
@@ -51,7 +54,10 @@ def _read(statistics: str) -> tuple[dict[tuple[str, str], str], set[str]]:
 
 
 def _pool(store: Store, pool: Thing, servers: dict[tuple[str, str], str]) -> str:
-    """Set the operating status of a pool and its members; return the status of the pool."""
+    """Set the operating status of a pool and its members; return that of the pool.
+
+    `servers` contains the statuses of members by pool id and member id.
+    """
     found = []
     for member in members(store, pool):
         status = servers.get((pool.id, member.id), "OFFLINE")

@@ -1,8 +1,8 @@
-"""Enter the namespaces of the keeper, as root or as an ordinary user.
+"""Entering the namespaces of the keeper, as root or as an ordinary user.
 
-An ordinary user becomes root inside and is the only user there. The same holds for root in a
-container with few ids. Otherwise, root gives the servers a range of ids that no account of the
-machine uses, so root inside a server owns nothing outside.
+An ordinary user becomes root inside the user namespace, which then has no other user. The same
+holds for root in a container with few ids. Otherwise, the namespace gets a range of ids that no
+account of the machine uses, so that root inside a server owns nothing outside.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ IDS = 65536
 
 
 def has_range() -> bool:
-    """Return whether this process can map a range of ids: it is root and its own namespace has
-    enough ids.
+    """Return whether this process can map a range of ids into a user namespace.
+
+    This requires root, and enough ids in the current user namespace.
     """
     if os.geteuid() != 0:
         return False
@@ -31,10 +32,10 @@ def has_range() -> bool:
 
 
 def enter(folders: Sequence[str]) -> tuple[int, list[int]]:
-    """Enter new namespaces; return the number of ids inside and descriptors of the opened folders.
+    """Enter new namespaces; return the number of ids in them, and descriptors of the folders.
 
-    The folders are opened in the new mount namespace by the previous user, so that the new user can
-    mount them. Raises an OSError if the kernel does not permit it.
+    The folders are opened by the original user inside the new mount namespace, so that the new user
+    can mount them. Raises OSError if the kernel does not permit the namespaces.
     """
     user, group = os.geteuid(), os.getegid()
     if has_range():
@@ -44,7 +45,7 @@ def enter(folders: Sequence[str]) -> tuple[int, list[int]]:
         kernel.unshare(kernel.ALL)
         os.close(waits)
         if os.waitpid(done, 0)[1] != 0:
-            raise OSError("the ids of the sandbox cannot be mapped")
+            raise OSError("the kernel does not permit to map user ids into the sandbox")
     else:
         ids = 1
         kernel.unshare(kernel.ALL)
@@ -58,8 +59,9 @@ def enter(folders: Sequence[str]) -> tuple[int, list[int]]:
 
 
 def _mapped_from_outside() -> tuple[int, int]:
-    """Start a process that maps our ids when the returned pipe is closed; return (process id,
-    pipe).
+    """Start a process outside the new namespaces that maps the ids of this process.
+
+    Return its process id and a pipe. It maps the ids when the pipe is closed, and then ends.
     """
     parent, (reads, writes) = os.getpid(), os.pipe()
     pid = os.fork()
@@ -77,6 +79,9 @@ def _mapped_from_outside() -> tuple[int, int]:
 
 
 def write_maps(process: str, first: int, count: int) -> None:
-    """Map the ids of a process from 0 on; `process` is its folder in /proc."""
+    """Map `count` ids of a process's user namespace, from 0 on, to outer ids from `first` on.
+
+    `process` is the folder of the process in /proc.
+    """
     for name in ("uid_map", "gid_map"):
         Path(process, name).write_text(f"0 {first} {count}")

@@ -1,8 +1,8 @@
-"""The image `host`: the part of the machine's own files that servers can see.
+"""The image `host`: the files of this machine that servers without another image can see.
 
 System folders come from the machine, and `/etc` is a copy of the files that everyone may read. Home
-folders, `/var` and the data of Hearth are not visible. A lower layer, the skeleton, contains empty
-copies of the folders that belong to root of the server, so that it can add files.
+folders, `/var` and the data of Hearth are not visible. The skeleton is an additional overlay layer:
+its empty copies of the system folders belong to the server's root user, who can add files there.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FOLDERS = {
     "sys": 0o555,
     "tmp": 0o1777,
 }
-DEPTH = 3  # of folders that a server can add to, below those of the system
+DEPTH = 3  # of folders below the system folders in which a server can add files
 LOCAL_DEPTH = 6  # the same below usr/local
 _SECRET = re.compile(
     r"^/etc/((g?shadow|passwd|group|subuid|subgid)-|g?shadow|sudoers|machine-id|host(name|s)"
@@ -43,8 +43,9 @@ _SECRET = re.compile(
 
 
 def build(skeleton: Path) -> list[str]:
-    """Write the skeleton; return the names of the folders that are merged with the machine's
-    folders.
+    """Create the skeleton in a folder.
+
+    Return the names of the top-level folders that must be merged with those of the machine.
     """
     merged = []
     for name in SYSTEM:
@@ -68,7 +69,7 @@ def build(skeleton: Path) -> list[str]:
 
 
 def _folders(source: Path, target: Path, depth: int) -> None:
-    """Create the folders of a tree down to a depth, without their files."""
+    """Copy the folders of a tree down to a depth, without their files."""
     target.mkdir(parents=True)
     if depth == 0:
         return

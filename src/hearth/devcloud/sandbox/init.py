@@ -1,6 +1,4 @@
-"""The first process of a server: it writes the console, starts the boot, and
-reaps ended processes.
-"""
+"""The first process (init) of a server: it starts the boot, writes the console, reaps processes."""
 
 from __future__ import annotations
 
@@ -14,13 +12,16 @@ from typing import Any
 
 from hearth.devcloud.sandbox import boot, cloud_init
 
-CONSOLE_MAX = 1024 * 1024  # bytes; older output goes
+CONSOLE_MAX = 1024 * 1024  # bytes; older output is dropped
 GRACE_S = 1.0  # between SIGTERM and SIGKILL when the server is stopped
 _CHUNK = 65536
 
 
 def run(plan: dict[str, Any], console: int) -> None:
-    """Boot and run until stopped; never returns."""
+    """Boot the server as `plan` describes, and run until it is stopped; never return.
+
+    `console` is the descriptor of the file for the console output.
+    """
     woken, wakes = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
     stopping: list[float] = []
@@ -36,7 +37,7 @@ def run(plan: dict[str, Any], console: int) -> None:
 
 
 def _boot(plan: dict[str, Any], output: int) -> None:
-    """Run the boot in a child process; never returns."""
+    """Run the boot in this child process and exit; `output` is the descriptor for its output."""
     status = 1
     try:
         signal.set_wakeup_fd(-1)
@@ -54,7 +55,11 @@ def _boot(plan: dict[str, Any], output: int) -> None:
 
 
 def _serve(console: _Console, outputs: list[int], woken: int, stopping: list[float]) -> None:
-    """Copy output to the console until the server is stopped and all processes have ended."""
+    """Copy output to the console until the server is stopped.
+
+    When `stopping` has a deadline, end all processes, and return when they have ended or it has
+    passed. `woken` is readable after each signal.
+    """
     told = False
     while True:
         if stopping and not told:
@@ -88,8 +93,9 @@ def _reap() -> bool:
 
 
 class _Console:
-    """Writes the console log of a server, and the log of its boot unless cloud-init writes that
-    log.
+    """Writes output to the console of a server and, if `log` is true, to cloud-init's log file.
+
+    `log` is false if cloud-init writes this file itself.
     """
 
     def __init__(self, file: int, *, log: bool) -> None:
@@ -100,7 +106,7 @@ class _Console:
         self._log = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o640)
 
     def copy(self, source: int) -> bool:
-        """Copy the available output; return whether there was any."""
+        """Copy the available output of a descriptor; return whether there was any."""
         try:
             data = os.read(source, _CHUNK)
         except BlockingIOError:

@@ -1,8 +1,9 @@
-"""The keeper of all servers: `python -m hearth.devcloud.sandbox.keeper SOCKET [OPTION...]`.
+"""The keeper process: `python -m hearth.devcloud.sandbox.keeper SOCKET [OPTION...]`.
 
-Options: `--volumes=FOLDER`, `--images=FOLDER`. It carries out requests one after another and
-reports servers that have ended. When the keeper or the process that started it ends, the kernel
-ends all servers.
+The keeper runs all sandbox servers of a cloud. It receives requests through the socket with the
+descriptor SOCKET, carries them out one after another, and reports servers that have ended. When the
+keeper or the process that started it ends, the kernel ends all servers. The options are
+`--volumes=FOLDER` and `--images=FOLDER`.
 """
 
 from __future__ import annotations
@@ -48,7 +49,11 @@ class _Server:
 
 
 class Keeper:
-    """The running servers, by id, and the requests about them."""
+    """The servers of a cloud, and the methods that carry out the requests about them.
+
+    Each request method gets the message and its file descriptors, and returns the reply with the
+    descriptors to send.
+    """
 
     def __init__(self, ids: int, place: Path, shown: dict[str, Path]) -> None:
         binds = dict(shown)
@@ -77,7 +82,7 @@ class Keeper:
         }
 
     def answer(self, request: Message, files: list[int]) -> Answer:
-        """Carry out a request and return its answer, which has `error` if the request failed."""
+        """Carry out a request and return its reply, which contains `error` if it failed."""
         try:
             message, opened = self._requests[request["do"]](request, files)
         except (OSError, KeyError, machine.CannotStart) as problem:
@@ -89,15 +94,14 @@ class Keeper:
 
     @property
     def notes(self) -> list[str]:
-        """Return texts that describe what is missing on this machine."""
+        """Messages for the user about programs that are missing on this machine."""
         return self._fabric.notes + self._balancers.notes
 
     def start(self, request: Message, files: list[int]) -> Answer:
-        """Create a server whose boot waits for the request `go`. With `fresh` the server gets a new
-        disk.
+        """Create the namespaces and the first process of a server, which waits for `go`.
 
-        `files` are its console and its plan. The answer has the sockets that listen inside the
-        server.
+        If `fresh` in the request is true, the server gets a new disk. `files` are its console and
+        its boot plan. The reply contains the sockets that listen inside the server.
         """
         server_id = request["id"]
         if request["fresh"]:
@@ -123,14 +127,17 @@ class Keeper:
         return {"pid": server.machine.pid}, sockets
 
     def go(self, request: Message, files: list[int]) -> Answer:
-        """Make a created server boot."""
+        """Boot a server that `start` has created."""
         server = self._servers[request["id"]]
         if server.machine is not None:
             server.machine.go()
         return {}, []
 
     def apply(self, request: Message, files: list[int]) -> Answer:
-        """Create the networks, volumes and load balancers that a document in a file describes."""
+        """Apply the networks, volumes and load balancers in a document, which is in `files`.
+
+        The reply contains the errors of load balancers as `problems`.
+        """
         with os.fdopen(os.dup(files[0])) as file:
             document = json.load(file)
         self._balancers.keep(document["balancers"])
@@ -144,11 +151,11 @@ class Keeper:
         return {"problems": problems}, []
 
     def socket(self, request: Message, files: list[int]) -> Answer:
-        """Return a socket that connects from inside a network namespace of the fabric."""
+        """Reply with a new socket inside the network namespace `id`."""
         return {}, [self._fabric.socket(request["id"])]
 
     def statistics(self, request: Message, files: list[int]) -> Answer:
-        """Return a connection to the statistics socket of a load balancer."""
+        """Reply with a connection to the statistics socket of the load balancer `id`."""
         return {}, [self._balancers.statistics(request["id"])]
 
     def _new(self, request: Message) -> _Server:
@@ -156,12 +163,12 @@ class Keeper:
         if name is not None:
             if self._images is None:
                 raise FileNotFoundError(
-                    f"no images folder was given, so the image {name} is not available"
+                    f"the image {name} is not available, because the cloud has no data folder"
                 )
             image = shelf.root_of(self._images, name)
-            if image.stat().st_uid != 0:  # as seen in here
+            if image.stat().st_uid != 0:  # inside the user namespace
                 raise PermissionError(
-                    f"the image {name} belongs to another account; build it again with this one"
+                    f"the image {name} was built by another user; build it again as this user"
                 )
         disk = self._place / "servers" / server_id
         disk.mkdir()
@@ -171,8 +178,9 @@ class Keeper:
         return self._servers[server_id]
 
     def stop(self, request: Message, files: list[int]) -> Answer:
-        """Ask a server to shut down, or kill it at once; `ended` in the answer is true once it has
-        ended.
+        """Ask a server to shut down, or kill it if `gently` in the request is false.
+
+        Do not wait for its end. `running` in the reply is whether the server was running.
         """
         server = self._servers.get(request["id"])
         running = server is not None and server.machine is not None
@@ -181,7 +189,7 @@ class Keeper:
         return {"running": running}, []
 
     def remove(self, request: Message, files: list[int]) -> Answer:
-        """Kill a server and release everything that it used."""
+        """Kill a server and release its disk, network and volumes."""
         self._drop(request["id"])
         return {}, []
 
@@ -203,7 +211,7 @@ class Keeper:
         os.close(ended.netns)
 
     def buried(self) -> list[str]:
-        """Return the ids of the servers whose first process has ended since the last call."""
+        """Reap ended processes; return the ids of servers whose first process was among them."""
         ended = []
         with contextlib.suppress(ChildProcessError):
             while pid := os.waitpid(-1, os.WNOHANG)[0]:
@@ -217,7 +225,7 @@ class Keeper:
 
 
 def serve(keeper: Keeper, control: socket.socket) -> None:
-    """Answer requests until the cloud closes the connection."""
+    """Carry out the requests from a socket until the cloud closes the connection."""
     woken, wakes = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -239,17 +247,16 @@ def serve(keeper: Keeper, control: socket.socket) -> None:
 
 
 def _hidden_folders() -> dict[str, str]:
-    """Return the folders of Python that servers must see although they are inside
-    hidden folders.
-    """
+    """Return the folder of Python if servers would not see it otherwise, by its path."""
     prefix = os.path.realpath(sys.base_prefix)
     seen = any(prefix.startswith(f"/{name}") for name in image.SYSTEM)
     return {} if seen else {prefix: prefix}
 
 
 def _given_folders(options: list[str]) -> dict[str, str]:
-    """Return the folders of volumes and of images from the options. The folder of volumes belongs
-    to root inside the namespace.
+    """Create the folders of volumes and images that the options name; return their paths by name.
+
+    The folder of volumes will belong to root inside the user namespace.
     """
     given = dict(option.removeprefix("--").split("=", 1) for option in options)
     if folder := given.get(_VOLUMES):
@@ -262,8 +269,10 @@ def _given_folders(options: list[str]) -> dict[str, str]:
 
 
 def _prepare(folders: dict[str, int]) -> tuple[Path, dict[str, Path]]:
-    """Mount the file systems of the keeper; return its working folder and the folders that servers
-    see.
+    """Mount the file systems of the keeper.
+
+    `folders` contains descriptors by name. Return the working folder of the keeper, and the mount
+    points of the folders by name.
     """
     kernel.mount("", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
     kernel.mount("proc", "/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC)
@@ -280,7 +289,10 @@ def _prepare(folders: dict[str, int]) -> tuple[Path, dict[str, Path]]:
 
 
 def main() -> int:
-    """Enter the namespaces, fork the first process inside them, and wait until it ends."""
+    """Enter the namespaces, start the keeper as their first process, and wait until it ends.
+
+    Return the exit status.
+    """
     control = socket.socket(fileno=int(sys.argv[1]))
     kernel.die_with_parent(signal.SIGKILL)
     os.umask(0o022)

@@ -1,4 +1,4 @@
-"""System calls that Python 3.11 lacks."""
+"""Linux system calls that Python 3.11 does not provide."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ def _check(result: int, what: str) -> None:
 
 
 def unshare(flags: int) -> None:
-    """Move the process (for NEWPID, its children) to new namespaces."""
+    """Move this process to new namespaces; for NEWPID, this applies to its children."""
     _check(_libc.unshare(flags), "unshare")
 
 
 def setns(namespace: int, kind: int) -> None:
-    """Move the process to the namespace of a file descriptor."""
+    """Move this process to the namespace of a file descriptor; `kind` is its type."""
     _check(_libc.setns(namespace, kind), "setns")
 
 
 def mount(source: str, target: str, kind: str = "", flags: int = 0, options: str = "") -> None:
-    """Mount a file system; raises an OSError that names the target."""
+    """Mount a file system of type `kind`. Raises OSError with the target in its message."""
     result = _libc.mount(
         source.encode(),
         target.encode(),
@@ -68,12 +68,12 @@ def mount(source: str, target: str, kind: str = "", flags: int = 0, options: str
 
 
 def unmount(target: str) -> None:
-    """Detach a file system at once; the kernel unmounts it when nothing uses it any more."""
+    """Unmount a file system lazily: it disappears at once and is released after its last use."""
     _check(_libc.umount2(target.encode(), MNT_DETACH), f"umount of {target}")
 
 
 def open_tree(path: str) -> int:
-    """Return a copy of the mount of a folder, which is not mounted anywhere yet."""
+    """Return the descriptor of a detached copy of a folder's mount, for `move_mount`."""
     flags = _OPEN_TREE_CLONE | os.O_CLOEXEC
     tree: int = _libc.syscall(_SYS_OPEN_TREE, _AT_FDCWD, path.encode(), flags)
     _check(tree, f"open_tree of {path}")
@@ -81,14 +81,14 @@ def open_tree(path: str) -> int:
 
 
 def move_mount(tree: int, target: str) -> None:
-    """Mount what `open_tree` returned."""
+    """Attach a mount that `open_tree` returned to the folder `target`."""
     flags = _MOVE_MOUNT_F_EMPTY_PATH
     result = _libc.syscall(_SYS_MOVE_MOUNT, tree, b"", _AT_FDCWD, target.encode(), flags)
     _check(result, f"move_mount to {target}")
 
 
 def make_read_only(target: str) -> None:
-    """Make a mount and all below it read-only."""
+    """Make a mount and all mounts below it read-only."""
     attributes = struct.pack("=4Q", _MOUNT_ATTR_RDONLY, 0, 0, 0)
     size = ctypes.c_size_t(len(attributes))
     result = _libc.syscall(
@@ -98,16 +98,25 @@ def make_read_only(target: str) -> None:
 
 
 def pivot_root(root: str, old: str) -> None:
-    """Make a mount the root; the previous root is then at `old`, a folder below it."""
+    """Make the mount `root` the root of the file tree.
+
+    The previous root is then mounted at `old`, which must be a folder below the new root.
+    """
     number = _SYS_PIVOT_ROOT[os.uname().machine]
     _check(_libc.syscall(number, root.encode(), old.encode()), "pivot_root")
 
 
 def die_with_parent(signal_number: int) -> None:
-    """Make the kernel send a signal when the parent ends. A change of the user id resets this."""
+    """Ask the kernel to send a signal to this process when its parent ends.
+
+    A change of the user id resets this.
+    """
     _check(_libc.prctl(_PR_SET_PDEATHSIG, signal_number), "prctl")
 
 
 def own_proc_files() -> None:
-    """Make our user the owner of our files in /proc. A change of the user id resets this."""
+    """Make the user of this process the owner of its files in /proc.
+
+    A change of the user id resets this.
+    """
     _check(_libc.prctl(_PR_SET_DUMPABLE, 1), "prctl")

@@ -1,4 +1,4 @@
-"""The loopback interface of a network namespace, configured without an external program."""
+"""Configuration of the loopback interface of a network namespace, without external programs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _IFF_UP = 0x1
 
 
 def bring_up(*addresses: str) -> None:
-    """Bring up `lo` of this process's network namespace, with further addresses."""
+    """Activate the interface `lo` in this process's network namespace, with further addresses."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         fcntl.ioctl(sock, _SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", _IFF_UP))
         for number, address in enumerate(addresses):

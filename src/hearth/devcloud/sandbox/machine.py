@@ -1,4 +1,4 @@
-"""Start a server: a process in new namespaces that becomes their first process (init)."""
+"""Starting a server: creation of its namespaces and of its first process (init)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from hearth.devcloud.sandbox import init, kernel, root
 from hearth.devcloud.sandbox.identity import write_maps
 
-ANSWER_S = 15.0  # of the new process; all of it takes some hundredths
+ANSWER_S = 15.0  # maximum wait for a message of the new process; usually some hundredths
 
 
 class CannotStart(Exception):
@@ -22,26 +22,31 @@ class CannotStart(Exception):
 
 @dataclass
 class Machine:
-    """The first process of a server, which waits for `go`, and its network namespace."""
+    """A started server: its first process, which waits for `go`, and its network namespace.
+
+    `netns` is the descriptor of the network namespace.
+    """
 
     pid: int
     netns: int
     _door: socket.socket
 
     def go(self) -> None:
-        """Make the first process, which waits, boot the server."""
+        """Tell the first process to boot the server."""
         self._door.send(b"G")
         self._door.close()
 
     def end(self, number: int = signal.SIGKILL) -> None:
-        """Send a signal to the first process. When this process ends, the server ends."""
+        """Send a signal to the first process. The server ends when this process ends."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, number)
 
 
 def start(tree: root.Tree, hostname: str, console: int, plan: int, ids: int) -> Machine:
-    """Start the first process of a server; return the machine when its file tree is ready. Raises
-    `CannotStart`.
+    """Start the first process of a server; return when its file tree is ready.
+
+    `console` and `plan` are descriptors of its console and its boot plan, and `ids` is the number
+    of user ids that it gets. Raises CannotStart.
     """
     here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     pid = os.fork()
@@ -70,8 +75,9 @@ def start(tree: root.Tree, hostname: str, console: int, plan: int, ids: int) -> 
 
 
 def _heard(door: socket.socket, wanted: bytes) -> bytes:
-    """Wait for the message that begins with the letter `wanted`; return the rest of it. Raises
-    `CannotStart` with the text of any other message.
+    """Receive a message that begins with the letter `wanted`; return the rest of the message.
+
+    Raises CannotStart with the text of the message if it begins with another letter.
     """
     message = door.recv(4096)
     if message[:1] != wanted:
@@ -82,7 +88,7 @@ def _heard(door: socket.socket, wanted: bytes) -> bytes:
 
 
 def _run(tree: root.Tree, hostname: str, door: socket.socket, console: int, plan: int) -> None:
-    """Enter the namespaces, start the first process inside them, and end; never returns."""
+    """Enter new namespaces, start the first process inside them, and exit; never return."""
     try:
         _only_these_files(door.fileno(), console, plan)
         kernel.unshare(kernel.ALL)
@@ -109,7 +115,7 @@ def _run(tree: root.Tree, hostname: str, door: socket.socket, console: int, plan
 
 
 def _first(tree: root.Tree, hostname: str, door: socket.socket, console: int, plan: int) -> None:
-    """Become the first process of the server; never returns."""
+    """Run as the first process of the server: build its file tree, wait, boot; never return."""
     try:
         os.setsid()
         socket.sethostname(hostname)
@@ -131,9 +137,7 @@ def _first(tree: root.Tree, hostname: str, door: socket.socket, console: int, pl
 
 
 def _only_these_files(*kept: int) -> None:
-    """Close all files except standard input, output and error, so that the server inherits no other
-    file.
-    """
+    """Close all file descriptors except `kept` and the standard streams; reset signal handlers."""
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGCHLD, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)

@@ -1,6 +1,4 @@
-"""The desired networks, routers, servers, volumes and load balancers of the sandbox, as one
-document.
-"""
+"""The document that tells the keeper which networks, servers and load balancers there must be."""
 
 from __future__ import annotations
 
@@ -17,8 +15,10 @@ _OWNERS = ("network:router_interface", "network:router_gateway")
 
 
 def document(store: Store, servers: Iterable[Thing], *, balancers: bool) -> Document:
-    """Return the document for the keeper: networks, volumes, and the namespaces of routers, running
-    servers and load balancers.
+    """Return the document for the keeper, from the current state of the store.
+
+    It contains networks, volumes, and the namespaces of routers, of the running `servers` and, if
+    `balancers` is true, of load balancers.
     """
     places: dict[str, Body] = {}
     configurations = {}
@@ -58,7 +58,7 @@ def _server(store: Store, server: Thing) -> Body:
 
 
 def _balancer(store: Store, balancer: Thing) -> Body:
-    """Return the namespace of a load balancer, which contains its VIP port."""
+    """Return the description of a load balancer's namespace, which contains its VIP port."""
     port = store.table("network.ports")[balancer.body["vip_port_id"]]
     ports = {port.id: _port(store, port, "eth0")} if port.body["admin_state_up"] else {}
     return {"ports": ports, "routes": _routes(store, [port]), "rules": "", "volumes": {}}
@@ -82,8 +82,9 @@ def _port(store: Store, port: Thing, name: str, more: Iterable[str] = ()) -> Bod
 
 
 def _routes(store: Store, ports: list[Thing]) -> list[list[str]]:
-    """Return the routes of a server: the first gateway of each IP version, and the host routes of
-    subnets.
+    """Return the routes of a server as pairs of destination and next hop.
+
+    They are the first gateway of each IP version, and the host routes of the subnets.
     """
     found: dict[tuple[str, int], list[str]] = {}
     for port in ports:

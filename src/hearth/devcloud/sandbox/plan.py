@@ -1,4 +1,4 @@
-"""The boot plan: user data and related settings, in the form that the server's init reads."""
+"""The boot plan of a server: user data and other settings, in the format that its init reads."""
 
 from __future__ import annotations
 
@@ -36,7 +36,11 @@ def boot_plan(
     drive: dict[str, bytes] | None = None,
     notes: list[str] | None = None,
 ) -> Plan:
-    """Return the boot plan; unsupported parts become notes, which the console shows."""
+    """Return the boot plan of a server without cloud-init.
+
+    `etc` are texts of files by path, `keys` are SSH public keys, and `drive` are the files of the
+    config drive. Unsupported parts of the user data become `notes`, which the console shows.
+    """
     notes = list(notes or [])
     found: list[Part] = []
     try:
@@ -69,7 +73,7 @@ def boot_plan(
 def cloud_init_plan(
     *, instance_id: str, hostname: str, etc: dict[str, str], drive: dict[str, bytes]
 ) -> Plan:
-    """Return the plan of a server that has cloud-init, which reads its user data itself."""
+    """Return the boot plan of a server with cloud-init, which reads the user data itself."""
     return {
         "cloud_init": True,
         "instance_id": instance_id,
@@ -100,7 +104,10 @@ def _hostname(config: dict[str, Any], given: str) -> str:
 
 
 def _config(part: Part, notes: list[str]) -> dict[str, Any]:
-    """Return a cloud-config; if it cannot be parsed, add a note and return an empty one."""
+    """Return the parsed cloud-config of a part.
+
+    If it is invalid, add a note and return an empty map.
+    """
     try:
         found = yaml.safe_load(part.data)
     except (yaml.YAMLError, UnicodeDecodeError) as problem:
@@ -129,8 +136,9 @@ def _texts(config: dict[str, Any], key: str, notes: list[str]) -> list[str]:
 
 
 def _commands(config: dict[str, Any], key: str, notes: list[str]) -> str:
-    """Return a shell script: each list is a command with arguments, each text is a line of the
-    shell.
+    """Return the commands under a key of a cloud-config as a shell script.
+
+    A list is a command with arguments; a text is a line of the script.
     """
     lines = []
     for item in _list(config, key, notes):
@@ -187,7 +195,7 @@ def _file(item: dict[str, Any]) -> Plan:
 
 
 def _mode(given: Any) -> int:
-    """Return file permissions as a number; text is octal, with or without a leading 0."""
+    """Return file permissions as an integer; a text is an octal number. Raises ValueError."""
     if given is None:
         return _MODE
     read: Callable[[Any], int] = int if isinstance(given, int) else lambda text: int(text, 8)

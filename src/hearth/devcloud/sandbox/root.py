@@ -1,6 +1,4 @@
-"""The file tree of a server: overlays of the machine's folders, and the file systems that every
-Linux needs.
-"""
+"""The file tree of a server: overlays of an image or of the machine's folders, /proc, /dev etc."""
 
 from __future__ import annotations
 
@@ -26,20 +24,20 @@ _LINKS = {
 
 @dataclass(frozen=True)
 class Tree:
-    """The paths of the parts of a server's tree, as the keeper sees them."""
+    """The parts of a server's file tree, with paths in the mount namespace of the keeper."""
 
-    disk: Path  # what the server writes
+    disk: Path  # for the server's changes
     skeleton: Path
-    merged: tuple[str, ...]  # folders of the machine
-    image: Path | None = None  # the whole tree; without it the skeleton and the folders
-    binds: Mapping[str, Path] = field(default_factory=dict)  # by the place in the server
+    merged: tuple[str, ...]  # top-level folders of the machine
+    image: Path | None = None  # the complete tree; None: skeleton and folders of the machine
+    binds: Mapping[str, Path] = field(default_factory=dict)  # by the path in the server
     read_only: frozenset[str] = frozenset()
 
 
 def enter(tree: Tree) -> list[str]:
-    """Build the file tree of the server and make it the root; return notes about its defects.
+    """Build the file tree of the server and make it the root of this process.
 
-    Raises an OSError whose text gives the reason.
+    Return notes for the user about limitations of the tree. Raises OSError.
     """
     kernel.mount("", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
     root = tree.disk / "root"
@@ -60,7 +58,7 @@ def enter(tree: Tree) -> list[str]:
 
 
 def _of_machine(tree: Tree, root: Path) -> list[str]:
-    """Build the file tree from the folders of the machine; return notes about its defects."""
+    """Build the file tree from the folders of the machine; return notes about its limitations."""
     notes = []
     kernel.mount(str(root), str(root), flags=kernel.MS_BIND | kernel.MS_REC)
     for name, mode in FOLDERS.items():
@@ -91,8 +89,9 @@ def _overlay(tree: Tree, root: Path, name: str) -> None:
 
 
 def _mount(tree: Tree, lower: list[str], target: Path, name: str) -> None:
-    """Mount an overlay of the layers `lower`. The server's changes go to the folder `name` on its
-    disk.
+    """Mount an overlay of the layers `lower` at `target`.
+
+    The server's changes are written to the folder `name` on its disk.
     """
     for part in ("upper", "work"):
         (tree.disk / part / name).mkdir(parents=True, exist_ok=True)
@@ -104,9 +103,7 @@ def _mount(tree: Tree, lower: list[str], target: Path, name: str) -> None:
 
 
 def _bind(source: Path, target: Path, *, read_only: bool) -> None:
-    """Mount a folder of the keeper in the tree; a folder of the machine must already contain the
-    mount point.
-    """
+    """Bind-mount a folder at `target`, which is created if it does not exist."""
     target.mkdir(parents=True, exist_ok=True)
     kernel.mount(str(source), str(target), flags=kernel.MS_BIND | kernel.MS_REC)
     if read_only:
@@ -114,10 +111,10 @@ def _bind(source: Path, target: Path, *, read_only: bool) -> None:
 
 
 def _systems(root: Path) -> None:
-    """Mount /proc, /sys, /dev and /run."""
+    """Mount /proc, /sys, /dev and /run of a server below `root`."""
     safe = kernel.MS_NOSUID | kernel.MS_NODEV
     kernel.mount("proc", str(root / "proc"), "proc", safe | kernel.MS_NOEXEC)
-    with contextlib.suppress(OSError):  # a machine may hide parts of its own
+    with contextlib.suppress(OSError):  # refused if parts of the machine's /sys are hidden
         flags = safe | kernel.MS_NOEXEC | kernel.MS_RDONLY
         kernel.mount("sysfs", str(root / "sys"), "sysfs", flags)
     kernel.mount("tmpfs", str(root / "run"), "tmpfs", safe, "mode=755")

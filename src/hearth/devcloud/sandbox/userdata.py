@@ -1,4 +1,4 @@
-"""Splitting of user data as cloud-init does it: a script, a MIME message, or either in gzip."""
+"""Parsing of user data as in cloud-init: a script or a MIME message, perhaps compressed by gzip."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TO_BE_LOOKED_AT = {
 
 @dataclass(frozen=True)
 class Part:
-    """One part: its MIME type, its file name, its content."""
+    """A part of user data: MIME type, file name and content."""
 
     type: str
     name: str
@@ -41,18 +41,18 @@ class Part:
 
 
 class Unreadable(ValueError):
-    """User data cannot be split into parts; the message gives the reason."""
+    """User data cannot be parsed; the message gives the reason."""
 
 
 def parts(raw: bytes) -> list[Part]:
-    """Return the parts of user data in order. Raises `Unreadable`."""
+    """Split user data into its parts and return them in order. Raises Unreadable."""
     found: list[Part] = []
     _add(decompressed(raw), found)
     return found
 
 
 def decompressed(data: bytes) -> bytes:
-    """Return data decompressed if it is gzip, else unchanged. Raises `Unreadable`."""
+    """Decompress gzip data; return other data unchanged. Raises Unreadable."""
     if not data.startswith(_GZIP):
         return data
     try:
@@ -93,7 +93,7 @@ def _add_message(message: Message, found: list[Part]) -> None:
 
 
 def _name(given: str | None, found: list[Part]) -> str:
-    """Return a file name without folders; parts without a name are numbered from 1."""
+    """Return the file name of a part without folders; a missing name becomes `part-001` etc."""
     name = (given or "").replace("/", "_").lstrip(".")
     return name or f"part-{len(found) + 1:03d}"
 

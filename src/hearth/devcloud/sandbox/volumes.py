@@ -1,4 +1,4 @@
-"""Volumes of the sandbox: folders that are mounted in servers, also while they run."""
+"""Volumes of sandbox servers: folders that can be mounted in running servers."""
 
 from __future__ import annotations
 
@@ -9,26 +9,27 @@ from pathlib import Path
 
 from hearth.devcloud.sandbox import kernel
 
-PLACE = "/mnt"  # in the server; /dev/vdb is /mnt/vdb there
+PLACE = "/mnt"  # in the server; the volume /dev/vdb is mounted at /mnt/vdb
 
 
 class Volumes:
-    """The folders of all volumes, and the volumes in each server: `{device: volume}`."""
+    """The folders of all volumes, and the current mounts in each server."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._shown: dict[str, dict[str, str]] = {}
 
     def keep(self, volumes: Iterable[str]) -> None:
-        """Remove the folders of all volumes except the given ones."""
+        """Remove the folders of all volumes whose ids are not in `volumes`."""
         wanted = set(volumes)
         for folder in self._folder.iterdir():
             if folder.name not in wanted:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def settle(self, server: str, pid: int, wanted: Mapping[str, str]) -> None:
-        """Mount the wanted volumes in a running server, and unmount all others. Raises
-        an OSError.
+        """Mount the volumes in `wanted` (id by device) in a running server; unmount all others.
+
+        `pid` is the first process of the server. Raises OSError.
         """
         shown = self._shown.setdefault(server, {})
         for device, volume in list(shown.items()):
@@ -48,7 +49,10 @@ class Volumes:
 
 
 def _inside(pid: int, folder: Path | None, target: str) -> None:
-    """Mount a folder in a running server; without a folder, unmount the target."""
+    """Mount a folder at `target` in a running server; if `folder` is None, unmount the target.
+
+    `pid` is the first process of the server. Raises OSError.
+    """
     namespaces = [
         (os.open(f"/proc/{pid}/ns/{name}", os.O_RDONLY | os.O_CLOEXEC), kind)
         for name, kind in (("user", kernel.NEWUSER), ("mnt", kernel.NEWNS))

@@ -1,4 +1,4 @@
-"""Messages between the cloud and the keeper: JSON with file descriptors, over a packet socket."""
+"""Messages between the cloud and the keeper: JSON and file descriptors over a Unix socket."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ Message = dict[str, Any]
 
 
 def send(sock: socket.socket, message: Message, files: Sequence[int] = ()) -> None:
-    """Send a message with file descriptors."""
+    """Send a message and copies of file descriptors."""
     socket.send_fds(sock, [json.dumps(message).encode()], list(files))
 
 
 def receive(sock: socket.socket) -> tuple[Message | None, list[int]]:
-    """Return the next message and its file descriptors; None if the other side has closed the
-    socket.
+    """Receive a message and its file descriptors.
+
+    The message is None if the other side has closed the socket.
     """
     data, files, _, _ = socket.recv_fds(sock, MESSAGE_MAX, FILES_MAX)
     if not data:

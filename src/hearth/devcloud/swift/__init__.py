@@ -1,4 +1,4 @@
-"""The object store: objects with names, in containers, in accounts."""
+"""The emulated object store (Swift): objects in containers in accounts."""
 
 from __future__ import annotations
 
@@ -50,7 +50,10 @@ def _finish(call: Call, reply: Reply) -> None:
 
 
 def _account_or_object(call: Call) -> Reply:
-    """Route a call to account, container or object; names of objects may contain slashes."""
+    """Pass a call to the handler for its account, container or object.
+
+    The name of an object may contain slashes.
+    """
     path = call.path.removeprefix("/v1/")
     parts = access.split(path)
     access.allow(call, parts)
@@ -68,7 +71,7 @@ def _account_or_object(call: Call) -> Reply:
 
 
 class _Everything(Router):
-    """A router with a single handler for every path below /v1."""
+    """A router that returns the same handler for every path, because names contain slashes."""
 
     def find(self, segments: list[str]) -> tuple[Mapping[str, Handler], tuple[str, ...]] | None:
         """Return the only handler, for any path and method."""

@@ -18,14 +18,14 @@ Parts = tuple[str, str | None, str | None]
 
 
 def split(path: str) -> Parts:
-    """Return account, container and object in a path below `/v1/`."""
+    """Return the account, container and object that a path below `/v1/` names, or None for each."""
     account, _, rest = path.partition("/")
     container, slash, name = rest.partition("/")
     return unquote(account), unquote(container) or None, (unquote(name) or None) if slash else None
 
 
 def account_of(store: Store, name: str) -> Thing:
-    """Return the account; it is created on first use."""
+    """Return an account. It is created on first use."""
     thing = store.get(ACCOUNTS, name)
     if thing is None:
         project_id = name.removeprefix("AUTH_")
@@ -35,7 +35,7 @@ def account_of(store: Store, name: str) -> Thing:
 
 
 def container_of(store: Store, account: str, container: str) -> Thing:
-    """Return the container. Raises a 404."""
+    """Return a container of an account. Raises Refusal 404 if it does not exist."""
     thing = store.get(CONTAINERS, f"{account}/{container}")
     if thing is None:
         raise Refusal(404, message="Not Found")
@@ -43,12 +43,12 @@ def container_of(store: Store, account: str, container: str) -> Thing:
 
 
 def is_open(call: Call) -> bool:
-    """Return True: the token filter lets every call pass, because `allow` checks the access."""
+    """Return True, so that the token check lets every call pass: `allow` checks it later."""
     return True
 
 
 def allow(call: Call, parts: Parts) -> None:
-    """Raise a 401 or 403 unless the token, the temporary URL or an ACL allows the call."""
+    """Raise Refusal 401 or 403 unless the token, the temporary URL or an ACL allows the call."""
     if "temp_url_sig" in call.query:
         _check_temporary(call, parts)
         return
@@ -124,8 +124,9 @@ def _check_temporary(call: Call, parts: Parts) -> None:
 
 
 def metadata(call: Call, kind: str, present: dict[str, str]) -> dict[str, str]:
-    """Return the metadata after applying the headers of a call, which set, change or remove
-    entries.
+    """Return the metadata `present` after the changes that the headers of a call request.
+
+    `kind` is Account, Container or Object.
     """
     kept = dict(present)
     plain = {

@@ -1,4 +1,4 @@
-"""Accounts and containers."""
+"""The API of accounts and containers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def contents(call: Call, container: Thing) -> list[Thing]:
 
 
 def account(call: Call, name: str) -> Reply:
-    """Handle all methods on an account."""
+    """Handle GET, HEAD and POST of an account."""
     store = call.cloud.store
     thing = account_of(store, name)
     mine = [c for c in store.all(CONTAINERS) if c.hidden["account"] == name]
@@ -56,7 +56,7 @@ def account(call: Call, name: str) -> Reply:
 
 
 def container(call: Call, account_name: str, name: str) -> Reply:
-    """Handle all methods on a container."""
+    """Handle a call with any method for a container."""
     store = call.cloud.store
     key = f"{account_name}/{name}"
     match call.method:
@@ -126,8 +126,9 @@ def _show(call: Call, thing: Thing) -> Reply:
 
 
 def listing(call: Call, rows: list[Body], headers: dict[str, str]) -> Reply:
-    """Return the rows between the markers, as JSON or plain names according to `format` or
-    Accept.
+    """Return a listing of the rows between the markers in the query.
+
+    The format, JSON or a list of names, depends on the argument `format` and the header Accept.
     """
     first, last = call.argument("marker"), call.argument("end_marker")
 

@@ -1,4 +1,4 @@
-"""Objects and their older versions."""
+"""The API of objects and their older versions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _KEPT = ("Content-Encoding", "Content-Disposition", "X-Delete-At", "X-Object-Man
 
 
 def act(call: Call, account: str, container: str, name: str) -> Reply:
-    """Handle all methods on an object."""
+    """Handle a call with any method for an object."""
     home = container_of(call.cloud.store, account, container)
     match call.method:
         case "PUT":
@@ -40,7 +40,10 @@ def _find(call: Call, home: Thing, name: str) -> Thing:
 
 
 def write(store: Store, home: Thing, name: str, data: bytes, more: Body) -> Thing:
-    """Store data under a name; `more` contains content type, metadata and headers."""
+    """Store data as the object `name` in the container `home`; return the object.
+
+    `more` contains its content type, metadata and headers.
+    """
     key = f"{home.id}/{name}"
     body: Body = {
         "name": name,
@@ -60,7 +63,10 @@ def write(store: Store, home: Thing, name: str, data: bytes, more: Body) -> Thin
 
 
 def _versions(call: Call, home: Thing) -> tuple[Thing | None, bool]:
-    """Return the container of older versions, and whether a delete also stores a version."""
+    """Return the container for older versions of a container's objects, or None.
+
+    The second value is whether the deletion of an object also stores a version.
+    """
     meta = home.body["meta"]
     history = "X-History-Location" in meta
     where = meta.get("X-History-Location") or meta.get("X-Versions-Location")
@@ -71,7 +77,7 @@ def _versions(call: Call, home: Thing) -> tuple[Thing | None, bool]:
 
 
 def _archive(call: Call, home: Thing, name: str) -> None:
-    """Copy the current version of an object to the container of versions."""
+    """Copy the current version of an object to the container for older versions, if any."""
     archive, _ = _versions(call, home)
     present = call.cloud.store.get(OBJECTS, f"{home.id}/{name}")
     if archive is None or present is None:

@@ -1,4 +1,4 @@
-"""The messaging service: queues, and claims by which a reader reserves messages."""
+"""The emulated messaging service (Zaqar): queues, messages, claims and subscriptions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _is_open(call: Call) -> bool:
 
 
 def _prepare(call: Call) -> None:
-    """Check the headers that every call needs, and the form of the queue's name."""
+    """Check the headers that every call needs, and the name of the queue. Raises Refusal."""
     if len(call.segments) < 2:
         return
     if call.raw and (call.headers.get("Content-Type") or "").lower() == _FORM:
@@ -46,7 +46,7 @@ def _prepare(call: Call) -> None:
 
 
 def _versions(call: Call) -> Reply:
-    """Handle GET of the versions, with absolute links."""
+    """Handle GET of the API versions."""
     version = {
         "id": "2",
         "status": "CURRENT",

@@ -1,4 +1,4 @@
-"""Claims: messages are reserved for a reader until they are deleted or the claim expires."""
+"""The API of claims, which reserve messages for a reader until they are deleted or it expires."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ BOUNDS = (60, 43200)
 
 
 def create(call: Call) -> Reply:
-    """Handle POST of a claim on the oldest free messages: 201 with these messages, or 204 if there
-    are none.
+    """Handle POST of a claim: reserve the oldest free messages.
+
+    Reply with status 201 and these messages, or 204 if there are none.
     """
     limit = number(call, "limit") or PAGE_DEFAULT
     given = document(call) if call.raw else {}
@@ -34,7 +35,10 @@ def create(call: Call) -> Reply:
 
 
 def _hold(store: Store, claim: Thing, held: list[Thing], ttl: int, grace: int) -> None:
-    """Reserve messages for a claim, and extend their lifetime beyond its end."""
+    """Reserve messages for a claim of `ttl` seconds, from now on.
+
+    Messages that would expire earlier live for `grace` seconds after the end of the claim.
+    """
     ends = store.time + ttl
     claim.hidden.update(ttl=ttl, since=store.time, ends=ends)
     store.later(ttl, claim, "messaging.release")
@@ -56,7 +60,7 @@ def _release(store: Store, claim: Thing) -> None:
 
 
 def expire(cloud: Cloud, claim: Thing) -> None:
-    """End a claim, unless it has been renewed."""
+    """End a claim whose time is over, unless it has been renewed."""
     if claim.hidden["ends"] <= cloud.store.time:
         _release(cloud.store, claim)
 
@@ -69,7 +73,7 @@ def _find(call: Call) -> Thing:
 
 
 def show(call: Call) -> Reply:
-    """Handle GET of a claim with its messages. A claim without messages counts as not existing."""
+    """Handle GET of a claim with its messages; reply with 404 if it has no messages any more."""
     claim = _find(call)
     held = [view(call, one) for one in _held(call.cloud.store, claim)]
     age = int(call.cloud.store.time - claim.hidden["since"])
@@ -78,7 +82,7 @@ def show(call: Call) -> Reply:
 
 
 def renew(call: Call) -> Reply:
-    """Handle PATCH of a claim, which renews it: 204."""
+    """Handle PATCH of a claim: renew it; reply with status 204."""
     given = document(call)
     ttl, grace = whole(given, "ttl", TTL_DEFAULT), whole(given, "grace", GRACE_DEFAULT)
     within(ttl, *BOUNDS, "The TTL for a claim")
@@ -88,7 +92,10 @@ def renew(call: Call) -> Reply:
 
 
 def release(call: Call) -> Reply:
-    """Handle DELETE of a claim: 204, even if it does not exist. Its messages become free."""
+    """Handle DELETE of a claim: release its messages.
+
+    Reply with status 204, even if the claim does not exist.
+    """
     claim = call.cloud.store.get(CLAIMS, call.ids[1])
     if claim is not None and claim.body["queue"] == key_of(call):
         _release(call.cloud.store, claim)

@@ -1,4 +1,4 @@
-"""Messages: post, list, delete, expire."""
+"""The API of messages: post, list and delete them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ from hearth.devcloud.zaqar.subscriptions import notify
 
 
 def post(call: Call) -> Reply:
-    """Handle POST of messages: 201 with their URLs. A missing queue is created."""
+    """Handle POST of messages to a queue, which is created if it does not exist.
+
+    Reply with status 201 and the URLs of the messages.
+    """
     store, queue = call.cloud.store, opened(call)
     size_max = min(setting(queue, "_max_messages_post_size"), POST_MAX)
     if len(call.raw) > size_max:
@@ -90,7 +93,7 @@ def expire(cloud: Cloud, message: Thing) -> None:
 
 
 def plain(call: Call, message: Thing) -> Body:
-    """Return a message as it is shown in a claim."""
+    """Return a message in the format of the API, without its URL."""
     hidden = message.hidden
     return {
         "id": message.id,
@@ -102,21 +105,21 @@ def plain(call: Call, message: Thing) -> Body:
 
 
 def view(call: Call, message: Thing) -> Body:
-    """Return a message with its URL, which names its claim."""
+    """Return a message in the format of the API. If it is claimed, its URL contains the claim."""
     href = f"/v2/queues/{call.ids[0]}/messages/{message.id}"
     claim = message.hidden["claim"]
     return {**plain(call, message), "href": f"{href}?claim_id={claim}" if claim else href}
 
 
 def free(call: Call) -> list[Thing]:
-    """Return the messages that are not claimed, oldest first."""
+    """Return the messages of a queue that are visible and not claimed, oldest first."""
     found = messages_of(call.cloud.store, key_of(call))
     now = call.cloud.store.time
     return [one for one in found if not one.hidden["claim"] and one.hidden["visible"] <= now]
 
 
 def _named(call: Call) -> list[str] | None:
-    """Return the message ids in the query."""
+    """Return the message ids in the query, or None. Raises Refusal 400 if there are too many."""
     given = [one for part in call.query.get("ids", []) for one in part.split(",") if one]
     if not given:
         return None
@@ -132,9 +135,10 @@ def _of(call: Call, ids: list[str]) -> list[Thing]:
 
 
 def messages(call: Call) -> Reply:
-    """Handle GET of messages by ids, or after a marker.
+    """Handle GET of messages: those with the ids in the query, or a page of all messages.
 
-    Claimed messages and those of the same client are left out, unless the query includes them.
+    A page omits claimed and delayed messages and those of the same client, unless the query asks
+    for them.
     """
     ids = _named(call)
     if ids is not None:
@@ -168,8 +172,9 @@ def show(call: Call) -> Reply:
 
 
 def delete(call: Call) -> Reply:
-    """Handle DELETE of a message: 204, even if it does not exist. For a claimed message the call
-    must name the claim.
+    """Handle DELETE of a message; reply with status 204, even if it does not exist.
+
+    If the message is claimed, the query must contain the id of the claim.
     """
     claim = call.argument("claim_id")
     for one in _of(call, [call.ids[1]]):
@@ -185,7 +190,10 @@ def delete(call: Call) -> Reply:
 
 
 def delete_many(call: Call) -> Reply:
-    """Handle DELETE of messages by ids, or of the oldest free ones, which the reply contains."""
+    """Handle DELETE of the messages with given ids, or of the oldest free ones (`pop`).
+
+    The reply to `pop` contains the deleted messages.
+    """
     ids, count = _named(call), number(call, "pop")
     if (ids is None) == (count is None):
         raise bad('The request should have either "ids" or "pop" parameter.')

@@ -1,4 +1,4 @@
-"""Queues: names, metadata, statistics."""
+"""The API of queues, their metadata and statistics."""
 
 from __future__ import annotations
 
@@ -47,29 +47,29 @@ _BOUNDS = {
 
 
 def check_name(name: str) -> None:
-    """Raise a 400 for an invalid queue name."""
+    """Raise Refusal 400 if a queue name is invalid."""
     if not _NAME.fullmatch(name):
         words = "The format of the submitted queue name or project id is not valid."
         raise Refusal(400, "Invalid queue identification", words)
 
 
 def key_of(call: Call) -> str:
-    """Return the id of the queue that a call names."""
+    """Return the internal id of the queue that the path of a call names."""
     return f"{call.caller.project_id}/{call.ids[0]}"
 
 
 def opened(call: Call) -> Thing:
-    """Return the queue, which is created if it does not exist."""
+    """Return the queue that the path of a call names; create it if it does not exist."""
     return call.cloud.store.get(QUEUES, key_of(call)) or _new(call, {}, implicit=True)
 
 
 def setting(queue: Thing, name: str) -> Any:
-    """Return a setting of a queue: from its metadata, or the default."""
+    """Return the value of a setting in the metadata of a queue, or its default."""
     return queue.body["metadata"].get(name) or _RESERVED[name]
 
 
 def messages_of(store: Store, key: str) -> list[Thing]:
-    """Return the messages of a queue in order."""
+    """Return the messages of the queue with the internal id `key`, oldest first."""
     return store.where(MESSAGES, queue=key)
 
 
@@ -104,7 +104,10 @@ def _checked(metadata: Body) -> Body:
 
 
 def put(call: Call) -> Reply:
-    """Handle PUT of a queue: 201, or 204 if the queue exists; an existing queue stays unchanged."""
+    """Handle PUT of a queue: create it; reply with status 201.
+
+    If the queue exists, it stays unchanged, and the status is 204.
+    """
     if len(call.raw) > METADATA_MAX:
         raise bad(f"Queue metadata is too large. Max size: {METADATA_MAX}")
     metadata = _checked(document(call) if call.raw else {})
@@ -121,7 +124,7 @@ def show(call: Call) -> Reply:
 
 
 def patch(call: Call) -> Reply:
-    """Handle PATCH of a queue's metadata, with a list of operations."""
+    """Handle PATCH of a queue's metadata with a JSON patch."""
     if call.headers.get("Content-Type") != PATCH_TYPE:
         raise Refusal(415, "Unsupported media type", f"Accepted media type: {PATCH_TYPE}.")
     if not call.raw:
@@ -155,7 +158,10 @@ def _change(metadata: Body, change: Any) -> None:
 
 
 def delete(call: Call) -> Reply:
-    """Handle DELETE of a queue with its messages: 204, even if the queue does not exist."""
+    """Handle DELETE of a queue with its messages; reply with status 204.
+
+    The status is the same if the queue does not exist.
+    """
     store, key = call.cloud.store, key_of(call)
     thing = store.get(QUEUES, key)
     if thing is not None:
@@ -167,7 +173,7 @@ def delete(call: Call) -> Reply:
 
 
 def queues(call: Call) -> Reply:
-    """Handle GET of the queues by name."""
+    """Handle GET of the project's queues, sorted by name."""
     limit, marker = number(call, "limit") or PAGE_DEFAULT, call.argument("marker") or ""
     detailed = yes(call, "detailed")
     mine = [q for q in call.cloud.store.all(QUEUES) if q.project_id == call.caller.project_id]
@@ -185,7 +191,7 @@ def queues(call: Call) -> Reply:
 
 
 def stats(call: Call) -> Reply:
-    """Handle GET of the number of messages; 0 for a missing queue."""
+    """Handle GET of a queue's statistics: the numbers of its messages (0 if it does not exist)."""
     found = messages_of(call.cloud.store, key_of(call))
     claimed = sum(1 for message in found if message.hidden["claim"])
     counts: Body = {"claimed": claimed, "free": len(found) - claimed, "total": len(found)}

@@ -1,4 +1,4 @@
-"""Parsing of requests: bodies, numbers within bounds, booleans."""
+"""Functions that all handlers of Zaqar share: parsing of requests, errors and page links."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _WORDS = {"true": True, "yes": True, "on": True, "1": True} | {
 
 
 def bad(message: str) -> Refusal:
-    """Return an error 400 for invalid values."""
+    """Return a Refusal with status 400 for an invalid value."""
     return Refusal(400, BAD_REQUEST, message)
 
 
 def bad_body(message: str) -> Refusal:
-    """Return an error 400 for an invalid body."""
+    """Return a Refusal with status 400 for an invalid request body."""
     return Refusal(400, BAD_BODY, message)
 
 
 def document(call: Call) -> Body:
-    """Return the body, which must be an object."""
+    """Return the JSON object in the body. Raises Refusal 400 if there is none."""
     if not call.raw:
         raise bad_body("Request body can not be empty")
     found = call.json()
@@ -37,7 +37,7 @@ def document(call: Call) -> Body:
 
 
 def whole(given: Body, name: str, default: int) -> int:
-    """Return an integer in a body."""
+    """Return the integer in the field `name` of a body. Raises Refusal 400 for other values."""
     value = given.get(name, default)
     if type(value) is not int:
         raise bad_body(f'The value of the "{name}" field must be a int.')
@@ -45,14 +45,17 @@ def whole(given: Body, name: str, default: int) -> int:
 
 
 def within(value: int, low: int, high: int, what: str) -> int:
-    """Return the value. Raises a 400 if it is out of bounds."""
+    """Return the value. Raises Refusal 400 if it is out of bounds; `what` names it in the error."""
     if not low <= value <= high:
         raise bad(f"{what} may not exceed {high} and must be at least {low}")
     return value
 
 
 def number(call: Call, name: str) -> int | None:
-    """Return an integer in the query, from 1 to the maximum page size."""
+    """Return the integer in a query argument, or None if it is missing.
+
+    Raises Refusal 400 unless it is from 1 to the maximum page size.
+    """
     given = call.argument(name)
     if not given:
         return None
@@ -64,7 +67,7 @@ def number(call: Call, name: str) -> int | None:
 
 
 def yes(call: Call, name: str) -> bool:
-    """Return a boolean in the query; false if it is missing."""
+    """Return the boolean in a query argument; it is false by default. Raises Refusal 400."""
     given = (call.argument(name) or "false").lower()
     if given not in _WORDS:
         raise Refusal(400, "Invalid parameter", f"{name} must be 'true' or 'false'.")
@@ -72,6 +75,6 @@ def yes(call: Call, name: str) -> bool:
 
 
 def following(call: Call, marker: str) -> list[Body]:
-    """Return the link to the next page."""
+    """Return the list with the link to the next page, which starts after `marker`."""
     kept: dict[str, Any] = {name: values[0] for name, values in call.query.items() if values[0]}
     return [{"rel": "next", "href": f"{call.path}?{urlencode({**kept, 'marker': marker})}"}]

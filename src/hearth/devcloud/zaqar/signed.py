@@ -1,4 +1,4 @@
-"""Pre-signed URLs, which allow certain calls on a queue for a limited time without a token."""
+"""Pre-signed URLs, which allow certain calls for a queue without a token for a limited time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SECRET = "messaging.secrets"  # noqa: S105
 
 
 def share(call: Call) -> Reply:
-    """Handle POST of a pre-signed URL: return the headers that the calls need."""
+    """Handle POST of a pre-signed URL: reply with the values of the headers that calls need."""
     given = document(call) if call.raw else {}
     if unknown := sorted(given.keys() - FIELDS):
         raise bad(f"Unknown fields: {', '.join(unknown)}.")
@@ -42,13 +42,14 @@ def share(call: Call) -> Reply:
 
 
 def brings(call: Call) -> bool:
-    """Return whether a call has the signature of a pre-signed URL instead of a token."""
+    """Return whether a call is authenticated by the signature of a pre-signed URL."""
     return "URL-Signature" in call.headers
 
 
 def caller(call: Call) -> Caller:
-    """Return a caller for the project of a pre-signed URL, without user and roles. Raises Refusal
-    for an invalid signature.
+    """Return the caller of a call with a pre-signed URL: the project, without user and roles.
+
+    Raises Refusal 403 if the signature is invalid, has expired, or does not allow the call.
     """
     headers = call.headers
     shown: Body = {
@@ -93,7 +94,7 @@ def _time(text: Any) -> datetime:
     try:
         found = datetime.fromisoformat(text)
     except (TypeError, ValueError):
-        raise bad(f"expires: {text!r} is not a time.") from None
+        raise bad(f"expires must be an ISO 8601 time, got {text!r}.") from None
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 

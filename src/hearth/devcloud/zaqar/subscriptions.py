@@ -1,4 +1,4 @@
-"""Subscriptions: receivers of the new messages of a queue."""
+"""The API of subscriptions, by which a queue sends its new messages to a URL."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ SERVICE_USER = "zaqar"
 
 
 def create(call: Call) -> Reply:
-    """Handle POST of a subscription: 201 with its id, or 409 for an existing subscriber."""
+    """Handle POST of a subscription; reply with status 201 and its id.
+
+    Reply with status 409 if the queue already has this subscriber.
+    """
     given = _checked(document(call))
     if "subscriber" not in given:
         raise bad_body('Missing "subscriber" field.')
@@ -72,8 +75,10 @@ def _must_be_new(call: Call, subscriber: str) -> None:
 
 
 def _with_trust(call: Call, subscriber: str, options: Body) -> Body:
-    """Return the options of a subscription, with a trust if the subscriber must be called with a
-    token.
+    """Return the options of a subscription, with the id of a trust if it needs one.
+
+    This is the case if the URL of the subscriber begins with `trust+`. A trust in the options or
+    the URL is used; otherwise a new one is created. Raises Refusal 403 for a trust of another user.
     """
     if not subscriber.startswith(TRUST):
         return options
@@ -82,7 +87,8 @@ def _with_trust(call: Call, subscriber: str, options: Body) -> Body:
         trust = delegation.entrust(call.cloud, call.caller, SERVICE_USER)
         return {**options, "trust_id": trust.id}
     if not delegation.gave(call.cloud, call.caller, SERVICE_USER, known):
-        raise Refusal(403, "Forbidden", f"The trust {known} was not given to this service by you.")
+        words = f"The trust {known} is not a trust from you to the messaging service."
+        raise Refusal(403, "Forbidden", words)
     return {**options, "trust_id": known}
 
 
@@ -122,7 +128,7 @@ def show(call: Call) -> Reply:
 
 
 def patch(call: Call) -> Reply:
-    """Handle PATCH of a subscription: 204."""
+    """Handle PATCH of a subscription; reply with status 204."""
     given, one = _checked(document(call)), _find(call)
     if not given:
         raise bad_body("Only subscriber, ttl and options can be changed.")
@@ -139,7 +145,7 @@ def patch(call: Call) -> Reply:
 
 
 def delete(call: Call) -> Reply:
-    """Handle DELETE of a subscription: 204, even if it does not exist."""
+    """Handle DELETE of a subscription; reply with status 204, even if it does not exist."""
     one = call.cloud.store.get(SUBSCRIPTIONS, call.ids[1])
     if one is not None and one.body["queue"] == key_of(call):
         drop(call.cloud, one)
@@ -181,7 +187,7 @@ def _send(cloud: Cloud, one: Thing, document: Body) -> None:
     headers |= options.get("post_headers") or {}
     if url.startswith(TRUST):
         token = delegation.token(cloud, SERVICE_USER, options["trust_id"])
-        if token is None:  # the trust is gone, or who gave it
+        if token is None:  # the trust or its trustor does not exist any more
             return
         headers["X-Auth-Token"] = token
         url = _plain(url)
@@ -195,14 +201,15 @@ def _send(cloud: Cloud, one: Thing, document: Body) -> None:
 
 
 def _plain(url: str) -> str:
-    """Return the URL to call, without the `trust+` prefix and the id of the trust."""
+    """Return the URL of a subscriber without the prefix `trust+` and the id of the trust."""
     parts = urlsplit(url.removeprefix(TRUST))
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
 def sent(cloud: Cloud, job: Thing) -> None:
-    """Send a message again if the subscriber did not accept it, up to a maximum
-    number of attempts.
+    """Handle the response of a subscriber: send the message again after a server error.
+
+    There are at most TRIES attempts.
     """
     hidden = job.hidden
     status, there = hidden["answer"]["status"], cloud.store.get(SUBSCRIPTIONS, hidden["about"])
