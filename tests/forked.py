@@ -117,12 +117,10 @@ class _Nursery:
         self._lock = threading.Lock()
         for end in (self._ours, theirs):
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MESSAGE_BYTES)
-        with theirs:
-            subprocess.Popen(  # ends with this process, which closes the socket
-                [sys.executable, "-m", "tests.forked", str(theirs.fileno())],
-                pass_fds=[theirs.fileno()],
-                cwd=ROOT,
-            ).returncode = 0  # nobody waits for it
+        with theirs:  # the nursery ends when this process closes its end of the pair
+            theirs.set_inheritable(True)
+            command = [sys.executable, "-P", __file__, str(theirs.fileno())]
+            os.posix_spawn(sys.executable, command, os.environ)
 
     def start(self, request: Mapping[str, object], fds: Sequence[int]) -> int:
         with self._lock:
@@ -209,4 +207,5 @@ def _become(request: dict[str, object], fds: list[int]) -> None:
 
 
 if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
     _serve(socket.socket(fileno=int(sys.argv[1])))

@@ -206,18 +206,7 @@ _OWNED = Listed(
         .group_by(stack.c.owner)
     )
 )
-_WAITING = Prepared(
-    sa.select(
-        (_count(_DUE) + _count(_WRITTEN_TO)).label("stacks"),
-        (NOW - sa.select(sa.func.min(stack.c.due_at)).where(_DUE).scalar_subquery()).label("due_s"),
-        (
-            NOW
-            - sa.select(sa.func.min(inbox.c.created_at))
-            .where(inbox.c.stack_id == stack.c.id, _FREE)
-            .scalar_subquery()
-        ).label("written_s"),
-    )
-)
+_WAITING = Prepared(sa.select((_count(_DUE) + _count(_WRITTEN_TO)).label("stacks")))
 _LEFT_BEHIND = Listed(
     lambda owners: sa.select(sa.func.count().label("stacks")).where(stack.c.owner.in_(owners))
 )
@@ -247,9 +236,10 @@ class Claims(NamedTuple):
     more: bool
 
 
-def claim(tx: Tx, engine_id: str, limit: int) -> Claims:
+def claim(tx: Tx, engine_id: str, limit: int, *, patient: bool = True) -> Claims:
     """Claim up to `limit` stacks that need an owner: they are due, have messages, or belong to an
-    engine that has ended. Take no more than a fair share.
+    engine that has ended. Take no more than a fair share; an engine that is not `patient` takes a
+    part of what others should take.
 
     Claim nothing while the engine's own lease is invalid: after a jump of the clock all engines
     look dead to each other.
@@ -262,7 +252,10 @@ def claim(tx: Tx, engine_id: str, limit: int) -> Claims:
     resigned = sorted(one.id for one in gone if one.resigned)
     died = sorted(one.id for one in gone if not one.resigned)
     others = sorted(one.id for one in engines.values() if one.live and not one.draining)
-    fair = _share(tx, engine_id, others, resigned + died, limit) if len(others) > 1 else limit
+    fair = limit
+    if len(others) > 1:
+        owned, waiting = _load(tx, others, resigned + died, limit)
+        fair = share(engine_id, owned, waiting, patient=patient)
     found: dict[str, tuple[int, int, int]] = {}  # epoch, deaths, the least number of takeovers
     wants: list[tuple[Prepared, dict[str, Any], int, int]] = [
         (_CLAIM_DUE, {}, 0, 0),
@@ -290,16 +283,16 @@ def claim(tx: Tx, engine_id: str, limit: int) -> Claims:
     return Claims(claims, more=fair <= len(found))
 
 
-def _share(tx: Tx, engine_id: str, engines: Sequence[str], gone: Sequence[str], limit: int) -> int:
-    """Return how many stacks the engine should claim, beside other engines."""
+def _load(
+    tx: Tx, engines: Sequence[str], gone: Sequence[str], limit: int
+) -> tuple[dict[str, int], int]:
+    """Return {engine: number of its stacks}, and the number of stacks that need an owner."""
     owned = dict.fromkeys(engines, 0)
     owned.update((row.owner, row.stacks) for row in tx.listed(_OWNED, engines))
-    found = tx.first(_WAITING, {"room": limit * len(engines)})
-    waiting = found.stacks
-    waited_s = max(float(found.due_s or 0), float(found.written_s or 0))
-    if gone and (behind := next(iter(tx.listed(_LEFT_BEHIND, gone))).stacks):
-        waiting, waited_s = waiting + behind, LEASE_S
-    return share(engine_id, owned, waiting, waited_s)
+    waiting = tx.first(_WAITING, {"room": limit * len(engines)}).stacks
+    if gone:
+        waiting += next(iter(tx.listed(_LEFT_BEHIND, gone))).stacks
+    return owned, waiting
 
 
 @dataclass(frozen=True, slots=True)

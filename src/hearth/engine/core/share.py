@@ -2,20 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 
-PATIENCE_S = 2.0  # how long a stack waits for an engine that has fewer
 
-
-def share(me: str, owned: Mapping[str, int], waiting: int, waited_s: float) -> int:
+def share(me: str, owned: Mapping[str, int], waiting: int, *, patient: bool = True) -> int:
     """Return how many of `waiting` stacks the engine `me` takes now.
 
     `owned` is {id of an engine: number of its stacks} for the engines that may take stacks; `me` is
-    one of them. `waited_s` is how long the stack that has waited longest could have been taken: if
-    the engines with fewer stacks leave it alone, anybody takes a part.
+    one of them. An engine that is not `patient` takes a part even if others have fewer stacks.
     """
     if not waiting:
         return 0
     fair = min(waiting, max(0, _level(sorted(owned.values()), waiting) - owned[me]))
-    if not fair and waited_s > PATIENCE_S:
+    if not fair and not patient:
         return -(-waiting // len(owned))
     return fair
 

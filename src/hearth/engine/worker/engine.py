@@ -23,7 +23,8 @@ SILENT_MAX_S = 10.0  # no write call once the last heartbeat is older than this
 CLAIMS_MAX = 200
 STACKS_MAX = 1000  # at work at a time
 HELD_MAX = 10_000  # of which most only wait
-SHARE_S = 0.05  # before an engine takes more than its share
+SHARE_S = 0.05  # between two claims while more stacks wait
+PATIENCE_S = 2.5  # for engines with fewer stacks; more than between two heartbeats
 MESSAGES_MAX = 500  # in one reading
 HAND_OVER_S = 10.0
 RECONCILE_LOOKS = 15  # looks after which rows and memory are compared without a reason
@@ -50,6 +51,7 @@ class Engine:
         self._lease_task: asyncio.Task[None] | None = None
         self._stopping = False
         self._draining = False
+        self._yields_since = float("inf")  # to engines with fewer stacks; inf: it does not
         self._not_claiming = asyncio.Event()
         self._not_claiming.set()
         self._odd: dict[str, int | None] = {}  # differences of rows and memory, seen once
@@ -230,15 +232,23 @@ class Engine:
         room = min(CLAIMS_MAX, self._room())
         if room <= 0:
             return
+        now = self.tools.clock.monotonic()
+        patient = now - self._yields_since < PATIENCE_S
         self._not_claiming.clear()
         try:
-            claims = await self.tools.store.run(lambda tx: claim.claim(tx, self.id, room))
+            claims = await self.tools.store.run(
+                lambda tx: claim.claim(tx, self.id, room, patient=patient)
+            )
             for one in claims.stacks:
                 if (before := self.workers.get(one.stack_id)) is not None:
                     before.kill()  # it was taken from us, and now comes back
                 self._take(one.stack_id, one.epoch)
         finally:
             self._not_claiming.set()
+        if claims.stacks or not claims.more:
+            self._yields_since = float("inf")
+        elif self._yields_since == float("inf"):
+            self._yields_since = now
         if claims.more:  # engines with fewer stacks come first
             asyncio.get_running_loop().call_later(SHARE_S, self.wake)
 
