@@ -21,6 +21,10 @@ OWN_PROJECT = "project_id:%(project_id)s"
 IMPERSONAL = re.compile(r"role:.+|rule:.+|is_admin_project:True|and|or|not|[@!]")
 
 
+UNREADABLE = (ValueError, OSError, AttributeError, TypeError)
+"""What oslo.policy raises for a policy file; the last two for a file that is no mapping."""
+
+
 class WrongRules(Exception):
     """A policy file cannot be read; the message gives the reason."""
 
@@ -56,8 +60,8 @@ class Policy:
         """Load the files now. Raises WrongRules."""
         try:
             self._enforcer.load_rules(True)
-        except (ValueError, OSError) as problem:
-            raise WrongRules(f"[oslo_policy]: {' '.join(str(problem).split())}") from None
+        except UNREADABLE as problem:
+            raise WrongRules(f"[oslo_policy]: {_reason(problem)}") from None
         wanted = self._enforcer.policy_file
         if wanted not in ("", USUAL_FILE) and not self._enforcer.policy_path:
             log.warning(
@@ -90,7 +94,7 @@ class Policy:
         """Return whether a rule in effect depends on a user, a domain or a certain project."""
         try:
             self._enforcer.load_rules()
-        except (ValueError, OSError) as problem:
+        except UNREADABLE as problem:
             _keep_on(problem)
         return any(map(_names_people, map(str, self._enforcer.rules.values())))
 
@@ -99,7 +103,7 @@ class Policy:
         facts = _facts(caller)
         try:
             return bool(self._enforcer.enforce(rule, target, facts))
-        except (ValueError, OSError) as problem:
+        except UNREADABLE as problem:
             _keep_on(problem)
             return bool(self._enforcer.enforce(rule, target, facts))
 
@@ -165,7 +169,15 @@ def _enforcer(conf: Any, rules: Mapping[str, tuple[str, str | None]]) -> Any:
 
 def _keep_on(problem: Exception) -> None:
     """Log a file that cannot be read, once: oslo.policy reads it again when it has changed."""
-    log.error("a policy file cannot be read; its previous rules remain in effect: %s", problem)
+    words = "a policy file cannot be read; its previous rules remain in effect: %s"
+    log.error(words, _reason(problem))
+
+
+def _reason(problem: Exception) -> str:
+    """Return in one line why a policy file cannot be read."""
+    if isinstance(problem, AttributeError | TypeError):
+        return "the policy file must map names of rules to rules"
+    return " ".join(str(problem).split())
 
 
 def _names_people(rule: str) -> bool:

@@ -5,6 +5,9 @@ quarter of a second at every start. A new SQLite file gets its tables directly (
 ways).
 """
 
+import contextlib
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,19 @@ from hearth.store.database import Store
 from hearth.store.schema import metadata
 
 SCRIPTS = Path(__file__).parent / "migrations"
+OTHERS_S = 600.0  # for the migrations of another process
+_NAME = "concat('hearth-', left(sha1(database()), 40))"  # the locks of MariaDB are the server's
+_LOCKS = {
+    "postgresql": (
+        sa.text("SELECT pg_try_advisory_lock(7310593858020254308)"),  # of this database only
+        sa.text("SELECT pg_advisory_unlock(7310593858020254308)"),
+    ),
+    "mysql": (
+        sa.text(f"SELECT get_lock({_NAME}, 0)"),
+        sa.text(f"SELECT release_lock({_NAME})"),
+    ),
+}
+"""How to take and to release the lock of migrations."""
 
 
 def head() -> str:
@@ -29,9 +45,36 @@ def upgrade(store: Store) -> None:
     from alembic import command
 
     configured = config()
-    with store.sync_engine.connect() as connection:
+    with store.sync_engine.connect() as connection, _alone(connection, store.dialect):
+        if is_current(store):  # another process was faster
+            return
         configured.attributes["connection"] = connection
         command.upgrade(configured, "head")
+
+
+@contextlib.contextmanager
+def _alone(connection: sa.Connection, dialect: str) -> Iterator[None]:
+    """Let one process migrate at a time. Raises TimeoutError if another one does not end.
+
+    SQLite needs no lock: its first statement locks the whole file.
+    """
+    if dialect == "sqlite":
+        yield
+        return
+    take, give = _LOCKS[dialect]
+    ends = time.monotonic() + OTHERS_S
+    while not connection.execute(take).scalar():
+        connection.rollback()
+        if time.monotonic() > ends:
+            raise TimeoutError(f"another process has been migrating the database for {OTHERS_S} s")
+        time.sleep(0.1)
+    connection.commit()
+    try:
+        yield
+    finally:
+        connection.rollback()
+        connection.execute(give)
+        connection.commit()
 
 
 def is_current(store: Store) -> bool:
