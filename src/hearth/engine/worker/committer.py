@@ -1,10 +1,10 @@
-"""Commits of many stacks together, without a timer: while one commit runs, the next batch is
-collected.
+"""Commit the changes of many stacks together: while one commit runs, the next batch is collected.
 
-Trees of stacks share the commits by deficit round robin, counted in rows: in each round a tree
-earns a quantum of rows, and it commits when it has earned the rows of its changes, so small changes
-never wait for many large ones. A batch that fails is halved until the stack that causes the failure
-is alone; only that stack gets the exception.
+Commits are shared fairly between trees of stacks (a root stack with its nested stacks) by deficit
+round robin, counted in rows. In each round a tree earns a quantum of rows; its changes are
+committed when it has earned as many rows as they have. So small changes never wait for many large
+ones. A batch that fails is halved until the stack that causes the failure is alone; only that stack
+gets the exception.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ class _Waiting:
 
 
 class Committer:
-    """Collects the changes of stack workers and writes them in batches."""
+    """Collects the changes of stack workers and writes them to the database in batches."""
 
     def __init__(
         self, store: Store, new_id: Callable[[], str], tell_others: Callable[[], None] = tell_nobody
@@ -45,9 +45,10 @@ class Committer:
         self.commits = 0
 
     async def submit(self, part: Part, tree: str) -> Fate:
-        """Write the changes of one stack and return their fate; `tree` is the id of the root stack.
+        """Write the changes of one stack, and return whether they were written, superseded or lost.
 
-        Raises the database's exception if this stack caused it.
+        `tree` is the id of the root stack. Raises the exception of the database if this stack
+        caused it, or if the database is unavailable.
         """
         answer: asyncio.Future[Fate] = asyncio.get_running_loop().create_future()
         rows = part.sure.rows() + part.advance.rows()
@@ -67,7 +68,9 @@ class Committer:
             self._busy = False
 
     def _next(self) -> list[_Waiting]:
-        """Return the next batch: rounds over the trees until one has earned its rows."""
+        """Return the next batch; it repeats rounds over the trees until at least one has earned its
+        rows.
+        """
         batch: list[_Waiting] = []
         rows = 0
         while not batch:
@@ -107,7 +110,7 @@ class Committer:
                 waiting.answer.set_result(fates[waiting.part.stack_id])
 
     def abandon(self) -> None:
-        """Drop everything, as in a crash (simulation)."""
+        """Drop all changes that are not committed, to simulate a crash."""
         for task in self._tasks:
             task.cancel()
         self._queues.clear()

@@ -1,7 +1,7 @@
-"""The log of stacks: a line for each state, written after its commit.
+"""The log of stack states: one line for each state, written after its commit.
 
-States of a stack are logged at INFO, failures of stacks and resources at WARNING with the stored
-reason, in which hidden values are masked.
+States of a stack are logged at INFO. Failures of stacks and resources are logged at WARNING with
+the stored reason, in which hidden values are masked.
 """
 
 import logging
@@ -15,9 +15,9 @@ log = logging.getLogger(__name__)
 
 
 def begun(stack: StackRow, credential: StackCredential | None, *, further: bool) -> None:
-    """Log that this engine works on an operation.
+    """Log that this engine begins or continues an operation.
 
-    `further` is true if it continues an operation that ran before.
+    `further` is true if the operation has already run on an engine.
     """
     if stack.takeovers:
         what = "taken over from an engine that died"
@@ -27,7 +27,7 @@ def begun(stack: StackRow, credential: StackCredential | None, *, further: bool)
 
 
 def happened(stack: StackRow, credential: StackCredential | None, events: Iterable[Event]) -> None:
-    """Log the committed events of a stack that are failures or ends of an operation."""
+    """Log the committed events of a stack: the ends of operations, and failures of resources."""
     for one in events:
         if one.physical_id == stack.id:
             if one.status == Status.COMPLETE:
@@ -49,7 +49,5 @@ def _name(stack: StackRow, credential: StackCredential | None) -> str:
 
 
 def _line(text: str) -> str:
-    """Return the text as a single line, with any white space that a service put into it
-    replaced.
-    """
+    """Return the text on one line: each sequence of white space becomes one space."""
     return " ".join(text.split())

@@ -11,7 +11,7 @@ from hearth.template import Facade, asked
 
 
 class RecordedWorld:
-    """The `World` of the compiler for the records of an owned stack.
+    """The values of an owned stack's resources, as a `World` in which templates are evaluated.
 
     `in_charge` maps names to the ids of the records in charge.
     """
@@ -29,7 +29,9 @@ class RecordedWorld:
         return self._memory.records.get(self.in_charge.get(name, ""))
 
     def reference(self, name: str) -> Any:
-        """Return the value of get_resource, which is known after the create."""
+        """Return the value of get_resource for this name; Unknown before the resource is
+        created.
+        """
         record = self._record(name)
         if record is None or record.new or record.held.reference is None:
             return Unknown(frozenset({name}))

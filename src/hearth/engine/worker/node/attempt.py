@@ -1,8 +1,8 @@
 """An attempt at one action on one resource: its intent, its steps, and its end.
 
-Order: intent, call, answer, end. A write call is sent only after its intent is committed, and its
-result is committed before the next call. The next owner of the stack reads the step from the row
-and first searches for the object by its key.
+The order is: intent, call, response, end. A write call is sent only after its intent is committed,
+and its result is committed before the next call. After a takeover, the next owner reads from the
+row which step was running, and first searches for the object by its key.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -26,21 +26,22 @@ from hearth.store.rows import AttemptRow
 
 
 class Child(Protocol):
-    """The nested stack that an attempt waits for."""
+    """The nested stack whose operation an attempt waits for."""
 
     def heard(self, message_id: int, ended: ChildEnded) -> bool:
-        """Record the end of the nested stack's operation; return False if it is a different
-        operation.
+        """Accept the end of an operation of the nested stack; return False if the attempt did not
+        request it.
         """
 
     def cancel(self) -> None:
-        """Prevent the nested stack from starting further nodes."""
+        """Request that the nested stack starts no further nodes."""
 
 
 class ChildLink:
-    """What an attempt knows about its nested stack.
+    """What an attempt knows of its nested stack.
 
-    `asked_by` is the traversal that requested the operation of the nested stack; it never changes.
+    `asked_by` is the traversal in which this stack requested the operation of the nested stack. It
+    stays the same when a newer operation takes over the attempt.
     """
 
     def __init__(self, asked_by: str) -> None:
@@ -53,9 +54,10 @@ class ChildLink:
 
 
 class Attempt:
-    """The work of one node on one resource.
+    """One attempt of a node to carry out an action on a resource.
 
-    `rekey` is called with the old and the new id when a replacement takes the place of its record.
+    `rekey` is called with the old and the new record id when a new record replaces the attempt's
+    record.
     """
 
     def __init__(
@@ -82,7 +84,7 @@ class Attempt:
         self._rekey = rekey
 
     def resume(self, row: AttemptRow) -> None:
-        """Continue from the row of an attempt that an earlier owner did not complete."""
+        """Continue from the stored row of an attempt that an earlier owner did not complete."""
         self.row = row
         self.began_at = row.started_at
         self._begun = self.committed = True
@@ -93,7 +95,7 @@ class Attempt:
         return self.owned.memory.records[self.record_id]
 
     def move_to(self, new: Record) -> None:
-        """Continue with the record that replaces this one."""
+        """Continue with the new record that replaces the record of this attempt."""
         old, self.record_id = self.record_id, new.id
         self._rekey(old, new.id)
 
@@ -102,7 +104,7 @@ class Attempt:
         return self.traversal != self.owned.memory.stack.traversal
 
     def not_stale(self) -> None:
-        """Raise Superseded if a newer operation has begun, or the end of this operation is
+        """Raise Superseded if a newer operation has begun, or if the result of this operation is
         decided.
         """
         if self.is_over() or self.owned.aim.over:
@@ -113,7 +115,7 @@ class Attempt:
     def context(
         self, rtype: ResourceType, action: Action, properties: Mapping[str, Any], **more: Any
     ) -> ResourceContext:
-        """Return the context of the record during an action; `more` are further arguments of
+        """Return the context of the record for an action; `more` are further arguments of
         `context_of`.
         """
         return context_of(
@@ -124,7 +126,7 @@ class Attempt:
     def context_for(
         self, record: Record, rtype: ResourceType, action: Action = Action.DELETE
     ) -> ResourceContext:
-        """Return the context of any record, for deleting or changing its object."""
+        """Return the context of another record, for deleting or changing its object."""
         return context_of(
             self.owned, record, rtype, action,
             properties=record.held.properties, started_at=self.began_at,
@@ -142,9 +144,9 @@ class Attempt:
         *,
         show: bool = True,
     ) -> None:
-        """Commit the intent together with the status IN_PROGRESS.
+        """Commit the intent of an action, together with the status IN_PROGRESS.
 
-        `number` counts the attempts from 0; without `show` no event is added.
+        `number` counts the attempts from 0. If `show` is false, no event is added.
         """
         memory = self.owned.memory
         first = not self.committed
@@ -187,8 +189,10 @@ class Attempt:
         await self.until_committed()
 
     async def until_committed(self) -> None:
-        """Wait until all changes so far are committed. Raises Superseded if the commit that starts
-        this attempt was refused.
+        """Wait until all changes so far are committed.
+
+        Raises Superseded if the commit with the intent was refused because a newer operation has
+        begun.
         """
         starts = self._begun and not self.committed
         fate = await self.owned.commits.written(start=starts)
@@ -200,7 +204,7 @@ class Attempt:
     def row_of(
         self, action: Action, phase: str, step: str, number: int, desired: Desired
     ) -> AttemptRow:
-        """Return the row from which the next owner continues this attempt."""
+        """Return the row from which the next owner can continue this attempt."""
         return AttemptRow(
             self.record_id, self.traversal, self.kind.value, action.value, phase, step, number,
             self.began_at, desired,
@@ -216,7 +220,7 @@ class Attempt:
         *,
         first: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """Run all steps of an action, from the first or from the step where an earlier owner
+        """Run all steps of an action, or the rest of them from the step where an earlier owner
         stopped.
 
         `first` runs before the call of the first step. A stop may interrupt `first`, so the search
@@ -260,8 +264,9 @@ class Attempt:
     def steps_of(
         self, rtype: ResourceType, ctx: ResourceContext, action: Action
     ) -> tuple[Step, ...]:
-        """Return the type's steps; for a delete with the policy Snapshot, the steps that snapshot
-        and delete.
+        """Return the type's steps for an action.
+
+        If the deletion policy is Snapshot, a delete first creates a snapshot.
         """
         record = self.record
         snapshot = self.kind is NodeKind.CLEANUP and record.held.deletion_policy == "Snapshot"
@@ -274,14 +279,14 @@ class Attempt:
     async def succeed(
         self, rtype: ResourceType, ctx: ResourceContext, desired: Desired, action: Action
     ) -> Outcome:
-        """Record that the action and its node succeeded."""
+        """Record that the action succeeded and that the node has no further work."""
         return Done(await self.conclude(rtype, ctx, desired, action), action)
 
     async def conclude(
         self, rtype: ResourceType, ctx: ResourceContext, desired: Desired, action: Action
     ) -> Record:
-        """Record that the action succeeded, with the attributes of the object; return the new
-        record.
+        """Record that the action succeeded, with the current attributes; return the new version of
+        the record.
         """
         owned = self.owned
         await self.calls.sweep(rtype, ctx)
@@ -305,7 +310,9 @@ class Attempt:
         return ended
 
     def fail(self, failure: ResourceFailure) -> str | None:
-        """Record a failure; return the reason for the stack, or None if the record is gone."""
+        """Record a failure, and return the reason to show at the stack; None if the record no
+        longer exists.
+        """
         record = self.owned.memory.records.get(self.record_id)
         if record is None:
             return None
@@ -316,7 +323,7 @@ class Attempt:
         return f"Resource {record.action} failed: {reason}"
 
     def end_badly(self, record: Record, reason: str) -> None:
-        """Record that the action failed: store `record` with status FAILED and the reason."""
+        """Store `record` with the status FAILED and the reason, and end the attempt."""
         memory = self.owned.memory
         failed = record.having(
             status=Status.FAILED, reason=reason, updated_at=self.owned.tools.clock.now()
@@ -331,7 +338,7 @@ class Attempt:
         self.end_row()
 
     def end_row(self) -> None:
-        """Delete the row of the attempt, and the messages that it waited for."""
+        """Delete the row of the attempt, and mark the messages from its nested stack as read."""
         memory = self.owned.memory
         if not self.committed:  # it ends before it could begin
             nodes = memory.if_current.nodes
@@ -342,12 +349,14 @@ class Attempt:
         memory.always.read += [message for message, _ in self.child.early]
 
     def start_over(self) -> None:
-        """Forget the completed action, so that another can begin with its own intent."""
+        """Forget the completed action, so that the node can begin another action with its own
+        intent.
+        """
         self.row, self._begun, self.committed = None, False, False
 
 
 def held(desired: Desired, attributes: Mapping[str, Any], reference: str | None) -> Held:
-    """Return the values that a record stores after a success."""
+    """Return the definition and the values that a record stores after a success."""
     return Held(
         definition=desired.definition,
         kind=desired.kind,

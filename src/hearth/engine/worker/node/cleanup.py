@@ -21,7 +21,7 @@ USERS_TOLD_MAX = 3
 
 
 async def clean_up(attempt: Attempt) -> Outcome:
-    """Carry out the node. Raises Superseded, Stopped, CloudFault, ResourceFailure."""
+    """Carry out the clean-up node. Raises Superseded, Stopped, CloudFault, ResourceFailure."""
     owned, record = attempt.owned, attempt.record
     rtype = owned.tools.programs.type_of(record)
     nothing = record.physical_id is None and not orphans.of(owned, record.id)
@@ -52,7 +52,7 @@ async def clean_up(attempt: Attempt) -> Outcome:
 
 
 async def _delete(attempt: Attempt, rtype: ResourceType, ctx: ResourceContext) -> None:
-    """Delete the object; while a conflict may be temporary, repeat the call."""
+    """Delete the object; if the cloud reports a conflict (409), retry a limited number of times."""
     owned, record = attempt.owned, attempt.record
     desired = unchanged(record)
     number = attempt.row.attempt if attempt.row else 0
@@ -88,7 +88,7 @@ async def _delete(attempt: Attempt, rtype: ResourceType, ctx: ResourceContext) -
 
 
 async def _used_by(rtype: ResourceType, ctx: ResourceContext) -> str:
-    """Return text that names what still uses the object; empty if that is unknown."""
+    """Return a sentence that lists what still uses the object; empty if that is unknown."""
     try:
         users = await rtype.used_by(ctx)
     except CloudFault:  # the conflict itself is what counts
@@ -98,7 +98,10 @@ async def _used_by(rtype: ResourceType, ctx: ResourceContext) -> str:
 
 
 def _removed(owned: OwnedStack, record: Record) -> Removed:
-    """Delete the record, because its object is gone or stays in the cloud without it."""
+    """Return the outcome that deletes the record, and add its event.
+
+    The object is gone, or it stays in the cloud without a record.
+    """
     gone = record.having(status=Status.COMPLETE, reason=USUAL_REASON)
     owned.memory.event(gone, Status.COMPLETE)
     return Removed(gone)

@@ -1,4 +1,6 @@
-"""The update node of a resource: decide with real values, then create, update or replace."""
+"""The update node of a resource: decide with the evaluated values, then create, update or
+replace.
+"""
 
 from collections.abc import Mapping
 from functools import partial
@@ -29,7 +31,7 @@ _desired = msgspec.json.Decoder(Desired).decode
 
 
 async def update(attempt: Attempt) -> Outcome:
-    """Carry out the node. Raises Superseded, Stopped, CloudFault, ResourceFailure."""
+    """Carry out the update node. Raises Superseded, Stopped, CloudFault, ResourceFailure."""
     # an unhealthy one sleeps on, because nearly always it is replaced
     if asleep(attempt.record) and not unhealthy(attempt.record):  # its resume was overtaken
         await walk.wake(attempt)
@@ -38,8 +40,9 @@ async def update(attempt: Attempt) -> Outcome:
 
 
 async def _update_awake(attempt: Attempt) -> Outcome:
-    """Carry out the node of a resource that is not suspended, could not be resumed, or is
-    unhealthy.
+    """Carry out the node of a resource after it was resumed, if it was suspended.
+
+    An unhealthy resource is resumed only here, and only if it is not replaced.
     """
     owned, aim = attempt.owned, attempt.owned.aim
     definition = aim.program.resources[attempt.record.name]
@@ -89,7 +92,7 @@ async def _update_awake(attempt: Attempt) -> Outcome:
 
 
 async def _decided(attempt: Attempt, rtype: ResourceType, desired: Desired) -> Decision:
-    """Return the decision, after reading what it needs from the cloud. Raises `Superseded`."""
+    """Return the decision, after the reads from the cloud that it depends on. Raises Superseded."""
     owned, record = attempt.owned, attempt.record
     if owned.aim.adopts(record):
         return Decision(Verdict.CREATE)
@@ -97,7 +100,7 @@ async def _decided(attempt: Attempt, rtype: ResourceType, desired: Desired) -> D
     there = partial(attempt.context, rtype, Action.UPDATE, record.held.properties)
     if isinstance(rtype, NestedType) and not record.new and not await is_there(attempt):
         attempt.not_stale()
-        return Decision(Verdict.REPLACE, "its nested stack is gone")
+        return Decision(Verdict.REPLACE, "its nested stack no longer exists")
     replace_failed = record.failed and await rtype.replace_failed(there())
     check_failed = not (
         isinstance(rtype, NestedType) and record.failed and await nested_failed(attempt)
@@ -113,7 +116,7 @@ async def _decided(attempt: Attempt, rtype: ResourceType, desired: Desired) -> D
         attempt.not_stale()
         record = attempt.record
     if observed is None:
-        return Decision(Verdict.REPLACE, "it is gone in the cloud")
+        return Decision(Verdict.REPLACE, "its object no longer exists in the cloud")
     if observed:
         properties = {**record.held.properties, **observed}
         record = record.having(held=record.held.having(properties=properties))
@@ -176,13 +179,16 @@ async def _update(
 
 
 def _changed_metadata(record: Record, desired: Desired) -> Mapping[str, Any] | None:
-    """Return the template's metadata, or None if it is unchanged since the last success."""
+    """Return the metadata in the template, or None if it is unchanged since the last success."""
     unchanged = desired.parts.get("metadata") == record.held.parts.get("metadata")
     return None if unchanged else desired.metadata
 
 
 async def go_on(attempt: Attempt, row: AttemptRow) -> Outcome | None:
-    """Continue the action that an earlier owner began."""
+    """Continue the action that an earlier owner began, from the row of its attempt.
+
+    Return None if the node is not complete: a newer operation must decide what to do.
+    """
     desired = _desired(msgspec.json.encode(row.wanted))
     rtype = attempt.owned.tools.programs.rtype_named(desired.kind)
     action = Action(row.action)

@@ -1,4 +1,4 @@
-"""The last steps of an operation after all nodes: outputs, the result of a check, teardown."""
+"""The last steps of an operation, after all nodes: outputs, the result of a check, teardown."""
 
 import asyncio
 import logging
@@ -19,7 +19,7 @@ TEARDOWN_PAUSE_S = 1.0
 
 
 class LastSteps:
-    """The last steps of an operation whose nodes have all succeeded."""
+    """Runs the last steps of an operation whose nodes have all succeeded."""
 
     def __init__(self, owned: OwnedStack, ending: Ending) -> None:
         self._owned = owned
@@ -27,7 +27,7 @@ class LastSteps:
         self._ending = ending
 
     def take(self) -> None:
-        """Run the next step, or complete the operation."""
+        """Start the next step, or complete the operation if none is left."""
         owned, stack = self._owned, self._owned.memory.stack
         if stack.parent_id is not None and (deferred := outputs_deferred(owned)) is not None:
             settle = partial(self._aim.compute.settle, deferred, stack.project_id)
@@ -56,7 +56,7 @@ class LastSteps:
         return traversal == self._owned.memory.stack.traversal and not self._aim.over
 
     async def _tear_down(self) -> None:
-        """Delete what Hearth created for a root stack, then complete the operation."""
+        """Delete the trust and the domain project of a root stack, then complete its delete."""
         owned, stack = self._owned, self._owned.memory.stack
         traversal = stack.traversal
         if stack.options.abandon:  # its users go on being used
@@ -70,7 +70,7 @@ class LastSteps:
                 break
             except CloudFault as fault:
                 log.warning(
-                    "stack %s: its trust and project cannot be deleted: %s", stack.id, fault
+                    "stack %s: cannot delete its trust or domain project: %s", stack.id, fault
                 )
                 if fault.not_found or fault.status == 401:
                     break
