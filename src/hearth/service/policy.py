@@ -22,24 +22,25 @@ IMPERSONAL = re.compile(r"role:.+|rule:.+|is_admin_project:True|and|or|not|[@!]"
 
 
 class WrongRules(Exception):
-    """A policy file cannot be read; the message gives the reason."""
+    """A policy file cannot be loaded; the message gives the reason."""
 
 
 class Owner(NamedTuple):
-    """The project and the user to whom the object of a request belongs."""
+    """The ids of the project and the user to whom the object of a request belongs."""
 
     project_id: str
     user_id: str
 
 
 class Policy:
-    """The policy rules in effect. `conf` is a loaded oslo.config, or None for the defaults alone.
+    """The policy rules in effect.
 
-    `rules` are the default rules: {name: (check, former check)}, by default those of Heat.
+    `conf` is a loaded oslo.config, or None for the default rules alone. `rules` are the default
+    rules as {name: (check, former check)}; if it is None, those of Heat are used.
 
-    A changed policy file takes effect two seconds later. If it cannot be read, an error is logged
-    and the previous rules stay in effect. oslo.policy is loaded at the first check, so a process
-    that only runs the engine never loads it.
+    A changed policy file takes effect within a few seconds. If it cannot be read, an error is
+    logged and the previous rules remain in effect. oslo.policy is imported at the first check, so a
+    process that only runs the engine never imports it.
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class Policy:
         self._personal = True  # a rule asks who the caller is, not only what roles it has
 
     def load(self) -> None:
-        """Load the files now. Raises WrongRules."""
+        """Load the policy files now. Raises WrongRules."""
         try:
             self._enforcer.load_rules(True)
         except (ValueError, OSError) as problem:
@@ -65,8 +66,9 @@ class Policy:
             )
 
     def allows(self, rule: str, caller: Caller, owner: Owner | None = None) -> bool:
-        """Return whether the rule allows the caller to act on an object of `owner`; without
-        `owner`, on objects of the caller's own project.
+        """Return whether the rule allows the caller to act on an object of `owner`.
+
+        Without `owner`, the rule is checked for objects of the caller's own project.
         """
         if owner is None:
             return self._kept(rule, caller, lambda: self._enforced(rule, caller))
@@ -87,7 +89,7 @@ class Policy:
         return known
 
     def _names_people(self) -> bool:
-        """Return whether a rule in effect depends on a user, a domain or a certain project."""
+        """Return whether any rule in effect depends on a user, a domain or a particular project."""
         try:
             self._enforcer.load_rules()
         except (ValueError, OSError) as problem:
@@ -110,7 +112,7 @@ class Policy:
             raise Rejected([Forbidden(None, words)])
 
     def is_admin(self, caller: Caller) -> bool:
-        """Return whether the caller may access other projects."""
+        """Return whether the caller is an administrator, who may access other projects."""
         return self.allows(ADMIN_RULE, caller)
 
     def allows_type(self, name: str, caller: Caller) -> bool:
@@ -164,7 +166,9 @@ def _enforcer(conf: Any, rules: Mapping[str, tuple[str, str | None]]) -> Any:
 
 
 def _keep_on(problem: Exception) -> None:
-    """Log a file that cannot be read, once: oslo.policy reads it again when it has changed."""
+    """Log that a policy file cannot be read. It is logged once, because oslo.policy reads a file
+    only after it has changed.
+    """
     log.error("a policy file cannot be read; its previous rules remain in effect: %s", problem)
 
 
@@ -174,13 +178,16 @@ def _names_people(rule: str) -> bool:
 
 
 def _impersonal(caller: Caller) -> Hashable:
-    """Return the facts about a caller on which rules depend that name no user, domain or project.
+    """Return the properties of a caller on which the result of a rule depends.
 
-    For such rules every caller acts in its own project.
+    This is for rules that depend on no user, no domain and no particular project. Callers with
+    equal properties share a cached result.
     """
     return caller.roles, caller.service_roles, bool(caller.project_id), caller.is_admin_project
 
 
 def _facts(caller: Caller) -> dict[str, Any]:
-    """Return the caller in the form that rules use. Source: the attributes of oslo.context."""
+    """Return the caller as the credentials that oslo.policy checks; the keys are those of
+    oslo.context.
+    """
     return {**caller.rights, "tenant": caller.project_id}

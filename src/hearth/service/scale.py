@@ -1,8 +1,8 @@
-"""Scaling: a signal to a policy changes the size of its group.
+"""Scaling: a signal to a scaling policy changes the size of its group.
 
 The transaction that accepts the signal also requests the update of the group's nested stack. The
-stack that contains the group has no operation of its own. Source: spec/groups-and-nesting.md,
-sections 6.3 and 6.5.
+stack that contains the group runs no operation. Source: spec/groups-and-nesting.md, sections 6.3
+and 6.5.
 """
 
 import json
@@ -28,9 +28,10 @@ ASKED_BY = "scaling"  # instead of a traversal of the parent
 async def scale(
     services: Services, caller: Caller, row: StackRow, wanted: Scaling, event: Event
 ) -> bool:
-    """Resize the group, unless it already has the size or may not be scaled now.
+    """Resize a group, unless it already has the requested size or may not be scaled now.
 
-    Return False if another request changed the group's data in the meantime. Raises Rejected.
+    Return False if another request changed the group's data at the same time; then try again.
+    Raises Rejected.
     """
     group, kind = await _group(services, row, wanted.group)
     ctx = await context_of(services, caller, row, group, kind, as_stack=True)
@@ -100,7 +101,7 @@ def _resize(
 
 
 def _at_rest(parent: StackRow, group: Record) -> bool:
-    """Return whether no operation in progress will change the group."""
+    """Return whether no running operation of the stack is going to change the group."""
     if group.status is not Status.COMPLETE or group.action in (Action.DELETE, Action.SUSPEND):
         return False
     return parent.status is not Status.IN_PROGRESS or group.traversal == parent.traversal

@@ -106,13 +106,13 @@ def decide(
     if outside is not None:  # after a failed first check the object is not adopted yet
         return Decision(Verdict.CREATE if held.reference is None else Verdict.KEEP)
     if record.action is Action.DELETE:
-        return Decision(Verdict.REPLACE, "its delete was in progress")
+        return Decision(Verdict.REPLACE, "its delete has already begun")
     if record.failed and record.action is Action.CHECK and check_failed:
         return Decision(Verdict.REPLACE, "its last check failed")
     if record.failed and replace_failed:
         return Decision(Verdict.REPLACE, f"its {record.action} failed")
     if always:
-        return Decision(Verdict.REPLACE, "the type is replaced by every update")
+        return Decision(Verdict.REPLACE, "every update replaces resources of this type")
     changed = to_write(held, desired.properties)
     if not changed and not nested and desired.parts == held.parts:
         return Decision(Verdict.KEEP)

@@ -318,7 +318,7 @@ def _created(fresh: Record, definition: ResourceDefinition, predictor: _Predicto
         later = _later(evaluated)
     reasons: tuple[Reason, ...] = ()
     if definition.external_id is not None:
-        reasons = (Reason(f"it refers to the existing {definition.external_id}"),)
+        reasons = (Reason(f"it refers to the existing object {definition.external_id}"),)
     return _entry(fresh, Prediction(PlannedAction.CREATE, reasons), inner, later=later)
 
 

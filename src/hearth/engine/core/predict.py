@@ -290,9 +290,9 @@ def _by_state(record: Record, expected: Expected, traits: Traits) -> Prediction 
         )
     outside = held.parts.get(EXTERNAL)
     if outside != expected.parts.get(EXTERNAL):
-        return _because(PlannedAction.FAIL, "its external_id must never change")
+        return _because(PlannedAction.FAIL, "its external_id cannot be changed")
     if outside is not None and held.reference is None:
-        return _because(PlannedAction.CREATE, f"{outside} is not adopted yet")
+        return _because(PlannedAction.CREATE, f"its external object {outside} is not checked yet")
     if outside is not None:
         return Prediction(PlannedAction.KEEP)
     if record.action is Action.DELETE:
@@ -306,7 +306,7 @@ def _by_state(record: Record, expected: Expected, traits: Traits) -> Prediction 
         why = f"its {record.action} failed: it will be replaced if the cloud reports an error state"
         return _because(PlannedAction.MAY_REPLACE, why)
     if traits.always:
-        return _because(PlannedAction.REPLACE, "the type is replaced by every update")
+        return _because(PlannedAction.REPLACE, "every update replaces resources of this type")
     return None
 
 
@@ -375,7 +375,7 @@ def _reasons(
         prop = traits.schema.get(name)
         how = ""
         if prop is not None and prop.immutable:
-            how = " and must never change"
+            how = " and cannot be changed"
         elif prop is not None and not prop.update_allowed:
             how = " and cannot be changed in place"
         if name in awaited:

@@ -93,7 +93,8 @@ async def attributes_of(
             try:
                 attributes[name] = await rtype.shown_attribute(ctx, name)
             except (CloudFault, ResourceFailure, LookupError, TypeError) as problem:
-                log.info("attribute %s of %s cannot be read: %s", name, record.name, problem)
+                words = "attribute %s of resource %s cannot be read: %s"
+                log.info(words, name, record.name, problem)
                 # what a nested stack or a deployment lacks is an error to read
                 if not (isinstance(rtype, NestedType) or rtype.accepts_any_attribute):
                     attributes[name] = None

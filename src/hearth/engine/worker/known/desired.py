@@ -43,7 +43,8 @@ def desired_of(
         raise Rejected(evaluated.problems)
     if evaluated.unknown:
         names = ", ".join(sorted(evaluated.unknown))
-        raise ResourceFailure("InvalidTemplateReference", f"values of {names} are not known")
+        words = f"the values of these properties are not known: {names}"
+        raise ResourceFailure("InvalidTemplateReference", words)
     if conflicts := definition.conflicts(evaluated):
         raise Rejected(conflicts)
     current = aim.in_charge

@@ -80,7 +80,8 @@ async def _as_adopted(
             partial(desired_of, aim, definition, evaluated, rtype.name, resolved)
         )
     except (Rejected, ResourceFailure, LookupError) as problem:
-        log.info("%s is adopted with its state in the cloud: %s", attempt.record.name, problem)
+        words = "resource %s is adopted as it is in the cloud; the adopted template fails: %s"
+        log.info(words, attempt.record.name, problem)
         known = desired.properties if rtype.name == desired.kind else {}
         first = replace(desired, kind=rtype.name, properties=known)
     known = first.properties  # what they refer to may have been replaced since
@@ -124,7 +125,7 @@ async def observed(rtype: ResourceType, ctx: ResourceContext) -> Mapping[str, An
     except CloudFault as fault:
         if fault.not_found:
             return None
-        log.info("%s: its real state cannot be read: %s", ctx.name, fault)
+        log.info("resource %s: its state in the cloud cannot be read: %s", ctx.name, fault)
         return {}
 
 

@@ -245,7 +245,7 @@ class Attempt:
             if resumed == "intent":
                 found = await self.calls.looked_for(rtype, step, ctx)
                 # what an earlier engine sent may still be on its way, or have come twice
-                self.calls.orphaned(rtype, ctx, "the engine that sent it died")
+                self.calls.orphaned(rtype, ctx, "the engine that sent the call died")
                 if found is None:
                     await self.until_committed()  # the next owner knows of two calls
             if found is None:

@@ -129,7 +129,7 @@ class CloudCalls:
         try:
             return await step.do(ctx)
         except UNREADABLE as problem:
-            log.exception("%s: the answer of %s cannot be read", ctx.name, step.name)
+            log.exception("resource %s: the response to %s cannot be read", ctx.name, step.name)
             words = "The service accepted the call, but its answer cannot be read."
             raise NoAnswer(rtype.service or "cloud", words, again=False) from problem
 
@@ -164,7 +164,7 @@ class CloudCalls:
                 unanswered += 1
                 passing = fault.passing or isinstance(fault, NoAnswer)
                 if not passing or unanswered > PASSING_MAX:
-                    self.orphaned(rtype, ctx, f"the search for it failed: {fault.message}")
+                    self.orphaned(rtype, ctx, f"the search for its result failed: {fault.message}")
                     raise
             else:
                 if found is not None or self._owned.tools.clock.monotonic() >= until:
@@ -311,7 +311,7 @@ class CloudCalls:
                     passing += 1
                     if for_good and (not fault.passing or passing > PASSING_MAX):
                         raise
-                    log.info("%s: cannot search for orphans now: %s", ctx.name, fault)
+                    log.info("resource %s: the search for orphans failed: %s", ctx.name, fault)
                     turned_up = True
                 if not for_good or not turned_up:
                     break
