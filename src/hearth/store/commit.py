@@ -1,8 +1,9 @@
-"""What an engine writes: changes of many stacks in one transaction, each with owner and epoch.
+"""The commit of an engine: the changes of many stacks in one transaction.
 
-If another engine owns the stack of a part, or the epoch is newer, the whole part is skipped and
-reported as lost. `if_current` (nodes that start, the stack's state) is written only if the stack is
-still in the traversal that the owner knows; `always` (results) is written in any case.
+The changes of a stack are written only if the engine still owns the stack with the same epoch;
+otherwise all of them are skipped and reported as lost. The change set `if_current` (nodes that
+start, the stack's state) is written only if the stack is still in the traversal that the owner
+knows. The change set `always` (results) is written in any case.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -52,7 +53,7 @@ class Outgoing:
 
 @dataclass(slots=True)
 class Changes:
-    """The rows to write for one stack; of each record only the last version."""
+    """The rows to write for one stack. Only the last version of each record is written."""
 
     insert: dict[str, Record] = field(default_factory=dict)
     state: dict[str, Record] = field(default_factory=dict)
@@ -86,11 +87,13 @@ class Changes:
 
     @property
     def concerns_others(self) -> bool:
-        """Whether there may be work in it for the owner of another stack, or for a new owner."""
+        """Whether the changes may create work for the owners of other stacks, or for a new owner of
+        this one.
+        """
         return bool(self.messages or self.create or self.operate or self.cancel or self.release)
 
     def put(self, record: Record, *, full: bool) -> None:
-        """Write a record: all of it with `full`, else only its state."""
+        """Add a record. If `full` is true, all its columns are written, else only its state."""
         if record.id in self.insert:
             self.insert[record.id] = record
         elif full or record.id in self.full:
@@ -100,13 +103,15 @@ class Changes:
             self.state[record.id] = record
 
     def versions(self) -> Iterator[tuple[str, Record]]:
-        """Yield (record id, record) for each existing record that changes."""
+        """Yield (record id, record) for each existing record that is changed."""
         yield from self.state.items()
         yield from self.full.items()
 
     def take(self, record_id: str) -> bool | None:
-        """Remove a record from the changes; return whether it was `full`, or None if it was not in
-        them.
+        """Remove a record from the changes.
+
+        Return whether all its columns were to be written; None if the record was not in the
+        changes.
         """
         if self.full.pop(record_id, None) is not None:
             return True
@@ -127,7 +132,8 @@ _PILES = attrgetter(*Changes.__slots__)
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The changes of one stack, with the owner, epoch and traversal that its worker knows.
+    """The changes of one stack in a commit, with the owner, epoch and traversal that its worker
+    knows.
 
     `sure` is the change set `always`, and `advance` is the change set `if_current`.
     """
@@ -142,7 +148,7 @@ class Part:
 
 
 class Fate(StrEnum):
-    """What became of the changes of one stack.
+    """The result of committing the changes of one stack.
 
     DONE: all are written. SUPERSEDED: only `always` is written, because a newer operation has
     begun. LOST: none is written, because another engine owns the stack.
@@ -164,7 +170,7 @@ _LOCK = Listed(
 
 
 def commit(tx: Tx, parts: Sequence[Part], new_id: Callable[[], str]) -> dict[str, Fate]:
-    """Write the parts; return the fate of each by stack id."""
+    """Write the changes of several stacks; return the result for each, by stack id."""
     ids = sorted({part.stack_id for part in parts})
     there = {row.id: row for row in tx.listed(_LOCK, ids)}
     fates: dict[str, Fate] = {}
@@ -233,8 +239,9 @@ def _write(tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], s
 def _ask_children(
     tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], str], writes: accept.Writes
 ) -> None:
-    """Begin operations of nested stacks; report a refused one to the parent as a failed
-    operation.
+    """Begin the requested operations of nested stacks.
+
+    If a request is rejected, the parent gets a message as if the operation had failed.
     """
     wanted = [(part, *one) for part, changes in valid for one in changes.operate]
     if not wanted:
@@ -341,7 +348,7 @@ def _records(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
 
 
 def _data(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
-    """Merge private data and replace metadata; other processes write these rows, too."""
+    """Merge private data and replace metadata in their rows, which other processes also write."""
     owners = {i: part.stack_id for part, c in valid for i in (*c.data, *c.metadata)}
     if not owners:
         return
