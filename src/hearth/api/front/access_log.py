@@ -1,7 +1,7 @@
-"""The access log: one line for each request, written after its answer, without secrets.
+"""The access log: one line for each request, written after its response, without secrets.
 
-Of the query only the name of an action is logged, because other parameters may contain signatures,
-templates and passwords.
+Of the query only the action of the CloudFormation-style API is logged, because other parameters may
+contain signatures, templates and passwords.
 """
 
 import logging
@@ -20,8 +20,9 @@ PATH_MAX = 1000
 
 
 class AccessLog:
-    """Logs each request at INFO: client, method, path, status, bytes, time, request ids,
-    project.
+    """Middleware that logs each request at INFO.
+
+    The line contains client, method, path, status, bytes, time, request ids and project.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -48,7 +49,10 @@ class AccessLog:
 
 
 def write(scope: Scope, status: int, size: int, began: float) -> None:
-    """Log an answered request; `size` is in bytes, `began` a time of the performance counter."""
+    """Log a request with the status and the size in bytes of its response.
+
+    `began` is the time at which the request arrived, by `time.perf_counter`.
+    """
     if log.isEnabledFor(logging.INFO):
         taken_ms = 1000 * (time.perf_counter() - began)
         log.info(

@@ -1,4 +1,4 @@
-"""Settings of the middleware. They can change while a process runs."""
+"""The settings of the middleware. They can change while a process runs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,9 @@ from typing import ClassVar
 
 @dataclass(frozen=True)
 class Cors:
-    """The origins whose pages may call the API from a browser (`*`: all), and what they may use."""
+    """The origins (`*`: all) whose web pages may call the API, and the methods and headers they may
+    use.
+    """
 
     origins: frozenset[str] = frozenset()
     credentials: bool = True
@@ -20,7 +22,7 @@ class Cors:
 
 @dataclass(frozen=True)
 class Rate:
-    """The rate limit of a project: requests per second (0 for no limit) and `burst` requests at
+    """A rate limit: requests per second (0: no limit), and `burst`, the number of requests at
     once.
     """
 
@@ -30,8 +32,9 @@ class Rate:
 
 @dataclass(frozen=True)
 class Health:
-    """The health check and the clients that may use it. `disabled_by_port` is {port: path of a
-    file}.
+    """The settings of the health check, and the clients that may use it.
+
+    `disabled_by_port` maps a port to the path of the file that disables the check on that port.
     """
 
     CHECKS: ClassVar = frozenset(
@@ -60,7 +63,9 @@ class FrontSettings:
 
 
 class Front:
-    """Holds the current settings; every request reads them from here."""
+    """The current settings, in an object that can be updated; middleware reads them for each
+    request.
+    """
 
     def __init__(self, settings: FrontSettings | None = None) -> None:
         self.settings = settings or FrontSettings()
