@@ -229,5 +229,5 @@ async def room(services: Services, caller: Caller) -> None:
 
 
 def _no_room(limit: int) -> Rejected:
-    words = f"This project may have at most {limit} clusters. Delete one or raise the quota."
+    words = f"The quota of {limit} clusters is used up. Delete a cluster or raise the quota."
     return refused(403, words)

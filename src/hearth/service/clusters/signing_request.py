@@ -164,7 +164,7 @@ def _constraints(
         if options.allow_ca:
             value = asked.value
         elif asked.critical:
-            raise bad_request("CA certificates are not issued. Remove CA:TRUE from the request.")
+            raise bad_request("Certificates for authorities are not issued. Remove CA:TRUE.")
     return x509.Extension(ExtensionOID.BASIC_CONSTRAINTS, critical=True, value=value)
 
 
