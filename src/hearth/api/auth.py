@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 KEPT_S = 60.0  # lifetime of a cached answer
 CHECKED_S = 10.0  # an older one is refreshed in the background
-GUEST_FACTOR = 5  # the answer about a guest is cached so many times longer, and not refreshed
+GUEST_FACTOR = 5  # results about stack domain users are cached this many times longer
 KEPT_MAX = 20_000
 SERVICE_ROLES = frozenset({"service"})
 SIGNED = "/cfn/"

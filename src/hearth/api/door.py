@@ -29,7 +29,7 @@ from hearth.store.database import Store
 
 log = logging.getLogger(__name__)
 
-GATHER_S = 0.1  # a server that asks every 30 s does not notice
+GATHER_S = 0.1  # servers poll every 30 s, so this delay does not matter
 ANSWERS_MAX = 20_000
 ANSWERS_BYTES_MAX = 32 * 1024 * 1024
 CFN_PATHS = frozenset({"/cfn/v1/", "/cfn/v1", "/v1/", "/v1"})
@@ -71,7 +71,7 @@ class Gathered:
             found = [None] * len(batch)
         for waiting, value in zip(batch.values(), found, strict=True):
             for one in waiting:
-                if not one.done():  # its client has left
+                if not one.done():  # its client has disconnected
                     one.set_result(value)
 
 

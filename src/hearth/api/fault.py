@@ -14,7 +14,7 @@ from hearth.cloud.fault import CloudFault
 from hearth.model.problem import Problem, Rejected
 
 log = logging.getLogger(__name__)
-TOLD_MAX = 100  # problems in one answer
+TOLD_MAX = 100  # problems in one response
 
 STATUS: Mapping[str, int] = {
     "HTTPForbidden": 403,

@@ -27,7 +27,7 @@ from hearth.store.software_configs import Config
 from hearth.store.software_deployments import IN_PROGRESS, Deployment
 
 CANCELLED = "Deployment cancelled."
-IGNORED = "Unknown"  # the reason of the event of a signal that nobody waits for
+IGNORED = "Unknown"  # the reason in the event of a signal for which no deployment waits
 
 
 class StackDeployments(Deployments):
@@ -94,7 +94,8 @@ class StackDeployments(Deployments):
             used = software_configs.find(tx, project_id, found.config_id)
             if used is not None and used.input("deploy_stack_id") == stack_id:
                 software_configs.forget(tx, used.id)
-            if config_id is not None:  # another one, if a user has changed the deployment
+            # differs from found.config_id if a user has changed the deployment
+            if config_id is not None:
                 software_configs.forget(tx, config_id)
             return server_metadata.push(tx, project_id, found.server_id)
 

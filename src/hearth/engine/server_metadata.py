@@ -23,7 +23,7 @@ from hearth.store.server_metadata import Server
 log = logging.getLogger(__name__)
 
 DELIVERY_S = 5.0
-ROUNDS_MAX = 5  # if others change the metadata meanwhile
+ROUNDS_MAX = 5  # the document is written again if it changes during a write
 
 
 class Clouds(Protocol):

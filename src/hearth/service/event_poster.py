@@ -31,9 +31,9 @@ log = logging.getLogger(__name__)
 
 SERVICE = "messaging"
 LOOK_S = 1.0
-FAILED_S = 10.0  # between two attempts while the database is away
-LANES_MAX = 8  # at a time
-ROWS_MAX = 100  # in one post
+FAILED_S = 10.0  # pause while the database is unavailable
+LANES_MAX = 8  # lanes posted at the same time
+ROWS_MAX = 100  # events in one request
 POST_BYTES_MAX = 200_000  # the default limit of Zaqar is 256 KiB
 POST_S = 20.0
 RETRY_MAX_S = 60.0

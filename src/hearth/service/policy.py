@@ -14,7 +14,7 @@ from hearth.service.problems import Forbidden
 log = logging.getLogger(__name__)
 
 ADMIN_RULE = "context_is_admin"
-KEPT_S = 2.0  # an answer of oslo.policy takes half a millisecond: it checks its files
+KEPT_S = 2.0  # oslo.policy checks its files each time, which takes half a millisecond
 KEPT_MAX = 10_000
 USUAL_FILE = "policy.yaml"
 OWN_PROJECT = "project_id:%(project_id)s"
@@ -51,7 +51,7 @@ class Policy:
         self._made: Any = None
         self._answers: dict[tuple[str, Hashable], bool] = {}
         self._until = 0.0
-        self._personal = True  # a rule asks who the caller is, not only what roles it has
+        self._personal = True  # a rule depends on the user or the project, not only on roles
 
     def load(self) -> None:
         """Load the policy files now. Raises WrongRules."""

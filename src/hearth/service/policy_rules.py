@@ -75,7 +75,7 @@ ADMIN_TYPES = (
     "OS::Octavia::Flavor", "OS::Octavia::FlavorProfile", "OS::Octavia::Quota",
 )  # fmt: skip
 TYPE_RULE = "resource_types:"
-FORMER = {  # rules whose former default counts too, while enforce_new_defaults is off
+FORMER = {  # rules whose former default also applies while enforce_new_defaults is off
     READER: "rule:deny_stack_user",
     MEMBER: "rule:deny_stack_user",
     ADMIN: "rule:context_is_admin",

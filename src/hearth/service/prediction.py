@@ -35,7 +35,7 @@ from hearth.store.rows import Revision, StackRow
 from hearth.template import Evaluated, Facade, Program, ResourceDefinition
 from hearth.template.budget import spending
 
-ROUNDS_MAX = 20  # of questions; values that are still open count as unknown
+ROUNDS_MAX = 20  # values that are still missing then count as unknown
 NESTED_MAX = 5
 UNBORN = "None"
 """The id that responses show for a stack that does not exist yet."""
@@ -202,7 +202,7 @@ class _Asked:
         inside = known.row or _sketch(row, ctx, UNBORN)
         try:
             program = await self.services.programs.of(inside, revision)
-        except Rejected:  # its template depends on values that are not known yet
+        except Rejected:  # the template depends on values that are not known yet
             return None
         secret = nest.evaluated.secret or (record is not None and record.held.secret)
         aim = Aim(

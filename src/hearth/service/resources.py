@@ -54,7 +54,7 @@ async def resources(
     If `detail` is true, they have their recorded attributes.
     """
 
-    names: dict[str, str] = {}  # of resources that are nested stacks, by the stack's id
+    names: dict[str, str] = {}  # names of the resources that are nested stacks, by stack id
 
     def look(tx: Tx) -> tuple[list[tuple[StackRow, list[Record]]], dict[str, FlightRow]]:
         if row.parent_record is not None and (above := reads.name_of(tx, row.parent_record)):

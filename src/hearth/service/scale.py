@@ -22,7 +22,7 @@ from hearth.store.messages import DataChanged
 from hearth.store.outbox import ScalingNotice, put_scalings
 from hearth.store.rows import Event, StackRow
 
-ASKED_BY = "scaling"  # instead of a traversal of the parent
+ASKED_BY = "scaling"  # in place of the parent's traversal
 
 
 async def scale(
@@ -78,7 +78,7 @@ def _resize(
         return True
     definition = kind.scaled(ctx, size)
     if not reads.set_data(tx, row.id, group.id, version, data, metadata):
-        return False  # first write: from here on this transaction holds the row
+        return False  # after this first write, the transaction has locked the row
     revision = replace(reads.revision_of(tx, child), template=json.dumps(definition.template))
     asked = accept.OperationRequest(Action.UPDATE, revision, parent_traversal=ASKED_BY)
     traversal = accept.operate(tx, child.id, asked, now, services.new_id).traversal

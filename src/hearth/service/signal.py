@@ -17,7 +17,7 @@ from hearth.store import accept, events, hooks, messages, reads
 from hearth.store.database import Tx
 from hearth.store.rows import Event, StackRow
 
-TRIES = 50  # if others write the same metadata
+TRIES = 50  # retries while other requests change the same metadata
 
 
 async def signal(

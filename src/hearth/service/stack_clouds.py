@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 TRUST_ENDED = (401, 403, 404)  # the answers of Keystone for a trust that no longer works
 TRUST_ATTEMPTS_MAX = 3
-TRUST_LOOKS = 5  # for a trust that was requested and may not be visible yet
+TRUST_LOOKS = 5  # searches for a trust that may not be visible yet
 LOOK_AGAIN_S = 1.0
 
 KEEPS_NOTHING = {
@@ -107,7 +107,7 @@ class StackClouds:
         lasting = self._lasting(credential)
         assert lasting is not None
         cloud = self.pool.cloud(lasting)
-        eye = self.pool.cloud(service)  # a token of a trust may not even read itself
+        eye = self.pool.cloud(service)  # a trust's token is not allowed to validate itself
         ended: tuple[int, ...] = TRUST_ENDED
         try:
             headers = {"X-Subject-Token": await cloud.token()}
@@ -152,7 +152,7 @@ class StackClouds:
                 if attempt == TRUST_ATTEMPTS_MAX - 1:
                     raise
             except CloudFault as fault:
-                lost = fault.conflict  # a late attempt has just created it
+                lost = fault.conflict  # another attempt has created it in the meantime
                 if not lost or attempt == TRUST_ATTEMPTS_MAX - 1:
                     raise
         raise AssertionError("the last attempt returns or raises")
@@ -189,7 +189,7 @@ class StackClouds:
         if credential is None or self.pool.config.trusted is None:
             return
         await self.drop_former(row, credential)
-        keys = [credential.next_key, row.id, credential.trust_key]  # perhaps none is recorded
+        keys = [credential.next_key, row.id, credential.trust_key]  # the key may not be recorded
         wanted = list(dict.fromkeys(key for key in keys if key))
         by_application = credential.app_secret or credential.delegated == UNRESTRICTED
         if by_application or self.pool.config.by_application:
@@ -288,7 +288,7 @@ async def _application(cloud: Cloud, roles: Sequence[str], *, key: str) -> tuple
     for attempt in range(1, TRUST_ATTEMPTS_MAX + 1):
         try:
             return await make_application_credential(cloud, roles, key=key)
-        except CloudFault as fault:  # a late one is found and deleted the next time
+        except CloudFault as fault:  # a late one is deleted at the next attempt
             lost = isinstance(fault, NoAnswer) or fault.conflict
             if not lost or attempt == TRUST_ATTEMPTS_MAX:
                 raise

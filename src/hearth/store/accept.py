@@ -32,7 +32,8 @@ from hearth.store.texts import (
 
 NewId = Callable[[], str]
 _TREE = Prepared(tree.insert())
-_STACK = Prepared(stack.insert().values(due_at=NOW))  # by the clock that it is compared with
+# by the database's clock, with which it is compared
+_STACK = Prepared(stack.insert().values(due_at=NOW))
 _MESSAGE = Prepared(inbox.insert())
 _ID = sa.bindparam("id", type_=sa.String())
 _RUNNING = Prepared(
@@ -108,8 +109,8 @@ class OperationRequest:
     by: str | None = None
     parent_traversal: str | None = None
     options: Options | None = None
-    copy_of: int | None = None  # the revision that `revision` was made of
-    stands: bool = False  # of a stack that is so already, nothing has to be looked at
+    copy_of: int | None = None  # the number of the revision from which `revision` was copied
+    stands: bool = False  # if the stack already has this state, nothing must be examined
 
 
 def demand_free(tx: Tx, project_id: str, name: str) -> None:
@@ -318,7 +319,8 @@ def _begun(
         cancelled = events.of_stack(row, new_id(), now, row.action, Status.FAILED, why)
         writes.events.append(cancelled)
     if wanted.action is Action.SNAPSHOT and row.parent_id is not None:
-        begin_snapshot(tx, row.id, new_id(), None, now)  # part of the parent's, if all goes well
+        # on success it becomes part of the parent's snapshot
+        begin_snapshot(tx, row.id, new_id(), None, now)
     number, before = row.revision, row.previous_revision
     if wanted.revision is not None:
         number = among.newest[row.id] = 1 + among.newest[row.id]
@@ -527,4 +529,4 @@ def written(*owned: str) -> Prepared:
     return Prepared(stack.update().where(stack.c.id == sa.bindparam("b_id")).values(values))
 
 
-_WRITE = written("owner", "epoch", "due_at")  # what belongs to the owner
+_WRITE = written("owner", "epoch", "due_at")  # columns that only the owner writes

@@ -118,7 +118,7 @@ class Claim:
 
 _FREE = sa.and_(stack.c.owner.is_(None), stack.c.deleted_at.is_(None))
 _DUE = sa.and_(_FREE, stack.c.due_at <= NOW)
-_WRITTEN_TO = sa.and_(  # by way of the inbox: most stacks have no owner, few have messages
+_WRITTEN_TO = sa.and_(  # starts from the inbox: few stacks have messages, but most have no owner
     stack.c.id.in_(sa.select(inbox.c.stack_id)),
     sa.func.coalesce(stack.c.owner, "") == "",
     stack.c.deleted_at.is_(None),
@@ -224,7 +224,7 @@ def claim(tx: Tx, engine_id: str, limit: int) -> list[Claim]:
         {"b_id": i, "b_epoch": epoch, "b_owner": engine_id, "b_orphaned": orphaned}
         for i, (epoch, orphaned) in sorted(found.items())
     ]
-    if taken:  # locked since they were read
+    if taken:  # they are locked since they were read
         tx.many(_TAKE, taken)
     if dead and not found:
         tx.do(*_FORGET.of(dead))
@@ -240,7 +240,7 @@ class Orphan:
     resource_type: str
     since: float
     facts: Any
-    heard: float | None = None  # by the monotonic clock of this process, if it was heard here
+    heard: float | None = None  # by the monotonic clock, if this process sent the call
 
 
 @dataclass(frozen=True, slots=True)

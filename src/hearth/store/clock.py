@@ -35,7 +35,8 @@ class DatabaseClock:
     ) -> None:
         self.wall = wall
         self.monotonic = monotonic
-        self._known: tuple[float, float] | None = None  # the database's time, and ours then
+        # the database's time, and the monotonic time at which it was read
+        self._known: tuple[float, float] | None = None
 
     def now(self) -> float:
         """Return the estimated time of the database in seconds since 1970, UTC."""

@@ -11,7 +11,7 @@ from hearth.store.database import Tx
 
 T = TypeVar("T", Cluster, ClusterTemplate, Federation, NodeGroup)
 
-NAMESAKES_MAX = 2  # more than one is an error, so more are not read
+NAMESAKES_MAX = 2  # several objects are an error, so two are enough
 
 
 def by_ident(

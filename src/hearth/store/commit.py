@@ -76,14 +76,15 @@ class Changes:
     stack: StackRow | None = None
     copy_revision: tuple[int, int] | None = None
     drop_credential: str | None = None
-    credential: tuple[str, Mapping[str, Any]] | None = None  # facts laid over what there is
+    credential: tuple[str, Mapping[str, Any]] | None = None  # fields that override the stored ones
     user_project: tuple[str, str] | None = None
     release: tuple[float | None] | None = None
-    # how the making of one ended; its document, where that is not to be made of the rows
+    # the result of a snapshot; its document unless that is created from the rows
     snapshot: tuple[Status, str, Any] | None = None
-    # snapshots that could not be given up: id, why, and the resources with what they took
+    # failed snapshots whose objects remain: id, reason, resources with their objects
     left_over: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
-    snapshots: list[tuple[str, Status | None, str]] = field(default_factory=list)  # None: gone
+    # status None: deleted
+    snapshots: list[tuple[str, Status | None, str]] = field(default_factory=list)
 
     @property
     def concerns_others(self) -> bool:
@@ -216,7 +217,8 @@ def _write(tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], s
     gone = [changes.drop_credential for _, changes in valid if changes.drop_credential]
     _delete(tx, credential, credential.c.id, gone)
     writes = accept.Writes()
-    for part, changes in valid:  # last: a stack that is asked may have a part of its own above
+    # last, because a nested stack may have its own changes in this commit
+    for part, changes in valid:
         for message in changes.messages:
             writes.send(tx, message.stack_id, message.content, part.now)
         for new in changes.create:
@@ -271,7 +273,7 @@ def _snapshots(tx: Tx, part: Part, changes: Changes) -> None:
         row = accept.lock(tx, part.stack_id)
         whole = status is Status.COMPLETE and row.parent_id is None
         if body is None:
-            body = document(tx, row, taken=not whole)  # to be cleaned up after
+            body = document(tx, row, taken=not whole)  # needed to delete its objects
         snapshots.end_making(tx, part.stack_id, status, reason, body)
         if whole:
             snapshots.take_over(tx, part.stack_id, row.started_at)
@@ -429,7 +431,7 @@ def _nodes(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
         for n in changes.nodes
     ]
     ended = {i for _, changes in valid for i in changes.ended}
-    moved = [  # what has ended moves no more: a row inserted here is that of the next flight
+    moved = [  # an ended attempt is not updated: a new row belongs to the next attempt
         {
             "b_id": n.resource_id,
             "b_phase": n.phase,

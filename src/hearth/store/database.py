@@ -35,13 +35,13 @@ Statement = sa.Executable | Prepared
 ATTEMPTS_MAX = 12
 PAUSE_S = 0.02
 SERVER_CONNECTIONS = 4
-ACTION_TIMEOUT_S = 3600.0  # of an operation, where the stack says nothing
+ACTION_TIMEOUT_S = 3600.0  # of an operation if the stack has no timeout
 SQLITE_READERS = 3
 SQLITE_BUSY_MS = 10_000
 SQLITE_CACHE_KIB = 32 * 1024  # per connection, when used; ids are random, so inserts touch it all
 SQLITE_CHECKPOINT_PAGES = 4000
-LISTED_MAX = 128  # ids in one statement: a longer text takes long to make and to read
-RECEIPTS_KEPT_S = 3600.0  # far longer than a transaction whose connection was lost can live
+LISTED_MAX = 128  # ids per statement; longer statements take long to build and to parse
+RECEIPTS_KEPT_S = 3600.0  # far longer than a transaction can last after its connection was lost
 _RECEIPT = Prepared(receipt.insert().values(id=sa.bindparam("id", type_=sa.String()), at=NOW))
 _OLD_RECEIPTS = Prepared(receipt.delete().where(receipt.c.at < NOW - RECEIPTS_KEPT_S))
 _NONE: Mapping[str, Any] = {}
@@ -68,8 +68,8 @@ class Tx:
         self.notifies = notifies
         self.retention = retention
         self.statements = 0
-        self.stored: set[str] = set()  # hashes of texts that are known to be there
-        self._hashes: dict[str, str] = {}  # of texts that came up
+        self.stored: set[str] = set()  # hashes of texts that are known to be stored
+        self._hashes: dict[str, str] = {}  # hashes of the texts used so far
         self._engine = engine
         self._dialect = engine.dialect
         self._link = link
@@ -97,7 +97,7 @@ class Tx:
         if not isinstance(statement, Prepared):
             return self.execute(statement, values or None).first()
         text = self._execute(statement, values)
-        found = self._cursor.fetchall()  # all, so that the cursor holds nothing open
+        found = self._cursor.fetchall()  # all rows, so that the cursor keeps nothing open
         return text.row(found[0]) if found else None
 
     def value(self, statement: Statement, values: Mapping[str, Any] = _NONE) -> Any:
@@ -263,7 +263,7 @@ class Store:
             if self.dialect == "mysql":
                 extra["connect_args"] = {
                     "charset": "utf8mb4",
-                    "client_flag": 2,  # FOUND_ROWS: an update that changes nothing still counts
+                    "client_flag": 2,  # FOUND_ROWS: updates that change nothing count, too
                     "init_command": "SET SESSION sql_mode='STRICT_ALL_TABLES', "
                     "time_zone='+00:00', innodb_lock_wait_timeout=10",
                 }
@@ -286,7 +286,7 @@ class Store:
 
         @sa.event.listens_for(engine, "connect")
         def _prepare(raw: Any, _record: Any) -> None:
-            raw.isolation_level = None  # we say BEGIN ourselves
+            raw.isolation_level = None  # this module sends BEGIN itself
             raw.create_function("hearth_now", 0, self._clock)
             raw.execute(f"PRAGMA busy_timeout={SQLITE_BUSY_MS}")
             raw.execute("PRAGMA foreign_keys=ON")
@@ -331,7 +331,8 @@ class Store:
         It is repeated after a deadlock, a conflict or a lost connection. If `once` is true, it is
         committed at most once.
         """
-        unknown: list[tuple[Unanswered, T]] = []  # the attempt whose COMMIT was not answered
+        # the attempt for whose COMMIT there was no response
+        unknown: list[tuple[Unanswered, T]] = []
         note = secrets.token_hex(16) if once and self.receipts else None
         for attempt in range(1, ATTEMPTS_MAX + 1):
             try:

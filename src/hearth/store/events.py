@@ -38,7 +38,7 @@ _BUSY = (
     .distinct()
     .subquery()
 )
-_FULL = Prepared(  # of many stacks in a tree few have that many
+_FULL = Prepared(  # in a large tree, few stacks have that many events
     sa.select(event.c.stack_id)
     .join(_BUSY, _BUSY.c.stack_id == event.c.stack_id)
     .group_by(event.c.stack_id)

@@ -19,7 +19,7 @@ from hearth.store.seal import Sealer, Unsealable, key_id_of, pepper_of
 from hearth.store.tables import SEALED, SEALED_TEXT, key_of, keyring
 
 PEPPER = "pepper"
-BATCH = 200  # rows that one transaction seals anew
+BATCH = 200  # rows per transaction
 
 _PLACE = ("keyring.body", PEPPER)
 _ITS = sa.select(keyring.c.body).where(keyring.c.name == PEPPER)
@@ -68,7 +68,7 @@ def _first_pepper(store: Store, secrets: Sequence[str]) -> bytes:
     row = {"name": PEPPER, "body": store.sealer.seal_bytes(pepper, *_PLACE)}
     try:
         store.transact(lambda tx: tx.execute(keyring.insert(), row))
-    except IntegrityError:  # another process was faster
+    except IntegrityError:  # another process has stored one
         pepper = store.transact(_pepper, write=False) or pepper
     return pepper
 

@@ -22,7 +22,7 @@ def cut(reason: str) -> str:
     return reason if len(reason) <= REASON_MAX else f"{reason[: REASON_MAX - 1]}…"
 
 
-DATA = "resource_data.data"  # what its sealed values are bound to, with the resource
+DATA = "resource_data.data"  # the column for which values are encrypted, with the resource id
 METADATA = "resource_data.metadata"
 
 
@@ -257,7 +257,7 @@ def seal_held(tx: Tx, record: Record) -> bytes:
 
 _held = msgspec.json.Decoder(Held).decode
 _ids = msgspec.json.Decoder(frozenset[str]).decode
-_ACTIONS = {action.value: action for action in Action}  # a tenth of what the enum takes for it
+_ACTIONS = {action.value: action for action in Action}  # ten times faster than the enum
 _STATUSES = {status.value: status for status in Status}
 
 

@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 FORMAT = b"\x02"
 FORMAT_WITHOUT_PLACE = b"\x01"
 TEXT_MARK = "\x02"
-PLAIN_TEXTS = frozenset({"", "state changed"})  # words that tell nothing
+PLAIN_TEXTS = frozenset({"", "state changed"})  # texts that reveal nothing
 NONCE_BYTES = 12
 KEY_CHARACTERS_MIN = 32  # of a configured key; a shorter one can be guessed
 

@@ -39,7 +39,7 @@ _NEWEST = Listed(
 )
 _KNOWN = Listed(lambda keys: sa.select(blob.c.hash).where(blob.c.hash.in_(keys)))
 _TEXTS = Listed(lambda keys: sa.select(blob).where(blob.c.hash.in_(keys)))
-_PUT = {  # others may put the same text at the same time
+_PUT = {  # other transactions may insert the same text at the same time
     "sqlite": Prepared(blob.insert().prefix_with("OR IGNORE")),
     "postgresql": Prepared(postgresql.insert(blob).on_conflict_do_nothing()),
     "mysql": Prepared(blob.insert().prefix_with("IGNORE")),

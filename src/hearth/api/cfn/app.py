@@ -73,7 +73,7 @@ async def _poll(request: Request, asking: actions.Request, polls: Polls, kept: K
             return faults.rendered(request, kept.body)
     response = await _act(request, asking, actions.ACTIONS[ACTION])
     found = await asking.stack()
-    # seen before the answer was made: after a change in between it is made again
+    # `seen` is older than the response, so a change in between invalidates the response
     polls.keep(kept, found.id, seen if found.id == kept.stack_id else None, bytes(response.body))
     return response
 

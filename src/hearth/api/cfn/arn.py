@@ -35,7 +35,8 @@ def named(text: str) -> Named | None:
     Parts of the ARN may be percent-encoded.
     """
     found = _ARN.fullmatch(text)
-    if found is None or "\0" in unquote(text):  # which no database accepts in text
+    # null characters are not accepted in texts of databases
+    if found is None or "\0" in unquote(text):
         return None
     resource = found["resource"]
     return Named(

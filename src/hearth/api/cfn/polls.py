@@ -24,8 +24,8 @@ from hearth.service.caller import Caller
 
 ACTION = "DescribeStackResource"
 KEPT_MAX = 20_000
-KEPT_BYTES_MAX = 32 * 1024 * 1024  # of answers
-FIELDS_MAX = 100  # of a poll
+KEPT_BYTES_MAX = 32 * 1024 * 1024  # of all cached responses together
+FIELDS_MAX = 100  # parameters of a poll
 KNOWN_TEXT_MAX = 200  # characters of a text whose decoded form is kept
 TIME_MAX = 64  # characters of a time
 AHEAD_MAX_S = 900.0  # a signer's clock may be ahead by this; Keystone refuses only old ones
@@ -47,7 +47,7 @@ class Kept:
     `fingerprint` is the fingerprint of the resource's rows, read before the response was made.
     """
 
-    asked: tuple[str | None, ...]  # which resource, and in which form
+    asked: tuple[str | None, ...]  # the parameters of the request that select the response
     stack_id: str = ""
     fingerprint: int | None = None
     body: bytes = b""
@@ -70,7 +70,7 @@ class Polls:
         self._secret_of = secret_of
         self._kept_s = kept_s
         self._known: OrderedDict[str, _Known] = OrderedDict()
-        self._bytes = 0  # of the answers of all
+        self._bytes = 0  # of all cached responses
 
     def caller(self, credentials: Mapping[str, Any]) -> Caller | None:
         """Return the caller of a poll if its signature is valid; None if Keystone must check it.
@@ -225,7 +225,7 @@ def moment_of(said: str) -> float | None:
     return _moment(said) if len(said) <= TIME_MAX else None
 
 
-@lru_cache(maxsize=256)  # the guests of a second have the same
+@lru_cache(maxsize=256)  # servers that poll in the same second send the same time
 def _moment(said: str) -> float | None:
     try:
         moment = datetime.fromisoformat(said)

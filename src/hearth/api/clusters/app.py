@@ -28,7 +28,7 @@ COLLECTIONS = (
     "clustertemplates", "clusters", "quotas", "certificates", "mservices", "stats", "federations",
     "nodegroups", "credentials",
 )  # fmt: skip
-NO_DETAIL = "/mservices/detail"  # clients offer it
+NO_DETAIL = "/mservices/detail"  # clients use it although Magnum does not have it
 
 
 async def versions(request: Request) -> Response:

@@ -44,7 +44,7 @@ class Health:
     detailed: bool = False
     checks: tuple[str, ...] = ()
     sources: tuple[IPv4Network | IPv6Network, ...] = ()
-    unproxied: bool = False  # only without a proxy between
+    unproxied: bool = False  # only requests without headers of proxies
     disabled_by: str | None = None
     disabled_by_port: Mapping[int, str] = field(default_factory=dict)
     enabled_by: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ class FrontSettings:
     """The settings of all middleware in front of an API."""
 
     proxies: bool = False  # whether the headers of proxies are trusted
-    body_bytes: int | None = None  # besides what each API allows
+    body_bytes: int | None = None  # in addition to the limit of each API
     cors: Cors = field(default_factory=Cors)
     rate: Rate = field(default_factory=Rate)
     guest_rate: Rate = Rate(20.0, 1000)  # of one user of a stack

@@ -18,7 +18,7 @@ from hearth.schema.prop import Prop
 
 Values = Mapping[str, Any]
 EXTERNAL = (
-    "external_id"  # the part of a definition that names an object which the stack does not own
+    "external_id"  # the part of a definition with the id of an object that the stack does not own
 )
 MustReplace = Callable[[Values, Values, frozenset[str]], str | None]
 

@@ -258,7 +258,8 @@ class _Planner:
             if one.id in chosen:
                 continue
             self._entries.append(_going(one, self._in_charge))
-            if one.until is None and not self._empty:  # else the record itself is deleted soon
+            # in a delete of the whole stack the record itself is deleted soon
+            if one.until is None and not self._empty:
                 self._touched.append(one.having(until=self._target.revision))
 
     def plan(self, existing: Collection[Record]) -> Plan:

@@ -109,7 +109,7 @@ def call(record: Record, action: Action, *, handled: bool) -> Call:
             return Call.LEAVE
         known = record.action in _ASLEEP_OR_AWOKEN or asleep(record)
         if action is Action.RESUME and not known:
-            return Call.LEAVE  # awake
+            return Call.LEAVE  # it is not suspended
         again = record.failed and known
         if record.action is Action.DELETE or not (settled or again):
             return Call.REFUSE

@@ -36,7 +36,7 @@ from hearth.template.values import Stack
 
 MODULES_MAX = 200
 PROGRAMS_MAX = 50
-CONTENTS_MAX = 20  # they hold the texts
+CONTENTS_MAX = 20  # few, because the keys contain the texts
 Sources = tuple[str, Mapping[str, str], Environment, TypeCatalog, Limits]
 _Content = tuple[str, frozenset[tuple[str, str]], str]
 
@@ -158,7 +158,7 @@ class Programs:
         program = await self.compute.run(
             specialised, module, parameters, own, revision.facade, project=stack.project_id
         )
-        module = program.module  # another one where it came from another process
+        module = program.module  # not the same object if the program came from another process
         self._keep_content(revision, environment, module)
         self._programs.keep(key, (module, program), revision.characters)
         return program

@@ -17,8 +17,8 @@ from hearth.store.commit import Fate, Part, commit
 from hearth.store.database import Store, is_outage
 
 BATCH_MAX = 64  # stacks in one transaction
-QUANTUM_ROWS = 500  # what a tree earns in each round
-BATCH_ROWS = 2000  # beyond which a transaction takes no further stack
+QUANTUM_ROWS = 500  # the rows that a tree earns in each round
+BATCH_ROWS = 2000  # a transaction with more rows gets no further stack
 
 
 @dataclass(slots=True)
@@ -38,7 +38,7 @@ class Committer:
         self._store = store
         self._new_id = new_id
         self._tell_others = tell_others
-        self._queues: dict[str, deque[_Waiting]] = {}  # by tree; whose turn it is first
+        self._queues: dict[str, deque[_Waiting]] = {}  # by tree; the next tree comes first
         self._earned: dict[str, int] = {}
         self._busy = False
         self._tasks: dict[asyncio.Task[None], None] = {}  # in order
@@ -93,7 +93,8 @@ class Committer:
         try:
             fates = await self._store.run(lambda tx: commit(tx, parts, self._new_id))
         except Exception as problem:
-            if len(batch) == 1 or is_outage(problem):  # it may be committed: never the same again
+            # it may be committed, so it must not be repeated
+            if len(batch) == 1 or is_outage(problem):
                 for waiting in batch:
                     if not waiting.answer.done():
                         waiting.answer.set_exception(problem)

@@ -18,13 +18,13 @@ from hearth.store.owned_stacks import owned_stacks
 
 log = logging.getLogger(__name__)
 
-OUTAGE_PAUSE_S = 1.0  # between two looks whether the database is there again
-SILENT_MAX_S = 10.0  # no write call once the last heartbeat is older than this
+OUTAGE_PAUSE_S = 1.0  # between two attempts to reach the database again
+SILENT_MAX_S = 10.0  # no write call is sent if the last heartbeat is older
 CLAIMS_MAX = 200
 STACKS_MAX = 1000
-MESSAGES_MAX = 500  # in one reading
+MESSAGES_MAX = 500  # per query
 HAND_OVER_S = 10.0
-RECONCILE_LOOKS = 15  # looks after which rows and memory are compared without a reason
+RECONCILE_LOOKS = 15  # searches after which rows and memory are always compared
 RECEIPTS_HEARTBEATS = 300  # heartbeats after which old receipts are removed
 
 
@@ -51,7 +51,8 @@ class Engine:
         self._stopping = False
         self._not_claiming = asyncio.Event()
         self._not_claiming.set()
-        self._odd: dict[str, int | None] = {}  # differences of rows and memory, seen once
+        # differences between rows and memory that were seen once
+        self._odd: dict[str, int | None] = {}
 
     async def run(self) -> None:
         """Claim stacks and work on them until the engine is stopped."""
@@ -123,7 +124,8 @@ class Engine:
         self._woken.set()
         ends = self.tools.clock.monotonic() + HAND_OVER_S
         with suppress(TimeoutError):
-            async with asyncio.timeout(HAND_OVER_S):  # a claim under way is ours as well
+            # stacks that are being claimed must be released, too
+            async with asyncio.timeout(HAND_OVER_S):
                 await self._not_claiming.wait()
         held = len(self.workers)
         for worker in list(self.workers.values()):
@@ -132,7 +134,7 @@ class Engine:
             await asyncio.sleep(0.01)
         left = len(self.workers)
         for worker in self.workers.values():
-            worker.kill()  # a call of theirs does not end; the next owner looks for it
+            worker.kill()  # its call has not ended; the next owner searches for the result
         log.info("engine stops: released %d stacks, stopped %d during a call", held - left, left)
         if self._lease_task is not None:
             self._lease_task.cancel()
@@ -218,7 +220,7 @@ class Engine:
                 claims = await self.tools.store.run(lambda tx: claim.claim(tx, self.id, room))
                 for one in claims:
                     if (before := self.workers.get(one.stack_id)) is not None:
-                        before.kill()  # it was taken from us, and now comes back
+                        before.kill()  # another engine had taken it over
                     self._take(one.stack_id, one.epoch)
             finally:
                 self._not_claiming.set()

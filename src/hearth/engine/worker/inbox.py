@@ -13,8 +13,9 @@ class Inbox:
 
     def __init__(self) -> None:
         self._waiting: deque[tuple[Message, bool]] = deque()
-        self._seen: set[int] = set()  # messages that came and still have a row
-        self._early: set[int] | None = set()  # those that have one before the stack is read
+        self._seen: set[int] = set()  # ids of messages that have arrived and still have a row
+        # ids that arrived before the stack was loaded; None afterwards
+        self._early: set[int] | None = set()
 
     def __bool__(self) -> bool:
         return bool(self._waiting)

@@ -9,7 +9,7 @@ from hearth.store.database import Store, Tx, is_outage
 
 T = TypeVar("T")
 
-LOADS_MAX = 50  # stacks in one reading: what it gives is worked on while the next is read
+LOADS_MAX = 50  # stacks per query; while the next ones are read, work on these begins
 
 
 class Loader(Generic[T]):
@@ -52,7 +52,7 @@ class Loader(Generic[T]):
         try:
             loaded = await self._store.read(lambda tx: self._read_all(tx, ids))
         except Exception as problem:
-            if len(some) > 1 and not is_outage(problem):  # one is to blame
+            if len(some) > 1 and not is_outage(problem):  # a single one causes the error
                 for one in some:
                     await self._read([one])
                 return

@@ -20,7 +20,7 @@ from hearth.store.snapshots import Snapshot
 
 LOOK_S = 1.0
 HEARTBEAT_S = 2.0
-ORPHAN_WATCH_S = 30.0  # how long after an attempt without an answer its result may turn up
+ORPHAN_WATCH_S = 30.0  # how long after a lost response the object may appear
 
 
 def tell_nobody() -> None:
@@ -72,7 +72,7 @@ class Occasion:
     root_id: str
 
 
-ORDINAL = 100  # of a plug-in that names none
+ORDINAL = 100  # of a plug-in without an ordinal
 
 
 class Plugin(Protocol):

@@ -50,8 +50,8 @@ from hearth.store.snapshots import Snapshot
 log = logging.getLogger(__name__)
 
 TAKEOVERS_MAX = 3
-QUIET_S = 10.0  # without any news before a stack may be parked
-PARKED_S = 60.0  # waits from this length on hold no memory
+QUIET_S = 10.0  # a stack without events for this time may be parked
+PARKED_S = 60.0  # a stack is parked if it waits at least this long
 
 
 class EngineOfStacks(Protocol):
@@ -197,13 +197,13 @@ class StackWorker:
             self._access.forget_names()
             self._operation.traversal.advance()
             if self._tasks:
-                for _ in range(3):  # those that just began put their intents beside this
+                for _ in range(3):  # new tasks can add their intents to this commit
                     await asyncio.sleep(0)
             if memory.always or memory.if_current:
                 if not await self._write():
                     return
                 continue
-            answer(self._commits.take(), Fate.DONE)  # nothing was to be written
+            answer(self._commits.take(), Fate.DONE)  # there was nothing to write
             if self._commits.held_up:
                 self._commits.admit()
                 continue
@@ -277,7 +277,7 @@ class StackWorker:
             if not late:
                 return False
             if traversal.out_of_time():
-                for _ in range(3):  # what is broken off shows before the stack's failure
+                for _ in range(3):  # events of stopped tasks come before the stack's failure
                     await asyncio.sleep(0)
                 self._operation.ending.fail(TIMED_OUT)
         return True
@@ -314,7 +314,7 @@ class StackWorker:
         if memory.stack.status is not Status.IN_PROGRESS:
             if memory.orphans:
                 self.spawn(orphans.watch(self._owned))
-        elif not self._operation.aim.over:  # else its rollback begins after the commit
+        elif not self._operation.aim.over:  # otherwise its rollback begins after the commit
             further = any(one.traversal == memory.stack.traversal for one in loaded.records)
             life_log.begun(memory.stack, self._access.credential, further=further)
             await begin(self._operation)
@@ -334,7 +334,7 @@ class StackWorker:
         memory.reload(loaded, owner=self._engine.id, epoch=self.epoch)
         self._commits.supersede()
         self._access.reload(loaded.credential)
-        self._operation.ending.call_plugins(failed=True)  # if it has not ended by itself
+        self._operation.ending.call_plugins(failed=True)  # unless it has already ended
         self._new_operation(loaded)
         if memory.stack.status is Status.IN_PROGRESS:
             life_log.begun(memory.stack, self._access.credential, further=False)
@@ -349,13 +349,13 @@ class StackWorker:
         if isinstance(content, ChildEnded):
             if not self._operation.child_ended(message.id, content):
                 self.spawn(self._record_end(message.id, content))
-            return  # read when what follows from it is committed
+            return  # marked as read when its effect is committed
         if isinstance(content, SnapshotDeleted):
             self.spawn(self._drop_snapshot(message.id, content.id))
-            return  # read when it is gone
+            return  # marked as read when the snapshot is deleted
         self._memory.always.read.append(message.id)
         match content:
-            case OperationBegun():  # at once: what comes after it may be about it
+            case OperationBegun():  # at once, because later messages may refer to the operation
                 if not loaded and not await self._is_current():
                     await self._reload()
             case Cancel(rollback, traversal):
@@ -427,7 +427,8 @@ class StackWorker:
         traversal, always, if_current = memory.take()
         tickets = self._commits.take()
         self._commits.admit()
-        replan, self._replan = self._replan, False  # what is put meanwhile is for the next commit
+        # changes made meanwhile belong to the next commit
+        replan, self._replan = self._replan, False
         part = Part(
             self.stack_id, engine.id, self.epoch, traversal, always, if_current,
             engine.tools.clock.now(),
@@ -450,7 +451,7 @@ class StackWorker:
             self.kill()
         answer(tickets, fate)
         begins = fate is Fate.SUPERSEDED or (fate is Fate.DONE and replan)
-        if begins and always.release is None:  # what is given back is begun by its next owner
+        if begins and always.release is None:  # after a release the next owner begins the operation
             await self._reload()
         asks = if_current.messages or if_current.create or if_current.operate
         if asks or always.operate or always.cancel:

@@ -20,7 +20,7 @@ async def scope(services: Services, caller: Caller, rule: str | None) -> str | N
     if rule is None or not services.cluster_policy.is_admin(caller):
         return caller.project_id
     if await fence.node_cluster(services, caller) is not None:
-        return caller.project_id  # the credential of a node never reaches further
+        return caller.project_id  # nodes never find objects of other projects
     await fence.demand(services, rule, caller)
     return None
 

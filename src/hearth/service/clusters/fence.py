@@ -46,7 +46,7 @@ async def node_cluster(services: Services, caller: Caller) -> str | None:
     domain_id = services.clouds.pool.config.stack_domain_id
     trustee = domain_id is not None and caller.user_domain_id == domain_id
     if caller.delegation_id is None and not trustee:
-        return None  # nobody else has a credential of nodes, and people need no query
+        return None  # only nodes use delegated credentials; users need no query
     user_id = caller.user_id if trustee else None
     return await services.store.read(
         lambda tx: cluster_identities.cluster_of(tx, caller.delegation_id, user_id)

@@ -27,7 +27,7 @@ APPLICATION = "application_credential"
 BY_TRUST = "trust"
 NONE = "none"
 PASSWORD_BYTES = 24
-AFTER_S = 0.001  # by how much an identity is at least younger than the one before
+AFTER_S = 0.001  # the minimum difference between the times of two identities
 
 
 class Mode(Protocol):

@@ -133,7 +133,7 @@ class Barbican:
     async def keep(self, cluster: Cluster, kind: str, pair: KeyPair, now: float) -> str:
         known = await self.find(cluster.uuid, kind)
         if known is None:
-            # secrets without a container may belong to another key pair: they are not completed
+            # secrets without a container may belong to another key pair, so they are not used
             await self._drop_secrets(_name(cluster.uuid, kind))
             known = await self._created(cluster.uuid, kind, pair)
         consumer = {"name": CONSUMER, "URL": cluster.uuid}
@@ -211,7 +211,8 @@ class Barbican:
         if found is None:
             return
         refs = [str(one["secret_ref"]) for one in found["secret_refs"]]
-        await self._dropped("secrets", refs)  # the container last: it names them
+        # the container is deleted last, because it refers to the secrets
+        await self._dropped("secrets", refs)
         await self._drop_secrets(str(found["name"]))
         await self._dropped("containers", [reference])
 

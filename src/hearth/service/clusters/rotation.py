@@ -87,7 +87,8 @@ async def abandon(services: Services, cluster: Cluster) -> None:
     if rotation is None:
         return
     if rotation.phase != DROP:
-        if rotation.phase == MAKING:  # references may be missing: names find the key pairs
+        # references may be missing, so the key pairs are found by name
+        if rotation.phase == MAKING:
             await drop_kinds(services, cluster.uuid, suffix_of(rotation))
         rotation = replace(rotation, phase=DROP)
         await _change(services, rotation)

@@ -116,7 +116,7 @@ def key_usage(*usages: str) -> x509.KeyUsage:
 def usages_of(extension: x509.KeyUsage) -> frozenset[str]:
     """Return the names of the usages in a key usage extension."""
     found = {name for name in USAGES if name not in OF_KEY_AGREEMENT and getattr(extension, name)}
-    if extension.key_agreement:  # without it the library refuses to read the others
+    if extension.key_agreement:  # without it the library does not allow to read these usages
         found |= {name for name in OF_KEY_AGREEMENT if getattr(extension, name)}
     return frozenset(found)
 
@@ -185,7 +185,7 @@ def _key_usage(
         raise bad_request(f"The key usage {names} is not allowed. Leave it out.")
     kept = (wanted & allowed) or allowed
     if "key_agreement" not in kept:
-        kept -= OF_KEY_AGREEMENT  # they have no meaning alone
+        kept -= OF_KEY_AGREEMENT  # they have no meaning without key_agreement
     value = key_usage(*kept)
     return x509.Extension(ExtensionOID.KEY_USAGE, critical=True, value=value)
 

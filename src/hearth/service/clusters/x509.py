@@ -31,8 +31,8 @@ from hearth.service.clusters.signing_request import PublicKey, Request, key_usag
 
 T = TypeVar("T")
 
-THREADS = 2  # key generation releases the interpreter; more would only take the cores
-BEFORE_S = 24 * 3600  # certificates are valid since yesterday: clocks of nodes may be slow
+THREADS = 2  # key generation uses a whole core and releases the interpreter lock
+BEFORE_S = 24 * 3600  # certificates are valid since yesterday, because clocks of nodes may be slow
 DAY_S = 24 * 3600
 SERIAL_BITS = 128
 COMMON_NAME_MAX = 64  # characters, by X.520

@@ -35,8 +35,8 @@ class Access:
         self._wake = wake
         self._facts: tuple[StackRow, StackFacts] | None = None
         self._cloud: tuple[StackRow, StackCredential | None, Cloud] | None = None
-        self._names: Names | None = None  # of the resources that begin together
-        self._kept_former = False  # it was tried in vain
+        self._names: Names | None = None  # ids by name, shared by the nodes that begin together
+        self._kept_former = False  # deleting them failed
 
     def cloud(self) -> Cloud:
         """Return the cloud; it is looked up again only if the stack's row or credential changes."""
@@ -131,7 +131,7 @@ class Access:
             log.warning(words, self._memory.stack_id, fault)
             self._kept_former = True
             return
-        former = self.credential.former  # another may have joined them meanwhile
+        former = self.credential.former  # another trust may have been replaced meanwhile
         self._note_credential({"former": tuple(one for one in former if one not in dropped)})
 
     def reload(self, credential: StackCredential | None) -> None:

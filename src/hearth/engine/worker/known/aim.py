@@ -21,7 +21,7 @@ from hearth.template import Program
 from hearth.template.hidden import masked
 
 T = TypeVar("T")
-DOCUMENT = "adopt"  # in the private data of a record until its nested stack is made
+DOCUMENT = "adopt"  # key in a record's private data until its nested stack is created
 
 
 class Aim:
@@ -33,13 +33,14 @@ class Aim:
 
     def __init__(self, revision: Revision, memory: Memory, programs: Programs) -> None:
         self.revision = revision
-        self.known_program: Program | None = None  # None: not compiled, or it cannot be
+        self.known_program: Program | None = None  # None: not compiled yet, or compiling failed
         self.world = RecordedWorld(memory, programs, revision.facade)
         self.over = memory.stack.status is not Status.IN_PROGRESS
         self._memory = memory
         self._programs = programs
         self._in_charge: dict[str, str] = {}
-        self._by_name: defaultdict[str, list[str]] | None = None  # ids; made when it is needed
+        # ids of records by name; computed when needed
+        self._by_name: defaultdict[str, list[str]] | None = None
 
     # -- program ---------------------------------------------------------------------------
 
@@ -115,7 +116,8 @@ class Aim:
 
     def adopts(self, record: Record) -> bool:
         """Return whether the record must adopt an existing object."""
-        if DOCUMENT in self._memory.data.get(record.id, {}):  # whatever somebody has said of it
+        # even if a health mark has changed the action of the record
+        if DOCUMENT in self._memory.data.get(record.id, {}):
             return True
         known = record.physical_id is not None
         return record.new and (known or self._memory.stack.action is Action.ADOPT)

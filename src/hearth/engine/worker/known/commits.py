@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from hearth.store.commit import Fate
 
-BEGIN_TOGETHER = 100  # nodes whose intents share a commit: more than may call at a time
+BEGIN_TOGETHER = 100  # nodes whose intents share a commit; more than can call at a time
 
 Ticket = asyncio.Future[Fate]
 
@@ -20,9 +20,9 @@ class Commits:
     def __init__(self, wake: Callable[[], None]) -> None:
         self._wake = wake
         self._tickets: list[Ticket] = []
-        self._starts: list[Ticket] = []  # for what is in `if_current`
-        self._begun = 0  # nodes on their way to the next commit
-        self._queue: deque[asyncio.Future[None]] = deque()  # of those that are not yet
+        self._starts: list[Ticket] = []  # tickets for changes in `if_current`
+        self._begun = 0  # nodes that prepare changes for the next commit
+        self._queue: deque[asyncio.Future[None]] = deque()  # nodes that wait for a later commit
 
     def written(self, *, start: bool = False) -> Ticket:
         """Return a ticket that resolves when all changes so far are committed.

@@ -95,7 +95,7 @@ async def attributes_of(
             except (CloudFault, ResourceFailure, LookupError, TypeError) as problem:
                 words = "attribute %s of resource %s cannot be read: %s"
                 log.info(words, name, record.name, problem)
-                # what a nested stack or a deployment lacks is an error to read
+                # reading an attribute that a nested stack or a deployment does not have is an error
                 if not (isinstance(rtype, NestedType) or rtype.accepts_any_attribute):
                     attributes[name] = None
     return attributes

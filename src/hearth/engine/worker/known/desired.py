@@ -49,7 +49,8 @@ def desired_of(
         raise Rejected(conflicts)
     current = aim.in_charge
     requires = aim.program.requires.get(definition.name, ())
-    turned = definition.name in aim.restored  # not what the template alone says
+    # then the definition differs from that in the template
+    turned = definition.name in aim.restored
     return Desired(
         definition=f"{definition.fingerprint}:restored" if turned else definition.fingerprint,
         kind=rtype,

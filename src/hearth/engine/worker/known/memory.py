@@ -44,8 +44,9 @@ class Memory:
         self.all_hidden = False
         self._new_id = new_id
         self._clock = clock
-        self._before: dict[str, Record | None] = {}  # what `if_current` has changed
-        self._before_commit: dict[str, Record | None] = {}  # the same of the commit under way
+        self._before: dict[str, Record | None] = {}  # records before their changes in `if_current`
+        # the same for the commit that is running
+        self._before_commit: dict[str, Record | None] = {}
 
     # -- reading and committing ------------------------------------------------------------
 
@@ -115,7 +116,7 @@ class Memory:
             record = record.having(reason=self.mask(record.reason))
         if if_current:
             self._before.setdefault(record.id, self.records.get(record.id))
-        else:  # it holds what `if_current` wanted of the record, too
+        else:  # the new version includes the record's changes in `if_current`
             self._is_certain(record.id)
             full = bool(self.if_current.take(record.id)) or full
         self.records[record.id] = record

@@ -22,8 +22,9 @@ class RecordedWorld:
         self._memory = memory
         self._programs = programs
         self.in_charge: Mapping[str, str] = {}
-        self.zones: list[str] | None = None  # of the cloud, once they were asked for
-        self.facade = Facade(**facade) if facade else None  # what stands for it in its parent
+        self.zones: list[str] | None = None  # of the cloud; None until they were read
+        # the resource of this stack in its parent
+        self.facade = Facade(**facade) if facade else None
 
     def _record(self, name: str) -> Record | None:
         return self._memory.records.get(self.in_charge.get(name, ""))

@@ -25,7 +25,7 @@ from hearth.store.texts import get_revision
 
 log = logging.getLogger(__name__)
 
-FIRST_REVISION = 1  # an adopt makes a stack
+FIRST_REVISION = 1  # an adopt creates the stack, with this revision
 
 
 async def adopt(attempt: Attempt, rtype: ResourceType, desired: Desired) -> Outcome | None:
@@ -42,7 +42,8 @@ async def adopt(attempt: Attempt, rtype: ResourceType, desired: Desired) -> Outc
     if isinstance(rtype, NestedType) and DOCUMENT in ctx.data:
         await ChildStack(attempt).carry_out(rtype, ctx, Action.ADOPT, begin)
     elif isinstance(rtype, NestedType) or ctx.physical_id is None:
-        if isinstance(rtype, NestedType):  # the id in a document is not that of a stack of ours
+        # the id in the document does not belong to a stack of Hearth
+        if isinstance(rtype, NestedType):
             attempt.owned.memory.put(attempt.record.having(physical_id=None), if_current=True)
         failure = ResourceFailure("Error", "Resource ID was not provided.")
         return immediate.fail(attempt.owned, attempt.record, failure)
@@ -69,7 +70,7 @@ async def _as_adopted(
     revision = await owned.tools.store.read(lambda tx: get_revision(tx, stack.id, FIRST_REVISION))
     try:
         program = await owned.tools.programs.of(stack, revision)
-    except Rejected as problem:  # nobody here knows what it is
+    except Rejected as problem:  # without the template, nothing is known of the resource
         raise failure_of(problem) from problem
     try:
         definition = program.resources[attempt.record.name]
@@ -84,10 +85,10 @@ async def _as_adopted(
         log.info(words, attempt.record.name, problem)
         known = desired.properties if rtype.name == desired.kind else {}
         first = replace(desired, kind=rtype.name, properties=known)
-    known = first.properties  # what they refer to may have been replaced since
+    known = first.properties  # values to which they refer may have changed since
     shown = await _shown(attempt, rtype, attempt.context(rtype, Action.ADOPT, known)) or {}
     adopted = replace(first, definition="", written={}, properties={**known, **shown})
-    return rtype, adopted  # which is compared with what is desired in any case
+    return rtype, adopted  # the operation compares this state with the desired one
 
 
 async def _shown(

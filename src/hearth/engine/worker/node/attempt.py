@@ -46,11 +46,12 @@ class ChildLink:
 
     def __init__(self, asked_by: str) -> None:
         self.asked_by = asked_by
-        self.waits: Child | None = None  # it waits for the end of an operation
-        self.seen: str | None = None  # the id of the one that was found
-        self.unchanged = False  # nothing was done there: recorded attributes hold
-        self.early: list[tuple[int, ChildEnded]] = []  # messages that came before it waited for one
-        self.message: int | None = None  # to be marked as read with the end
+        self.waits: Child | None = None  # set while the attempt waits for the end of an operation
+        self.seen: str | None = None  # the id of the nested stack that was found
+        self.unchanged = False  # its operation changed nothing: recorded attributes stay valid
+        # messages that arrived before it waited for one
+        self.early: list[tuple[int, ChildEnded]] = []
+        self.message: int | None = None  # a message to mark as read at the end of the attempt
 
 
 class Attempt:
@@ -73,14 +74,14 @@ class Attempt:
         self.kind = kind
         self.traversal = traversal
         self.child = ChildLink(traversal)
-        self.row: AttemptRow | None = None  # what an earlier owner had committed
+        self.row: AttemptRow | None = None  # the row that an earlier owner committed
         self.began_at = owned.tools.clock.now()
         self.calls = CloudCalls(owned, lambda: self.record, self.until_committed)
         self.doing = Action.DELETE if kind is NodeKind.CLEANUP else Action.UPDATE
-        self.attempted: Desired | None = None  # by an update
-        self._begun = False  # its row was put
-        self.committed = False  # and written
-        self.left_over: str | None = None  # why the stack's delete fails by what this one took
+        self.attempted: Desired | None = None  # the state that an update tried to reach
+        self._begun = False  # its row is in a change set
+        self.committed = False  # its row is committed
+        self.left_over: str | None = None  # why objects of a snapshot make the stack's delete fail
         self._rekey = rekey
 
     def resume(self, row: AttemptRow) -> None:
@@ -172,7 +173,7 @@ class Attempt:
         if action is Action.UPDATE:
             self.attempted = desired
         moves = action is Action.UPDATE and not desired.requires <= record.requires
-        if moves:  # until it has ended it may be built upon the old ones and the new
+        if moves:  # until its end it may depend on both the old and the new resources
             record = record.having(requires=record.requires | desired.requires)
         memory.put(record, full=makes or moves, if_current=first)
         if show and before != (action, Status.IN_PROGRESS):
@@ -184,7 +185,7 @@ class Attempt:
         if first and makes and desired.metadata and record.id not in memory.if_current.metadata:
             memory.note_metadata(record.id, desired.metadata, if_current=True)
             ctx.metadata = desired.metadata
-        if isinstance(rtype, NestedType):  # what is asked of the child is committed with it
+        if isinstance(rtype, NestedType):  # the request to the nested stack is committed with it
             return
         await self.until_committed()
 
@@ -244,10 +245,10 @@ class Attempt:
             found = None
             if resumed == "intent":
                 found = await self.calls.looked_for(rtype, step, ctx)
-                # what an earlier engine sent may still be on its way, or have come twice
+                # a call of an earlier engine may still be in transit, or may have been sent twice
                 self.calls.orphaned(rtype, ctx, "the engine that sent the call died")
                 if found is None:
-                    await self.until_committed()  # the next owner knows of two calls
+                    await self.until_committed()  # so that the next owner knows of both calls
             if found is None:
                 lost = resumed == "intent" and action is Action.CREATE and step.find is None
                 if first is not None and i == 0 and not lost:
@@ -290,7 +291,8 @@ class Attempt:
         """
         owned = self.owned
         await self.calls.sweep(rtype, ctx)
-        before = self.record.held if self.child.unchanged else None  # its outputs are not known
+        # the message contains no outputs
+        before = self.record.held if self.child.unchanged else None
         known = before.attributes if before else None
         reference = before.reference if before else None
         attributes = await attributes_of(owned, self.record, rtype, ctx, known)
@@ -340,7 +342,7 @@ class Attempt:
     def end_row(self) -> None:
         """Delete the row of the attempt, and mark the messages from its nested stack as read."""
         memory = self.owned.memory
-        if not self.committed:  # it ends before it could begin
+        if not self.committed:  # it ends before its intent is committed
             nodes = memory.if_current.nodes
             nodes[:] = [row for row in nodes if row.resource_id != self.record_id]
         memory.always.ended.append(self.record_id)

@@ -24,11 +24,12 @@ log = logging.getLogger(__name__)
 
 PASSING_PAUSE_S = 2.0
 BUSY_PAUSE_S = 2.0
-PASSING_MAX = 8  # repetitions of a call that certainly had no effect
-BROKEN_MAX = 3  # repetitions of a call that the service broke off, if only that tells what it did
+PASSING_MAX = 8  # retries of a call that certainly had no effect
+BROKEN_MAX = 3  # retries of a call that the service aborted, if only a retry shows its effect
 LOOK_AGAIN_S = 1.0
 LEASE_PAUSE_S = 0.5
-UNREADABLE = (LookupError, TypeError, AttributeError, ValueError)  # taking an answer apart
+# errors while a response is parsed
+UNREADABLE = (LookupError, TypeError, AttributeError, ValueError)
 UNKNOWN = (
     "A create call has no answer ({why}). The object has a user-supplied name, so Hearth cannot"
     " find it; it may exist in addition to the resource."
@@ -51,7 +52,7 @@ class CloudCalls:
         self._owned = owned
         self._record = record
         self._until_committed = until_committed
-        self.rests_until: float | None = None  # None: it is at something
+        self.rests_until: float | None = None  # None: it is working
         self._stopped: str | None = None
         self._look = asyncio.Event()
 
@@ -94,7 +95,7 @@ class CloudCalls:
                 self.not_stopped()
             ctx.stack = (
                 self._owned.access.facts()
-            )  # the step before may have made the stack's project
+            )  # the previous step may have created the domain project
             try:
                 return await self._sent(rtype, step, ctx)
             except NoAnswer as fault:
@@ -251,7 +252,7 @@ class CloudCalls:
         """
         if ctx.action is not Action.CREATE:
             return
-        if not rtype.has_key(ctx.properties):  # nothing could be looked for
+        if not rtype.has_key(ctx.properties):  # a search is not possible
             if ctx.physical_id is None:
                 self._owned.memory.event(
                     self._record(), Status.IN_PROGRESS, UNKNOWN.format(why=why)

@@ -37,9 +37,9 @@ class ChildStack:
         self._link = link = attempt.child
         self._owned = attempt.owned
         self._child_id = attempt.record.physical_id
-        self._child: Child | None = None  # as it was asked for; not known after a take-over
+        self._child: Child | None = None  # as it was requested; not known after a takeover
         self._cancelled = False
-        self._retains = False  # a delete of it leaves its objects in the cloud
+        self._retains = False  # whether a delete leaves its objects in the cloud
         self._heard: asyncio.Future[ChildEnded] = asyncio.get_running_loop().create_future()
         link.waits, link.unchanged = self, False
         early, link.early = link.early, []
@@ -61,7 +61,8 @@ class ChildStack:
             there = action is Action.CREATE or await self._look(rtype, ctx, action)
             refused = await self._prepare(rtype, ctx, action) if there else None
             first = not self._attempt.committed
-            self._retains = await self._leaves_objects()  # asked before it is begun
+            # read before the intent changes the record
+            self._retains = await self._leaves_objects()
             await begin()
             if refused is not None:
                 raise refused
@@ -70,7 +71,7 @@ class ChildStack:
             if not asked:
                 return
         elif action is Action.DELETE and not await is_there(self._attempt):
-            return  # it was not there to be asked, or its message says what is known now
+            return  # it does not exist, so there is nothing to wait for
         ended = await self._wait()
         if rtype.regroups and action in (Action.CREATE, Action.UPDATE):
             ended = await self._regroup(rtype, ctx, ended)
@@ -285,7 +286,7 @@ class ChildStack:
 
     async def _wait(self) -> ChildEnded:
         attempt = self._attempt
-        attempt.calls.rest(FOREVER)  # until the child's message
+        attempt.calls.rest(FOREVER)  # until the message from the nested stack
         try:
             while not self._heard.done():
                 stopped = await attempt.calls.stop_or(self._heard)

@@ -66,7 +66,7 @@ async def removed(
                 raise failure from problem
             failure = again
             continue
-        if attempt.is_over():  # nobody wants another one any more
+        if attempt.is_over():  # a newer operation needs no further attempt
             raise failure
         return number
 
@@ -124,7 +124,7 @@ async def take_back(attempt: Attempt, rtype: ResourceType) -> bool:
     if not steps:
         return True
     others = others_of(attempt)
-    for one in others:  # should it be returned to
+    for one in others:  # so that a rollback can return to it
         if one.replaced_by is None:
             attempt.owned.memory.put(one.having(replaced_by=attempt.record_id))
     if others:
@@ -141,7 +141,8 @@ async def take_back(attempt: Attempt, rtype: ResourceType) -> bool:
             number += 1
             if not fault.conflict or number > attempt.owned.tools.retries:
                 raise
-            swept |= await _swept(attempt)  # an object of a lost call may hold what is taken
+            # an object of a lost call may occupy what the resource needs
+            swept |= await _swept(attempt)
             if not swept:
                 raise
             await attempt.calls.pause(retry_delay_s(number, attempt.owned.tools.jitter()))

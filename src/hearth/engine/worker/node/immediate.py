@@ -196,7 +196,7 @@ def keep(
         record = record.having(status=Status.COMPLETE, reason=reason)
         memory.event(record, Status.COMPLETE, reason, if_current=True)
         memory.put(record, if_current=True)
-    if asleep(record):  # its resume was overtaken
+    if asleep(record):  # a newer operation interrupted its resume
         memory.event(record, Status.IN_PROGRESS, action=Action.RESUME, if_current=True)
         record = said_by_state(record).having(action=Action.RESUME, status=Status.COMPLETE)
         memory.put(record, full=True, if_current=True)

@@ -20,7 +20,7 @@ from hearth.store.outbox import ScalingNotice
 
 log = logging.getLogger(__name__)
 
-TRIES = 30  # against a load balancer that is busy
+TRIES = 30  # while a load balancer is busy
 BUSY_PAUSE_S = 2.0
 
 
@@ -107,7 +107,7 @@ async def _take_in(owned: OwnedStack, record: Record, ended: ChildEnded) -> bool
         known = record.held.attributes
     attributes = await attributes_of(owned, record, rtype, ctx, known)
     if owned.memory.records.get(record.id) is not record or record.id in owned.busy:
-        return False  # it is worked on by now
+        return False  # a node has begun to work on it
     if rtype.scalable:
         if (note := pending(ctx.data)) is not None:
             owned.memory.always.scalings.append(_notice(owned, rtype, ctx, note, ended))

@@ -17,9 +17,9 @@ from hearth.store.claim import Orphan
 
 log = logging.getLogger(__name__)
 
-AGAIN_S = 10.0  # until it is looked whether what turned up has gone
-TYPE_BACK_S = 600.0  # how long a type that this engine does not know may come back
-LOOKS = (0.25, 0.5, 1.0)  # when it is looked, as shares of the time an orphan is watched
+AGAIN_S = 10.0  # between two searches after an orphan was found
+TYPE_BACK_S = 600.0  # how long to wait for a missing type to be installed again
+LOOKS = (0.25, 0.5, 1.0)  # times of the searches, as fractions of the total time
 
 
 def of(owned: OwnedStack, record_id: str) -> list[Orphan]:

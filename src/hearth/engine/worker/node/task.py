@@ -94,7 +94,7 @@ class NodeTask:
         """Pass on the end of an operation of the nested stack; return False if the task did not
         request it.
         """
-        if self.attempt.child.waits is None:  # it may be about to wait
+        if self.attempt.child.waits is None:  # the attempt may be just about to wait
             self.attempt.child.early.append((message_id, ended))
             return True
         return self.attempt.child.waits.heard(message_id, ended)
@@ -120,7 +120,7 @@ class NodeTask:
         except Stopped as why:
             attempt.end_badly(attempt.record, f"{attempt.doing} aborted ({self._why(str(why))})")
         except Exception as problem:
-            if is_outage(problem):  # the stack is taken up from its rows again
+            if is_outage(problem):  # the engine will load the stack from its rows again
                 self._owned.host.break_off(problem)
                 return
             if not isinstance(problem, CloudFault | ResourceFailure):

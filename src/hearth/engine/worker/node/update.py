@@ -26,14 +26,16 @@ from hearth.resources.base import Change, ResourceType
 from hearth.resources.capabilities import NestedType
 from hearth.store.rows import AttemptRow
 
-_GOES_ON = (Verdict.CREATE, Verdict.UPDATE, Verdict.KEEP)  # with the same record
+# the verdicts that continue with the same record
+_GOES_ON = (Verdict.CREATE, Verdict.UPDATE, Verdict.KEEP)
 _desired = msgspec.json.Decoder(Desired).decode
 
 
 async def update(attempt: Attempt) -> Outcome:
     """Carry out the update node. Raises Superseded, Stopped, CloudFault, ResourceFailure."""
-    # an unhealthy one sleeps on, because nearly always it is replaced
-    if asleep(attempt.record) and not unhealthy(attempt.record):  # its resume was overtaken
+    # an unhealthy resource stays suspended, because it is nearly always replaced
+    # a newer operation interrupted its resume
+    if asleep(attempt.record) and not unhealthy(attempt.record):
         await walk.wake(attempt)
         attempt.not_stale()
     return await _update_awake(attempt)
@@ -65,7 +67,7 @@ async def _update_awake(attempt: Attempt) -> Outcome:
         await walk.wake(attempt)
         attempt.not_stale()
         return await _update_awake(attempt)
-    # of a nested stack its own resources say so
+    # in a nested stack, the failed resources report it themselves
     sleeps = asleep(attempt.record) and not isinstance(rtype, NestedType)
     if sleeps and not replaced:
         return Failed(f"Resource RESUME failed: {attempt.record.reason}")
@@ -106,7 +108,8 @@ async def _decided(attempt: Attempt, rtype: ResourceType, desired: Desired) -> D
         isinstance(rtype, NestedType) and record.failed and await nested_failed(attempt)
     )
     observed: Mapping[str, Any] | None = {}
-    outside = EXTERNAL in record.held.parts or EXTERNAL in desired.parts  # not ours to make anew
+    # Hearth must not replace objects outside of the stack
+    outside = EXTERNAL in record.held.parts or EXTERNAL in desired.parts
     if owned.aim.observes() and not (record.new or isinstance(rtype, NestedType) or outside):
         observed = await adopt.observed(rtype, there())
     attempt.not_stale()
@@ -148,7 +151,7 @@ async def _replace(
     attempt: Attempt, rtype: ResourceType, desired: Desired, decision: Decision
 ) -> Outcome:
     owned, old = attempt.owned, attempt.record
-    others = others_of(attempt)  # attempts that failed or were overtaken
+    others = others_of(attempt)  # records of attempts that failed or were superseded
     new = immediate.replacement(owned, old, desired, late=decision.late)
     for one in others:
         if one.replaced_by is None:
@@ -225,7 +228,8 @@ async def go_on(attempt: Attempt, row: AttemptRow) -> Outcome | None:
             await attempt.run_steps(rtype, ctx, action, desired, row.attempt, first=first)
     except (CloudFault, ResourceFailure) as problem:
         failure = failure_of(problem)
-        makes = action in (Action.CREATE, Action.DELETE)  # a delete is that between two attempts
+        # such a delete belongs to the retry of a create
+        makes = action in (Action.CREATE, Action.DELETE)
         if not makes or not failure.retry or row.attempt >= attempt.owned.tools.retries:
             raise
         attempt.row = None

@@ -29,7 +29,7 @@ def at_once(owned: OwnedStack, record: Record) -> Outcome | None:
     """Return the outcome of a lifecycle action that needs no cloud call; None if it needs one."""
     action = owned.memory.stack.action
     rtype = owned.tools.programs.type_of(record)
-    # an unknown type is not passed over: its task reports it
+    # an unknown type is not skipped: its task reports the error
     handled = rtype is None or isinstance(rtype, NestedType) or rtype.handles(action)
     match walk.call(record, action, handled=handled):
         case Call.CARRY_OUT:
@@ -122,7 +122,7 @@ async def _act(attempt: Attempt, action: Action) -> None:
     except Exception:
         await _give_up(attempt, rtype, ctx, action, before)
         raise
-    if attempt.is_over() or owned.aim.over:  # nobody will ask for what was taken here
+    if attempt.is_over() or owned.aim.over:  # the snapshot will not be completed
         await _give_up(attempt, rtype, ctx, action, before)
     acted = attempt.record
     ended = walk.said_by_state(acted).having(

@@ -121,11 +121,11 @@ class _Change(_Beginning):
         self.first = not self.memory.records
         self.adoption = stack.action is Action.ADOPT and self.first
         undone = stack.action is Action.ROLLBACK and stack.previous_revision == 0
-        self.empty = stack.action is Action.DELETE or undone  # nothing is to remain
+        self.empty = stack.action is Action.DELETE or undone  # the operation deletes everything
 
     def steps(self) -> Sequence[Step]:
         possible = () if self.empty else (self.types_allowed, self.zones, self.limits)
-        if self.adoption:  # only the plan shows what is to be adopted
+        if self.adoption:  # only the plan shows the objects to adopt
             return (
                 self.entrusted, self.compiled, *possible, self.planned, self.allowed, self.joined
             )  # fmt: skip
@@ -277,7 +277,8 @@ class _Change(_Beginning):
         traits = programs.traits_of(definition, updating=stack.action is Action.UPDATE)
         if traits.nested and aim.done_with(record):
             return False
-        if stack.options.further:  # nested stacks were asked before in the same operation
+        # an earlier batch of the operation has already updated nested stacks
+        if stack.options.further:
             traits = replace(traits, nested=False)
         return must_look(
             record,
@@ -310,7 +311,7 @@ class _Change(_Beginning):
         entry, program = self.aim.adopted.get(record.name), self.aim.known_program
         definition = program.resources.get(record.name) if program else None
         outside = definition is not None and definition.external_id is not None
-        if entry is None or outside or EXTERNAL in entry:  # it never was the stack's own
+        if entry is None or outside or EXTERNAL in entry:  # the stack never owned the object
             return record
         programs = self.owned.tools.programs
         rtype = programs.type_of(record) if definition is None else programs.rtype_of(definition)
@@ -319,7 +320,7 @@ class _Change(_Beginning):
         if "resources" in entry:
             data[DOCUMENT] = json.dumps(entry)
         elif isinstance(rtype, NestedType):
-            pass  # a stack that is there already belongs to another resource, or to nobody
+            pass  # an existing stack belongs to another resource or is a root stack
         elif entry.get("resource_id"):
             record = record.having(physical_id=str(entry["resource_id"]))
         if data:

@@ -38,7 +38,7 @@ class LastSteps:
                 self._ending.fail(failure, first=first)
             else:
                 self._ending.complete(more)
-        elif stack.action is Action.DELETE and owned.memory.orphans:  # later nobody would look
+        elif stack.action is Action.DELETE and owned.memory.orphans:  # the last chance to search
             owned.host.spawn(self._after(partial(orphans.outwait, owned)))
         elif stack.action is Action.DELETE and stack.parent_id is None:
             owned.host.spawn(self._tear_down())
@@ -59,7 +59,7 @@ class LastSteps:
         """Delete the trust and the domain project of a root stack, then complete its delete."""
         owned, stack = self._owned, self._owned.memory.stack
         traversal = stack.traversal
-        if stack.options.abandon:  # its users go on being used
+        if stack.options.abandon:  # its stack domain users stay in use
             stack = stack.having(user_project_id=None)
         await owned.commits.written()  # the next owner, who repeats a delete, needs the trust
         for attempt in range(1, TEARDOWNS_MAX + 1):

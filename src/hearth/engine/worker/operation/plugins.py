@@ -16,7 +16,7 @@ from hearth.engine.worker.ports import ORDINAL, Occasion, Plugin
 log = logging.getLogger(__name__)
 
 GROUP = "hearth.lifecycle"
-CALL_S = 60.0  # that one call may take
+CALL_S = 60.0  # the time limit of one call
 
 
 class PreFailed(Exception):

@@ -23,7 +23,7 @@ from hearth.model.state import Action
 from hearth.resources.base import ResourceType
 from hearth.template.deferred import Deferred
 
-NODES_A_SLICE = 1000  # immediate nodes handled before others get their turn
+NODES_A_SLICE = 1000  # immediate nodes handled before other tasks run
 _NOTHING_TAKEN_BACK = ResourceType.taken_back_steps
 
 Tasks = dict[str, NodeTask]  # by the ids of the records that they work on
@@ -53,7 +53,7 @@ class Traversal:
         self._tasks = tasks
         self._launch = launch
         self._graph: Graph = {}
-        self._open = 0  # nodes not done, and what else the end waits for
+        self._open = 0  # nodes that are not done, and other work for which the end waits
         self._queue: deque[Key] = deque()
 
     @property
@@ -125,7 +125,7 @@ class Traversal:
             task.holds.clear()
             key: Key = (task.kind, record_id)
             node = self._graph.get(key)
-            same = task.attempt.traversal == traversal  # it began when its node was ready
+            same = task.attempt.traversal == traversal  # it was started by this operation
             fits = task.kind is NodeKind.CLEANUP and node is not None and not node.waiting
             if node is not None and task.kind is not NodeKind.UPDATE and (same or fits):
                 node.state = State.RUNNING
@@ -188,7 +188,7 @@ class Traversal:
             else:
                 self._take_in(node.key, outcome)
         elif node.kind is NodeKind.CLEANUP and self._aim.in_charge.get(record.name) == record.id:
-            self._done(node.key)  # it need not go
+            self._done(node.key)  # the record stays, so there is nothing to delete
         elif not self._hooks.before(node, record):
             self._work_on(node, record)
 
