@@ -3,8 +3,10 @@
 A rotation has phases. The conductor begins each phase:
 
 1. `begin` creates new key pairs. Then nodes that fetch the authority get both, and the old one
-signs. 2. When all nodes trust both, `issue` lets the new authority sign. 3. When all nodes have new
-certificates, `finish` stores the new references in the cluster and deletes the old key pairs.
+   signs.
+2. When all nodes trust both, `issue` lets the new authority sign.
+3. When all nodes have new certificates, `finish` stores the new references in the cluster and
+   deletes the old key pairs.
 
 Before `finish`, `abandon` ends the rotation: it deletes the new key pairs, and the cluster keeps
 the old ones. Every step can be repeated. Source: spec/clusters.md, section 10.
