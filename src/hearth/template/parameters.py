@@ -141,10 +141,10 @@ def parse_value(kind: ParameterType, value: Any) -> Any:
 
 
 def unquoted(schema: ParameterSchema, value: Any) -> str | None:
-    """Return the error if the length of a value must be checked as text but the value is not a
-    text.
+    """Return the error if a number or a list is given for a parameter that requires a text.
 
-    Such values are numbers and lists. Return None if there is no error.
+    That is a parameter of type string whose length or pattern is checked. Return None if there is
+    no error.
     """
     if schema.type is not ParameterType.STRING or isinstance(value, str | Unknown):
         return None

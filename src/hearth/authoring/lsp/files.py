@@ -123,9 +123,10 @@ class Files:
     # -- what there is --------------------------------------------------------------------------
 
     def at(self, path: Path) -> Document | None:
-        """Return the document at a path, from the editor or the disk.
+        """Return the document at a path, from the editor or else from the disk.
 
-        Return None if there is none, or if it is neither a template nor an environment.
+        Return None if there is no file, or if the file on the disk is neither a template nor an
+        environment.
         """
         known = self._by_path.get(path)
         if known is not None:

@@ -28,10 +28,10 @@ _TEMPLATES = Listed(lambda ids: sa.select(cluster_template).where(cluster_templa
 async def list_sizes(
     services: Services, project_id: str | None, wanted: Page
 ) -> tuple[Sequence[Cluster], Mapping[str, Size]]:
-    """Return a page of clusters with the numbers of their nodes. Raises Rejected for an invalid
-    page.
+    """Return a page of clusters with the numbers of their nodes.
 
-    If `project_id` is None, the clusters of all projects are listed.
+    If `project_id` is None, the clusters of all projects are listed. Raises Rejected if the marker
+    does not exist.
     """
 
     def look(tx: Tx) -> tuple[Sequence[Cluster], Mapping[str, Size]]:
@@ -44,10 +44,10 @@ async def list_sizes(
 async def list_clusters(
     services: Services, project_id: str | None, wanted: Page
 ) -> tuple[Sequence[Cluster], Groups, Mapping[str, ClusterTemplate]]:
-    """Return a page of clusters with their node groups and templates. Raises Rejected for an
-    invalid page.
+    """Return a page of clusters with their node groups and templates.
 
-    If `project_id` is None, the clusters of all projects are listed.
+    If `project_id` is None, the clusters of all projects are listed. Raises Rejected if the marker
+    does not exist.
     """
 
     def look(tx: Tx) -> tuple[Sequence[Cluster], Groups, Mapping[str, ClusterTemplate]]:
@@ -76,7 +76,7 @@ async def list_templates(
     """Return a page of the templates that a project may use; None stands for the templates of all
     projects.
 
-    Raises Rejected for an invalid page.
+    Raises Rejected if the marker does not exist.
     """
     return await _page(services, ClusterTemplate, wanted, *usable_templates(project_id))
 
@@ -86,7 +86,7 @@ async def list_groups(
 ) -> Sequence[NodeGroup]:
     """Return a page of the node groups of a cluster, or only of those with this role.
 
-    Raises Rejected for an invalid page.
+    Raises Rejected if the marker does not exist.
     """
     visible = [node_group.c.cluster_id == cluster.uuid]
     if role is not None:
@@ -95,14 +95,14 @@ async def list_groups(
 
 
 async def list_quotas(services: Services, project_id: str | None, wanted: Page) -> Sequence[Quota]:
-    """Return a page of quotas, of one project or of all. Raises Rejected for an invalid page."""
+    """Return a page of quotas, of one project or of all. Raises Rejected if the marker does not exist."""
     return await _page(services, Quota, wanted, *in_project(Quota, project_id))
 
 
 async def list_federations(
     services: Services, project_id: str, wanted: Page
 ) -> Sequence[Federation]:
-    """Return a page of the federations of a project. Raises Rejected for an invalid page."""
+    """Return a page of the federations of a project. Raises Rejected if the marker does not exist."""
     return await _page(services, Federation, wanted, *in_project(Federation, project_id))
 
 

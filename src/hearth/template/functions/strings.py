@@ -87,7 +87,7 @@ def _text_of(value: Any, structured: bool) -> str:
 
 
 def replaced(template: Any, params: Any, structured: bool) -> tuple[str, set[str]]:
-    """Replace all keys of `params` in the template in one pass.
+    """Replace all keys of `params` in the template; inserted texts are not searched again.
 
     Return the text and the keys that occurred in it. If `structured` is true, maps and lists can be
     inserted as JSON.
