@@ -95,14 +95,20 @@ async def list_groups(
 
 
 async def list_quotas(services: Services, project_id: str | None, wanted: Page) -> Sequence[Quota]:
-    """Return a page of quotas, of one project or of all. Raises Rejected if the marker does not exist."""
+    """Return a page of quotas, of one project or of all.
+
+    Raises Rejected if the marker does not exist.
+    """
     return await _page(services, Quota, wanted, *in_project(Quota, project_id))
 
 
 async def list_federations(
     services: Services, project_id: str, wanted: Page
 ) -> Sequence[Federation]:
-    """Return a page of the federations of a project. Raises Rejected if the marker does not exist."""
+    """Return a page of the federations of a project.
+
+    Raises Rejected if the marker does not exist.
+    """
     return await _page(services, Federation, wanted, *in_project(Federation, project_id))
 
 
