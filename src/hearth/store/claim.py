@@ -245,8 +245,8 @@ def claim(tx: Tx, engine_id: str, limit: int, *, patient: bool = True) -> Claims
     """Become the owner of up to `limit` stacks that need one, but of no more than a fair share.
 
     These are stacks that are due, that have messages, or whose owner has ended. An engine that is
-    not `patient` also takes a part of the share of others. Nothing is claimed while the engine's own lease has expired: after a jump of the clock, all engines seem dead to
-    each other.
+    not `patient` also takes a part of the share of others. Nothing is claimed while the engine's
+    own lease has expired: after a jump of the clock, all engines seem dead to each other.
     """
     engines = {row.id: row for row in tx.rows(_ENGINES)}
     mine = engines.get(engine_id)
