@@ -87,7 +87,7 @@ class Engine:
 
     def may_write(self) -> bool:
         """Return whether the lease is fresh enough to send a write call."""
-        return True
+        return self.silent_s() < SILENT_MAX_S
 
     def _clocks(self) -> tuple[float, float]:
         return self.tools.clock.monotonic(), self.tools.clock.wall()
