@@ -1,13 +1,15 @@
 """Both ways to a schema end at the same one."""
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 import sqlalchemy as sa
 from alembic import command
 from alembic.script import ScriptDirectory
 
 from hearth.store.database import Store
-from hearth.store.migrate import config, head, is_current, upgrade
+from hearth.store.migrate import SINCE, TooNew, config, head, is_current, is_usable, upgrade
 from hearth.store.seal import sealer_from_secret
 
 
@@ -59,3 +61,29 @@ def test_many_processes_that_start_on_an_empty_database_do_not_disturb_each_othe
     finally:
         for store in stores:
             store.close()
+
+
+@pytest.fixture
+def fresh(database_url: str) -> Iterator[Store]:
+    store = Store(database_url, sealer_from_secret("test"))
+    upgrade(store)
+    yield store
+    store.close()
+
+
+def test_a_newer_database_is_used_if_its_migrations_say_so(fresh: Store) -> None:
+    with fresh.sync_engine.begin() as connection:
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = '9998'"))
+    upgrade(fresh)
+    assert is_usable(fresh)
+    assert not is_current(fresh)  # and it was not touched
+    with fresh.sync_engine.begin() as connection:
+        connection.execute(sa.text("UPDATE compatible SET since = '9997'"))
+    with pytest.raises(TooNew, match="schema 9998, which needs a release with schema 9997"):
+        upgrade(fresh)
+
+
+def test_the_table_says_the_same_as_the_code(fresh: Store) -> None:
+    with fresh.sync_engine.connect() as connection:
+        assert connection.execute(sa.text("SELECT since FROM compatible")).scalar() == SINCE
+    assert head() >= SINCE

@@ -173,13 +173,13 @@ def opened(configs: Configs, *, current: bool = True) -> Iterator[Store]:
     except (ArgumentError, ModuleNotFoundError) as problem:
         raise WrongSetting(f"[database] connection: {problem}") from None
     try:
-        if current and _version(store) != migrate.head():
+        if current and (_version(store) is None or not migrate.is_usable(store)):
             words = f"the database is not at schema {migrate.head()}: run `hearth manage db-sync`"
             raise WrongSetting(words)
         if current:
             unlock(store, keys)
         yield store
-    except WrongKey as problem:
+    except (WrongKey, migrate.TooNew) as problem:
         raise WrongSetting(str(problem)) from None
     except SQLAlchemyError as problem:
         words = str(problem).partition("\n")[0]

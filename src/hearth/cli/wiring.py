@@ -46,7 +46,7 @@ from hearth.store import claim
 from hearth.store.clock import DatabaseClock
 from hearth.store.database import Store
 from hearth.store.keyring import WrongKey, unlock
-from hearth.store.migrate import upgrade
+from hearth.store.migrate import TooNew, upgrade
 from hearth.store.seal import keys_in, sealer_of
 from hearth.telemetry.observer import UNOBSERVED, Observer
 from hearth.template import Limits as TemplateLimits
@@ -85,7 +85,7 @@ def open_store(settings: Settings) -> Store:
         )
         upgrade(store)
         unlock(store, keys)
-    except WrongKey as problem:
+    except (WrongKey, TooNew) as problem:
         raise WrongSetting(str(problem)) from None
     except ArgumentError as problem:
         raise WrongSetting(f"[database] connection: {problem}") from None

@@ -6,6 +6,7 @@ a test checks that the result is the same.
 """
 
 import contextlib
+import logging
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,8 +17,15 @@ from sqlalchemy.exc import DBAPIError
 
 from hearth.store.database import Store
 from hearth.store.schema import metadata
+from hearth.store.tables import compatible
+
+log = logging.getLogger(__name__)
 
 SCRIPTS = Path(__file__).parent / "migrations"
+SINCE = "0012"
+"""The oldest schema whose release can work with the database of this one. A migration that removes
+or changes what older releases use sets it anew, here and in the table `compatible`.
+"""
 OTHERS_S = 600.0  # for the migrations of another process
 _NAME = "concat('hearth-', left(sha1(database()), 40))"  # the locks of MariaDB are the server's
 _LOCKS = {
@@ -40,15 +48,23 @@ def head() -> str:
     return max(path.name.partition("_")[0] for path in (SCRIPTS / "versions").glob("[0-9]*.py"))
 
 
+class TooNew(Exception):
+    """A newer release has changed the database in a way that this release does not support."""
+
+
 def upgrade(store: Store) -> None:
-    """Run the missing migrations."""
-    if is_current(store) or (store.dialect == "sqlite" and _made_anew(store)):
+    """Run the missing migrations.
+
+    During a rolling upgrade the database can be newer than this release. Then nothing is migrated,
+    and the release works with the database if its migrations say so. Raises TooNew if not.
+    """
+    if is_usable(store) or (store.dialect == "sqlite" and _made_anew(store)):
         return
     from alembic import command
 
     configured = config()
     with store.sync_engine.connect() as connection, _alone(connection, store.dialect):
-        if is_current(store):  # another process was faster
+        if is_usable(store):  # another process was faster
             return
         configured.attributes["connection"] = connection
         command.upgrade(configured, "head")
@@ -87,6 +103,28 @@ def is_current(store: Store) -> bool:
         return False
 
 
+def is_usable(store: Store) -> bool:
+    """Return whether the database has this release's schema or a newer one that it supports.
+
+    Raises TooNew for a newer one that it does not support.
+    """
+    try:
+        found = version(store)
+        if found is None or found <= head():
+            return found == head()
+        with store.sync_engine.connect() as connection:
+            since = connection.execute(sa.select(compatible.c.since)).scalar()
+    except DBAPIError:
+        return False
+    if since is None or since > head():
+        raise TooNew(
+            f"the database has schema {found}, which needs a release with schema {since or found} "
+            f"or later; this one has {head()}"
+        )
+    log.warning("the database has schema %s, this release has %s", found, head())
+    return True
+
+
 def version(store: Store) -> str | None:
     """Return the newest migration that was run on the database. Raises DBAPIError if it has no
     tables.
@@ -119,5 +157,6 @@ def _made_anew(store: Store) -> bool:
             "CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
         )
         connection.exec_driver_sql("INSERT INTO alembic_version VALUES (?)", (head(),))
+        connection.execute(compatible.insert().values(since=SINCE))
         connection.exec_driver_sql("COMMIT")
         return True

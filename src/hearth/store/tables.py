@@ -251,6 +251,12 @@ engine = Table(
     Column("draining", Boolean, nullable=False, server_default=false()),
 )
 
+compatible = Table(
+    "compatible",
+    metadata,
+    Column("since", String(32), primary_key=True, comment="the oldest schema of a usable release"),
+)
+
 receipt = Table(
     "receipt",
     metadata,
