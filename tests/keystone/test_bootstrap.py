@@ -1,8 +1,11 @@
 """`hearth manage bootstrap` on either Keystone, and `hearth serve` with the file that it writes."""
 
 import contextlib
+import os
+import shlex
 import socket
 import stat
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +18,8 @@ from click.testing import CliRunner, Result
 from hearth.cli.bootstrap.keystone import Keystone
 from hearth.cli.configuration import read
 from hearth.cli.main import cli
-from tests.clients.dev import wait_for
+from tests.clients.dev import HEARTH, wait_for
+from tests.clients.test_operating import PAGE, blocks
 from tests.devcloud.running import Served
 from tests.forked import Forked
 from tests.keystone import guide, real
@@ -314,3 +318,25 @@ def test_passwords_come_from_files_and_the_environment_and_are_printed_once(clou
     assert (wrong.exit_code, "another" in wrong.stdout.partition("Made by")[0]) == (1, False)
     secret.write_text("")
     assert "expected one line with a password" in cloud.run(*given).stderr
+
+
+@pytest.mark.parametrize("cloud", ["embedded"], indirect=True)
+def test_the_commands_of_the_page_work_as_they_are_written(cloud: Cloud):
+    """With users that do not exist yet, and a database on this machine."""
+    script = "\n".join(blocks("sh", PAGE.with_name("deploying.md")))
+    assert script.count("hearth ") >= 4
+    script = script.replace("postgresql://hearth:password@db.example/hearth",
+                            f"sqlite:///{cloud.folder}/hearth.db")  # fmt: skip
+    script = script.replace("--os-cloud admin", shlex.join(("--os-cloud", "admin", *NAMES)))
+    environment = {**os.environ, **cloud.environment}
+    done = subprocess.run(
+        ["sh", "-e"], input=f'hearth() {{ {shlex.join(HEARTH)} "$@"; }}\n{script}',
+        env={key: value for key, value in environment.items() if value is not None},
+        cwd=cloud.folder, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    for words in ("would create  user svc in domain Default", "created       domain stacks",
+                  "wrote         hearth.conf", "users of stacks: in stacks, by boss",
+                  ": from nothing"):  # fmt: skip
+        assert words in done.stdout
+    assert "unknown:" not in done.stdout
