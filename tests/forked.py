@@ -102,6 +102,8 @@ class Forked:
         trace: TracebackType | None,
     ) -> None:
         self.stdout.close()
+        if kind is not None:  # nobody tells it to end
+            self.kill()
         self.wait()
 
     def _reap(self) -> None:

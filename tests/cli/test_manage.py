@@ -153,7 +153,7 @@ def test_a_new_key_takes_over_and_the_old_one_may_go(tmp_path: Path, conf: Path)
     put_key(conf, new)
     done = run(conf, "service", "list")
     assert done.exit_code == 1
-    assert "none of its keys opens this database" in done.stderr
+    assert "none of its keys decrypts this database" in done.stderr
     put_key(conf, f"{new},{SECRET}")
     told = said(conf, "rekey")
     assert "keyring.body: 1 encrypted again\n" in told

@@ -266,7 +266,10 @@ def test_servers_are_told_the_endpoint_of_keystone_that_is_set(cloud: Served):
             "driver: expected one of messagingv2, messaging, log and noop; got syslog",
         ),
         ({"driver": "messagingv2"}, "transport_url: not set"),
-        ({"driver": "messagingv2", "transport": "kafka://h/"}, "rabbit://, not kafka"),
+        (
+            {"driver": "messagingv2", "transport": "kafka://h/"},
+            'must begin with "rabbit://", got the scheme "kafka"',
+        ),
         ({"driver": "messaging", "transport": "rabbit://h", "level": "loud"}, "got LOUD"),
     ],
 )

@@ -304,7 +304,7 @@ def test_files_are_taken_from_a_container(dev: Dev, tmp_path: Path):
     assert dev.json("stack", "output", "show", "boxed", "said")["output_value"] == "hello"
     assert yaml.safe_load(dev.shell("stack", "file", "list", "boxed"))["files"] == texts
     assert "My::Thing" in dev.shell("stack", "environment", "show", "boxed")
-    with pytest.raises(CommandFailed, match="Container nobox could not be read"):
+    with pytest.raises(CommandFailed, match="container nobox could not be read"):
         dev.shell("stack", "update", "-t", str(root), "--files-container", "nobox", "boxed")
     dev.shell("stack", "delete", "--yes", "boxed")
     dev.shell("container", "delete", "--recursive", "box")

@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import socket
 import subprocess
 from pathlib import Path
 
@@ -30,12 +31,12 @@ def test_the_commands_of_the_page_work_as_they_are_written(tmp_path: Path):
         script = script.replace("http://127.0.0.1:8004", hearth.url)
         done = subprocess.run(
             ["sh", "-e"], input=f'hearth() {{ {shlex.join(HEARTH)} "$@"; }}\n{script}',
-            env={**os.environ, "PID": str(hearth.process.pid)},
+            env={**os.environ, "PID": str(hearth.process.pid), "HOST": socket.gethostname()},
             capture_output=True, text=True, timeout=120, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
         for word in ("set: auth_encryption_key = ***", "\nOK", ": unchanged", "0 deleted stacks",
-                     "hearth-engine", "0 dead engines removed"):  # fmt: skip
+                     "hearth-engine", "0 dead engines removed", "all stacks released"):  # fmt: skip
             assert word in done.stdout
         assert "the settings were reloaded" in hearth.told("the settings were reloaded")
 

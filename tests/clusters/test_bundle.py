@@ -45,5 +45,5 @@ def test_scripts_are_sent_as_they_are():
 
 
 def test_a_cycle_is_an_error():
-    with pytest.raises(ValueError, match="name each other"):
+    with pytest.raises(ValueError, match="refer to each other in a cycle"):
         bundle({ROOT: "a.yaml", "a.yaml": ROOT})

@@ -19,7 +19,7 @@ def test_images_find_their_driver():
 
 def test_two_drivers_for_the_same_images_are_refused():
     other = Driver("another", (("vm", "debian", "kubernetes"),))
-    with pytest.raises(ValueError, match="k8s_debian_v1 and another both serve vm, debian"):
+    with pytest.raises(ValueError, match="k8s_debian_v1 and another both support vm, debian"):
         Drivers([*BUILTIN, other])
     drivers = Drivers([*BUILTIN, other], disabled=["k8s_debian_v1"])
     assert name(drivers.serving("vm", "debian", "kubernetes")) == "another"

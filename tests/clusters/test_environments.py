@@ -43,5 +43,5 @@ def test_floating_ips_of_nodes_imply_one_of_the_balancer():
 def test_a_cluster_without_balancer_has_no_floating_ip_of_one():
     given = {**PLAIN, "balancer": Balancer.NONE, "balancer_floating_ip": True}
     assert not chosen(**given).balancer_floating_ip
-    with pytest.raises(ValueError, match="needs a load balancer"):
+    with pytest.raises(ValueError, match="there is no load balancer"):
         Choice(**given)

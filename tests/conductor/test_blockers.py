@@ -162,7 +162,7 @@ async def test_a_forced_delete_detaches_everything_and_says_what_it_left(
         await gone(here, found.uuid)
         ((whole, events),) = last
         reason = whole.cluster.status_reason or ""
-        assert reason.startswith("Detached and left behind: ")
+        assert reason.startswith("Detached from the cluster and left in the cloud: ")
         assert f"volume pvc-1 ({volume['id']}) on server node-0" in reason
         assert f"floating IP {floating['floating_ip_address']}" in reason
         assert f"router uplink ({other['id']})" in reason

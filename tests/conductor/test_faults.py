@@ -171,7 +171,7 @@ async def test_an_upgrade_of_a_driver_without_upgrades_is_refused(tmp_path: Path
         here.services.clusters = dataclasses.replace(
             here.services.clusters, disabled_drivers=config.disabled_drivers
         )
-        with pytest.raises(Rejected, match="No driver"):
+        with pytest.raises(Rejected, match="No installed driver"):
             await upgrade_cluster(here.services, here.caller, found, template)
 
 

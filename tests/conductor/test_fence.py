@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from hearth.cli.lifetime import Sockets, until_stopped
+from hearth.cli.lifetime import until_stopped
+from hearth.cli.sockets import Sockets
 from hearth.conductor.steps import STEPS
 from hearth.conductor.work import Work
 from hearth.service.clusters import tasks

@@ -138,7 +138,9 @@ async def test_an_upgrade_stops_at_pods_that_stay_and_is_resumed(
             monkeypatch.setattr(upgrade, "LIMIT_S", 0.5)
             stopped = await upgraded(here, found)
             assert stopped.status == "UPDATE_FAILED"
-            assert "Pods do not leave: default/database" in (stopped.status_reason or "")
+            assert "Pods are still running on old nodes: default/database" in (
+                stopped.status_reason or ""
+            )
             assert (await indexes(here, found)).keys() == {"1", "2", "3"}
             assert (await counts(here, found.uuid))[DEFAULT_WORKER] == 2  # one is temporary
             kept = (await indexes(here, found))["2"]

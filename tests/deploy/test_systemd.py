@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from tests.deploy.known import DEPLOY, parsed, variables
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
 ENDS_WITHIN_S = 25  # as docs/operating.md says
 EXPOSURE_MAX = 2.0
+WORKERS = 20  # each has a port, one after the other
 
 
 def settings(unit: Path) -> dict[str, list[str]]:
@@ -31,9 +33,12 @@ def test_each_role_has_a_unit():
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
 def test_a_unit_starts_its_role_as_a_user_without_rights(unit: Path):
     told = settings(unit)
-    program, *arguments = told["ExecStart"][0].split()
+    environment = dict(one.split("=") for one in told["Environment"])
+    line = told["ExecStart"][0].replace("${HEARTH_WORKERS}", environment["HEARTH_WORKERS"])
+    program, *arguments = line.split()
     assert program == "/usr/bin/hearth"
-    assert parsed(arguments)["role"] == unit.stem.removeprefix("hearth-")
+    options = parsed(arguments)
+    assert (options["role"], options["workers"]) == (unit.stem.removeprefix("hearth-"), 1)
     assert told["User"] == told["Group"] == ["hearth"]
     assert told["ExecReload"] == ["/bin/kill -HUP $MAINPID"]
     assert int(told["TimeoutStopSec"][0]) > ENDS_WITHIN_S
@@ -42,10 +47,11 @@ def test_a_unit_starts_its_role_as_a_user_without_rights(unit: Path):
     assert all(one.startswith("-") for one in told["EnvironmentFile"])  # may be absent
 
 
-def test_the_variables_are_settings_and_the_ports_differ():
+def test_the_variables_are_settings_and_workers_have_ports():
     told = [settings(unit)["Environment"][0].partition("=") for unit in UNITS]
     assert variables(name for name, _, _ in told) == []
-    assert len({port for _, _, port in told}) == len(UNITS)
+    ports = sorted(int(port) for _, _, port in told)
+    assert all(later - port >= WORKERS for port, later in pairwise(ports))
 
 
 def analyze(*arguments: str) -> "subprocess.CompletedProcess[str]":

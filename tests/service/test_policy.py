@@ -1,12 +1,14 @@
 """Answers of the policy, cached for callers of equal rights unless a rule names somebody."""
 
+import os
+import time
 from pathlib import Path
 
 import pytest
 from oslo_config import cfg
 
 from hearth.service.caller import Caller
-from hearth.service.policy import Policy
+from hearth.service.policy import Policy, WrongRules
 
 RULE = "stacks:index"
 
@@ -66,3 +68,21 @@ def test_an_alias_leads_to_the_rule_that_names_somebody(tmp_path, monkeypatch):
     made = policy(tmp_path, "rule:mine")
     (tmp_path / "policy.yaml").write_text(f'"mine": "user_id:a"\n"{RULE}": "rule:mine"\n')
     assert asked(made, monkeypatch, A, B) == ([True, False], 2)
+
+
+@pytest.mark.parametrize("text", ["- a list\n", "word\n", "1\n", "a: [1\n"])
+def test_a_file_without_rules_is_refused_at_the_start_and_ignored_later(
+    tmp_path: Path, text: str, caplog: pytest.LogCaptureFixture
+):
+    (tmp_path / "fresh").mkdir()
+    fresh = policy(tmp_path / "fresh", None)
+    (tmp_path / "fresh" / "policy.yaml").write_text(text)
+    with pytest.raises(WrongRules, match=r"\[oslo_policy\]: .*"):
+        fresh.load()
+    running = policy(tmp_path, "role:reader")
+    assert running.allows(RULE, A)
+    file = tmp_path / "policy.yaml"
+    file.write_text(text)
+    os.utime(file, (time.time() + 10, time.time() + 10))
+    running.allows(RULE, Caller("c", "", "p", frozenset({"member"}), token="3"))
+    assert "its previous rules remain in effect" in caplog.text

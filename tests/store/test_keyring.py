@@ -59,7 +59,7 @@ def key_ids(store: Store) -> set[str]:
 def test_a_wrong_key_is_refused_and_nothing_is_written(database_url: str):
     opened(database_url, OLD).close()
     for _ in range(2):
-        with pytest.raises(WrongKey, match="none of its keys opens this database"):
+        with pytest.raises(WrongKey, match="none of its keys decrypts this database"):
             opened(database_url, NEW)
     for keys in [(OLD,), (OLD, NEW), (NEW, OLD)]:
         opened(database_url, *keys).close()

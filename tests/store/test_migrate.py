@@ -1,5 +1,7 @@
 """Both ways to a schema end at the same one."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import sqlalchemy as sa
 from alembic import command
 from alembic.script import ScriptDirectory
@@ -42,3 +44,18 @@ def test_an_upgrade_of_what_is_current_changes_nothing(store: Store):
 
 def _words(sql: str | None) -> str:
     return " ".join((sql or "").replace("(", " ( ").replace(")", " ) ").replace(",", " ").split())
+
+
+def test_many_processes_that_start_on_an_empty_database_do_not_disturb_each_other(
+    database_url: str,
+) -> None:
+    """Each of them migrates if it is the first; also while one of them takes long."""
+    stores = [Store(database_url, sealer_from_secret("test")) for _ in range(6)]
+    try:
+        with ThreadPoolExecutor(len(stores)) as threads:
+            done = [threads.submit(upgrade, store) for store in stores]
+            assert [one.result(60) for one in done] == [None] * len(stores)
+        assert all(is_current(store) for store in stores)
+    finally:
+        for store in stores:
+            store.close()

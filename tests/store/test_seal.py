@@ -93,5 +93,5 @@ def test_equality_needs_the_pepper():
 
 
 def test_a_sealer_without_keys_is_refused():
-    with pytest.raises(ValueError, match="at least one key"):
+    with pytest.raises(ValueError, match="at least one is needed"):
         Sealer({}, b"")

@@ -56,4 +56,4 @@ def test_a_stand_in_must_fit_the_built_in_type():
     assert any('"value"' in text and "required" in text for text in texts)
     assert any('"type" must be a string' in text for text in texts)
     assert any('"more"' in text for text in texts)
-    assert any('attribute "value"' in text for text in texts)
+    assert any('output "value"' in text for text in texts)

@@ -1,1 +1,3 @@
-"""The HTTP interface: it translates requests and answers, and makes no decisions."""
+"""The HTTP APIs: they translate between HTTP and the use cases, and make no decisions
+themselves.
+"""

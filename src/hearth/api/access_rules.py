@@ -1,7 +1,8 @@
-"""Access rules of application credentials: which calls a token may make.
+"""Access rules of application credentials, which restrict the calls that a token may make.
 
-Keystone only stores the rules; each service enforces them. A service announces this in a header
-when it validates a token. For other services Keystone refuses to validate tokens with access rules.
+Keystone only stores the rules; each service must enforce them. A service announces in a header that
+it does so when it validates a token. Without the header, Keystone refuses to validate a token with
+access rules.
 """
 
 import re
@@ -16,7 +17,10 @@ SUPPORTED: Mapping[str, str] = {"OpenStack-Identity-Access-Rules": "1.0"}
 
 
 def rules_from(credential: Mapping[str, Any]) -> tuple[AccessRule, ...] | None:
-    """Return the access rules of an application credential in a token; None if it has none."""
+    """Return the access rules of the application credential in a token; None if there are none.
+
+    `credential` is the part of Keystone's response that describes the application credential.
+    """
     rules = credential.get("access_rules")
     if rules is None:
         return None
@@ -24,7 +28,7 @@ def rules_from(credential: Mapping[str, Any]) -> tuple[AccessRule, ...] | None:
 
 
 def allows(rules: Iterable[AccessRule], service: str, method: str, path: str) -> bool:
-    """Return whether a rule allows a call."""
+    """Return whether at least one of the rules allows a call."""
     return any(
         (rule.service, rule.method) == (service, method) and _pattern(rule.path).fullmatch(path)
         for rule in rules
@@ -33,8 +37,9 @@ def allows(rules: Iterable[AccessRule], service: str, method: str, path: str) ->
 
 @lru_cache(1000)
 def _pattern(path: str) -> re.Pattern[str]:
-    """Return the pattern of a rule's path: `*` and `{name}` stand for one segment, `**` for any
-    text.
+    """Return a rule's path as a regular expression.
+
+    In the path, `*` and `{name}` stand for one segment, and `**` stands for any text.
     """
     return re.compile("".join(map(_part, re.split(r"(\*\*|\*|\{[^{}]*\})", path))))
 

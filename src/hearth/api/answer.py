@@ -1,4 +1,4 @@
-"""JSON answers of all APIs, with a fast encoder."""
+"""JSON responses of all APIs, with a fast encoder."""
 
 from typing import Any
 
@@ -9,11 +9,15 @@ _ENCODER = msgspec.json.Encoder()
 
 
 class JSONResponse(responses.JSONResponse):
-    """A JSON answer with a fast encoder, because lists of stacks, resources and events are long."""
+    """A JSON response with a fast encoder, because lists of stacks, resources and events are
+    long.
+    """
 
     def render(self, content: Any) -> bytes:
-        """Return the body. A slower encoder handles integers beyond 64 bits and text values that
-        carry their position in a template.
+        """Return the body of the response.
+
+        Integers of more than 64 bits, and text values with their position in a template, need a
+        slower encoder.
         """
         try:
             return _ENCODER.encode(content)

@@ -1,4 +1,4 @@
-"""The application: the route table and the middleware around it."""
+"""The application of the Orchestration API: the routes and the middleware around them."""
 
 import re
 from collections.abc import Sequence
@@ -40,17 +40,17 @@ LONG_NAME = re.compile(r"/v1\.0(?=/|$)")
 
 
 async def version_document(request: Request) -> Response:
-    """GET / and /versions: 300, as clients expect it."""
+    """GET / and /versions: the version document, with status 300, which clients expect."""
     return JSONResponse(_versions(request), status_code=300)
 
 
 async def version_one(request: Request) -> Response:
-    """GET /v1: the same version document with status 200."""
+    """GET /v1: the version document, with status 200."""
     return JSONResponse(_versions(request))
 
 
 async def version_other(request: Request) -> Response:
-    """GET of another version, such as /v2: the available versions."""
+    """GET of any other version, such as /v2: the version document, with status 300."""
     if request.path_params["number"] == 1:
         raise HTTPException(404)
     return JSONResponse(_versions(request), status_code=300)
@@ -68,7 +68,7 @@ async def openapi_document(request: Request) -> Response:
 
 
 class VersionOne:
-    """Normalises the path of requests that name version 1 in another way.
+    """Middleware that changes other names of version 1 in the path to `/v1`.
 
     `/v1.0`, the id in the version document, means `/v1`. A client may also name the version only in
     its Accept header.
@@ -92,8 +92,9 @@ def _accepts_one(scope: Scope) -> bool:
 
 
 def _moved(scope: Scope, cut: int) -> Scope:
-    """Return the request with its path moved below /v1, without the first `cut` characters of the
-    path.
+    """Return the request with a path that begins with /v1.
+
+    The first `cut` characters of the old path are replaced by it.
     """
     root: str = scope.get("root_path", "")
     raw = (scope.get("raw_path") or scope["path"].encode()).removeprefix(root.encode())
@@ -104,8 +105,9 @@ def _moved(scope: Scope, cut: int) -> Scope:
 def application(
     services: Services, tokens: Tokens, gate: Gate, auth_url: str, rates: Rates | None = None
 ) -> Starlette:
-    """Return the ASGI application of the Orchestration API, with the CloudFormation-style API below
-    /cfn.
+    """Return the ASGI application of the Orchestration API.
+
+    The CloudFormation-style API is mounted below /cfn.
     """
     rates = rates or Rates(Front())
     arn = Endpoint("stack_lookup", "GET", ARN, "stacks:lookup", stacks.lookup_arn, status=302)

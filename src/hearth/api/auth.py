@@ -1,4 +1,4 @@
-"""Token checks: each token is checked with Keystone, and the result is cached for a short time."""
+"""Token checks: each token is validated by Keystone, and the result is cached for a short time."""
 
 import asyncio
 import hashlib
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 KEPT_S = 60.0  # lifetime of a cached answer
 CHECKED_S = 10.0  # an older one is refreshed in the background
-GUEST_FACTOR = 5  # the answer about a guest is cached so many times longer, and not refreshed
+GUEST_FACTOR = 5  # results about stack domain users are cached this many times longer
 KEPT_MAX = 20_000
 SERVICE_ROLES = frozenset({"service"})
 SIGNED = "/cfn/"
@@ -36,7 +36,7 @@ OPEN_PATHS = frozenset({"", "/", "/versions", "/v1", "/v1/", "/healthcheck", "/o
 
 @dataclass(slots=True)
 class _Kept:
-    """A cached answer of Keystone about a token; `caller` is None if the token is not valid."""
+    """A cached result of validating a token; `caller` is None if the token is not valid."""
 
     caller: Caller | None
     until: float
@@ -44,13 +44,14 @@ class _Kept:
 
 
 class Tokens:
-    """Finds the caller of a token. `service` is the cloud of the service user.
+    """Finds the caller to whom a token belongs. `service` is the cloud of the service user.
 
-    An answer is cached for `kept_s` seconds. After ten seconds a request that uses it also triggers
-    a refresh: a revoked token is accepted for at most ten seconds, and once more. Concurrent
-    requests with the same token share one call. With `any_service` a service token needs none of
-    the `service_roles`. `guest_role` is the role of stack domain users: they are many and poll all
-    the time, so an answer about one is cached five times as long, without a refresh.
+    A result is cached for `kept_s` seconds. If it is older than ten seconds, a request still uses
+    it but also starts a refresh. So a revoked token is accepted for at most ten seconds, and once
+    more. Concurrent requests with the same token share one call to Keystone. If `any_service` is
+    true, a service token needs none of the `service_roles`. `guest_role` is the role of stack
+    domain users. They are many and poll all the time, so a result about one of them is cached five
+    times as long, without a refresh.
     """
 
     def __init__(
@@ -73,9 +74,9 @@ class Tokens:
         self._asking: dict[bytes, asyncio.Task[_Kept]] = {}
 
     async def caller(self, token: str, service_token: str | None = None) -> Caller | None:
-        """Return the caller, or None for an invalid token. Raises CloudFault.
+        """Return the caller to whom the token belongs, or None if the token is not valid.
 
-        If `service_token` is valid, an expired `token` is accepted.
+        If `service_token` is valid, an expired `token` is accepted. Raises CloudFault.
         """
         if service_token is None:
             return await self._known(token, expired=False)
@@ -107,7 +108,7 @@ class Tokens:
     def _answered(self, key: bytes, done: "asyncio.Task[_Kept]") -> None:
         del self._asking[key]
         if not done.cancelled() and done.exception() is not None:
-            log.info("a token could not be checked: %s", done.exception())
+            log.info("Keystone could not validate a token: %s", done.exception())
 
     async def _asked(self, key: bytes, token: str, *, expired: bool) -> _Kept:
         facts = await self._validated(token, expired=expired)
@@ -144,7 +145,7 @@ class Tokens:
 def caller_from(
     facts: dict[str, Any], token: str, auth_url: str, guest_role: str = STACK_USER_ROLE
 ) -> Caller:
-    """Return the caller described by Keystone's answer (`facts`, the body of a token)."""
+    """Return the caller that Keystone's response describes; `facts` is the object `token` in it."""
     project, user = facts.get("project") or {}, facts["user"]
     return Caller(
         user_id=user["id"],
@@ -186,15 +187,15 @@ def _moment(text: str) -> float:
 
 
 def _is_open(path: str) -> bool:
-    """Return whether a path needs no token: version discovery and signed requests."""
+    """Return whether a path needs no token, as in version discovery and signed requests."""
     return path in OPEN_PATHS or path.startswith(SIGNED) or OTHER_VERSION.match(path) is not None
 
 
 class Authenticated:
-    """Middleware that refuses requests without a valid token, except on the open paths.
+    """Middleware that refuses requests without a valid token, except on paths that need none.
 
-    It also refuses calls that the access rules of an application credential do not allow.
-    `service` is the type of this service in the catalogue.
+    It also refuses calls that the access rules of an application credential do not allow. `service`
+    is the type of this service in the catalogue.
     """
 
     def __init__(
@@ -243,7 +244,7 @@ class Authenticated:
 
 
 def unauthorized(auth_url: str) -> JSONResponse:
-    """Return a 401 with the address of Keystone."""
+    """Return a response 401 that contains the address of Keystone."""
     answer = _refusal(401, "Unauthorized", "The request you have made requires authentication.")
     answer.headers["WWW-Authenticate"] = f'Keystone uri="{auth_url}"'
     return answer

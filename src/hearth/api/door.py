@@ -1,8 +1,8 @@
-"""Polls of servers: while the rows of a server do not change, the answer of the routes is kept.
+"""Polls of servers: the response is cached as long as the rows of the server do not change.
 
-Thousands of servers ask for their metadata all the time, and nearly always nothing has changed.
-Such a request costs a check of the caller and a part of one read, which is shared by the polls that
-arrive within some milliseconds. All other requests go to the routes.
+Thousands of servers request their metadata all the time, and nearly always nothing has changed.
+With a cached response, such a request costs a check of the caller and a part of one database read,
+which all polls share that arrive within some milliseconds. All other requests go to the routes.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from hearth.store.database import Store
 
 log = logging.getLogger(__name__)
 
-GATHER_S = 0.1  # a server that asks every 30 s does not notice
+GATHER_S = 0.1  # servers poll every 30 s, so this delay does not matter
 ANSWERS_MAX = 20_000
 ANSWERS_BYTES_MAX = 32 * 1024 * 1024
 CFN_PATHS = frozenset({"/cfn/v1/", "/cfn/v1", "/v1/", "/v1"})
@@ -42,15 +42,16 @@ Key = tuple[str, str]
 
 
 class Gathered:
-    """Reads the fingerprints of many resources at once."""
+    """Reads the fingerprints of many resources in one database query."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._waiting: dict[Key, list[asyncio.Future[int | None]]] = {}
 
     async def fingerprint(self, key: Key) -> int | None:
-        """Return the fingerprint of a resource, read after this call; None if the database cannot
-        be read.
+        """Return the fingerprint of a resource, read after this call.
+
+        Return None if the database cannot be read.
         """
         loop = asyncio.get_running_loop()
         if not self._waiting:
@@ -65,17 +66,18 @@ class Gathered:
         try:
             found = await self._store.read(lambda tx: reads.fingerprints(tx, list(batch)))
         except SQLAlchemyError as problem:
-            log.warning("polls: %s", str(problem).partition("\n")[0])
+            words = "cannot read from the database whether polled metadata has changed: %s"
+            log.warning(words, str(problem).partition("\n")[0])
             found = [None] * len(batch)
         for waiting, value in zip(batch.values(), found, strict=True):
             for one in waiting:
-                if not one.done():  # its client has left
+                if not one.done():  # its client has disconnected
                     one.set_result(value)
 
 
 @dataclass(frozen=True, slots=True)
 class _Poll:
-    """A poll with a token; `ident` is a hash of its address and its token."""
+    """A poll that is authenticated by a token; `ident` is a hash of its URL and its token."""
 
     key: Key
     token: str
@@ -84,7 +86,7 @@ class _Poll:
 
 @dataclass(slots=True)
 class _Answer:
-    """The last answer to a poll, and the fingerprint of the rows before the answer was made."""
+    """The cached response to a poll, and the fingerprint of the rows from before it was made."""
 
     caller: Caller
     key: Key
@@ -93,10 +95,11 @@ class _Answer:
 
 
 class Door:
-    """Finds kept answers to polls. As middleware it keeps the answers to polls with a token; the
-    API of signed polls keeps its own in `polls`.
+    """Finds the cached responses to polls.
 
-    `polls` returns the callers of signed polls, `tokens` the callers of polls with a token.
+    As middleware it caches the responses to polls with a token. The responses to signed polls are
+    cached in `polls`. `polls` finds the callers of signed polls, `tokens` those of polls with a
+    token.
     """
 
     def __init__(
@@ -124,14 +127,20 @@ class Door:
             self._keep(poll.ident, _Answer(caller, poll.key, seen, answer.body))
 
     def find(self, scope: Scope) -> Awaitable[KnownAnswer | None] | None:
-        """Return the kept answer to a poll, or None; None at once for other requests."""
+        """Look for the cached response to a request.
+
+        Return None at once if the request is not a poll, or has no cached response; otherwise
+        return an awaitable whose result is the response or None.
+        """
         if below(scope) in CFN_PATHS:
             return self._signed(scope) if scope["query_string"] else None
         poll = _poll(scope)
         return None if poll is None or poll.ident not in self._answers else self._by_token(poll)
 
     async def _signed(self, scope: Scope) -> KnownAnswer | None:
-        """Return the kept answer to a signed poll, or None."""
+        """Return the cached response to a signed poll; None if there is none, or if it is out of
+        date.
+        """
         poll = poll_of(scope)
         if poll is None or (caller := self._polls.caller(poll)) is None:
             return None
@@ -147,7 +156,9 @@ class Door:
         return KnownAnswer(kept.body, kind)
 
     async def _by_token(self, poll: _Poll) -> KnownAnswer | None:
-        """Return the kept answer to a poll with a token, or None."""
+        """Return the cached response to a poll with a token; None if there is none, or if it is out
+        of date.
+        """
         caller = await self._guest(poll.token)
         if caller is None:
             return None
@@ -160,8 +171,9 @@ class Door:
         return KnownAnswer(known.body, b"application/json")
 
     async def _guest(self, token: str) -> Caller | None:
-        """Return the caller of a token if it is a stack domain user; else None: the routes must
-        decide.
+        """Return the caller to whom a token belongs if it is a stack domain user.
+
+        Return None for all others; then the routes check the token.
         """
         try:
             caller = await self._tokens.caller(token)
@@ -170,7 +182,9 @@ class Door:
         return caller if caller is not None and caller.guest else None
 
     def _may(self, rule: str, caller: Caller) -> bool:
-        """Return whether a rule allows the poll and the caller does not ask too often."""
+        """Return whether the policy allows the poll and the caller does not exceed its rate
+        limit.
+        """
         return self._services.policy.allows(rule, caller) and not self._rates.wait_s(caller)
 
     def _keep(self, ident: bytes, answer: _Answer) -> None:
@@ -186,7 +200,7 @@ class Door:
 
 
 class _Copy:
-    """Passes an answer on and keeps a copy."""
+    """Passes a response on to the client and keeps its status and its body."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -202,7 +216,7 @@ class _Copy:
 
 
 def _poll(scope: Scope) -> _Poll | None:
-    """Return a poll with a token; None for other requests."""
+    """Return the poll if the request is one that is authenticated by a token, otherwise None."""
     if scope["type"] != "http" or scope["method"] != "GET":
         return None
     path = below(scope)

@@ -1,4 +1,4 @@
-"""One row of the route table: a method and a path with its policy rule, request and answer.
+"""The rows of the route table: a method and a path, with the policy rule, request and response.
 
 Routing, policy checks, the OpenAPI document and the API reference are generated from these rows.
 """
@@ -16,10 +16,11 @@ Shape = Mapping[str, Any]  # a JSON Schema
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query parameter.
+    """A query parameter of an endpoint.
 
-    With `repeated` the parameter may occur several times, and each value is an alternative.
-    `column` is the column of stored rows that it filters, None if it is not a filter.
+    If `repeated` is true, the parameter may occur several times. `column` is the column of stored
+    rows that it filters: rows with any of its values match. It is empty if the parameter is not a
+    filter.
     """
 
     name: str
@@ -31,11 +32,12 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A method on a path. Paths are below `/v1`; `rule` is checked before the handler is called.
+    """A method on a path below `/v1`.
 
-    `answer` is the schema of a successful body, None for no body. With `guest`, stack domain users
-    may use the path with the project of the stack's owner; the handler checks them. `beside` marks
-    an endpoint that Heat does not have.
+    The policy rule `rule` is checked before the handler is called. `answer` is the JSON Schema of
+    the body of a successful response; None if it has no body. If `guest` is true, stack domain
+    users may use the path with the project of the stack's owner, and the handler checks them.
+    `beside` is true for an endpoint that Heat does not have.
     """
 
     name: str
@@ -54,7 +56,7 @@ class Endpoint:
 
     @property
     def filters(self) -> Iterator[Query]:
-        """Yield the query parameters that filter stored rows."""
+        """Yield the query parameters that are filters of stored rows."""
         return (query for query in self.query if query.column)
 
     @property

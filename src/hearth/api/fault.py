@@ -1,4 +1,6 @@
-"""Conversion of problems to answers. Only this module knows the HTTP status of each problem."""
+"""Conversion of problems to error responses. Only this module knows the HTTP status of each
+problem.
+"""
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +14,7 @@ from hearth.cloud.fault import CloudFault
 from hearth.model.problem import Problem, Rejected
 
 log = logging.getLogger(__name__)
-TOLD_MAX = 100  # problems in one answer
+TOLD_MAX = 100  # problems in one response
 
 STATUS: Mapping[str, int] = {
     "HTTPForbidden": 403,
@@ -44,12 +46,12 @@ EXPLANATIONS: Mapping[int, str] = {
 
 
 def status_of(problem: Problem) -> int:
-    """Return the HTTP status of a problem; 400 for everything that a user can fix."""
+    """Return the HTTP status for a problem; it is 400 unless the problem has its own."""
     return STATUS.get(type(problem).__name__, STATUS.get(problem.kind, 400))
 
 
 def answer(kind: str, message: str, status: int) -> JSONResponse:
-    """Return the error body of the REST API. Source: spec/errors.md, section 1."""
+    """Return an error response of the REST API. Source: spec/errors.md, section 1."""
     body = {
         "code": status,
         "title": HTTPStatus(status).phrase,
@@ -60,13 +62,16 @@ def answer(kind: str, message: str, status: int) -> JSONResponse:
 
 
 def of_problems(problems: Iterable[Problem]) -> JSONResponse:
-    """Return one answer for all problems: the first sets type and status, each has a line."""
+    """Return one error response for all problems.
+
+    The first problem determines the type and the status; each problem has a line of text.
+    """
     found = list(problems)
     return answer(found[0].kind, words(found), status_of(found[0]))
 
 
 def words(problems: Sequence[Problem]) -> str:
-    """Return one line per problem, up to a maximum."""
+    """Return the texts of the problems, one per line, up to a maximum number of lines."""
     lines = [problem.message for problem in problems[:TOLD_MAX]]
     if len(problems) > TOLD_MAX:
         lines.append("... and others")
@@ -74,7 +79,7 @@ def words(problems: Sequence[Problem]) -> str:
 
 
 async def rejected(request: Request, problem: Exception) -> JSONResponse:
-    """Exception handler for `Rejected`: answer with its problems."""
+    """Exception handler for `Rejected`: respond with its problems."""
     assert isinstance(problem, Rejected)
     first = problem.problems[0]
     if request.url.path.endswith("/validate") and first.kind == "StackValidationFailed":
@@ -92,7 +97,7 @@ async def cloud_fault(request: Request, problem: Exception) -> JSONResponse:
 
 
 async def unexpected(request: Request, problem: Exception) -> JSONResponse:
-    """Exception handler for internal errors; the answer has no details, because they could be
+    """Exception handler for internal errors. The response has no details, because these may be
     secret.
     """
     request_id = getattr(request.state, "request_id", "-")

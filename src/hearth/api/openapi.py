@@ -1,4 +1,4 @@
-"""The OpenAPI document of the Orchestration API, made from its route table."""
+"""The OpenAPI document of the Orchestration API, generated from the route table."""
 
 import re
 from typing import Any
@@ -27,7 +27,7 @@ PATH_TEXTS = {
 
 
 def document(server: str) -> Body:
-    """Return the document; `server` is the URL of the API, with the version."""
+    """Return the OpenAPI document; `server` is the URL of the API with the version."""
     return {
         "openapi": "3.1.0",
         "info": {

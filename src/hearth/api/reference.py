@@ -1,6 +1,7 @@
 """The API reference: generated from the route table, with a recorded exchange for each endpoint.
 
-The exchanges are stored next to this file; `make walk` writes them.
+An exchange is a request with its response. The exchanges are stored next to this file; `make walk`
+records them.
 """
 
 import json
@@ -32,15 +33,16 @@ states otherwise. Heat does not have the operations marked *Beyond Heat*.
 
 @cache
 def exchanges() -> dict[str, Any]:
-    """Return {operation id: {"success": exchange, "refusal": exchange}}; each exchange has path,
-    status, body and answer.
+    """Return the recorded exchanges as {operation id: {"success": ..., "refusal": ...}}.
+
+    Each exchange is a map with path, status, body and response (`answer`).
     """
     text = resources.files("hearth.api").joinpath("exchanges.json").read_text(encoding="utf-8")
     return dict(json.loads(text))
 
 
 def page() -> str:
-    """Return the whole reference as Markdown."""
+    """Return the reference as a Markdown page."""
     parts = [HEAD]
     for tag, endpoints in TABLE.items():
         parts.append(f"## {tag}\n")
@@ -90,6 +92,6 @@ def _exchange(method: str, kept: Any) -> str:
 
 
 def _json(value: Any) -> str:
-    """Return JSON, in one line if that is short."""
+    """Return a value as JSON, on one line if it is short."""
     flat = json.dumps(value, ensure_ascii=False)
     return flat if len(flat) <= 100 else json.dumps(value, indent=1, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""From the table of an API to its routes: one for each path, whatever the method."""
+"""Create the routes of an API from its table: one route per path, for all methods."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Protocol, TypeVar
@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 
 class Row(Protocol):
-    """A row of a route table: at least a method and a path."""
+    """A row of a route table; it has at least a method and a path."""
 
     @property
     def method(self) -> str: ...
@@ -21,7 +21,9 @@ class Row(Protocol):
 
 E = TypeVar("E", bound=Row)
 Answer = Callable[[Request, Sequence[E]], Awaitable[Response]]
-"""Answers a request, given the rows with its path and its method."""
+"""A function that responds to a request. It gets the rows of the table with the path and the method
+of the request.
+"""
 
 
 def by_path(

@@ -1,5 +1,5 @@
-"""Tools for the authors of templates: lint, fmt, JSON schema, and a language server.
+"""Tools for the authors of templates: lint, fmt, JSON Schema, and a language server.
 
-They read files from the disk and know every resource type of Heat. They call no cloud, keep no
-state, and use the compiler of the API for their checks.
+They read files from the disk and know every resource type of Heat. They call no cloud and keep no
+state. Their checks use the same compiler as the API.
 """

@@ -1,4 +1,4 @@
-"""Findings of checks in files."""
+"""The findings of checks in files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from typing import Any
 
 
 class Severity(StrEnum):
-    """How serious a finding is: an error is refused or fails, a warning is probably a mistake."""
+    """The severity of a finding.
+
+    An error makes Hearth refuse the template or an operation fail. A warning is probably a mistake.
+    """
 
     ERROR = "error"
     WARNING = "warning"
@@ -16,7 +19,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, order=True)
 class Finding:
-    """A finding at one place; line and column count from 1, `length` is in characters."""
+    """A problem at one place in a file. Line and column count from 1; `length` is in characters."""
 
     file: str
     line: int

@@ -23,7 +23,7 @@ BYTE_ORDER_MARK = "\ufeff"
 def formatted(text: str, file: str = "template") -> str:
     """Return the text in Hearth's style. Formatting is idempotent.
 
-    Raises Rejected for text that cannot be loaded, or whose meaning the style would change.
+    Raises Rejected if the text cannot be loaded, or if formatting would change its meaning.
     """
     before = load(text, file)
     plain = text.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n").replace("\r", "\n")
@@ -44,8 +44,9 @@ def formatted(text: str, file: str = "template") -> str:
 
 
 def _kept(before: str, after: str) -> bool:
-    """Return whether formatting kept what the loader ignores: comments, scalar styles, duplicate
-    keys.
+    """Return whether formatting kept the parts of the text that the loader ignores.
+
+    These are comments, the styles of scalars, and duplicate keys.
     """
     if is_json(before):
         return bool(json_words(before) == json_words(after))
@@ -72,14 +73,17 @@ def is_json(text: str) -> bool:
 
 
 def json_words(text: str) -> Any:
-    """Return the value of a JSON text, with numbers as written and with duplicate keys."""
+    """Parse a JSON text, keeping duplicate keys and the written form of numbers.
+
+    A map becomes the pair ("map", list of its entries).
+    """
     return json.loads(
         text, object_pairs_hook=lambda pairs: ("map", pairs), parse_float=str, parse_int=str
     )
 
 
 def same(one: Node, other: Node) -> bool:
-    """Return whether two trees have the same values and types, with keys in the same order."""
+    """Return whether two trees have equal values of equal types, with keys in the same order."""
     seen: set[tuple[int, int]] = set()
     left = [(one.value, other.value)]
     while left:

@@ -1,4 +1,4 @@
-"""The files of `hearth fmt`: search in folders, read, compare, replace atomically."""
+"""The files of `hearth fmt`: search folders, read, compare, and replace files atomically."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ VERSION_LINE = re.compile(rf"""^["']?(?:{"|".join(VERSION_KEYS)})["']?\s*:""", r
 
 
 def files_of(path: Path) -> Iterator[Path]:
-    """Return the file itself, or the templates and environments in a folder tree, by name.
+    """Yield the file itself, or all templates and environments in a folder and its subfolders.
 
-    Hidden folders and other YAML files are ignored.
+    They are sorted by name. Hidden folders and other YAML files are ignored.
     """
     if not path.is_dir():
         yield path
@@ -46,7 +46,7 @@ def read(path: Path) -> str:
 
 
 def decoded(data: bytes, file: str) -> str:
-    """Return UTF-8 as text. Raises Rejected with the place of the first invalid byte."""
+    """Decode UTF-8. Raises Rejected with the place of the first invalid byte."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -56,7 +56,7 @@ def decoded(data: bytes, file: str) -> str:
 
 
 def replace(path: Path, text: str) -> None:
-    """Replace the text of a file atomically, without a change of its permissions.
+    """Replace the content of a file atomically, without changing its permissions.
 
     Raises OSError.
     """
@@ -94,7 +94,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _is_ours(path: Path) -> bool:
-    """Return whether a file looks like a template or an environment, including invalid ones."""
+    """Return whether a file seems to be a template or an environment, even if it is invalid."""
     try:
         text = read(path)
         root = load(text, str(path)).value

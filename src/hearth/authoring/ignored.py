@@ -1,8 +1,8 @@
-"""Comments that disable rules.
+"""Comments that disable lint rules.
 
-`# hearth: ignore[unused-parameter]` applies to its own line, or to the next line if the comment
-stands alone; `# hearth: ignore-file[deprecated]` applies to the whole file. Several codes are
-separated by commas; without brackets it applies to all rules.
+`# hearth: ignore[unused-parameter]` applies to its own line, or to the next line if there is only
+the comment in its line. `# hearth: ignore-file[deprecated]` applies to the whole file. Several
+codes are separated by commas. Without brackets all rules are disabled.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ EVERYTHING = "*"
 
 
 class Ignored:
-    """The disabled rules of one text, by line."""
+    """The rules that comments in a text disable, by line."""
 
     def __init__(self, text: str) -> None:
         self.everywhere: set[str] = set()
@@ -35,6 +35,6 @@ class Ignored:
                 self.lines.setdefault(number + alone, set()).update(codes)
 
     def covers(self, code: str, line: int) -> bool:
-        """Return whether a rule is disabled in a line."""
+        """Return whether the rule with this code is disabled in a line."""
         off = self.everywhere | self.lines.get(line, set())
         return code in off or EVERYTHING in off

@@ -1,8 +1,8 @@
-"""JSON Schema of templates, for editors: generated from the grammars and the declarations of types.
+"""JSON Schemas of templates, for editors: generated from the grammars and from the declared types.
 
-It uses draft 7, because every YAML language server reads it; later drafts have no advantage here.
-The schema accepts what Hearth accepts and flags what Hearth refuses, as far as a single file shows
-it. It also flags unknown keys of outputs and parameter groups, which Hearth ignores.
+They use draft 7, which every YAML language server supports; later drafts have no advantage here. A
+schema accepts what Hearth accepts, and rejects what Hearth refuses, as far as a single file shows
+it. It also rejects unknown keys of outputs and of parameter groups, which Hearth ignores.
 """
 
 from __future__ import annotations
@@ -68,11 +68,14 @@ CONSTRAINTS: Mapping[str, Schema] = {
 
 
 class NoSuch(LookupError):
-    """A version or type does not exist; the message suggests the most similar name."""
+    """The requested version or type does not exist. The message suggests the most similar name."""
 
 
 def grammars_of(form: str, version: str | None) -> tuple[Grammar, ...]:
-    """Return the grammars of a format ("hot" or "cfn"), or of one version. Raises NoSuch."""
+    """Return the grammars of all versions of a format ("hot" or "cfn"), or that of one version.
+
+    Raises NoSuch.
+    """
     if version is None:
         return tuple(grammar for grammar in GRAMMARS if grammar.type == form)
     known = {name: grammar for (_, name), grammar in BY_VERSION.items() if grammar.type == form}
@@ -83,9 +86,7 @@ def grammars_of(form: str, version: str | None) -> tuple[Grammar, ...]:
 
 
 def template_schema(grammars: Sequence[Grammar], catalog: TypeCatalog) -> Schema:
-    """Return one schema of the templates of several versions, which must belong to the same
-    format.
-    """
+    """Return one schema for templates of several versions, which must have the same format."""
     last = grammars[-1]
     types = {name: found for name in catalog.names() if (found := catalog.find(name)) is not None}
     keys = list(dict.fromkeys(grammar.key for grammar in grammars))
@@ -134,7 +135,7 @@ def type_schema(grammars: Sequence[Grammar], catalog: TypeCatalog, name: str) ->
 
 
 def as_text(schema: Schema) -> str:
-    """Return compact JSON with one line for each definition, so that versions can be compared."""
+    """Return a schema as JSON with one line per definition, so that two schemas can be compared."""
     lines = []
     for key, value in schema.items():
         if key == "definitions":
@@ -153,7 +154,7 @@ def _json(value: Any) -> str:
 
 
 def _union(maps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the union of several maps. Later maps determine the order and take precedence."""
+    """Return the union of several maps; later maps take precedence and determine the order."""
     found: dict[str, Any] = {}
     for one in reversed(list(maps)):
         found |= {key: value for key, value in one.items() if key not in found}
@@ -161,13 +162,15 @@ def _union(maps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _versions(grammars: Sequence[Grammar], key: str) -> list[str]:
-    """Return the versions, newest first: editors show them in this order."""
+    """Return the values of a version key, newest first, in which order editors show them."""
     named = [grammar for grammar in grammars if grammar.key == key]
     return [name for grammar in reversed(named) for name in (grammar.value, *grammar.aliases)]
 
 
 def _narrowed(grammar: Grammar, grammars: Sequence[Grammar]) -> Schema:
-    """Return the restrictions for a version that lacks features of other versions."""
+    """Return the restrictions for templates of one version that lacks features of the other
+    versions.
+    """
     then: Schema = {}
     if set(grammar.sections) != set(_union(one.sections for one in grammars)):
         then["propertyNames"] = {"enum": list(grammar.sections)}
@@ -265,7 +268,7 @@ def _output(grammars: Sequence[Grammar]) -> Schema:
 
 
 def _condition(grammars: Sequence[Grammar]) -> Schema:
-    """Return the schema for the function calls in conditions; it applies only to maps."""
+    """Return the schema for function calls in conditions. It applies only to maps."""
     names = _union(grammar.condition_functions for grammar in grammars)
     return {
         "minProperties": 1,
@@ -326,7 +329,7 @@ def _is(key: str, what: Schema) -> Schema:
 
 
 def _needs(type_info: TypeInfo) -> bool:
-    """Return whether a type requires properties."""
+    """Return whether a resource type has required properties."""
     return any(one.required and not one.has_default for one in type_info.properties.values())
 
 
@@ -340,5 +343,8 @@ def _description(one: TypeInfo) -> Schema:
 
 
 def _all(name: str) -> Schema:
-    """Return a reference wrapped in `allOf`, because draft 7 ignores keywords beside `$ref`."""
+    """Return a reference to a definition, wrapped in `allOf`.
+
+    Draft 7 ignores other keywords beside `$ref`.
+    """
     return {"allOf": [ref(name)]}

@@ -1,7 +1,8 @@
-"""The style of YAML: the formatter only changes the white space between tokens.
+"""The YAML style: the formatter changes only the white space between tokens.
 
-The tokens come from the scanner of `hearth.template.load`. Unlike a tree, tokens keep comments,
-anchors, quotes and duplicate keys. No line is joined or split. docs/fmt.md describes the style.
+The tokens come from the scanner of `hearth.template.load`. Unlike a syntax tree, they contain
+comments, anchors, quotes and duplicate keys. Lines are never joined or split. docs/fmt.md describes
+the style.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from yaml.cyaml import CParser  # type: ignore[attr-defined]
 STEP = 2
 """The indentation of one level, in columns."""
 COMMENT_GAP = 2
-"""Columns between the text of a line and the comment after it."""
+"""The number of columns between the text of a line and a comment after it."""
 
 BREAKS = "\n\x85\u2028\u2029"
 BREAK = re.compile(f"([{BREAKS}])")
@@ -43,22 +44,22 @@ KINDS: dict[type[yt.Token], str] = {
     yt.DocumentEndToken: "...",
     yt.StreamEndToken: "end",
 }
-"""The kind of a token's text, as a short code."""
+"""A short code for each type of token."""
 OWN_LINE = ("%", "---", "...", "end")
 UNFINISHED = ("-", "?", ":", "&", "!")
 """Tokens after which a value is optional."""
 
 
 def laid_out(text: str) -> str:
-    """Return the text in Hearth's style. It must be valid YAML with line breaks `\\n`."""
+    """Return the text in Hearth's style. It must be valid YAML whose line breaks are `\n`."""
     return _Layout(text).run()
 
 
 def signature(text: str) -> list[tuple[Any, ...]]:
-    """Return all that the formatter must not change: tokens with their styles, and comments, in
-    order.
+    """Return everything in a text that the formatter must not change, in order.
 
-    A scalar is represented by its value; trailing spaces of comments are ignored.
+    These are the tokens with their styles, and the comments. A scalar is represented by its value;
+    trailing spaces of comments are ignored.
     """
     found: list[tuple[Any, ...]] = []
     end = 0
@@ -93,7 +94,7 @@ def _comments(gap: str) -> list[tuple[str]]:
 
 @dataclass(slots=True)
 class Line:
-    """A line of the result, with its text, its comment, and the original column of the comment.
+    """A line of the formatted text: its text, its comment, and the original column of the comment.
 
     If a line has only a comment, `text` is the white space before it.
     """
@@ -104,13 +105,13 @@ class Line:
 
     @property
     def says(self) -> bool:
-        """Whether the line has text, not only a comment."""
+        """Whether the line has text apart from a comment."""
         return bool(self.text.strip(" "))
 
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """A block list or map, with its original column and its new column."""
+    """A list or map in block style, with its original and its new column."""
 
     is_list: bool
     was: int
@@ -120,9 +121,10 @@ class _Block:
 
 @dataclass(frozen=True, slots=True)
 class _Flow:
-    """A list in brackets or a map in braces, with the column of the lines inside it.
+    """A list in brackets or a map in braces, with the columns for its items and its closing
+    bracket.
 
-    The lines are aligned with the first item, if it directly follows the bracket.
+    If the first item directly follows the bracket, the lines inside are aligned with it.
     """
 
     inner: int
@@ -131,7 +133,7 @@ class _Flow:
 
 @dataclass(slots=True)
 class _Entry:
-    """A top-level key, with its first line and the last line of its value."""
+    """A key at the top level, given by its first line and the last line of its value."""
 
     first: int
     last: int
@@ -186,7 +188,7 @@ class _Layout:
             self.blocks.pop()
 
     def structure(self, token: Any) -> None:
-        """Update the enclosing blocks for a token, before it is written."""
+        """Update the enclosing blocks for a token, before the token is written."""
         if self.flows:
             return
         match token:
@@ -242,7 +244,7 @@ class _Layout:
             self.entries[-1].keeps_blanks = self.keeps_blanks
 
     def column(self, kind: str) -> int:
-        """Return the column of a line that begins with this token."""
+        """Return the column of a line that begins with a token of this kind."""
         if kind in OWN_LINE:
             return 0
         if self.flows:
@@ -284,7 +286,7 @@ class _Layout:
         self.add_lines(folded)
 
     def continuation(self) -> int:
-        """Return the column for the further lines of the next scalar."""
+        """Return the column for the second and further lines of the next scalar."""
         if self.flows:
             inner = self.flows[-1].inner
             return inner if self.width == inner else inner + STEP
@@ -293,8 +295,8 @@ class _Layout:
         return self.logical + (0 if self.fresh else STEP)
 
     def block_scalar(self, token: Any, text: str) -> None:
-        """Write the header of a block scalar to the line and its body below, with only the
-        indentation changed.
+        """Write the header of a block scalar and, below it, its lines with only the indentation
+        changed.
         """
         start = token.start_mark.index
         match = HEADER.match(text)
@@ -338,7 +340,10 @@ class _Layout:
     # -- between tokens ---------------------------------------------------------------------
 
     def gap(self, gap: str, kind: str) -> bool:
-        """Lay out the text between two tokens; return whether the second token starts a line."""
+        """Write the comments and blank lines between two tokens.
+
+        Return whether the second token begins a line.
+        """
         following = self.column(kind)
         breaks = 2 if not self.lines and not self.line else 0
         start = True  # there has been no comment
@@ -365,10 +370,10 @@ class _Layout:
         return True
 
     def comment_column(self, was: int, following: int) -> int:
-        """Return the column of a comment on its own line.
+        """Return the column of a comment that has its own line.
 
-        The comment is indented like the text after it, or like a block that ends here, if the
-        comment was indented like that block.
+        The comment is indented like the text after it. If it was indented like a block that ends
+        before it, it is still indented like that block.
         """
         if self.flows:
             return self.flows[-1].inner
@@ -408,7 +413,7 @@ class _Layout:
             self.lines.append(Line(""))
 
     def set_off_entries(self) -> None:
-        """Add a blank line around each top-level entry with more than one line."""
+        """Add a blank line before and after each top-level entry with several lines."""
         for at in range(len(self.entries) - 1, 0, -1):
             above, below = self.entries[at - 1], self.entries[at]
             apart = below.first != above.last + 1 or above.keeps_blanks

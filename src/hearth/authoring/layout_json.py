@@ -1,6 +1,4 @@
-"""The style of JSON: the formatter only changes white space; strings and
-numbers stay as written.
-"""
+"""The JSON style: the formatter changes only white space. Strings and numbers are unchanged."""
 
 from __future__ import annotations
 
@@ -10,13 +8,13 @@ from dataclasses import dataclass, field
 
 STEP = 2
 WIDTH_MAX = 100
-"""The maximum columns of a line with a whole list or map."""
+"""The maximum width, in columns, of a line that contains a whole list or map."""
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 
 
 @dataclass(slots=True)
 class _Value:
-    """A scalar, or a list or map with its parts; `key` is set if the value is in a map."""
+    """A scalar, or a list or map with its items; `key` is set if the value belongs to a map."""
 
     opens: str
     key: str = ""
@@ -38,7 +36,10 @@ def laid_out_json(text: str) -> str:
 
 
 def _tree(pieces: list[tuple[str, int]], text: str) -> _Value:
-    """Return the root value. The function does not recurse, so the depth is unlimited."""
+    """Build a tree of the tokens of a JSON text, and return its root.
+
+    The function does not recurse, so the depth is not limited.
+    """
     top = _Value("")
     open_: list[tuple[_Value, int]] = [(top, 0)]
     key = ""
@@ -64,7 +65,7 @@ def _tree(pieces: list[tuple[str, int]], text: str) -> _Value:
 
 
 def _lines(value: _Value, indent: int, after: str) -> Iterator[str]:
-    """Yield the lines of a value; `after` is the comma after it, or empty."""
+    """Yield the lines for a value; `after` is the comma that follows it, or empty."""
     pad = " " * indent
     if not value.parts:
         yield f"{pad}{value.flat()}{after}"

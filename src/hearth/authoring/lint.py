@@ -1,4 +1,4 @@
-"""Checks of a template on the disk, with all files that it refers to."""
+"""Lint a template on the disk, with all files to which it refers."""
 
 from __future__ import annotations
 
@@ -43,11 +43,12 @@ def lint(
     *,
     open_texts: Mapping[Path, str] | None = None,
 ) -> list[Finding]:
-    """Return the findings of a template, its nested templates and its environments, by place.
+    """Return the findings in a template, its nested templates and its environments, sorted by
+    place.
 
-    Without a template, only the environments are checked. `open_texts` are the texts of files that
-    are open in an editor; they replace the texts on the disk. Raises OSError if the template or an
-    environment cannot be read.
+    If the file `template` is itself an environment, only environments are checked. `open_texts` are
+    the texts of files that are open in an editor; they replace the texts on the disk. Raises
+    OSError if the template or an environment cannot be read.
     """
     return lint_with_texts(template, environments, open_texts=open_texts)[0]
 
@@ -58,7 +59,7 @@ def lint_with_texts(
     *,
     open_texts: Mapping[Path, str] | None = None,
 ) -> tuple[list[Finding], Mapping[str, str]]:
-    """Lint a template; return the findings, and the texts of the files that were read, by name."""
+    """Lint a template; return the findings, and the texts of all files that were read, by name."""
     texts = {path.absolute(): text for path, text in (open_texts or {}).items()}
     project = Project(open_texts=texts)
     for path in environments:
@@ -74,7 +75,7 @@ def lint_with_texts(
 
 
 def _problems(root: Node, name: str, project: Project) -> Iterator[Problem]:
-    """Return the problems of a loaded template."""
+    """Yield the problems of a loaded template."""
     catalog = author_catalog()
     environment, wrong_environment = _environment(project, name)
     yield from wrong_environment
@@ -120,7 +121,7 @@ def _environment(project: Project, root: str) -> tuple[Environment, list[Problem
 
 
 def _types(project: Project, root: str) -> dict[str, ParameterType]:
-    """Return the types of all parameters, those of the root template first."""
+    """Return the types of all parameters by name; those of the root template take precedence."""
     types: dict[str, ParameterType] = {}
     for name, node in sorted(project.parsed.items(), key=lambda item: item[0] != root):
         try:
@@ -132,8 +133,9 @@ def _types(project: Project, root: str) -> dict[str, ParameterType]:
 
 
 def _unread(problem: Problem) -> Problem:
-    """Return a notice in place of the problem that a nested template is missing, if it is on the
-    web, because such templates are not fetched.
+    """Replace the problem that a nested template on the web is missing by a warning.
+
+    Such templates are not fetched.
     """
     if isinstance(problem, TemplateMissing) and problem.template.startswith("http"):
         words = f"{problem.template} is not fetched: its declarations are not checked"
@@ -142,7 +144,7 @@ def _unread(problem: Problem) -> Problem:
 
 
 def _unavailable(module: Module, catalog: AuthorCatalog) -> Iterator[Problem]:
-    """Yield a problem for each type of Heat that Hearth does not have, in resources and in group
+    """Yield a problem for each use of a Heat type that Hearth does not have, also in group
     members.
     """
     for one in modules(module):
@@ -165,8 +167,9 @@ def _unavailable(module: Module, catalog: AuthorCatalog) -> Iterator[Problem]:
 
 
 def _given(module: Module, project: Project) -> Iterator[Problem]:
-    """Yield the problems of the parameter values in the environments, checked against the root
-    template.
+    """Yield the problems of the parameter values in environments.
+
+    They are checked with the declarations in the root template.
     """
     schemas = module.syntax.parameters
     for file, node in project.environments.items():
@@ -198,7 +201,7 @@ def _value(schema: ParameterSchema, node: Node, file: str, path: str) -> Iterato
 
 
 def _with_values(module: Module, environment: Environment) -> Iterator[Problem]:
-    """Yield the problems that a create with the values of the environments would have."""
+    """Yield the problems that a create request with these environments would have."""
     try:
         program = module.specialise(environment.parameters, stack_name="lint")
     except Rejected as rejected:
@@ -211,8 +214,9 @@ def _with_values(module: Module, environment: Environment) -> Iterator[Problem]:
 
 
 def _findings(problems: Sequence[Problem], root: str, project: Project) -> list[Finding]:
-    """Return the problems as findings, sorted by file and place, without duplicates and disabled
-    rules.
+    """Convert problems to findings, sorted by file and place.
+
+    Duplicates and findings of disabled rules are left out.
     """
     ignored = {name: Ignored(text) for name, text in project.texts.items()}
     lines = {name: lines_of(text) for name, text in project.texts.items()}

@@ -1,8 +1,9 @@
-"""A template and the files that it names, read from the disk as clients do.
+"""A template and the files to which it refers, read from the disk as Heat's clients do.
 
-Names are relative to the file that contains them: `get_file`, types that are templates, and the
-entries of an environment's resource_registry. In the loaded nodes they become paths relative to the
-working directory, so that each file has one name. URLs stay unchanged: nothing is fetched.
+The names of files are relative to the file that contains them. They occur in `get_file`, as types
+that are templates, and in an environment's resource_registry. In the loaded nodes they become paths
+relative to the working directory, so that each file has a single name. URLs stay unchanged, because
+nothing is fetched.
 """
 
 from __future__ import annotations
@@ -23,13 +24,14 @@ from hearth.template.load import Repeated
 from hearth.template.versions import VERSION_KEYS
 
 FILE_BYTES_MAX = 16 * 1024 * 1024
-"""The maximum size of a file, in bytes; larger files are listed, but not read."""
+"""The maximum size of a file that is read, in bytes. Larger files are only listed."""
 
 
 @dataclass
 class Project:
-    """The files around one template. `parsed` are its templates, `environments` its environments in
-    order.
+    """A template with all files to which it refers.
+
+    `parsed` are the templates by name, and `environments` the environments in order.
     """
 
     open_texts: Mapping[Path, str] = field(default_factory=dict)  # by absolute path
@@ -41,13 +43,15 @@ class Project:
     problems: list[Problem] = field(default_factory=list)
 
     def environment(self, name: str) -> None:
-        """Read an environment file, and the templates of its registry."""
+        """Read an environment file, and the templates to which its registry refers."""
         node = self.load(name)
         if node is not None:
             self.add_environment(name, node)
 
     def add_environment(self, name: str, node: Node) -> None:
-        """Add a document as an environment."""
+        """Add a loaded document as an environment, and read the templates to which its registry
+        refers.
+        """
         self.environments[name] = node
         registry = node.child("resource_registry")
         for key, entry in _entries(registry) if registry is not None else ():
@@ -57,11 +61,10 @@ class Project:
                 self.template(entry.value, Span(name, entry.line, entry.column))
 
     def template(self, name: str, at: Span | None = None) -> Node | None:
-        """Read a template and all files that it names. If it is missing, record a problem and
-        return None.
+        """Read a template and all files to which it refers; return its root node.
 
-        `at` is the place that names the template. Without `at` the document may also be an
-        environment.
+        `at` is the place that refers to the template. If it is None, the file may also be an
+        environment. If the file is missing, a problem is recorded and None is returned.
         """
         if name in self.parsed or _on_the_web(name):
             return self.parsed.get(name)
@@ -83,7 +86,9 @@ class Project:
         return node
 
     def follow(self, node: Node, file: str) -> None:
-        """Read the files that the entries of a map refer to, such as `get_file` and `type`."""
+        """Read the files to which the entries of a map refer, in keys such as `get_file` and
+        `type`.
+        """
         for key, value in node.value.items():
             if not isinstance(value.value, str):
                 if key == "resources" and isinstance(value.value, list):
@@ -101,14 +106,14 @@ class Project:
                 self.template(value.value, Span(file, value.line, value.column))
 
     def chain(self, node: Node, file: str) -> None:
-        """Read the files in a list of types, as in OS::Heat::ResourceChain."""
+        """Read the templates in a list of types, as in OS::Heat::ResourceChain."""
         for item in node.value:
             if _is_template(item.value) and self.exists(self.resolved(file, item.value)):
                 item.value = self.resolved(file, item.value)
                 self.template(item.value)
 
     def resolved(self, file: str, name: str) -> str:
-        """Return the name that a file contains as a path relative to the working directory."""
+        """Convert a file name in a file to a path relative to the working directory."""
         if _on_the_web(name):
             return name
         parts = urlsplit(name)
@@ -117,11 +122,11 @@ class Project:
         return os.path.normpath(os.path.join(os.path.dirname(file), name))
 
     def exists(self, name: str) -> bool:
-        """Return whether a file exists on the disk or is open in an editor."""
+        """Return whether a file exists on the disk or is open in the editor."""
         return Path(name).absolute() in self.open_texts or Path(name).is_file()
 
     def read(self, name: str, at: Span) -> None:
-        """Add a file, with its text if it is readable."""
+        """Add a file to the project, with its text if it can be read."""
         if _on_the_web(name):
             self.files[name] = UNKNOWN
         elif self.elsewhere(name, at.file):
@@ -138,15 +143,18 @@ class Project:
             self.files[name] = UNKNOWN if text is None else text
 
     def elsewhere(self, name: str, file: str) -> bool:
-        """Return whether a name leads to a missing folder outside of the template's folder, which
-        may exist where the template is used.
+        """Return whether a name leads out of the template's folder to a folder that does not exist.
+
+        That folder may exist on the machine where the template is used.
         """
         folder = os.path.dirname(file) or "."
         above = os.path.relpath(name, folder).startswith(os.pardir)
         return above and not os.path.isdir(os.path.dirname(name) or ".")
 
     def load(self, name: str) -> Node | None:
-        """Return the nodes of a YAML file; its problems are recorded."""
+        """Load a YAML file and return its root node; if that fails, record the problems and return
+        None.
+        """
         try:
             text = self.open_texts.get(Path(name).absolute())
             if text is None:
@@ -169,7 +177,10 @@ class Project:
 
 
 def is_environment(node: Node) -> bool:
-    """Return whether a document has a section that only environments have, or only parameters."""
+    """Return whether a document is an environment.
+
+    It is if it has a section that only environments have, or only parameters.
+    """
     names = set(node.value) if isinstance(node.value, dict) else set()
     own = SECTIONS.keys() - {"parameters"}
     return names == {"parameters"} or (bool(names & own) and not names & set(VERSION_KEYS))
@@ -200,7 +211,7 @@ def _nodes(root: Node) -> Iterator[Node]:
 
 
 def _entries(registry: Node) -> Iterator[tuple[str, Node]]:
-    """Yield the entries of a registry, including those for single resources."""
+    """Yield (name, node) of all entries of a registry, including those for single resources."""
     for node in _nodes(registry):
         yield from node.value.items()
 

@@ -1,8 +1,8 @@
-"""The properties of resource types as JSON Schema, generated from their declarations.
+"""JSON Schemas of the properties of resource types, generated from their declarations.
 
-The schema accepts all values that Hearth converts: numbers as text, `null` as "not given", a
-function in any place. It also accepts words that are booleans and numbers in YAML 1.1 but text in
-YAML 1.2, because editors read YAML 1.2. Source: spec/hot.md, section 6.1.
+A schema accepts all values that Hearth converts: numbers as text, `null` as "not given", and
+function calls everywhere. Words that are booleans or numbers in YAML 1.1 but text in YAML 1.2 are
+also accepted, because editors read YAML 1.2. Source: spec/hot.md, section 6.1.
 """
 
 from __future__ import annotations
@@ -39,7 +39,10 @@ BOOLEAN_TEXT = f"^({FLAG_TEXT}|[yY]es|YES|[nN]o|NO|[oO]n|ON|[oO]ff|OFF)$"
 
 
 def text_like(pattern: str, wanted: str) -> Schema:
-    """Return the schema of a text that Hearth converts; editors show the description `wanted`."""
+    """Return the schema of a text that Hearth converts to another type.
+
+    Editors show `wanted`, a description of the expected value.
+    """
     return {"pattern": pattern, "patternErrorMessage": f"{wanted} is needed"}
 
 
@@ -58,18 +61,21 @@ TAKES: Mapping[ValueKind, Schema] = {
     ValueKind.MAP: {"type": []},  # any map, including functions
 }
 CONVERTED = {ValueKind.LIST: ["string"], ValueKind.MAP: ["string", "array"]}
-"""Additional values of properties that are parameters of a nested template."""
+"""The additional types of values that a property of each type accepts if it is a parameter of a
+nested template.
+"""
 
 
 def ref(name: str) -> Schema:
-    """Return a reference to a definition."""
+    """Return a reference to the definition with this name."""
     return {"$ref": f"#/definitions/{name.replace('~', '~0').replace('/', '~1')}"}
 
 
 def of_functions(grammars: Sequence[Grammar]) -> Schema:
-    """Return definitions of a function call and of each property type: a value or a call.
+    """Return the definitions of a function call, and of each property type: a value or a function
+    call.
 
-    A function that one version has removed is included if another version still has it.
+    A function that some versions have removed is included if another version still has it.
     """
     names: dict[str, Schema | None] = {}
     for grammar in grammars:
@@ -144,7 +150,7 @@ def property_schema(prop: Prop) -> Schema:
 
 
 def _map(prop: Prop) -> Schema:
-    """Return the schema of a map with known entries; a function call may replace the whole map."""
+    """Return the schema of a map whose keys are known, which a function call may replace."""
     if prop.entries is not None:
         entries = _entries(prop.entries)
     else:
@@ -164,7 +170,7 @@ def _entries(props: Mapping[str, Prop]) -> Schema:
 
 
 def _about(prop: Prop) -> Schema:
-    """Return the description that editors show."""
+    """Return the part of the schema with the description that editors show."""
     about: Schema = {}
     if prop.description:
         about["description"] = prop.description
@@ -182,7 +188,10 @@ def _about(prop: Prop) -> Schema:
 
 
 def _allowed(prop: Prop) -> Schema | None:
-    """Return the allowed values, in every spelling that is converted to one of them."""
+    """Return the schema of the allowed values, in every form that is converted to one of them.
+
+    Return None if all values are allowed.
+    """
     for constraint in prop.constraints:
         if isinstance(constraint, AllowedValues):
             kind = prop.kind
@@ -217,8 +226,9 @@ _SPELLED: Mapping[ValueKind, Callable[[Any], Any]] = {
 
 
 def _limits(prop: Prop) -> Iterator[tuple[str, Any]]:
-    """Yield the limits of a property, without a minimum number of items, because an `if` may remove
-    items.
+    """Yield the limits of a property as keywords of JSON Schema.
+
+    A minimum number of items is left out, because an `if` may remove items.
     """
     for constraint in prop.constraints:
         match constraint:
@@ -237,12 +247,12 @@ def _bounds(**bounds: float | None) -> Iterator[tuple[str, float]]:
 
 
 def _means_the_same(pattern: str) -> bool:
-    """Return whether JavaScript and Python give a pattern the same meaning."""
+    """Return whether a regular expression has the same meaning in JavaScript and in Python."""
     return not re.search(r"\(\?(?!:)|\\[^dDsSwW.^$*+?()\[\]{}|/\\-]", pattern)
 
 
 def referred(definitions: Schema, roots: Iterable[Any]) -> Schema:
-    """Return the definitions to which the roots refer, directly or indirectly."""
+    """Return those definitions to which the roots refer, directly or through other definitions."""
     found: Schema = {}
     left = [json.dumps(root) for root in roots]
     while left:

@@ -1,4 +1,4 @@
-"""Output formats for findings: text, JSON, SARIF, GitHub annotations."""
+"""The output formats for findings: text, JSON, SARIF, and GitHub annotations."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from hearth.authoring.text import lines_of
 Texts = Mapping[str, str]
 COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow"}
 WIDTH_MAX = 160
-"""The maximum width of an excerpt; longer lines are cut around the finding."""
+"""The maximum width of a line in an excerpt; longer lines are cut around the finding."""
 
 
 def as_text(findings: Sequence[Finding], texts: Texts) -> str:
-    """Return excerpts with carets, and a summary line."""
+    """Return the findings as text: excerpts of the files with carets, and a summary."""
     lines = {name: lines_of(text) for name, text in texts.items()}
     shown = [_excerpt(one, lines.get(one.file, [])) for one in findings]
     return "\n".join([*shown, _summary(findings, len(texts))]) + "\n"
@@ -121,7 +121,9 @@ def _sarif_result(one: Finding, codes: Sequence[str]) -> dict[str, Any]:
 
 
 def as_github(findings: Sequence[Finding], texts: Texts) -> str:
-    """Return the findings as workflow commands, which GitHub shows in a pull request."""
+    """Return the findings as workflow commands, which GitHub shows as annotations in a pull
+    request.
+    """
     return "".join(
         f"::{one.severity} file={_escaped(one.file, ',:')},line={one.line},col={one.column},"
         f"title={_escaped(one.code, ',:')}::{_escaped(one.message)}\n"

@@ -1,4 +1,4 @@
-"""The lint rules by code, each with an explanation and a template that violates it."""
+"""The lint rules, each with its code, an explanation, and a template that violates it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Rule:
-    """A lint rule; `example` is a template that violates it."""
+    """A lint rule. `example` is a template that violates it."""
 
     code: str
     summary: str
@@ -17,7 +17,7 @@ class Rule:
 
     @property
     def text(self) -> str:
-        """The text for `hearth lint --explain`."""
+        """The text that `hearth lint --explain` prints for the rule."""
         shown = f"{self.code}: {self.summary}\n\n{self.details}\n"
         if self.example:
             lines = "\n".join(f"    {line}" for line in self.example.rstrip("\n").split("\n"))

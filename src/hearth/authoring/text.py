@@ -1,4 +1,4 @@
-"""The lines of a text as YAML counts them, and the words in them."""
+"""The lines of a text, as YAML defines them, and the words in them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ WORD = re.compile(r"[^\s,\[\]{}]*[^\s,\[\]{}:]")
 
 
 def lines_of(text: str) -> list[str]:
-    """Return the lines, without their ends."""
+    """Return the lines of a text without their line breaks."""
     return LINE_END.split(text)
 
 
 def length_at(line: str, column: int) -> int:
-    """Return the length of the word that starts at a column (from 1); at least 1."""
+    """Return the length of the word that begins at a column, counted from 1; the result is at least
+    1.
+    """
     start = column - 1
     match = QUOTED.match(line, start) or WORD.match(line, start)
     return max(1, match.end() - start) if match else 1

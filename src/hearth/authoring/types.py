@@ -1,7 +1,7 @@
-"""Every resource type that templates may name: Hearth's, and the remaining types of Heat.
+"""All resource types that templates may use: those of Hearth, and the other types of Heat.
 
-The remaining types are only declarations (`data/types.json`), in the format of recorded facts,
-until Hearth implements them.
+The latter are only declarations (`data/types.json`), in the format of recorded facts, until Hearth
+implements them.
 """
 
 from __future__ import annotations
@@ -38,12 +38,14 @@ DATA = Path(__file__).parent / "data" / "types.json"
 
 
 MEMBERS: Mapping[str, str] = {"OS::Heat::AutoScalingGroup": "resource"}
-"""The property that defines the members of a group."""
+"""For each type of group, the property that contains the definition of its members."""
 
 
 @dataclass(frozen=True)
 class DeclaredType:
-    """A type of Heat that is only declared: Hearth cannot create its resources."""
+    """A resource type of Heat of which Hearth only knows the declaration, so it cannot create
+    resources.
+    """
 
     name: str
     properties: Mapping[str, Prop] = field(default_factory=dict)
@@ -56,24 +58,24 @@ class DeclaredType:
     member_property: str | None = None  # that defines the members of a group
 
     def nested_definition(self, properties: Mapping[str, Any]) -> None:
-        """Return None: the nested stack of a declared type is not known."""
+        """Return None, because the nested stack of such a type is not known."""
         return
 
     def conflicts(
         self, properties: Mapping[str, Any], still_open: Collection[str] = ()
     ) -> Iterable[str | Violation]:
-        """Return nothing: relations between properties are not declared."""
+        """Return nothing, because relations between properties are not declared."""
         return ()
 
     def implicit_requires(
         self, name: str, definition: ResourceDefinition, program: Program
     ) -> Iterable[str]:
-        """Return nothing: dependencies are not declared."""
+        """Return nothing, because dependencies are not declared."""
         return ()
 
 
 class AuthorCatalog:
-    """The types of Hearth, and the types of Heat that are only declared."""
+    """The resource types of Hearth and the other types of Heat."""
 
     def __init__(self, here: Catalog) -> None:
         self._here = here
@@ -87,11 +89,14 @@ class AuthorCatalog:
         return sorted({*self._here.names(), *_facts()})
 
     def missing(self, name: str) -> str | None:
-        """Return None: all types of Heat are in this catalog."""
+        """Return None, because this catalogue contains all types of Heat."""
         return None
 
     def unavailable(self, name: str) -> str | None:
-        """Return why a type is not available, with its replacement; None if it is available."""
+        """Return why Hearth does not have a type of Heat, and its replacement if there is one.
+
+        Return None if Hearth has the type.
+        """
         return self._here.missing(name)
 
 
@@ -109,7 +114,7 @@ def _facts() -> dict[str, Any]:
 
 @cache
 def declared(name: str) -> DeclaredType | None:
-    """Return a declared type of Heat by its name; None if `data/types.json` does not have it."""
+    """Return the declaration of a type of Heat; None if `data/types.json` does not contain it."""
     facts = _facts().get(name)
     if facts is None:
         return None

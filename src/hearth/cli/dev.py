@@ -117,7 +117,8 @@ async def _run(port: int, folder: Path, servers: str, metrics_port: int | None) 
     password = _password(folder)
     cloud = _start_cloud(port + 1 if port else 0, folder, url, servers)
     try:  # the cloud starts during slow imports
-        from hearth.cli.lifetime import Sockets, until_stopped
+        from hearth.cli.lifetime import until_stopped
+        from hearth.cli.sockets import Sockets
         from hearth.cli.wiring import wired
 
         auth_url = await _auth_url(cloud)

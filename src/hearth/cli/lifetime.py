@@ -5,7 +5,7 @@ import logging
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -13,6 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from hearth.bus.notification import Message, Notifications, log_message
 from hearth.cli.memory import few_heaps, keep_small
 from hearth.cli.served import applications, server
+from hearth.cli.sockets import Sockets
 from hearth.cli.wiring import Running, calm_collector
 from hearth.cloud.pool import CloudPool
 from hearth.conductor.conductor import Conductor
@@ -33,18 +34,6 @@ TELL_S = 60.0
 
 Publish = Callable[[Message], Awaitable[None]]
 Reload = Callable[[], Coroutine[Any, Any, None]]
-
-
-@dataclass(frozen=True)
-class Sockets:
-    """The sockets on which a process listens: for all APIs, only for the CloudFormation API, only
-    for that of clusters, and for operators.
-    """
-
-    main: list[socket.socket] = field(default_factory=list)
-    cfn: list[socket.socket] = field(default_factory=list)
-    clusters: list[socket.socket] = field(default_factory=list)
-    monitoring: list[socket.socket] = field(default_factory=list)
 
 
 class Seldom:

@@ -103,12 +103,21 @@ def build(ctx: click.Context, name: str, data: Path | None, mirrors: tuple[str, 
     help="Parts of Hearth that this process runs.",
 )
 @click.option(
+    "--workers",
+    type=click.IntRange(1, 64),
+    default=1,
+    show_default=True,
+    help="Number of processes that share the ports; needs PostgreSQL or MariaDB.",
+)
+@click.option(
     "--check-config",
     "check",
     is_flag=True,
     help="Print the effect of the configuration and start nothing.",
 )
-def serve(configs: tuple[Path, ...], port: int | None, role: str, *, check: bool) -> None:
+def serve(
+    configs: tuple[Path, ...], port: int | None, role: str, workers: int, *, check: bool
+) -> None:
     """Run Hearth for an existing Keystone and database."""
     if check:
         from hearth.cli import check_config
@@ -116,7 +125,7 @@ def serve(configs: tuple[Path, ...], port: int | None, role: str, *, check: bool
         sys.exit(check_config.run(configs, role))
     from hearth.cli.serve import run
 
-    sys.exit(run(configs, port, role))
+    sys.exit(run(configs, port, role, workers))
 
 
 cli.add_command(manage)

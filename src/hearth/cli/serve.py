@@ -1,12 +1,14 @@
 """`hearth serve`: Hearth for an existing Keystone and database, configured by a heat.conf."""
 
+import gc
 import logging
 import os
 import signal
 import socket
 import stat
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,9 +27,15 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+SHARED = (
+    "hearth.api.app", "hearth.api.cfn.app", "hearth.api.clusters.app", "hearth.cli.connection",
+    "hearth.cli.lifetime", "hearth.cli.polled", "hearth.cli.wiring", "uvicorn",
+)  # fmt: skip
+"""What all processes need, so that it is imported once."""
 
-def run(configs: Sequence[Path], port: int | None, role: str) -> int:
-    """Run until stopped; return the exit status."""
+
+def run(configs: Sequence[Path], port: int | None, role: str, workers: int = 1) -> int:
+    """Run until stopped, in this process or in `workers` children; return the exit status."""
     no_collections()
     allow_descriptors()
     log_to_stderr()
@@ -38,66 +46,124 @@ def run(configs: Sequence[Path], port: int | None, role: str) -> int:
 
         open_log(told.conf)
         told.tell()
-        return run_until_complete(_run(told, configs, port, role))
+        plan = _Plan(told, configs, role, port)
+        if workers == 1:
+            return run_until_complete(_run(plan, ready=lambda: print(plan.ready, flush=True)))
+        return _supervised(plan, workers)
     except WrongSetting as problem:
         print(f"hearth: {problem}", file=sys.stderr)
         return 1
 
 
-async def _run(told: Configuration, configs: Sequence[Path], port: int | None, role: str) -> int:
-    from hearth.cli.from_conf import settings as settings_of
-    from hearth.cli.lifetime import Sockets, until_stopped
+def _supervised(plan: "_Plan", count: int) -> int:
+    """Run several processes that share the sockets."""
+    database = plan.settings().database
+    if database.startswith("sqlite"):
+        raise WrongSetting("--workers: only PostgreSQL and MariaDB can serve several processes")
+    from hearth.cli.workers import Workers
+
+    for name in SHARED:
+        import_module(name)
+    gc.freeze()  # a collection would copy the memory that the children share
+
+    def run_one(number: int, ready: Callable[[], None]) -> int:
+        try:
+            return run_until_complete(_run(plan, ready=ready, number=number))
+        except WrongSetting as problem:
+            print(f"hearth: {problem}", file=sys.stderr)
+            return 1
+
+    ready = f"{plan.ready}, {count} processes"
+    return Workers(count, run_one, lambda: print(ready, flush=True)).supervise()
+
+
+class _Plan:
+    """What a process is to serve: its configuration, and the sockets on which it listens."""
+
+    def __init__(
+        self, told: Configuration, configs: Sequence[Path], role: str, port: int | None
+    ) -> None:
+        from hearth.cli.sockets import Sockets
+
+        conf = told.conf
+        self.told, self.configs, self.role = told, configs, role
+        at, cfn, clusters_at = conf.heat_api, conf.heat_api_cfn, conf.api
+        self.api = role in ("all", "api")
+        self.work = role in ("all", "engine")
+        self.clusters = role == "cluster" or (role == "all" and conf.hearth.clusters)
+        self.sockets = sockets = Sockets()
+        if self.api:
+            sockets.main.append(listening(at.bind_host, at.bind_port if port is None else port))
+            chosen_by = "[heat_api_cfn] bind_port"
+            sockets.cfn.append(listening(cfn.bind_host, cfn.bind_port, chosen_by))
+        if self.clusters:
+            number = port if role == "cluster" and port is not None else clusters_at.port
+            sockets.clusters.append(listening(clusters_at.host, number, "[api] port"))
+        self.url = address(at.bind_host, at.bind_port, sockets.main)
+        self.cfn_url = address(cfn.bind_host, cfn.bind_port, sockets.cfn)
+        self.cluster_url = address(clusters_at.host, clusters_at.port, sockets.clusters)
+
+    def settings(self) -> "Settings":
+        """Return the settings of the process. Raises WrongSetting."""
+        return self._settings_of(self.told)
+
+    def again(self) -> "tuple[Configuration, Settings]":
+        """Read the configuration again. Raises WrongSetting."""
+        found = read(self.configs)
+        return found, self._settings_of(found)
+
+    def _settings_of(self, told: Configuration) -> "Settings":
+        from hearth.cli.from_conf import settings
+
+        return settings(told.conf, self.url, self.cfn_url, self.cluster_url)
+
+    def listen_for_operators(self, number: int) -> None:
+        """Open the port for metrics of the process with this number: each has its own."""
+        conf = self.told.conf.hearth
+        if (port := conf.monitoring_port) is not None:
+            chosen = port + number if port else 0
+            chosen_by = "[hearth] monitoring_port"
+            bound = listening(conf.monitoring_host, chosen, chosen_by)
+            self.sockets.monitoring.append(bound)
+
+    @property
+    def ready(self) -> str:
+        """What to print when the process is ready."""
+        at_url = f" {self.url}/v1" if self.sockets.main else ""
+        ready = f"hearth is ready: {self.role}{at_url} (pid {os.getpid()})"
+        if self.sockets.cfn:
+            ready += f", cloudformation {self.cfn_url}/v1/"
+        if self.sockets.clusters:
+            ready += f", clusters {self.cluster_url}/v1"
+        if self.sockets.monitoring:
+            host = self.told.conf.hearth.monitoring_host
+            ready += f", metrics {address(host, 0, self.sockets.monitoring)}/metrics"
+        return ready
+
+
+async def _run(plan: _Plan, *, ready: Callable[[], None], number: int = 0) -> int:
+    from hearth.cli.lifetime import until_stopped
     from hearth.cli.reloading import Reloading
     from hearth.cli.wiring import wired
     from hearth.service.policy import WrongRules
 
-    conf = told.conf
-    sockets = Sockets()
-    at, cfn, clusters_at = conf.heat_api, conf.heat_api_cfn, conf.api
-    clusters = role == "cluster" or (role == "all" and conf.hearth.clusters)
-    if role in ("all", "api"):
-        sockets.main.append(listening(at.bind_host, at.bind_port if port is None else port))
-        chosen_by = "[heat_api_cfn] bind_port"
-        sockets.cfn.append(listening(cfn.bind_host, cfn.bind_port, chosen_by))
-    if clusters:
-        number = port if role == "cluster" and port is not None else clusters_at.port
-        sockets.clusters.append(listening(clusters_at.host, number, "[api] port"))
-    if (watched := conf.hearth.monitoring_port) is not None:
-        host, chosen_by = conf.hearth.monitoring_host, "[hearth] monitoring_port"
-        sockets.monitoring.append(listening(host, watched, chosen_by))
-    url = address(at.bind_host, at.bind_port, sockets.main)
-    cfn_url = address(cfn.bind_host, cfn.bind_port, sockets.cfn)
-    cluster_url = address(clusters_at.host, clusters_at.port, sockets.clusters)
-    settings = settings_of(conf, url, cfn_url, cluster_url)
-
-    def again() -> "tuple[Configuration, Settings]":
-        found = read(configs)
-        return found, settings_of(found.conf, url, cfn_url, cluster_url)
-
-    at_url = f" {url}/v1" if sockets.main else ""
-    ready = f"hearth is ready: {role}{at_url} (pid {os.getpid()})"
-    if sockets.cfn:
-        ready += f", cloudformation {cfn_url}/v1/"
-    if sockets.clusters:
-        ready += f", clusters {cluster_url}/v1"
-    if sockets.monitoring:
-        ready += f", metrics {address(host, 0, sockets.monitoring)}/metrics"
-    async with wired(settings) as running:
-        if role != "engine":
+    plan.listen_for_operators(number)
+    async with wired(plan.settings()) as running:
+        if plan.role != "engine":
             try:
                 running.services.policy.load()
                 running.services.cluster_policy.load()
             except WrongRules as problem:
                 raise WrongSetting(str(problem)) from None
-        tell_of_readable(told.files)
+        tell_of_readable(plan.told.files)
         return await until_stopped(
             running,
-            sockets,
-            work=role in ("all", "engine"),
-            clusters=clusters,
-            ready=lambda: print(ready, flush=True),
-            role=role,
-            reload=Reloading(told, running, again),
+            plan.sockets,
+            work=plan.work,
+            clusters=plan.clusters,
+            ready=ready,
+            role=plan.role,
+            reload=Reloading(plan.told, running, plan.again),
         )
 
 

@@ -89,7 +89,7 @@ def open_store(settings: Settings) -> Store:
         raise WrongSetting(str(problem)) from None
     except ArgumentError as problem:
         raise WrongSetting(f"[database] connection: {problem}") from None
-    except (SQLAlchemyError, ModuleNotFoundError) as problem:
+    except (SQLAlchemyError, ModuleNotFoundError, TimeoutError) as problem:
         words = str(problem).partition("\n")[0]
         raise WrongSetting(f"the database cannot be used: {words}") from None
     return store

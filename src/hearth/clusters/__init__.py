@@ -1,6 +1,6 @@
-"""Decisions of the cluster service: values in, values out.
+"""The rules of the cluster service (the Magnum API), as pure functions on values.
 
-What a cluster, a cluster template and a node group are, which operation their states allow, and
-which stack they become. This package knows no database, no cloud and no clock; ids, times and
+They define clusters, cluster templates and node groups, the operations that each state allows, and
+the stack that a cluster becomes. The package calls no database, cloud or clock; ids, times and
 random numbers are arguments. Source: spec/clusters.md.
 """

@@ -1,8 +1,8 @@
-"""The files of a stack, named by their content.
+"""The files of a cluster's stack, with names that contain a hash of the content.
 
 A stack keeps the files of its last update, and members outside the current batch still use the old
 ones: a new text under an old name would change them too. So the name of each file contains a hash
-of its text and of the files that it names. Source: spec/clusters.md, 11.
+of its text, including the names of other files in it. Source: spec/clusters.md, section 11.
 """
 
 import hashlib
@@ -16,15 +16,15 @@ HASH_DIGITS = 10
 
 @dataclass(frozen=True)
 class File:
-    """A file with its unique name, its text, and the files that it names."""
+    """A file with its unique name, its text, and the files whose names occur in the text."""
 
     name: str
     text: str
     uses: tuple["File", ...]
 
     def all(self) -> Iterator["File"]:
-        """Yield the file and all files that it names, directly or through others; some
-        repeatedly.
+        """Yield the file and, recursively, all files that it uses; a file may occur more than
+        once.
         """
         yield self
         for used in self.uses:
@@ -33,7 +33,7 @@ class File:
 
 @dataclass(frozen=True)
 class Bundle:
-    """The files of the template family by their plain names."""
+    """The template files of cluster stacks; `by_name` uses their names without a hash."""
 
     by_name: Mapping[str, File]
 
@@ -43,19 +43,22 @@ class Bundle:
         return self.by_name[ROOT].text
 
     def files(self, environments: Iterable[str]) -> dict[str, str]:
-        """Return the texts that the root template and some environment files need, by name."""
+        """Return {unique name: text} of the files that the root template and some environments use.
+
+        `environments` has their names without a hash.
+        """
         wanted = [*self.by_name[ROOT].uses, *(self.by_name[name] for name in environments)]
         return {file.name: file.text for one in wanted for file in one.all()}
 
     def named(self, environments: Iterable[str]) -> tuple[str, ...]:
-        """Return the unique names of environment files."""
+        """Return the unique names of the environment files with these names."""
         return tuple(self.by_name[name].name for name in environments)
 
 
 def bundle(sources: Mapping[str, str]) -> Bundle:
-    """Return the bundle of some files, which are given by plain name.
+    """Give unique names to files, and replace their names in the texts of YAML files.
 
-    Raises ValueError if files name each other in a cycle.
+    `sources` maps each name to a text. Raises ValueError if files refer to each other in a cycle.
     """
     longest_first = sorted(sources, key=len, reverse=True)
     names = re.compile(rf"(?<![\w./-])(?:{'|'.join(map(re.escape, longest_first))})(?![\w/-])")
@@ -63,7 +66,8 @@ def bundle(sources: Mapping[str, str]) -> Bundle:
 
     def add(name: str, above: tuple[str, ...]) -> File:
         if name in above:
-            raise ValueError(f"{' -> '.join((*above, name))}: these files name each other")
+            cycle = " -> ".join((*above, name))
+            raise ValueError(f"these files refer to each other in a cycle: {cycle}")
         if name not in done:
             used: dict[str, File] = {}
 

@@ -1,7 +1,6 @@
-"""Conditions: what is known about a cluster beside its status, such as whether it is ready or
-blocked.
+"""The conditions of a cluster, which add to its status: whether it is ready, blocked, in sync, ….
 
-A condition is stored and answered as {type, status, reason, message, since}, as in Kubernetes;
+A condition is stored and returned as {type, status, reason, message, since}, as in Kubernetes;
 `status` is "True", "False" or "Unknown". Source: spec/clusters.md, section 12, items 1 and 2.
 """
 
@@ -24,7 +23,10 @@ _OF_NODE = ".Ready"  # the end of a node's key in the reason of the health
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True):
-    """One condition. Times are seconds since 1970. Only BLOCKED has `retry_at` and `attempts`."""
+    """One condition of a cluster. Times are seconds since 1970.
+
+    `retry_at` and `attempts` are used only in the condition of type BLOCKED.
+    """
 
     type: str
     status: str
@@ -36,7 +38,7 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def condition(cluster: Cluster, kind: str) -> Condition | None:
-    """Return the condition of one type of a cluster, or None."""
+    """Return the cluster's condition of the type `kind`, or None if it has none."""
     return next((one for one in conditions(cluster) if one.type == kind), None)
 
 
@@ -46,8 +48,9 @@ def conditions(cluster: Cluster) -> list[Condition]:
 
 
 def blocked(cluster: Cluster, reason: str, message: str, *, retry_at: float) -> Cluster:
-    """Return the cluster with the condition that it is blocked until its next attempt, at
-    `retry_at`.
+    """Return a copy of the cluster with a BLOCKED condition, which counts one attempt more.
+
+    `retry_at` is the time of the next attempt, in seconds since 1970.
     """
     before = condition(cluster, BLOCKED)
     found = Condition(
@@ -58,7 +61,7 @@ def blocked(cluster: Cluster, reason: str, message: str, *, retry_at: float) -> 
 
 
 def retrying(cluster: Cluster) -> Cluster:
-    """Return a blocked cluster whose next attempt has begun."""
+    """Return a copy of the cluster whose BLOCKED condition says that the next attempt has begun."""
     before = condition(cluster, BLOCKED)
     if before is None:
         return cluster
@@ -69,12 +72,15 @@ def retrying(cluster: Cluster) -> Cluster:
 
 
 def restarted(cluster: Cluster) -> Cluster:
-    """Return the cluster at the beginning of an operation, whose time limit begins now."""
+    """Return a copy of the cluster for the start of an operation, whose time limit begins now."""
     return msgspec.structs.replace(cluster, conditions=_others(cluster, PROGRESSING, BLOCKED))
 
 
 def begun_at(cluster: Cluster) -> float:
-    """Return when the operation of a cluster began."""
+    """Return when the cluster's current operation began, in seconds since 1970.
+
+    If the cluster is not in an operation, return when it was created.
+    """
     found = condition(cluster, PROGRESSING)
     return cluster.created_at if found is None or found.status != TRUE else found.since
 
@@ -87,10 +93,10 @@ def observed(
     *,
     gone: Collection[str] = (),
 ) -> Cluster:
-    """Return the cluster with the conditions that follow from its state and that of its groups.
+    """Return a copy of the cluster `after` with all conditions computed anew.
 
-    `gone` are the UUIDs of groups whose stacks no longer exist. A condition keeps its `since`
-    while its status stays the same.
+    `before` is the cluster before the change. `gone` has the UUIDs of groups whose stacks no longer
+    exist. A condition keeps its time `since` while its status stays the same.
     """
     if before is not None and before.status in BUSY and after.status not in BUSY:
         after = msgspec.structs.replace(after, conditions=_others(after, BLOCKED))
@@ -137,8 +143,9 @@ def _healthy(cluster: Cluster) -> Condition:
 
 
 def _in_sync(cluster: Cluster, groups: Sequence[NodeGroup], gone: Collection[str]) -> Condition:
-    """Return the condition IN_SYNC: whether all stacks exist and have as many nodes as the groups
-    want.
+    """Return the condition IN_SYNC.
+
+    It is true if all stacks exist and Kubernetes has as many nodes as the groups define.
     """
     if cluster.status in BUSY or cluster.status == DELETE_COMPLETE:
         return Condition(type=IN_SYNC, status=UNSURE, reason="InProgress")
@@ -157,12 +164,12 @@ def _in_sync(cluster: Cluster, groups: Sequence[NodeGroup], gone: Collection[str
 
 
 def _words(status: str | None) -> str:
-    """Return a status as one word: CREATE_FAILED is CreateFailed."""
+    """Return a status in the style of a reason: CREATE_FAILED becomes CreateFailed."""
     return "".join(part.capitalize() for part in (status or "UNKNOWN").split("_"))
 
 
 def _others(cluster: Cluster, *types: str) -> list[Mapping[str, Any]]:
-    """Return the stored conditions of a cluster without those of some types."""
+    """Return the cluster's conditions in stored form, without those of the given types."""
     return [one for one in cluster.conditions if one["type"] not in types]
 
 

@@ -7,7 +7,9 @@ NETWORK_DRIVERS = ("flannel", "calico")
 
 @dataclass(frozen=True)
 class X509:
-    """How certificates are made and which extensions of a signing request are copied."""
+    """Settings for certificates: keys, validity, and the extensions that are copied from a
+    request.
+    """
 
     key_bits: int = 2048
     valid_days: int = 1825
@@ -23,7 +25,7 @@ class X509:
 
 @dataclass(frozen=True)
 class ClusterConfig:
-    """Settings of the cluster service in one process."""
+    """The operator's settings of the cluster service."""
 
     url: str = ""  # of this API for clients and nodes, with /v1
     limit_max: int = 1000  # members of one page

@@ -1,4 +1,4 @@
-"""From a cluster to the request for its stack.
+"""Building the request to create or update the stack of a cluster.
 
 Source: spec/clusters.md, 4.3 and 5; facts/magnum/heat_parameters.json.
 """
@@ -33,7 +33,7 @@ FROM_LABELS = {
     "octavia_provider": "octavia_provider",
     "service_cluster_ip_range": "portal_network_cidr",
 }
-"""Labels whose values become values of parameters unchanged: {label: parameter}."""
+"""Labels that are passed unchanged as stack parameters: {label: parameter}."""
 FROM_TEMPLATE = {
     "dns_nameserver": "dns_nameserver",
     "http_proxy": "http_proxy",
@@ -41,12 +41,12 @@ FROM_TEMPLATE = {
     "insecure_registry": "insecure_registry_url",
     "network_driver": "network_driver",
 }
-"""Attributes of a template whose values become values of parameters unchanged."""
+"""Attributes of a cluster template that are passed unchanged as stack parameters."""
 
 
 @dataclass(frozen=True)
 class ClusterNetwork:
-    """The values from the stack of a cluster that the stack of an extra group needs."""
+    """The values from a cluster's stack that the stack of an additional node group needs."""
 
     network_id: str
     subnet_id: str
@@ -56,10 +56,10 @@ class ClusterNetwork:
 
 @dataclass(frozen=True)
 class Facts:
-    """Values from outside: addresses of services, and the ids of names in a template.
+    """Values that are looked up before a stack request is built: URLs, and ids of named objects.
 
-    `credential_url` is the address where nodes fetch their credential. `kube_version` is the
-    version of Kubernetes in the image. `existing` is for extra groups only.
+    `credential_url` is where nodes fetch their credential. `kube_version` is the version of
+    Kubernetes in the image. `existing` is set only for an additional node group.
     """
 
     auth_url: str
@@ -81,7 +81,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class ClusterStack:
-    """The contents of a request to create or update a stack."""
+    """The content of a request to create or update a stack."""
 
     template: str
     files: Mapping[str, str]
@@ -101,9 +101,10 @@ def stack_request(
     config: ClusterConfig,
     facts: Facts,
 ) -> ClusterStack:
-    """Return the request for the stack of a cluster; with `group`, for that of an extra group.
+    """Return the request for the stack of a cluster or, if `group` is given, of an additional node
+    group.
 
-    Raises ValueError if an extra group has no facts about the cluster's network.
+    Raises ValueError if `facts` lacks the cluster's network, which an additional group needs.
     """
     choice = choice_of(template, cluster, group, facts)
     names = environment_files(choice)
@@ -124,14 +125,16 @@ def stack_request(
 
 
 def stack_tags(cluster: Cluster) -> tuple[str, ...]:
-    """Return the tags of all stacks of a cluster; recovery finds them by these."""
+    """Return the tags of all stacks of a cluster, by which they can be found again."""
     return (f"cluster:{cluster.uuid}",)
 
 
 def choice_of(
     template: ClusterTemplate, cluster: Cluster, group: NodeGroup | None, facts: Facts
 ) -> Choice:
-    """Return the features of a cluster, or of an extra group, that select its environment files."""
+    """Return the features that select the environment files of a cluster or of an additional
+    group.
+    """
     labels = cluster.labels if group is None else group.labels
     volume_size = (group or cluster).docker_volume_size
     balancer = Balancer.NONE
@@ -155,7 +158,7 @@ def _common(
     config: ClusterConfig,
     facts: Facts,
 ) -> dict[str, Any]:
-    """Return the parameters that all stacks of a cluster have."""
+    """Return the parameters that all stacks of a cluster get."""
     plain: dict[str, Any] = {
         **{name: labels[label] for label, name in FROM_LABELS.items() if labels.get(label)},
         **{name: getattr(template, of) for of, name in FROM_TEMPLATE.items()},
@@ -199,9 +202,7 @@ def _of_cluster(
     facts: Facts,
     choice: Choice,
 ) -> dict[str, Any]:
-    """Return the parameters that only the stack of a cluster has, not the stack of an extra
-    group.
-    """
+    """Return the parameters that only the main stack of a cluster gets."""
     default = {group.role: group for group in groups if group.is_default}
     master, worker = default[MASTER], default[WORKER]
     labels = cluster.labels
@@ -230,7 +231,7 @@ def _of_cluster(
 
 
 def _of_group(cluster: Cluster, group: NodeGroup, facts: Facts) -> dict[str, Any]:
-    """Return the parameters that only the stack of an extra group has."""
+    """Return the parameters that only the stack of an additional node group gets."""
     existing = facts.existing
     if existing is None:
         raise ValueError(f"group {group.name}: the network of cluster {cluster.name} is not known")
@@ -262,19 +263,19 @@ def _subnet_cidr(labels: Mapping[str, str], facts: Facts) -> str:
 
 
 def kube_version(cluster: Cluster, labels: Mapping[str, str], facts: Facts) -> str:
-    """Return the Kubernetes version: from the label, else from the image, else the last known
+    """Return the Kubernetes version: the label kube_tag, else the image's version, else the stored
     one.
     """
     return labels.get("kube_tag") or facts.kube_version or cluster.coe_version or ""
 
 
 def node_labels(group: NodeGroup) -> str:
-    """Return the labels of a group's nodes in the format of kubelet."""
+    """Return the labels of a group's nodes in the format of the kubelet: NAME=VALUE,…."""
     return ",".join(f"{name}={group.node_labels[name]}" for name in sorted(group.node_labels))
 
 
 def node_taints(group: NodeGroup) -> str:
-    """Return the taints of a group's nodes in the format of kubelet."""
+    """Return the taints of a group's nodes in the format of the kubelet: KEY=VALUE:EFFECT,…."""
     return ",".join(
         f"{taint['key']}={taint.get('value') or ''}:{taint['effect']}"
         for taint in group.node_taints
@@ -282,10 +283,10 @@ def node_taints(group: NodeGroup) -> str:
 
 
 def resize_parameters(group: NodeGroup, count: int, remove: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the changed parameters of a resize to `count` members.
+    """Return the stack parameters that change in a resize of a group to `count` members.
 
-    The list of members to remove is always sent: a stack keeps the last value of each parameter,
-    so the list of an earlier resize would apply again.
+    The list of members to remove is always included. A stack keeps the last value of each
+    parameter, so the list of an earlier resize would otherwise apply again.
     """
     if group.role == MASTER and group.is_default:
         return {"number_of_masters": count, "minions_to_remove": []}
@@ -303,9 +304,9 @@ def upgrade_parameters(
     *,
     facts: Facts,
 ) -> dict[str, Any]:
-    """Return the changed parameters of an upgrade to another template.
+    """Return the stack parameters that change in an upgrade to another template.
 
-    For the default worker group the control plane changes too.
+    An upgrade of the default worker group includes the masters.
     """
     version = kube_version(cluster, template.labels, facts) or None
     parameters = {
@@ -319,5 +320,7 @@ def upgrade_parameters(
 
 
 def rotation_parameters(rotation_id: str) -> dict[str, Any]:
-    """Return the changed parameters of a rotation of certificates: all nodes fetch new ones."""
+    """Return the stack parameters that change when certificates are rotated; all nodes then fetch
+    new ones.
+    """
     return {"ca_rotation_id": rotation_id, "minions_to_remove": []}

@@ -1,7 +1,7 @@
-"""The drivers: the servers and images that each driver serves, and the operations that it supports.
+"""The drivers: which servers and images each one supports, and which operations.
 
-All drivers use one family of templates; the image decides what the program of a node starts.
-Source: facts/magnum/drivers.json; spec/clusters.md, 4.7.
+All drivers use the same templates; the image decides which programs start on a node. Source:
+facts/magnum/drivers.json; spec/clusters.md, 4.7.
 """
 
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ KUBERNETES = "kubernetes"
 SERVER = "vm"
 
 Triple = tuple[str, str, str]
-"""Server type, `os_distro` of the image, container orchestration engine."""
+"""(server type, `os_distro` of the image, container orchestration engine)."""
 
 
 def _servers(*distributions: str) -> tuple[Triple, ...]:
@@ -20,8 +20,9 @@ def _servers(*distributions: str) -> tuple[Triple, ...]:
 
 @dataclass(frozen=True)
 class Driver:
-    """A driver. The flags are the operations that it supports in addition to create, resize and
-    delete.
+    """A driver and the operations that it supports besides create, resize and delete.
+
+    `provides` lists the server types and images that it supports.
     """
 
     name: str
@@ -44,7 +45,7 @@ BUILTIN = (
 
 
 class Drivers:
-    """The drivers that a process offers."""
+    """The drivers that are enabled in this process."""
 
     def __init__(
         self,
@@ -53,7 +54,11 @@ class Drivers:
         disabled: Iterable[str] = (),
         default: str = "",
     ) -> None:
-        """Raise ValueError if two drivers serve the same images, or the default is unknown."""
+        """Enable the given drivers except those in `disabled`.
+
+        Raises ValueError if two drivers support the same image, or if `default` is no enabled
+        driver.
+        """
         off = frozenset(disabled)
         self._by_name = {driver.name: driver for driver in drivers if driver.name not in off}
         self._by_triple: dict[Triple, Driver] = {}
@@ -62,7 +67,7 @@ class Drivers:
                 other = self._by_triple.setdefault(triple, driver)
                 if other is not driver:
                     raise ValueError(
-                        f"drivers {other.name} and {driver.name} both serve {', '.join(triple)}: "
+                        f"drivers {other.name} and {driver.name} both support {', '.join(triple)}: "
                         "disable one of them"
                     )
         if default and default not in self._by_name:
@@ -70,30 +75,34 @@ class Drivers:
         self._default = default
 
     def named(self, name: str) -> Driver | None:
-        """Return a driver by its name."""
+        """Return the enabled driver with this name, or None."""
         return self._by_name.get(name)
 
     def serving(self, server_type: str, os_distro: str, coe: str) -> Driver | None:
-        """Return the driver for an image."""
+        """Return the driver that supports this kind of image, or None."""
         return self._by_triple.get((server_type, os_distro, coe))
 
     def names(self) -> list[str]:
-        """Return the names of all drivers, sorted."""
+        """Return the names of all enabled drivers, sorted."""
         return sorted(self._by_name)
 
     def of_template(
         self, stored: str | None, server_type: str, os_distro: str | None, coe: str
     ) -> Driver | None:
-        """Return the driver of an existing template: by its stored name, else by its image."""
+        """Return the driver of an existing cluster template, or None.
+
+        `stored` is the name of its driver in the database; without it, the image decides.
+        """
         return self.named(stored) if stored else self.serving(server_type, os_distro or "", coe)
 
     def chosen(
         self, asked: str | None, of_image: str | None, server_type: str, os_distro: str, coe: str
     ) -> Driver | None:
-        """Return the driver of a new template.
+        """Return the driver for a new cluster template, or None if there is none.
 
-        The first of these decides: the name in the request (`asked`), property `magnum_driver` of
-        the image (`of_image`), the default driver, the image's distribution.
+        The first of these that is set decides: the name in the request (`asked`), the image's
+        property `magnum_driver` (`of_image`), the default driver, the server type and the image's
+        distribution.
         """
         for name in (asked, of_image, self._default):
             if name:
@@ -102,12 +111,14 @@ class Drivers:
 
 
 def master_count_problem(count: int) -> str | None:
-    """Return why a control plane cannot have this size, or None: etcd needs an odd number."""
+    """Return the error message for an invalid number of masters, or None: etcd needs an odd
+    number.
+    """
     if count >= 1 and count % 2 == 1:
         return None
     return f"Master count is {count}: expected an odd number, so that etcd has a majority."
 
 
 def validate_master_count(count: int) -> bool:
-    """Return whether a control plane can have this size."""
+    """Return whether a cluster can have this number of masters."""
     return master_count_problem(count) is None

@@ -1,7 +1,7 @@
-"""The environment files of a cluster: one for each of six features, in an order that matters.
+"""The environment files of a cluster's stack: one for each of six features, in a fixed order.
 
-If several files map the same alias, the last file wins, so the order is part of the contract.
-Source: facts/magnum/environments.json; spec/clusters.md, 4.3.
+If several files map the same type name, the last file wins, so the order matters. Source:
+facts/magnum/environments.json; spec/clusters.md, 4.3.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from itertools import product
 
 
 class Balancer(Enum):
-    """The kind of load balancer in front of the Kubernetes API."""
+    """The kind of load balancer in front of the masters; each value names an environment file."""
 
     NONE = "no_master_lb"
     OCTAVIA = "with_master_lb_octavia"
@@ -30,9 +30,9 @@ class Choice:
     balancer_floating_ip: bool
 
     def __post_init__(self) -> None:
-        """Raise ValueError for a combination that no cluster can have."""
+        """Raise ValueError if the load balancer has a floating IP but there is no load balancer."""
         if self.balancer is Balancer.NONE and self.balancer_floating_ip:
-            raise ValueError("a load balancer's floating IP needs a load balancer")
+            raise ValueError("balancer_floating_ip is set, but there is no load balancer")
 
 
 def chosen(
@@ -44,10 +44,10 @@ def chosen(
     floating_ip: bool,
     balancer_floating_ip: bool,
 ) -> Choice:
-    """Return the choice of a cluster.
+    """Return the features with invalid combinations corrected.
 
-    If nodes have floating IPs, the load balancer has one too, even if the label disables it, as in
-    Magnum.
+    If nodes have floating IPs, the load balancer has one too, whatever its label says, as in
+    Magnum. Without a load balancer there is no such floating IP.
     """
     with_balancer = balancer is not Balancer.NONE
     return Choice(
@@ -61,7 +61,7 @@ def chosen(
 
 
 def environment_files(choice: Choice) -> tuple[str, ...]:
-    """Return the names of the environment files in the order in which they apply."""
+    """Return the names of the six environment files, in the order in which they apply."""
     names = (
         "with_private_network" if choice.private_network else "no_private_network",
         "with_etcd_volume" if choice.etcd_volume else "no_etcd_volume",
@@ -74,7 +74,7 @@ def environment_files(choice: Choice) -> tuple[str, ...]:
 
 
 def choices() -> Iterator[Choice]:
-    """Yield all choices that clusters can have: 64."""
+    """Yield each of the 64 valid combinations of features."""
     seen = set()
     for network, etcd, volume, balancer, nodes, own in product(
         (False, True), (False, True), (False, True), Balancer, (False, True), (False, True)

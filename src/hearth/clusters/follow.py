@@ -1,4 +1,4 @@
-"""The changes of a cluster that follow from the states of its stacks.
+"""Computes the status and the fields of a cluster from the state of its stacks.
 
 Source: spec/clusters.md, section 6; facts/magnum/statuses.json.
 """
@@ -26,10 +26,10 @@ from hearth.clusters.states import (
 
 
 class StackState(msgspec.Struct, frozen=True, kw_only=True):
-    """A stack as a synchronisation found it. `mark` identifies the state in `nodegroup.seen`.
-    `causes` are the failures of a failed operation.
+    """The state of a stack as the synchronisation read it.
 
-    `outputs` and `parameters` are empty while an operation runs.
+    `mark` identifies this state; it is stored in `nodegroup.seen`. `causes` are the reasons of a
+    failed operation. `outputs` and `parameters` are empty while an operation is in progress.
     """
 
     id: str
@@ -42,7 +42,10 @@ class StackState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Followed(msgspec.Struct, frozen=True, kw_only=True):
-    """A cluster after a synchronisation. `gone` are groups whose stacks no longer exist."""
+    """The result of a synchronisation: the cluster and its groups.
+
+    `gone` are the additional groups whose stacks have been deleted.
+    """
 
     cluster: Cluster
     groups: Sequence[NodeGroup]
@@ -50,7 +53,7 @@ class Followed(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def deleted(self) -> bool:
-        """Return whether all stacks are deleted, so that only rows of the cluster are left."""
+        """True if all stacks are deleted, so that only the database rows remain."""
         return self.cluster.status == DELETE_COMPLETE
 
 
@@ -62,12 +65,12 @@ def followed(
     working: bool,
     known: Collection[str] = (),
 ) -> Followed:
-    """Return the cluster after a synchronisation with its stacks: {id: state}.
+    """Return the cluster and its groups as they follow from the states of the stacks, {stack id:
+    state}.
 
-    A stack that is missing in `stacks` does not exist any more. With `working` a task of the
-    cluster has further steps, so the cluster stays in progress unless it has failed. `known` are
-    the UUIDs of groups that already follow the state of their stack: these keep their status, which
-    may be that of an operation that failed although the stack is complete.
+    A stack that is not in `stacks` does not exist any more. If `working` is true, a task has
+    further steps, so the cluster stays in progress unless it has failed. `known` has the UUIDs of
+    groups whose status already includes the state of their stack; they keep it.
     """
     after = cluster
     members = [g if g.uuid in known else _state(cluster, g, stacks) for g in groups]
@@ -139,7 +142,7 @@ def _with_status(
 
 
 def _reason(words: str | None, groups: Sequence[NodeGroup]) -> str | None:
-    """Return `words`, which name the failed groups, with the cause of each failure."""
+    """Return `words`, which name the failed groups, followed by the reasons of these groups."""
     if words is None:
         return None
     causes = [g.status_reason for g in groups if g.status in FAILED and g.status_reason]
@@ -150,7 +153,7 @@ def _reason(words: str | None, groups: Sequence[NodeGroup]) -> str | None:
 def begun(cluster: Cluster, groups: Sequence[NodeGroup], status: str) -> tuple[
     Cluster, list[NodeGroup]
 ]:  # fmt: skip
-    """Return the cluster and groups with the status at the beginning of an operation."""
+    """Return copies of the cluster and the groups with `status`, for the start of an operation."""
     after = replace(cluster, status=status, status_reason=None)
     return after, [replace(group, status=status, status_reason=None) for group in groups]
 
@@ -158,7 +161,9 @@ def begun(cluster: Cluster, groups: Sequence[NodeGroup], status: str) -> tuple[
 def failed(
     cluster: Cluster, groups: Sequence[NodeGroup], reason: str
 ) -> tuple[Cluster, list[NodeGroup]]:
-    """Return the cluster and the groups of an operation as failed, with the reason."""
+    """Return copies of the cluster and the groups with the failed status of the current
+    operation.
+    """
     status = {CREATE_IN_PROGRESS: CREATE_FAILED, DELETE_IN_PROGRESS: "DELETE_FAILED"}.get(
         cluster.status or "", UPDATE_FAILED
     )

@@ -1,4 +1,7 @@
-"""The health of a cluster, from the answers of its Kubernetes API. Source: spec/clusters.md, 8."""
+"""The health of a cluster, computed from responses of its Kubernetes API.
+
+Source: spec/clusters.md, section 8.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,34 +13,34 @@ HEALTHY, UNHEALTHY, UNKNOWN = "HEALTHY", "UNHEALTHY", "UNKNOWN"
 HEALER = "magnum-auto-healer"
 
 Health = tuple[str, dict[str, str]]
-"""A health status, and the results on which it is based."""
+"""(health status, reasons): the reasons are {"api": text, "NODE.Ready": "True" or "False"}."""
 
 
 def reports_itself(cluster: Cluster) -> bool:
-    """Return whether software in the cluster reports its health."""
+    """Return whether the auto-healer in the cluster reports the health, so that Hearth must not
+    check it.
+    """
     labels = cluster.labels
     on = truth(labels, "auto_healing_enabled", False)
     return on and labels.get("auto_healing_controller") == HEALER
 
 
 def reachable(cluster: Cluster) -> bool:
-    """Return whether the address of the Kubernetes API can be reached from outside."""
+    """Return whether the Kubernetes API of the cluster has a public address."""
     if not cluster.master_lb_enabled:
         return cluster.floating_ip_enabled
     return truth(cluster.labels, "master_lb_floating_ip_enabled", cluster.floating_ip_enabled)
 
 
 def unreachable() -> Health:
-    """Return the health of a cluster whose API cannot be reached, because it is on a private
-    network.
-    """
+    """Return the health of a cluster whose API has no public address: it is unknown."""
     return UNKNOWN, {"api": "The cluster has no public address."}
 
 
 def judged(api: str, nodes: Any) -> Health:
-    """Return the health from the answer of /healthz and the list of nodes of the API.
+    """Return the health that follows from the response of /healthz and from the list of nodes.
 
-    A cluster is healthy if its API says ok and every node is ready.
+    A cluster is healthy if /healthz says "ok" and every node is ready.
     """
     reason = {"api": api.strip()[:255]}
     items = nodes.get("items") if isinstance(nodes, Mapping) else None

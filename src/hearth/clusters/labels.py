@@ -1,6 +1,6 @@
-"""Labels: how they are read, and which values and combinations a cluster cannot have.
+"""Labels of clusters and templates: conversion to Python values, and validation.
 
-Magnum finds most of these errors after it has accepted the request. Source:
+Magnum detects most of these errors only after it has accepted the request. Source:
 facts/magnum/labels.json; spec/clusters.md, 9.
 """
 
@@ -40,19 +40,19 @@ _LOWER_CASE = frozenset({"ingress_controller"})  # labels whose values may have 
 
 
 def truth(labels: Mapping[str, str], name: str, default: bool) -> bool:
-    """Return a boolean label; the default if it is absent or not a boolean."""
+    """Return a label as a boolean; `default` if it is missing or not a boolean."""
     text = labels.get(name, "").lower()
     return text in TRUE or (default and text not in FALSE)
 
 
 def number(labels: Mapping[str, str], name: str, default: int) -> int:
-    """Return a number label; the default if it is absent or not a number."""
+    """Return a label as an integer; `default` if it is missing or not a number."""
     text = labels.get(name, "")
     return int(text) if _is_number(text) else default
 
 
 def networks(text: str) -> tuple[str, ...]:
-    """Return the networks in a text, which are separated by commas."""
+    """Split a list of networks, which are separated by commas."""
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
@@ -63,15 +63,17 @@ def label_problems(
     volume_driver: str | None = None,
     load_balancers: bool = True,
 ) -> list[str]:
-    """Return the errors in the labels of a cluster or a template, as sentences for the user.
+    """Return an error message for each error in the labels of a cluster or template.
 
-    `load_balancers` is False if the cloud has no load balancer service.
+    `load_balancers` is false if the cloud has no load balancer service.
     """
     return [
         *_wrong(labels, NUMBERS, _is_number, "a whole number"),
         *_wrong(labels, BOOLEANS, lambda text: text.lower() in TRUE | FALSE, "true or false"),
         *_wrong(labels, NETWORKS, _is_network, "a network such as 10.0.0.0/24"),
-        *_wrong(labels, ("master_lb_allowed_cidrs",), _are_networks, "networks, with commas"),
+        *_wrong(
+            labels, ("master_lb_allowed_cidrs",), _are_networks, "networks separated by commas"
+        ),
         *_not_among(labels),
         *_together(labels, config, volume_driver, load_balancers),
     ]
@@ -101,7 +103,7 @@ def _not_among(labels: Mapping[str, str]) -> list[str]:
 def _together(
     labels: Mapping[str, str], config: ClusterConfig, volume_driver: str | None, balancers: bool
 ) -> list[str]:
-    """Return the errors of labels that are valid alone and invalid in combination."""
+    """Return an error message for each combination of labels that is not allowed."""
     found = []
     least, most = (number(labels, f"{end}_node_count", -1) for end in ("min", "max"))
     if least > most >= 0:

@@ -1,4 +1,4 @@
-"""How the labels of a request and of its template are combined, and how they differ.
+"""Combining and comparing the labels of a cluster, a node group and their template.
 
 Source: facts/magnum/labels.json, `merge_rules`; facts/magnum/objects.json, `computed`.
 """
@@ -10,9 +10,10 @@ from hearth.clusters.objects import Labels
 
 
 def merged(base: Labels, given: Labels | None, *, merge: bool) -> dict[str, str]:
-    """Return the labels of a new object: a copy of `base`, or what the request gives.
+    """Return the labels of a new object.
 
-    With `merge` the labels of the request are added to those of `base`.
+    They are a copy of `base` if the request gives no labels. Otherwise they are the given labels,
+    which are added to those of `base` if `merge` is true.
     """
     if not given:
         return dict(base)
@@ -20,7 +21,11 @@ def merged(base: Labels, given: Labels | None, *, merge: bool) -> dict[str, str]
 
 
 class Difference(NamedTuple):
-    """How the labels of an object differ from the labels of its template or its cluster."""
+    """The labels in which an object differs from its template or cluster (its base).
+
+    `overridden` has the values of the base, `added` those of the object; `skipped` are missing in
+    it.
+    """
 
     overridden: Mapping[str, str]  # the values of the base
     added: Mapping[str, str]
@@ -28,7 +33,7 @@ class Difference(NamedTuple):
 
 
 def difference(base: Labels, own: Labels) -> Difference:
-    """Return how the labels of an object differ from those of its template or its cluster."""
+    """Compare the labels `own` of an object with those of its template or cluster, `base`."""
     return Difference(
         {key: base[key] for key in base.keys() & own.keys() if base[key] != own[key]},
         {key: value for key, value in own.items() if key not in base},

@@ -1,4 +1,4 @@
-"""Names of stacks, clusters and cluster templates.
+"""Generating the names of stacks, clusters and cluster templates.
 
 Source: spec/clusters.md, 2.6, 4.1 and 4.4.
 """
@@ -6,7 +6,7 @@ Source: spec/clusters.md, 2.6, 4.1 and 4.4.
 import re
 
 STACK_BITS = 60
-"""Random bits in the name of a stack."""
+"""Number of random bits in the name of a stack."""
 CLUSTER_PART = 30  # characters of the cluster's name in the name of its stack
 CLUSTER_PART_OF_GROUP = 20  # the same for the stack of an extra group
 GROUP_PART = 9  # characters of the group's name
@@ -16,7 +16,7 @@ GREEK = (
     "psi", "omega",
 )  # fmt: skip
 GENERATED = len(GREEK) * 24
-"""How many generated names exist."""
+"""Number of different names that `generated_name` can return."""
 _BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
 _BITS_OF_CHARACTER = 5
 _TO_DASH = str.maketrans("_.", "--")
@@ -24,21 +24,21 @@ _OTHERS = re.compile("[^A-Za-z0-9-]")
 
 
 def clean(text: str) -> str:
-    """Return a text as part of the name of a server: lower case letters, digits and dashes."""
+    """Convert a text to a part of a server's name: lower-case letters, digits and dashes."""
     return _OTHERS.sub("", text.translate(_TO_DASH)).lower()
 
 
 def id12(bits: int) -> str:
-    """Return 12 base32 characters of 60 random bits."""
+    """Encode 60 bits as 12 base32 characters."""
     shifts = range(STACK_BITS - _BITS_OF_CHARACTER, -1, -_BITS_OF_CHARACTER)
     return "".join(_BASE32[bits >> shift & 31] for shift in shifts)
 
 
 def stack_name(cluster: str, bits: int, group: str | None = None) -> str:
-    """Return the name of the stack of a cluster, or of an extra group of it.
+    """Return the name of the stack of a cluster or, if `group` is given, of an additional group.
 
-    `bits` has 60 random bits. The names are cut before they are cleaned, so equal names of
-    clusters give equal names of stacks whichever characters they contain.
+    `bits` is a random integer of 60 bits. Names are truncated first; then characters that are
+    invalid in a server's name are removed.
     """
     if group is None:
         readable = cluster[:CLUSTER_PART]
@@ -48,9 +48,9 @@ def stack_name(cluster: str, bits: int, group: str | None = None) -> str:
 
 
 def generated_name(number: int, ending: str) -> str:
-    """Return a name for a cluster (`ending` is "cluster") or a template ("template").
+    """Return a name such as "beta-7-cluster" for a cluster or template without a name.
 
-    `number` is random; `GENERATED` different names exist.
+    `number` is a random integer; `ending` is "cluster" or "template".
     """
     letter, place = divmod(number % GENERATED, 24)
     return f"{GREEK[letter]}-{place + 1}-{ending}"

@@ -1,7 +1,7 @@
-"""Notifications about clusters, their node groups and certificates: what is reported, and when.
+"""Notifications about clusters, node groups and certificates: their content and when they are sent.
 
-An operation has three outcomes: `pending` when it is accepted, then `success` or `failure`. These
-are audit events in the CADF format. Source: facts/magnum/notifications.json.
+An operation has the outcome `pending` when it is accepted, then `success` or `failure`. These
+notifications are audit events in the CADF format. Source: facts/magnum/notifications.json.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ CREATE, UPDATE, DELETE = "create", "update", "delete"
 PENDING, SUCCESS, FAILURE = "pending", "success", "failure"
 MASK = "******"
 SECRET_LABELS = ("passw", "secret", "token")
-"""A label with one of these texts in its name has a secret value."""
+"""If a label's name contains one of these texts, its value is secret and is masked."""
 _CLUSTER_FIELDS = (
     "status", "status_reason", "project_id", "created_at", "updated_at", "cluster_template_id",
     "keypair", "master_flavor_id", "flavor_id", "stack_id", "health_status", "create_timeout",
@@ -31,10 +31,10 @@ _GROUP_FIELDS = (
 
 
 class Notification(msgspec.Struct, frozen=True, kw_only=True):
-    """One notification.
+    """A notification to send.
 
-    `about` is the type of the object, `target_id` its UUID, `content` a snapshot of it. `initiator`
-    is the user who requested the operation: {user_id, project_id, domain_id}.
+    `about` is the type of the object, `target_id` its UUID, `content` its fields at this moment.
+    `initiator` is the user who requested the operation: {user_id, project_id, domain_id}.
     """
 
     about: str
@@ -68,7 +68,7 @@ def of_cluster(
 
 
 def of_group(action: str, outcome: str, group: NodeGroup, cluster: Cluster) -> Notification:
-    """Return a notification about a node group with a stack of its own."""
+    """Return a notification about an additional node group, which has its own stack."""
     content = {
         **{name: getattr(group, name) for name in _GROUP_FIELDS},
         "labels": _labels(group.labels),
@@ -87,8 +87,10 @@ def of_certificate(
     initiator: Mapping[str, str | None],
     **facts: Any,
 ) -> Notification:
-    """Return a notification about the certificates of a cluster: a signature is a `create`, a
-    rotation an `update`.
+    """Return a notification about the certificates of a cluster.
+
+    The action is "create" for a signed certificate and "update" for a rotation. `facts` are added
+    to the content.
     """
     return Notification(
         about=CERTIFICATE,
@@ -107,10 +109,10 @@ def of_change(
     after: Cluster,
     groups_after: Iterable[NodeGroup],
 ) -> list[Notification]:
-    """Return the notifications for a change of a cluster and of some of its groups: one for each
-    status that became final.
+    """Return a notification for each status that became final by a change of a cluster and its
+    groups.
 
-    There are none for the default groups, because they are parts of the cluster.
+    The default groups get none of their own, because they are parts of the cluster.
     """
     known = {group.uuid: group for group in groups_before}
     changed = {group.uuid: group for group in groups_after}
@@ -126,14 +128,14 @@ def of_change(
 
 
 def outcome_of(before: str | None, after: str | None) -> str | None:
-    """Return the outcome that a new status means, or None if it is not new or not final."""
+    """Return "success" or "failure" for a new final status; None if it is not new or not final."""
     if after is None or after == before or after in BUSY:
         return None
     return FAILURE if after in FAILED else SUCCESS
 
 
 def action_of(status: str | None) -> str:
-    """Return the action of a status. A rollback belongs to an update."""
+    """Return the action to which a status belongs; "update" for any but a create or delete."""
     action = (status or "").partition("_")[0].lower()
     return action if action in (CREATE, DELETE) else UPDATE
 

@@ -1,7 +1,7 @@
-"""Clusters, their templates and their node groups as values, with the names of their fields.
+"""Clusters, cluster templates and node groups as immutable values.
 
-The field names are those of the REST API and of the tables. `id` is the number of the row, which
-sorts lists; 0 means that the object is not stored yet. Times are seconds since 1970, UTC.
+The field names are those of the REST API and of the tables. `id` is the number of the row, by which
+lists are sorted; 0 means that the object is not stored yet. Times are seconds since 1970, UTC.
 Source: facts/magnum/objects.json.
 """
 
@@ -20,7 +20,7 @@ _NOTHING: Mapping[str, Any] = {}
 
 
 class ClusterTemplate(msgspec.Struct, frozen=True, kw_only=True):
-    """A template from which clusters are created; most fields are frozen while a cluster uses
+    """A template from which clusters are created. Most fields cannot change while a cluster uses
     it.
     """
 
@@ -63,12 +63,12 @@ class ClusterTemplate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cluster(msgspec.Struct, frozen=True, kw_only=True):
-    """A cluster. Node and master counts and the addresses of nodes are sums over its node groups.
+    """A cluster. Its node counts and node addresses are not stored here but in its node groups.
 
-    `conditions` are the findings of reconciliation, newest first: {type, status, reason, since}.
-    `ca_cert_ref`, `etcd_ca_cert_ref`, `front_proxy_ca_cert_ref` and `magnum_cert_ref` name stored
-    key pairs. `identity_id` names the stored credential of its nodes. `initiator` is who asked for
-    the last operation: {user_id, project_id, domain_id}.
+    `conditions` is a list of {type, status, reason, message, since}. `ca_cert_ref`,
+    `etcd_ca_cert_ref`, `front_proxy_ca_cert_ref` and `magnum_cert_ref` identify stored key pairs,
+    `identity_id` the stored credential of the nodes. `initiator` is the user who requested the last
+    operation: {user_id, project_id, domain_id}.
     """
 
     uuid: str
@@ -108,7 +108,9 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NodeGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """A group of equal nodes. The two default groups share the stack of their cluster."""
+    """A group of equal nodes. The two default groups (masters, workers) share the cluster's
+    stack.
+    """
 
     uuid: str
     name: str
@@ -136,7 +138,7 @@ class NodeGroup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Quota(msgspec.Struct, frozen=True, kw_only=True):
-    """The limit of clusters of a project."""
+    """The maximum number of clusters that a project may have."""
 
     project_id: str
     resource: str = "Cluster"
@@ -147,7 +149,7 @@ class Quota(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Federation(msgspec.Struct, frozen=True, kw_only=True):
-    """A group of clusters; no driver implements it, so its state never becomes complete."""
+    """A federation of clusters. No driver implements it, so its status never becomes complete."""
 
     uuid: str
     name: str

@@ -1,4 +1,4 @@
-"""Failures that may go away by themselves: a quota that somebody raises, a cloud that is full.
+"""Failures that may disappear without a change of the request: an exhausted quota or a full cloud.
 
 Source: spec/clusters.md, section 12, item 2.
 """
@@ -33,16 +33,18 @@ _WORDS = {
 
 
 def obstacle(causes: Sequence[str]) -> str | None:
-    """Return QUOTA or CAPACITY if waiting may help against all causes of a failure, or None."""
+    """Return QUOTA or CAPACITY, the reason why a retry may succeed, or None if a retry is useless.
+
+    A retry is useful only if each of the failure messages `causes` is about quota or capacity.
+    """
     found = [next((k for k, words in _WORDS.items() if words.search(c)), None) for c in causes]
     return None if not found or None in found else found[0]
 
 
 def delay_s(cluster: Cluster, now: float) -> float | None:
-    """Return the seconds until the next attempt; None once the time limit of the operation has
-    passed.
+    """Return the seconds until the next attempt, or None if the operation's time limit has passed.
 
-    The last attempt is at the end of the time limit.
+    The delay doubles with each attempt. The last attempt is made at the time limit.
     """
     block = condition(cluster, BLOCKED)
     attempts = 0 if block is None else block.attempts
@@ -54,22 +56,26 @@ def delay_s(cluster: Cluster, now: float) -> float | None:
 
 
 def time_left_s(cluster: Cluster, now: float) -> float | None:
-    """Return the seconds that are left of an operation's time limit, or None without a limit."""
+    """Return the seconds until the current operation's time limit, or None if it has no limit."""
     if not cluster.create_timeout:
         return None
     return begun_at(cluster) + cluster.create_timeout * 60.0 - now
 
 
 class Obstacle(msgspec.Struct, frozen=True, kw_only=True):
-    """The reason why an operation cannot succeed now, and the seconds until it is retried."""
+    """A reason why an operation cannot succeed now (quota or capacity), and when it is retried.
+
+    `causes` are the error messages, `delay_s` the seconds until the next attempt.
+    """
 
     reason: str
     causes: Sequence[str]
     delay_s: float
 
     def noted(self, cluster: Cluster, retry_at: float, shown: str) -> Cluster:
-        """Return the cluster with the condition that it is blocked until `retry_at`, which is
-        `shown` in the reason.
+        """Return a copy of the cluster that is marked as blocked until `retry_at`.
+
+        `shown` is the same time as text, for the status reason.
         """
         causes = "; ".join(self.causes[:_SHOWN])
         reason = f"Blocked ({self.reason}): {causes}. The next attempt is at {shown}."
@@ -78,8 +84,8 @@ class Obstacle(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def obstacle_of(cluster: Cluster, causes: Sequence[str], now: float) -> Obstacle | None:
-    """Return the obstacle for an operation of a cluster, or None if the operation has failed for
-    good.
+    """Return the obstacle if the failed operation will be retried, or None if it has finally
+    failed.
     """
     reason, wait_s = obstacle(causes), delay_s(cluster, now)
     if cluster.status not in RETRIED or reason is None or wait_s is None:
@@ -88,9 +94,9 @@ def obstacle_of(cluster: Cluster, causes: Sequence[str], now: float) -> Obstacle
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
-    """The states of stacks as the cluster shows them, and the stacks that wait for a retry.
+    """The states of a cluster's stacks as users see them, and the stacks that will be retried.
 
-    `waiting` maps the id of a stack to its obstacle.
+    `waiting` maps the id of such a stack to its obstacle.
     """
 
     states: Mapping[str, StackState]
@@ -98,7 +104,7 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def held(cluster: Cluster, stacks: Mapping[str, StackState], now: float) -> Held:
-    """Return the stacks of a cluster; a failed stack that will be retried counts as in progress."""
+    """Find the failed stacks that will be retried; they are shown as in progress."""
     states, waiting = dict(stacks), {}
     for stack_id, state in stacks.items():
         found = obstacle_of(cluster, state.causes, now)

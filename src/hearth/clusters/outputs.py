@@ -1,4 +1,4 @@
-"""Reading of the values of a cluster and its groups from the outputs and parameters of a stack.
+"""Reads fields of a cluster and its groups from the outputs and parameters of a stack.
 
 Source: facts/magnum/heat_outputs.json.
 """
@@ -14,8 +14,9 @@ from hearth.clusters.objects import MASTER, Cluster, NodeGroup
 
 @dataclass(frozen=True)
 class Changes:
-    """The new values of fields that differ from the stored values: of a cluster, and of groups by
-    UUID.
+    """Fields whose values in the stack differ from the stored ones: {field: new value}.
+
+    `groups` maps the UUID of a group to its changed fields.
     """
 
     cluster: Mapping[str, Any] = field(default_factory=dict)
@@ -28,10 +29,10 @@ def read_back(
     cluster: Cluster,
     groups: Iterable[NodeGroup],
 ) -> Changes:
-    """Return the values that a stack has for a cluster and for the groups in this stack.
+    """Return the fields of a cluster and of the groups in its stack that the stack has changed.
 
-    A missing or null output changes nothing. The values in `parameters` are texts, as in answers of
-    the stack API.
+    A missing or null output changes nothing. The values in `parameters` are texts, as the stack API
+    returns them.
     """
     found: dict[str, Any] = {}
     if address := outputs.get("api_address"):
@@ -57,7 +58,7 @@ def read_back(
 
 
 def api_address(address: str, parameters: Mapping[str, Any]) -> str:
-    """Return the URL of the Kubernetes API at an address."""
+    """Return the URL of the Kubernetes API at an address: HTTP if TLS is disabled, else HTTPS."""
     if str(parameters.get("tls_disabled", "")).lower() in TRUE:
         return f"http://{address}:{PLAIN_PORT}"
     return f"https://{address}:{SECURE_PORT}"

@@ -1,4 +1,4 @@
-"""Errors of the cluster service that a user can fix, with the status of each.
+"""Errors of the cluster service that a user can correct, with the HTTP status of each.
 
 Source: facts/magnum/errors.json.
 """
@@ -10,36 +10,39 @@ from hearth.model.problem import Problem, Rejected
 
 @dataclass(frozen=True)
 class ClusterProblem(Problem):
-    """A refused request. The text up to the first full stop is the title of the answer."""
+    """An error in a request. The text up to the first full stop is the title in the response."""
 
     status: int = 400
     words: str = ""
 
     @property
     def text(self) -> str:
-        """The text of the error, which is title and detail of the answer."""
+        """The complete text of the error: the title and the detail of the response."""
         return self.words
 
 
 class WrongState(Rejected):
-    """The cluster is in a state that does not allow the operation."""
+    """The operation is not allowed in the current state of the cluster."""
 
 
 def refused(status: int, words: str) -> Rejected:
-    """Return the exception for a refused request."""
+    """Return an exception that becomes a response with this HTTP status and text."""
     return Rejected([ClusterProblem(None, status, words)])
 
 
 def bad_request(words: str) -> Rejected:
-    """Return the exception for a request with an error in it."""
+    """Return an exception for an invalid request (status 400)."""
     return refused(400, words)
 
 
 def not_found(what: str, name: str) -> Rejected:
-    """Return the exception for an object that does not exist, or not for this caller."""
+    """Return an exception for an object that does not exist or that the caller may not see (404).
+
+    `what` is the kind of object.
+    """
     return refused(404, f"No {what} {name}. Check its name or id.")
 
 
 def conflict(words: str) -> Rejected:
-    """Return the exception for a request that contradicts the current state."""
+    """Return an exception for a request that conflicts with the current state (409)."""
     return refused(409, words)

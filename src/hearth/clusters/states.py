@@ -1,4 +1,4 @@
-"""States of clusters and node groups: what each allows, and how groups make a cluster's state.
+"""The states of clusters and node groups: what each allows, and how a cluster's state is computed.
 
 Source: facts/magnum/statuses.json.
 """
@@ -38,9 +38,9 @@ ORDER = ("_IN_PROGRESS", "_FAILED", "_COMPLETE")
 
 
 def combined(before: str | None, groups: Iterable[NodeGroup]) -> tuple[str | None, str | None]:
-    """Return the status and the reason of a cluster, which follow from those of its groups.
+    """Return the status and status reason of a cluster, computed from those of its groups.
 
-    `before` is the present status of the cluster. The status is None if no group has one.
+    `before` is the current status of the cluster. Returns (None, None) if no group has a status.
     """
     known = [group for group in groups if group.status]
     suffix = next(
@@ -62,10 +62,10 @@ def combined(before: str | None, groups: Iterable[NodeGroup]) -> tuple[str | Non
 
 
 def _worst(groups: Iterable[NodeGroup], suffix: str, master: str) -> str:
-    """Return the status of the masters if it ends with `suffix`, else the first such status of a
-    group.
+    """Return the status of the masters if it ends with `suffix`, else the first group's status that
+    does.
 
-    The default groups share a stack, so usually their statuses agree.
+    The default groups share a stack, so their statuses usually agree.
     """
     if master.endswith(suffix):
         return master

@@ -1,8 +1,8 @@
-"""The workers that an upgrade replaces next, and the parameters of their stack meanwhile.
+"""Which workers an upgrade replaces next, and the parameters of their stack until it is complete.
 
-New workers come before old ones go, so a group never has fewer nodes than it should. The parameter
-`worker_generations` records what older workers booted, so an update changes only the workers that
-the upgrade removes. Source: spec/clusters.md, section 12, item 4.
+New workers are created before old ones are removed, so a group never has too few nodes. The stack
+parameter `worker_generations` records the image and version of older workers, so that an update
+does not change them. Source: spec/clusters.md, section 12, item 4.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,23 +12,23 @@ import msgspec
 
 
 class Booted(msgspec.Struct, frozen=True):
-    """The image and the version of Kubernetes with which a worker was created."""
+    """The image and the Kubernetes version with which a worker was created."""
 
     image: str
     kube_version: str
 
 
 def booted_by(parameters: Mapping[str, Any]) -> Booted:
-    """Return what new workers of a stack with these parameters boot."""
+    """Return the image and version that new workers of a stack with these parameters get."""
     names = ("minion_image", "kube_version")
     return Booted(*(str(parameters.get(name) or "") for name in names))
 
 
 class Generations(msgspec.Struct, frozen=True, kw_only=True):
-    """What older workers booted, as in the parameter `worker_generations`.
+    """The image and version of older workers, as in the stack parameter `worker_generations`.
 
-    `workers` maps the index of a worker to its generation, and `booted` maps a generation to what
-    its workers booted.
+    `workers` maps the index of a worker to a generation, `booted` a generation to image and
+    version.
     """
 
     workers: Mapping[str, str] = {}
@@ -36,11 +36,11 @@ class Generations(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkerStack(msgspec.Struct, frozen=True, kw_only=True):
-    """The workers of a stack.
+    """The workers in a stack.
 
-    `newest` is what new workers boot, `older` what older workers booted. `indexes` are
-    the workers that exist, in ascending order; `temporary` is how many of them exist during an
-    upgrade only.
+    `newest` is the image and version of new workers, `older` those of older workers. `indexes` has
+    the indexes of all workers in ascending order; `temporary` is how many of them exist only during
+    an upgrade.
     """
 
     newest: Booted
@@ -49,11 +49,13 @@ class WorkerStack(msgspec.Struct, frozen=True, kw_only=True):
     indexes: Sequence[int] = ()
 
     def old(self, wanted: Booted) -> list[int]:
-        """Return the indexes of the workers that booted something else."""
+        """Return the indexes of the workers whose image or version is not the `wanted` one."""
         return [index for index in self.indexes if self._booted(index) != wanted]
 
     def pinned(self, wanted: Booted) -> Generations:
-        """Return the generations that keep existing workers unchanged if new ones boot `wanted`."""
+        """Return the generations to store so that existing workers stay unchanged in an update to
+        `wanted`.
+        """
         workers: dict[str, str] = {}
         booted: dict[str, Booted] = {}
         for index in self.old(wanted):
@@ -67,7 +69,7 @@ class WorkerStack(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def in_stack(parameters: Mapping[str, Any], indexes: Sequence[int]) -> WorkerStack:
-    """Return the workers of a stack from its parameters."""
+    """Return the workers of a stack, from its parameters and the indexes of its workers."""
     try:
         older = msgspec.convert(parameters.get("worker_generations") or {}, Generations)
     except msgspec.ValidationError:  # somebody else wrote it
@@ -88,10 +90,10 @@ def next_parameters(
     removed: Sequence[int] = (),
     workers: int,
 ) -> dict[str, Any]:
-    """Return the parameters of the next update: `count` workers and `extra` temporary ones.
+    """Return the stack parameters of the next step: `count` workers and `extra` temporary ones.
 
-    `workers` is the number of existing workers: changes that no worker generation prevents reach
-    all of them in one batch.
+    `pinned` protects old workers from changes; `removed` has the indexes of workers to remove.
+    `workers` is the number of existing workers, which may all change in one batch.
     """
     return {
         "number_of_minions": count + extra,

@@ -1,4 +1,7 @@
-"""Versions of Kubernetes: which upgrade is possible. Source: spec/clusters.md, section 12, 4."""
+"""Kubernetes versions: parsing, and which upgrades are possible.
+
+Source: spec/clusters.md, section 12, item 4.
+"""
 
 import re
 
@@ -6,15 +9,15 @@ _VERSION = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?")
 
 
 def parsed(version: str | None) -> tuple[int, int, int] | None:
-    """Return a version as numbers, or None if the text is not a version."""
+    """Return a version as (major, minor, patch), or None if the text is not a version."""
     found = _VERSION.match(version or "")
     return None if found is None else (int(found[1]), int(found[2]), int(found[3] or 0))
 
 
 def skew_problem(current: str | None, wanted: str | None) -> str | None:
-    """Return why a cluster cannot be upgraded to a version, or None if it can.
+    """Return the error message for an upgrade that is not possible, or None if it is.
 
-    Also return None if one of the two versions is unknown.
+    `wanted` may be at most one minor version higher. Returns None if a version is unknown.
     """
     here, there = parsed(current), parsed(wanted)
     if here is None or there is None:

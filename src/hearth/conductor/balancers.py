@@ -1,4 +1,4 @@
-"""Delete the load balancers that software in a cluster created: they would block its network.
+"""Deletes the load balancers that Kubernetes created for a cluster, because they use its network.
 
 Source: spec/clusters.md, section 7, "Delete"; facts/magnum/consumers.json.
 """
@@ -22,7 +22,7 @@ ABSENT = (0, 404)  # a cloud without this service
 
 
 async def remove(work: Work) -> None:
-    """Begin to delete the load balancers, and release their floating IPs."""
+    """Release the floating IPs of the load balancers, and request their deletion."""
     cloud = work.services.cloud(work.caller)
     for one in await _own(work, cloud):
         await _release(cloud, one)
@@ -31,8 +31,9 @@ async def remove(work: Work) -> None:
 
 
 async def gone(work: Work) -> None:
-    """Wait until the load balancers are deleted; after `pre_delete_lb_timeout_s` the delete
-    fails.
+    """Wait until the load balancers are deleted.
+
+    After `pre_delete_lb_timeout_s` seconds the delete of the cluster fails.
     """
     left = await _own(work, work.services.cloud(work.caller))
     if not left:
@@ -47,7 +48,10 @@ async def gone(work: Work) -> None:
 
 
 async def _own(work: Work, cloud: Cloud) -> list[Mapping[str, Any]]:
-    """Return the load balancers whose description names the cluster; none without the service."""
+    """Return the load balancers whose description contains the UUID of the cluster.
+
+    The list is empty if the cloud has no load balancer service.
+    """
     wanted = re.compile(rf"Kubernetes .+ from cluster {re.escape(work.cluster.uuid)}(?![\w-])")
     try:
         found = await cloud.listing(SERVICE, BALANCERS)

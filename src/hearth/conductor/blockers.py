@@ -1,7 +1,7 @@
-"""Objects that users added to a cluster, and that block the delete of its stack.
+"""Finds the objects which users added to a cluster and which prevent the delete of its stack.
 
-A server or a port on the network of the cluster, a router that is connected to it, a floating IP
-behind its router, a volume on one of its servers. Source: spec/clusters.md, section 7, "Delete".
+These are servers and ports on the cluster's network, routers connected to it, floating IPs behind
+its router, and volumes on its servers. Source: spec/clusters.md, section 7, "Delete".
 """
 
 import logging
@@ -23,14 +23,14 @@ NETS, ROUTERS, SERVERS = "OS::Neutron::Net", "OS::Neutron::Router", "OS::Nova::S
 DEPTH_MAX = 6
 INTERFACE = "network:router_interface"
 OF_THE_SERVICE = ("network:dhcp", "network:distributed", "network:floatingip", "Octavia")
-"""Owners of ports that Neutron or Octavia deletes itself."""
+"""Beginnings of the device owners of ports that Neutron or Octavia deletes itself."""
 AMPHORA = "octavia-lb-"  # the beginning of the names of ports of load balancers
 SHOWN_MAX = 10
 
 
 @dataclass(frozen=True)
 class Call:
-    """A write call that detaches or deletes an object."""
+    """An API call that detaches or deletes an object."""
 
     service: str
     method: str
@@ -40,8 +40,9 @@ class Call:
 
 @dataclass(frozen=True)
 class Blocker:
-    """An object that blocks a delete: its kind, name and id, its place, and the call that detaches
-    it.
+    """An object that prevents a delete.
+
+    `place` is the object of the cluster that it uses, `call` the API call that detaches it.
     """
 
     kind: str
@@ -52,20 +53,22 @@ class Blocker:
 
     @property
     def text(self) -> str:
-        """Return the blocker as one phrase for users."""
+        """The object and its place as one phrase for users."""
         name = f"{self.name} ({self.id})" if self.name else self.id
         return f"{self.kind} {name} on {self.place}"
 
     @property
     def facts(self) -> dict[str, str]:
-        """The blocker as a part of an event."""
+        """The object and its place as a map, for the data of an event."""
         return {"kind": self.kind, "name": self.name, "id": self.id, "where": self.place}
 
 
 @dataclass(frozen=True)
 class Own:
-    """The objects that some stacks have created: all ids, and the names of networks, routers and
-    servers by id.
+    """The objects that the stacks of a cluster have created.
+
+    `ids` has the ids of all of them. The other fields map the ids of networks, routers and servers
+    to their names.
     """
 
     ids: frozenset[str]
@@ -75,13 +78,13 @@ class Own:
 
 
 def shown(found: Sequence[Blocker]) -> str:
-    """Return blockers as one text, shortened if there are many."""
+    """Return a list of the blockers for a message; after the first ten it ends with "..."."""
     more = ["..."] if len(found) > SHOWN_MAX else []
     return ", ".join([*(one.text for one in found[:SHOWN_MAX]), *more])
 
 
 def own(tx: Tx, stack_ids: Iterable[str]) -> Own:
-    """Return the objects that stacks and their nested stacks have created and not deleted yet."""
+    """Return the objects that the given stacks and their nested stacks have created."""
     records: list[Record] = []
     for stack_id in stack_ids:
         root = reads.find_stack(tx, None, stack_id)
@@ -102,9 +105,9 @@ def own(tx: Tx, stack_ids: Iterable[str]) -> Own:
 
 
 async def blockers(cloud: Cloud, mine: Own) -> list[Blocker]:
-    """Return the objects that block the delete, in the order in which they can be detached.
+    """Return the objects that prevent the delete, in the order in which they can be detached.
 
-    Raises CloudFault.
+    `mine` are the objects of the cluster itself. Raises CloudFault.
     """
     found: list[Blocker] = []
     for router_id, name in mine.routers.items():
@@ -121,7 +124,7 @@ async def blockers(cloud: Cloud, mine: Own) -> list[Blocker]:
 
 
 async def detach(cloud: Cloud, one: Blocker) -> bool:
-    """Detach a blocker; return False if the cloud refuses it."""
+    """Detach or delete a blocker; return false if the cloud refuses that."""
     call = one.call
     try:
         await cloud.request(call.service, call.method, call.path, json=call.body, idempotent=True)
@@ -166,7 +169,7 @@ def _unplug(router_id: str, port_id: str) -> Call:
 
 
 async def _floating_ips(cloud: Cloud, mine: Own, router_id: str, place: str) -> list[Blocker]:
-    """Return the floating IPs that others created and the router serves."""
+    """Return the floating IPs behind the router that do not belong to the cluster."""
     listed = await cloud.listing(NETWORK, f"/v2.0/floatingips?router_id={segment(router_id)}")
     freed = {"floatingip": {"port_id": None}}
     return [
@@ -180,7 +183,7 @@ async def _floating_ips(cloud: Cloud, mine: Own, router_id: str, place: str) -> 
 
 
 async def _interfaces(cloud: Cloud, mine: Own, router_id: str, place: str) -> list[Blocker]:
-    """Return the interfaces of the router on networks that others created."""
+    """Return the router's interfaces on networks that do not belong to the cluster."""
     ports = await cloud.listing(NETWORK, f"/v2.0/ports?device_id={segment(router_id)}")
     return [
         Blocker(
@@ -194,7 +197,7 @@ async def _interfaces(cloud: Cloud, mine: Own, router_id: str, place: str) -> li
 
 
 async def _volumes(cloud: Cloud, mine: Own, server_id: str, place: str) -> list[Blocker]:
-    """Return the volumes on a server that others created, except the volume from which it boots."""
+    """Return the volumes on a server that do not belong to the cluster, except bootable ones."""
     path = f"/servers/{segment(server_id)}/os-volume_attachments"
     try:
         attached = await cloud.listing(COMPUTE, path)
@@ -220,7 +223,7 @@ async def _name(cloud: Cloud, service: str, path: str, root: str) -> str:
 
 
 async def _shown(cloud: Cloud, service: str, path: str, root: str) -> Mapping[str, Any]:
-    """Return an object; empty if the caller cannot see it."""
+    """Fetch an object; return an empty map if it does not exist or the caller may not see it."""
     try:
         found: Mapping[str, Any] = (await cloud.request(service, "GET", path)).part(root)
     except CloudFault as fault:

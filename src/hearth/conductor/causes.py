@@ -1,4 +1,4 @@
-"""Why a stack failed: the deepest failed resources, in the cloud's own words.
+"""Finds out why a stack failed: the failed resources that are not nested stacks themselves.
 
 Source: spec/clusters.md, section 9, requirement 4.
 """
@@ -17,13 +17,17 @@ DEPTH_MAX = 6
 
 
 async def causes(services: Services, row: StackRow) -> list[str]:
-    """Return the deepest failures of a stack, each once."""
+    """Return a message for each failed resource in a stack and its nested stacks, without
+    duplicates.
+
+    A resource that failed only because its nested stack failed is left out.
+    """
     found = await services.store.read(lambda tx: _failures(tx, row))
     return list(dict.fromkeys(found))
 
 
 def shown(found: Sequence[str]) -> str | None:
-    """Return the first failures in one line, or None if there are none."""
+    """Return the first three messages in one line, or None if there are none."""
     return "; ".join(found[:CAUSES_MAX]) or None
 
 
@@ -38,7 +42,7 @@ def _failures(tx: Tx, root: StackRow) -> list[str]:
 
 
 def _is_cause(record: Record, nested: Mapping[str, StackRow]) -> bool:
-    """Return whether a resource failed by itself, not because of its nested stack."""
+    """Return whether a resource has failed and is not a nested stack."""
     return record.status is Status.FAILED and record.physical_id not in nested
 
 

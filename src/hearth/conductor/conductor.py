@@ -1,4 +1,6 @@
-"""The loop of a conductor: heartbeats, claims, tasks, and the synchronisation with stacks."""
+"""The main loop of a conductor: heartbeats, claiming of tasks, and the synchronisation with
+stacks.
+"""
 
 import asyncio
 import contextlib
@@ -31,11 +33,11 @@ DELAY_MAX_S = 30.0
 SETTLED_EVERY_S = 10.0  # between two looks at clusters that are not in progress
 
 _current: ContextVar[Task | None] = ContextVar("task", default=None)
-"""The task to which the running code belongs."""
+"""The task that the current asyncio task carries out."""
 
 
 class Conductor:
-    """Carries out the tasks of clusters. `host` names it in the list of services."""
+    """A worker that carries out tasks of clusters. `host` is its name in the list of services."""
 
     def __init__(self, services: Services, files: Bundle, host: str) -> None:
         self.id = services.new_id()
@@ -52,18 +54,18 @@ class Conductor:
         self._stopped = False
 
     def wake(self) -> None:
-        """Look for new work now."""
+        """End the current wait of the main loop, so that it looks for new work now."""
         self._woken.set()
 
     def running(self) -> list[asyncio.Task[None]]:
-        """Return the tasks that this conductor carries out."""
+        """Return the asyncio tasks that are running: tasks of clusters and the health check."""
         return [*self._running.values(), *([self._examining] if self._examining else [])]
 
     async def confirmed(self) -> bool:
         """Return whether a write call may be sent now, because this conductor still owns the task.
 
-        The database decides, because all clocks of a machine stop while it is suspended. The same
-        query extends the lease, so that it lasts for the call. Calls outside of tasks are always
+        The database decides, because the clocks of a suspended machine stop. The same query extends
+        the lease, so that it is valid during the call. Calls that belong to no task are always
         allowed.
         """
         task = _current.get()
@@ -76,7 +78,7 @@ class Conductor:
             return False
 
     async def run(self) -> None:
-        """Work until cancelled or stopped."""
+        """Run the main loop until it is cancelled or `stop` is called."""
         heartbeats = asyncio.create_task(self._keep_leases())
         try:
             while not self._stopped:
@@ -93,7 +95,9 @@ class Conductor:
             await asyncio.gather(heartbeats, return_exceptions=True)
 
     async def stop(self) -> None:
-        """Release all tasks, so that another conductor continues at once."""
+        """Cancel all running tasks and release them, so that another conductor continues at
+        once.
+        """
         self._stopped = True
         self.wake()
         async with self._beginning:
@@ -104,8 +108,9 @@ class Conductor:
         await self._services.store.run(lambda tx: cluster_tasks.release(tx, self.id))
 
     async def _keep_leases(self) -> None:
-        """Extend the leases regularly until cancelled, independently of the rounds, which may take
-        long.
+        """Extend the leases regularly until cancelled.
+
+        This is independent of the main loop, in which one round may take long.
         """
         store = self._services.store
 
@@ -121,7 +126,9 @@ class Conductor:
             await asyncio.sleep(HEARTBEAT_S)
 
     async def _round(self) -> None:
-        """Claim tasks, start the health check, and synchronise clusters with their stacks."""
+        """Claim tasks, start the health check if it is not running, and update clusters from their
+        stacks.
+        """
         now = time.monotonic()
         async with self._beginning:
             if self._stopped:
@@ -140,7 +147,7 @@ class Conductor:
         except SQLAlchemyError as problem:
             log.warning("the database is unavailable: %s", str(problem).partition("\n")[0])
         except Exception:  # the health of clusters must not stop the conductor
-            log.exception("the health of clusters could not be examined")
+            log.exception("the health check of the clusters failed")
 
     async def _claim(self) -> None:
         room = AT_ONCE_MAX - len(self._running)
@@ -165,7 +172,7 @@ class Conductor:
         self.wake()
 
     async def _guarded(self, task: Task) -> None:
-        """Carry out a task. Every error ends in a retry or in a failed operation."""
+        """Carry out a task. An error leads to a retry or to a failed operation."""
         work = None
         _current.set(task)
         try:
@@ -213,7 +220,7 @@ class Conductor:
         if work is None:
             return
         if again and work.task.attempts < ATTEMPTS_MAX:
-            log.info("cluster %s: %s; it is tried again", work.cluster.uuid, reason)
+            log.info("cluster %s: %s; the task is tried again", work.cluster.uuid, reason)
             await self._safely(self._retry(work.task))
             return
         await self._safely(work.fail(reason))
@@ -223,7 +230,10 @@ class Conductor:
         await self._services.store.run(lambda tx: cluster_tasks.retry(tx, task, delay_s))
 
     async def _safely(self, storing: Awaitable[None]) -> None:
-        """Store the end of an attempt. If that fails, the task is repeated after its lease."""
+        """Await `storing`, which stores the end of an attempt.
+
+        If that fails, the task is repeated after its lease has expired.
+        """
         try:
             await storing
         except Lost:

@@ -1,4 +1,4 @@
-"""Create a cluster: the credential of its nodes, its certificates, its stack.
+"""The steps of a task that creates a cluster: credential of the nodes, certificates, stack.
 
 Source: spec/clusters.md, 4.2.
 """
@@ -20,13 +20,16 @@ from hearth.store.clusters import Whole
 
 
 async def identity(work: Work) -> None:
-    """Create the identity with which the nodes log in."""
+    """Create the identity that the nodes use to log in to the cloud."""
     identity_id = await NodeIdentity(work.services).create(work.cluster, work.caller)
     await work.commit("keys", lambda found: (_with(found, identity_id=identity_id), ()))
 
 
 async def keys(work: Work) -> None:
-    """Create the authorities and the client certificate of the service."""
+    """Create the certificate authorities of the cluster and the service's client certificate.
+
+    A cluster without TLS needs none.
+    """
     if work.whole.template.tls_disabled:
         await work.commit("stack")
         return
@@ -36,7 +39,7 @@ async def keys(work: Work) -> None:
 
 
 async def stack(work: Work) -> None:
-    """Create the stack of the cluster, and store its id in the same transaction."""
+    """Request the stack of the cluster; store its id in the same transaction."""
     whole = work.whole
     asked = stack_request(
         whole.template, whole.cluster, whole.groups,
@@ -52,7 +55,7 @@ async def stack(work: Work) -> None:
 
 
 async def group_stack(work: Work) -> None:
-    """Create the stack of an extra group."""
+    """Request the stack of an additional node group; store its id in the same transaction."""
     whole = work.whole
     group = work.group(work.task.args["group"])
     asked = stack_request(

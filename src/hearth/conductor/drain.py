@@ -1,4 +1,4 @@
-"""Take the pods off nodes before their servers are removed.
+"""Drains nodes: evicts their pods before their servers are removed.
 
 Source: spec/clusters.md, section 12, item 4.
 """
@@ -11,10 +11,10 @@ _OVER = ("Succeeded", "Failed")
 
 
 async def drained(api: KubernetesApi, nodes: Sequence[str]) -> list[str]:
-    """Cordon nodes and evict their pods; return the pods that still run there.
+    """Cordon nodes and request the eviction of their pods; return the pods that are still on them.
 
-    Call this again until no pod is left. Pods of daemon sets and static pods stay, as in `kubectl
-    drain`. Raises what calls of the API raise.
+    Call this repeatedly until the list is empty. As in `kubectl drain`, static pods and pods of
+    daemon sets stay. Raises the exceptions of `KubernetesApi`.
     """
     left: list[str] = []
     for name in nodes:
@@ -34,7 +34,7 @@ async def drained(api: KubernetesApi, nodes: Sequence[str]) -> list[str]:
 
 
 async def not_ready(api: KubernetesApi, nodes: Sequence[str]) -> list[str]:
-    """Return those of the nodes that are not in Kubernetes or not ready."""
+    """Return those `nodes` that Kubernetes does not know or that are not ready."""
     return [name for name in nodes if not _ready(await api.node(name))]
 
 

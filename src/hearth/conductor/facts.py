@@ -1,4 +1,7 @@
-"""The facts that the stack of a cluster needs. Source: spec/clusters.md, 4.3 and 5."""
+"""Looks up the values that the stack request of a cluster needs.
+
+Source: spec/clusters.md, 4.3 and 5.
+"""
 
 from dataclasses import replace
 
@@ -13,8 +16,10 @@ from hearth.store import reads
 
 
 async def facts_of(work: Work, group: NodeGroup | None = None) -> Facts:
-    """Return the facts for the stack of the cluster or, with `group`, of an extra group. Raises
-    Rejected.
+    """Return the values for the stack of the cluster or, if `group` is given, of an additional
+    group.
+
+    Raises Rejected.
     """
     template, cluster = work.whole.template, work.cluster
     found = await facts_of_cluster(work.services, work.caller, template, cluster)
@@ -22,7 +27,11 @@ async def facts_of(work: Work, group: NodeGroup | None = None) -> Facts:
 
 
 async def _network(work: Work) -> ClusterNetwork:
-    """Return the network of the cluster from its stack, whose resources have fixed names."""
+    """Return ids and addresses of the cluster's network, from the resources and outputs of its
+    stack.
+
+    Raises Rejected if the stack does not have them.
+    """
     row = await row_of(work, work.whole.defaults[0])
     records = reads.in_charge(await work.services.store.read(lambda tx: reads.records(tx, row.id)))
     found = {one.key: one.value for one in await outputs(work.services, work.caller, row)}
@@ -31,7 +40,8 @@ async def _network(work: Work) -> ClusterNetwork:
     inside = None if switch is None else switch.held.attributes.get("private_ip")
     address = inside or found.get("api_address")
     if network is None or group is None or not group.physical_id or not address:
-        raise conflict(f"The network of cluster {work.cluster.name} is not known.")
+        words = "has no network, no security group or no API address yet"
+        raise conflict(f"The stack of cluster {work.cluster.name} {words}.")
     held = network.held.attributes
     return ClusterNetwork(
         network_id=str(held["fixed_network"]),

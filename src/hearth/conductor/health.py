@@ -1,4 +1,4 @@
-"""Examine the health of clusters with the help of their Kubernetes API.
+"""Checks the health of clusters through their Kubernetes API.
 
 Source: spec/clusters.md, section 8.
 """
@@ -23,7 +23,7 @@ MISSES_MAX = 3
 
 
 class HealthCheck:
-    """Examines each cluster every `ClusterConfig.health_every_s` seconds."""
+    """Checks the health of each cluster every `ClusterConfig.health_every_s` seconds."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -31,7 +31,7 @@ class HealthCheck:
         self._misses: dict[str, int] = {}
 
     async def round(self) -> None:
-        """Examine the clusters that are due."""
+        """Check all clusters whose next check is due. Do nothing if the interval is negative."""
         every_s = self._services.clusters.health_every_s
         if every_s < 0:
             return
@@ -52,9 +52,10 @@ class HealthCheck:
                 await store.run(lambda tx: cluster_health.store(tx, uuid, status, reason, now))
 
     async def _asked(self, cluster: Cluster) -> Health | None:
-        """Return the health of a cluster, or None after a first attempt without an answer.
+        """Return the health of a cluster.
 
-        After several attempts without an answer the health is UNKNOWN.
+        If the API does not answer, return None, so that the stored health stays the same; after the
+        third such check in a row, return UNKNOWN.
         """
         try:
             async with asyncio.timeout(LIMIT_S):
@@ -70,7 +71,9 @@ class HealthCheck:
         return health
 
     async def _answered(self, cluster: Cluster) -> Health:
-        """Return the health according to the API. Raises what a call of the API can raise."""
+        """Return the health that follows from the responses of the API. Raises an exception in
+        SILENT.
+        """
         async with kubernetes_api(self._services, cluster) as api:
             healthz = await api.text("/healthz")
             nodes = await api.text("/api/v1/nodes")

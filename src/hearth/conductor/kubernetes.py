@@ -1,6 +1,7 @@
-"""The Kubernetes API of a cluster, called with the client certificate of the service.
+"""A client for the Kubernetes API of a cluster, which uses the service's client certificate.
 
-Everything that a cluster answers is hostile: time and bytes are limited.
+A cluster belongs to a user and its responses are not trusted, so their size and the time of a call
+are limited.
 """
 
 import asyncio
@@ -26,14 +27,14 @@ from hearth.service.services import Services
 LIMIT_S = 10.0
 BYTES_MAX = 16 * 1024 * 1024  # a node with all its labels has some kilobytes
 SILENT = (aiohttp.ClientError, OSError, TimeoutError, CloudFault, Rejected, ValueError)
-"""The exceptions of calls to an API that cannot be reached or does not answer properly."""
+"""The exceptions of a call to an API that cannot be reached or whose response is invalid."""
 
 _PATCH = "application/merge-patch+json"
 Object = Mapping[str, Any]
 
 
 class Refused(Exception):
-    """The API answered with an error; the message contains the text of the answer."""
+    """The API answered with an error status; the message contains the text of the response."""
 
     def __init__(self, status: int, words: str) -> None:
         super().__init__(words)
@@ -41,14 +42,17 @@ class Refused(Exception):
 
 
 class KubernetesApi:
-    """The calls that conductors make. Each raises one of the exceptions in SILENT, or Refused."""
+    """A client for the Kubernetes API with the calls that conductors need.
+
+    A method raises one of the exceptions in SILENT, or Refused.
+    """
 
     def __init__(self, session: aiohttp.ClientSession, url: str) -> None:
         self._session = session
         self._url = url
 
     async def text(self, path: str) -> str:
-        """Return the body of an answer as text, also if its status is an error."""
+        """Return the body of a GET response as text, even if the status is an error."""
         return (await self._call("GET", path))[1]
 
     async def node(self, name: str) -> Object | None:
@@ -65,13 +69,13 @@ class KubernetesApi:
         await self._object("PATCH", _node(name), {"spec": {"unschedulable": True}})
 
     async def pods(self, node: str) -> list[Object]:
-        """Return the pods on a node."""
+        """Return all pods on a node."""
         query = urlencode({"fieldSelector": f"spec.nodeName={node}"})
         found = (await self._object("GET", f"/api/v1/pods?{query}")).get("items")
         return [pod for pod in found or () if isinstance(pod, dict)]
 
     async def evict(self, namespace: str, name: str) -> bool:
-        """Ask a pod to leave; return False if a disruption budget does not allow it now."""
+        """Request the eviction of a pod; return false if a disruption budget forbids it now."""
         meta = {"namespace": namespace, "name": name}
         body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": meta}
         path = f"/api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(name, safe='')}"
@@ -85,7 +89,7 @@ class KubernetesApi:
         return True
 
     async def forget(self, name: str) -> None:
-        """Delete a node whose server is gone."""
+        """Delete the node object of a node whose server is removed; "not found" is success."""
         try:
             await self._object("DELETE", _node(name))
         except Refused as refused:
@@ -96,7 +100,7 @@ class KubernetesApi:
         status, text = await self._call(method, path, body)
         answer = json.loads(text) if text else {}
         if not isinstance(answer, dict):
-            raise ValueError(f"{method} {path}: the answer is no object")
+            raise ValueError(f"{method} {path}: the answer is not a JSON object")
         if status >= 400:
             raise Refused(status, f"{method} {path}: {status} {answer.get('message') or ''}"[:500])
         return answer
@@ -121,7 +125,10 @@ class KubernetesApi:
 
 @asynccontextmanager
 async def kubernetes_api(services: Services, cluster: Cluster) -> AsyncIterator[KubernetesApi]:
-    """Yield the API of a cluster that has an address. Raises one of the exceptions in SILENT."""
+    """Yield a client for the API of a cluster, which must have an API address.
+
+    Raises one of the exceptions in SILENT.
+    """
     assert cluster.api_address is not None
     context = None
     if cluster.api_address.startswith("https://"):
@@ -139,11 +146,11 @@ def _node(name: str) -> str:
 
 
 def _context(ca: str, certificate: str, key: str) -> ssl.SSLContext:
-    """Return a TLS context that trusts only the cluster's authority and presents the client
+    """Return a TLS context that trusts only the cluster's authority and uses the client
     certificate.
 
-    The standard library loads client certificates from files only, so for a moment the key is in a
-    temporary file that only this user can read.
+    The standard library loads client certificates only from files, so the key is in a temporary
+    file for a moment. Only the current user can read it.
     """
     context = ssl.create_default_context(cadata=ca)
     context.check_hostname = False  # addresses change, and the authority belongs to this cluster

@@ -1,4 +1,4 @@
-"""Delete a cluster or a group: first the stacks, then certificates and identity, then the rows."""
+"""The steps of tasks that delete a cluster or a group: stacks, certificates, identity, rows."""
 
 from hearth.conductor import blockers, stacks
 from hearth.conductor.work import Work
@@ -14,10 +14,10 @@ LOOK_AGAIN_S = 1.0
 
 
 async def detach(work: Work) -> None:
-    """Detach the objects that users added to the cluster, and repeat this until no object blocks
-    the delete or the time is over.
+    """Detach the objects that users added to the cluster.
 
-    `status_reason` and an event name the objects that are left in the cloud.
+    The step is repeated until no object prevents the delete, or until a time limit. The objects
+    stay in the cloud; `status_reason` and an event list them.
     """
     now = work.services.clock.now()
     since = work.task.state.get("detaching_since", now)
@@ -30,7 +30,7 @@ async def detach(work: Work) -> None:
         return
     done = [one for one in found if await blockers.detach(cloud, one)]
     told = dict.fromkeys([*work.task.state.get("detached", ()), *(one.text for one in done)])
-    reason = f"Detached and left behind: {', '.join(told)}."
+    reason = f"Detached from the cluster and left in the cloud: {', '.join(told)}."
 
     def also(tx: Tx) -> None:
         if done:
@@ -47,7 +47,10 @@ async def detach(work: Work) -> None:
 
 
 async def all_stacks(work: Work) -> None:
-    """Delete all stacks; the synchronisation notices when they are gone."""
+    """Request the delete of all stacks. The synchronisation notices when they are deleted.
+
+    If the cluster has no stack, queue the task that deletes its certificates and rows.
+    """
     whole = work.whole
     ordered = [*whole.extras, *whole.defaults]
     if any(group.stack_id for group in ordered):
@@ -62,7 +65,9 @@ async def all_stacks(work: Work) -> None:
 
 
 async def group_stack(work: Work) -> None:
-    """Delete the stack of an extra group; if the group has no stack, delete only its row."""
+    """Request the delete of an additional group's stack; without a stack, delete the group's
+    row.
+    """
     uuid = work.task.args["group"]
     group = next((g for g in work.whole.groups if g.uuid == uuid), None)
     if group is None:
@@ -75,19 +80,19 @@ async def group_stack(work: Work) -> None:
 
 
 async def keys(work: Work) -> None:
-    """Delete the key pairs of the cluster."""
+    """Delete the stored key pairs of the cluster."""
     await certificates.drop_all(work.services, work.cluster)
     await work.commit("identity")
 
 
 async def identity(work: Work) -> None:
-    """Delete the identity with which the nodes log in."""
+    """Delete the identity that the nodes used to log in to the cloud."""
     caller = work.caller if work.caller.token else None
     await NodeIdentity(work.services).delete(work.cluster, caller)
     await work.commit("rows")
 
 
 async def rows(work: Work) -> None:
-    """Delete the rows of the cluster and end the task."""
+    """Delete the database rows of the cluster and end the task."""
     now = work.services.clock.now()
     await work.commit(None, also=lambda tx: clusters.remove(tx, work.whole, now))

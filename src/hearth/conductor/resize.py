@@ -1,4 +1,4 @@
-"""Change the number of nodes: one update of the stack of their group."""
+"""The step of a task that changes the number of nodes in a group."""
 
 from msgspec.structs import replace
 
@@ -11,7 +11,9 @@ from hearth.store.clusters import Whole
 
 
 async def resize(work: Work) -> None:
-    """Update the stack. If the stack service refuses, restore the former number of the group."""
+    """Update the group's stack. If the update is rejected, restore the former node count of the
+    group.
+    """
     args = work.task.args
     group = next((g for g in work.whole.groups if g.uuid == args["group"]), None)
     if group is None or group.stack_id is None:

@@ -1,4 +1,4 @@
-"""The retry of a stack whose operation failed because of quota or capacity.
+"""Retries a stack operation that failed because of an exhausted quota or missing capacity.
 
 Source: spec/clusters.md, section 12, item 2.
 """
@@ -20,10 +20,10 @@ LOOK_AGAIN_S = 1.0
 
 
 async def attempt(work: Work) -> None:
-    """Update the stack with the same values, so that its failed resources are tried again; end the
-    task.
+    """Update the group's stack without changes, so that its failed resources are tried again.
 
-    Once the time limit of the operation has passed, the operation fails.
+    If the operation's time limit has passed, the operation fails instead. The task ends in any
+    case.
     """
     group = next((g for g in work.whole.groups if g.uuid == work.task.args["group"]), None)
     row = None if group is None or group.stack_id is None else await stacks.row_of(work, group)
@@ -33,20 +33,23 @@ async def attempt(work: Work) -> None:
     left_s = time_left_s(work.cluster, work.services.clock.now())
     if left_s is not None and left_s < 1.0:
         why = shown(await causes(work.services, row)) or row.reason
-        await work.fail(f"No success within {work.cluster.create_timeout} minutes: {why}")
+        limit = f"its time limit of {work.cluster.create_timeout} minutes"
+        await work.fail(f"The operation did not succeed within {limit}: {why}")
         return
     await again(work, group, None)
 
 
 def noted(obstacle: Obstacle, cluster: Cluster, now: float) -> Cluster:
-    """Return the cluster with the condition that it is blocked until the next attempt."""
+    """Return a copy of the cluster that is marked as blocked until the next attempt."""
     retry_at = now + obstacle.delay_s
     shown = datetime.fromtimestamp(retry_at, UTC).isoformat(sep=" ", timespec="seconds")
     return obstacle.noted(cluster, retry_at, shown)
 
 
 async def again(work: Work, group: NodeGroup, step: str | None) -> None:
-    """Try the failed resources of a group's stack again, and go on to `step`."""
+    """Update a group's stack without changes, to retry its failed resources; store `step` as the
+    next step.
+    """
     left_s = time_left_s(work.cluster, work.services.clock.now())
     timeout_mins = None if left_s is None else max(1, round(left_s / MINUTE_S))
     await stacks.update(
@@ -60,10 +63,10 @@ def _retrying(found: Whole) -> Changed:
 
 
 async def wait(work: Work, group: NodeGroup, step: str, reasons: Sequence[str]) -> bool:
-    """If a failed stack of a running task can be retried, begin the retry or wait for it; return
-    whether it can.
+    """Retry the failed stack of a running task, or wait until a retry is due.
 
-    If so, the task is due at `step` again. False means that the operation has failed for good.
+    Returns whether that is possible; the task then continues at `step` later. False means that the
+    operation has finally failed.
     """
     now, retry_at = work.services.clock.now(), work.task.state.get("retry_at")
     if retry_at is not None and now >= retry_at:

@@ -1,8 +1,8 @@
-"""Replace the certificates of a cluster, or the credential of its nodes, while the nodes work.
+"""The steps of tasks that replace a cluster's certificates or the credential of its nodes.
 
-Certificates are replaced in two updates of the stack. After the first, all nodes trust the old and
-the new authorities; after the second, all nodes have certificates of the new ones. Only then the
-old ones are deleted. Source: spec/clusters.md, section 10.
+Certificates are replaced in two updates of the stack, while the nodes work. After the first, all
+nodes trust the old and the new authorities; after the second, all nodes have certificates of the
+new ones. Then the old ones are deleted. Source: spec/clusters.md, section 10.
 """
 
 from collections.abc import Sequence
@@ -25,13 +25,15 @@ TRUSTED, ISSUED = "trust", "issue"
 
 
 async def begin(work: Work) -> None:
-    """Create new key pairs, and let all nodes trust both authorities."""
+    """Create new key pairs, and update the stacks so that all nodes trust the old and new
+    authorities.
+    """
     await rotations.begin(work.services, work.cluster)
     await _told(work, TRUSTED, "trusted")
 
 
 async def trusted(work: Work) -> None:
-    """Once all nodes trust both authorities, let the new one sign, and let all nodes fetch new
+    """When all nodes trust both authorities, sign with the new ones and renew the nodes'
     certificates.
     """
     if await _all_settled(work, "trusted"):
@@ -40,7 +42,7 @@ async def trusted(work: Work) -> None:
 
 
 async def issued(work: Work) -> None:
-    """Once all nodes have new certificates, delete the old ones."""
+    """When all nodes have new certificates, delete the old key pairs and end the task."""
     if not await _all_settled(work, "issued"):
         return
 
@@ -56,7 +58,7 @@ async def issued(work: Work) -> None:
 
 
 async def identity(work: Work) -> None:
-    """Create a new credential for the nodes beside the old one."""
+    """Create a new credential for the nodes; the old one stays valid."""
     identity_id = await NodeIdentity(work.services).rotate(work.cluster, work.caller)
 
     def change(found: Whole) -> tuple[Cluster, Sequence[NodeGroup]]:
@@ -66,20 +68,21 @@ async def identity(work: Work) -> None:
 
 
 async def stack(work: Work) -> None:
-    """Let all nodes fetch the new credential."""
+    """Update the stacks so that all nodes fetch the new credential."""
     await _told(work, f"credential {work.task.id}", "done")
 
 
 async def done(work: Work) -> None:
-    """Once all nodes have the new credential, delete the old one."""
+    """When all nodes have the new credential, delete the old one and end the task."""
     if await _all_settled(work, "done"):
         await NodeIdentity(work.services).drop_former(work.cluster, work.caller)
         await work.commit(None)
 
 
 async def _told(work: Work, phase: str, step: str) -> None:
-    """Update the stack of each group, so that its nodes run their deployments again, and go on to
-    `step`.
+    """Update the stack of each group so that its nodes run their deployments again.
+
+    `phase` is part of the parameter that causes this; `step` is the next step of the task.
     """
     url = credential_url(work.services, work.cluster)
     parameters = rotation_parameters(f"{work.task.id}-{phase}")
@@ -103,7 +106,7 @@ async def _told(work: Work, phase: str, step: str) -> None:
 async def _all_settled(work: Work, here: str) -> bool:
     """Return whether the stacks of all groups have completed their update.
 
-    While one is in progress, the task is due at the step `here` again. If one fails, the old
+    While one is in progress, the task repeats the step `here` later. If one has failed, the old
     certificates are kept and the rotation fails.
     """
     for group in _one_per_stack(work):
@@ -113,12 +116,12 @@ async def _all_settled(work: Work, here: str) -> bool:
         if not succeeded:
             words = await why(work, group)
             await rotations.abandon(work.services, work.cluster)
-            await work.fail(f"The rotation stopped at {group.name}: {words}")
+            await work.fail(f"The rotation stopped at node group {group.name}: {words}")
             return False
     return True
 
 
 def _one_per_stack(work: Work) -> list[NodeGroup]:
-    """Return one group of each stack."""
+    """Return one group for each stack of the cluster."""
     by_stack = {group.stack_id: group for group in work.whole.groups if group.stack_id}
     return list(by_stack.values())

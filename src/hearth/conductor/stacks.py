@@ -1,7 +1,7 @@
-"""Calls of the conductors to the stack service, which runs in the same process.
+"""Creates, updates and deletes stacks for tasks, through the stack service in the same process.
 
-Each change of a stack and the end of the task that wanted it are one transaction, so a change is
-never lost and never made twice.
+Each change of a stack is made in the same transaction as the progress of the task that needs it, so
+that a change is neither lost nor repeated.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,16 +24,16 @@ from hearth.store.database import Tx
 from hearth.store.rows import StackRow
 
 BUSY_AGAIN_S = 1.0
-"""The seconds before a request is repeated that the stack could not accept."""
+"""Seconds until a request is repeated if the stack is busy with another operation."""
 
 
 async def create(
     work: Work, name: str, asked: ClusterStack, taken: Callable[[Whole, str], Changed]
 ) -> None:
-    """Create a stack, and end the task.
+    """Create a stack and end the task, in one transaction.
 
-    `taken` gets the cluster and the stack's id, and returns the cluster with that id. Raises
-    Rejected, Lost.
+    `taken` is called with the cluster and the stack's id; it returns the cluster with that id.
+    Raises Rejected or Lost.
     """
     caller = replace(work.caller, project_id=work.cluster.project_id)
 
@@ -56,11 +56,11 @@ async def update(
     delay_s: float | None = None,
     change: Callable[[Whole], Changed] | None = None,
 ) -> bool:
-    """Update the stack of a group with other parameters, and go on to `step`.
+    """Update the stack of a group with changed parameters, and store `step` as the next step.
 
-    With `whole`, the stack also gets the current templates. `change` changes the cluster at the
-    same time; with `delay_s` the task is due again after that time only. Returns False if the stack
-    cannot take an update now; then the task is due again soon. Raises Rejected, Lost.
+    If `whole` is given, the stack also gets its templates. `change` changes the cluster in the same
+    transaction. `delay_s` is the time until the next step, in seconds. Returns false if the stack
+    is busy; the current step is then repeated soon. Raises Rejected or Lost.
     """
     row = await row_of(work, group)
     request = StackRequest(
@@ -88,9 +88,10 @@ async def update(
 
 
 async def delete(work: Work, group_ids: Sequence[str], *, step: str | None) -> None:
-    """Delete the stacks of groups, those of a default group last, and go on to `step`.
+    """Request the delete of the groups' stacks in the given order, and store `step` as the next
+    step.
 
-    A stack that does not exist is deleted already. Raises Rejected, Lost.
+    A stack that does not exist counts as deleted. Raises Rejected or Lost.
     """
     groups = [work.group(uuid) for uuid in group_ids]
     stacks = list(dict.fromkeys(g.stack_id for g in groups if g.stack_id))
@@ -106,7 +107,9 @@ async def delete(work: Work, group_ids: Sequence[str], *, step: str | None) -> N
 
 
 async def row_of(work: Work, group: NodeGroup) -> StackRow:
-    """Return the row of a group's stack. Raises Rejected if it does not exist any more."""
+    """Return the database row of a group's stack. Raises Rejected if the stack does not exist any
+    more.
+    """
     row = None if group.stack_id is None else await _found(work, group.stack_id)
     if row is None:
         raise conflict(f"The stack of node group {group.name} no longer exists.")

@@ -1,7 +1,7 @@
-"""Synchronise clusters with their stacks: states, outputs and failures.
+"""Updates clusters from their stacks: states, outputs and failures.
 
-One query finds the clusters whose stacks have changed since the last look, so clusters at rest cost
-nothing. Source: spec/clusters.md, section 6.
+One query finds the clusters whose stacks have changed since the last synchronisation, so other
+clusters cause no work. Source: spec/clusters.md, section 6.
 """
 
 import asyncio
@@ -39,21 +39,23 @@ WITH_OUTPUTS = frozenset({"CREATE_COMPLETE", "CREATE_FAILED", "UPDATE_COMPLETE"}
 
 
 class Sync:
-    """Reads the stacks of clusters and stores their states, outputs and failures with the
-    clusters.
-    """
+    """Reads the stacks of clusters and stores the result in the clusters and node groups."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
         self._slots = asyncio.Semaphore(AT_ONCE)
 
     async def busy(self) -> int:
-        """Synchronise the clusters in progress whose stacks have changed; return their number."""
+        """Update the clusters with an operation in progress whose stacks have changed.
+
+        Returns their number.
+        """
         return await self._all(busy=True)
 
     async def settled(self) -> int:
-        """Synchronise the clusters at rest whose stacks a user has changed or deleted; return their
-        number.
+        """Update the clusters without an operation whose stacks a user has changed or deleted.
+
+        Returns their number.
         """
         return await self._all(busy=False)
 
@@ -74,7 +76,7 @@ class Sync:
                 log.exception("cluster %s", uuid)
 
     async def one(self, uuid: str) -> None:
-        """Synchronise one cluster with its stacks."""
+        """Update the cluster with this UUID from its stacks."""
         store = self._services.store
         whole, rows = await store.read(lambda tx: _look(tx, uuid))
         if whole is None:
@@ -101,8 +103,9 @@ class Sync:
         )  # fmt: skip
 
     async def _blockers(self, row: StackRow) -> str:
-        """Return a text that names the objects that block the delete of a stack; empty if they are
-        unknown.
+        """Return a sentence that lists the objects which prevent the delete of a stack.
+
+        The text is empty if there are none or if the cloud cannot be asked.
         """
         services = self._services
 
@@ -113,11 +116,11 @@ class Sync:
         try:
             found = await blockers.blockers(services.clouds.of(row, credential), mine)
         except CloudFault as fault:
-            log.info("stack %s: what blocks its delete is not known: %s", row.id, fault)
+            log.info("stack %s: the objects that block its delete are unknown: %s", row.id, fault)
             return ""
         if not found:
             return ""
-        return f" Still in use by {blockers.shown(found)}. Delete with force=true detaches it."
+        return f" Still in use by {blockers.shown(found)}. A delete with force=true detaches these."
 
     async def _values(self, row: StackRow) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the outputs and the parameters of a stack."""
@@ -130,7 +133,7 @@ class Sync:
 
 
 def mark(row: StackRow) -> str:
-    """Return the state of a stack as `nodegroup.seen` stores it."""
+    """Return a text that identifies the current state of a stack, for `nodegroup.seen`."""
     return f"{row.traversal}:{row.state}"
 
 
@@ -148,7 +151,7 @@ def _look(tx: Tx, uuid: str) -> tuple[Whole | None, list[StackRow]]:
 
 
 def _store(tx: Tx, read: Whole, states: dict[str, StackState], now: float) -> None:
-    """Store the result, unless the cluster was changed since it was read."""
+    """Store the result of a synchronisation, unless the cluster has changed since it was read."""
     whole = clusters.whole(tx, read.cluster.uuid, lock=True)
     if whole is None or whole.version != read.version:
         return  # the next look begins with the new state
@@ -174,14 +177,14 @@ def _mark(group: NodeGroup, states: dict[str, StackState]) -> str:
 
 
 def _follows(seen: str | None, state: str) -> bool:
-    """Return whether the status of a group already follows from this state of its stack."""
+    """Return whether the stored status of a group already includes this state of its stack."""
     return (seen or "").removesuffix(KEPT) == state
 
 
 def _waiting(
     tx: Tx, result: Followed, group: NodeGroup, obstacle: Obstacle, now: float
 ) -> Followed:
-    """Store a task that retries a failed stack; return the cluster with the condition that it is
+    """Queue a task that retries a failed stack; return `result` with the cluster marked as
     blocked.
     """
     uuid = group.cluster_id

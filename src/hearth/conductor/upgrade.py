@@ -1,9 +1,9 @@
-"""Upgrade a cluster: replace the masters one by one, then the workers in batches.
+"""The steps of a task that upgrades a cluster: first the masters one by one, then the workers.
 
-The masters are replaced by one update of the stack. For the workers of a group, each batch begins
-with as many new workers; once Kubernetes knows them as ready, the old ones are drained and removed.
-The upgrade stops at the first failure; the same request resumes it.
-Source: spec/clusters.md, section 12, item 4.
+One update of the stack replaces the masters. Workers are replaced in batches: new workers are
+created, and when Kubernetes reports them as ready, as many old ones are drained and removed. The
+upgrade stops at the first failure; a repeated request continues it. Source: spec/clusters.md,
+section 12, item 4.
 """
 
 import dataclasses
@@ -29,11 +29,13 @@ from hearth.store.clusters import Whole
 
 LOOK_AGAIN_S = 1.0
 LIMIT_S = 900.0
-"""The maximum seconds until new workers are ready, and until the pods have left old workers."""
+"""Maximum time in seconds for new workers to become ready, and for pods to leave old workers."""
 
 
 async def masters(work: Work) -> None:
-    """Update the control plane, and the image and version that new default workers will boot."""
+    """Update the masters. Existing workers stay unchanged, but new ones get the new image and
+    version.
+    """
     group = _default(work)
     state = {"answers": await _answers(work)}
     if group is None:
@@ -51,15 +53,16 @@ async def masters(work: Work) -> None:
 
 
 async def masters_done(work: Work) -> None:
-    """Wait until the update of the masters is complete."""
+    """When the update of the masters is complete, continue with the workers."""
     if await _succeeded(work, _default(work), "masters_done"):
         await work.commit("workers")
 
 
 async def workers(work: Work) -> None:
-    """Begin the next batch: remove the workers that were drained, and create new ones.
+    """Start the next batch: remove the workers that were drained, and create new ones.
 
-    Once a group has no old workers any more, the next group is upgraded.
+    When no old workers are left, the next update only removes. When all groups are done, end the
+    task.
     """
     group = _next(work)
     if group is None:
@@ -82,7 +85,7 @@ async def workers(work: Work) -> None:
 
 
 async def workers_done(work: Work) -> None:
-    """Wait for the stack of the group that is being upgraded."""
+    """When the stack's update is complete, continue with the batch or with the next group."""
     group = _next(work)
     if not await _succeeded(work, group, "workers_done"):
         return
@@ -113,8 +116,9 @@ async def ready(work: Work) -> None:
 
 
 async def drain(work: Work) -> None:
-    """Evict the pods from the old workers of the batch, and remove these workers from
-    Kubernetes.
+    """Drain the old workers of the batch, and delete their node objects in Kubernetes.
+
+    If Kubernetes cannot be reached, record an event and continue without draining.
     """
     group, batch = _next(work), work.task.state["batch"]
     after = {"drained": batch, "batch": []}
@@ -135,7 +139,7 @@ async def drain(work: Work) -> None:
     async def objection(api: KubernetesApi) -> str:
         left = await drained(api, names)
         if left:
-            return f"Pods do not leave: {', '.join(left[:10])}."
+            return f"Pods are still running on old nodes: {', '.join(left[:10])}."
         for name in names:
             await api.forget(name)
         return ""
@@ -147,9 +151,9 @@ async def drain(work: Work) -> None:
 async def _agrees(
     work: Work, group: NodeGroup, step: str, objection: Callable[[KubernetesApi], Awaitable[str]]
 ) -> bool:
-    """Return whether Kubernetes answers and `objection` returns no reason to wait.
+    """Return whether Kubernetes answers and `objection` finds no reason to wait.
 
-    Otherwise the step is repeated later; after LIMIT_S the upgrade fails with the reason.
+    Otherwise the step is repeated later; after LIMIT_S seconds the upgrade fails with the reason.
     """
     try:
         async with kubernetes_api(work.services, work.cluster) as api:
@@ -168,7 +172,7 @@ async def _agrees(
 async def _answers(work: Work) -> bool:
     """Return whether this process can reach the Kubernetes API of the cluster.
 
-    If not, nodes are replaced without being drained.
+    If it cannot, nodes are replaced without being drained.
     """
     if not reachable(work.cluster) or work.cluster.api_address is None:
         return False
@@ -188,7 +192,7 @@ def _default(work: Work) -> NodeGroup | None:
 def _next(work: Work) -> NodeGroup | None:
     """Return the next group whose workers must be upgraded, or None.
 
-    Of the default groups it can only be that of the workers, whose upgrade includes the masters.
+    The masters' group is never returned, because they are upgraded with the default workers.
     """
     wanted, done = set(work.task.args["groups"]), set(work.task.state.get("done", ()))
     worker = work.whole.defaults[-1]
@@ -199,8 +203,8 @@ def _next(work: Work) -> NodeGroup | None:
 
 
 async def _target(work: Work, group: NodeGroup) -> tuple[ClusterStack, Booted]:
-    """Return the stack of a group after the upgrade, and the image and version that its workers
-    boot.
+    """Return the stack request for a group after the upgrade, and the image and version of its
+    workers.
     """
     whole, args = work.whole, work.task.args
     template = await _template(work)
@@ -223,7 +227,7 @@ async def _template(work: Work) -> ClusterTemplate:
 
 
 async def _workers(work: Work, group: NodeGroup) -> WorkerStack:
-    """Return the present workers of a group."""
+    """Return the current workers of a group, from its stack."""
     row = await stacks.row_of(work, group)
     worker = work.whole.defaults[-1] if group.is_default else group
     members = await members_of(work.services, work.cluster, worker.uuid)
@@ -233,7 +237,7 @@ async def _workers(work: Work, group: NodeGroup) -> WorkerStack:
 
 
 async def _names(work: Work, group: NodeGroup, indexes: Sequence[int]) -> list[str]:
-    """Return the names of nodes; the template of the driver makes them."""
+    """Return the names of the nodes with these indexes, as the stack's template generates them."""
     row = await stacks.row_of(work, group)
     return [f"{row.name}-node-{index}" for index in indexes]
 
@@ -250,9 +254,10 @@ async def _update(
 
 
 async def _succeeded(work: Work, group: NodeGroup | None, here: str) -> bool:
-    """Return whether the operation of the stack succeeded.
+    """Return whether the update of the group's stack succeeded; true if there is no group.
 
-    While it runs, the task is due at the step `here` again. If it has failed, the upgrade fails.
+    While it is in progress, the task repeats the step `here` later. If it has failed, the upgrade
+    fails.
     """
     if group is None:
         return True
@@ -263,7 +268,10 @@ async def _succeeded(work: Work, group: NodeGroup | None, here: str) -> bool:
 
 
 def _followed(work: Work, found: Whole) -> Changed:
-    """Return the cluster with the new template, once all its groups follow it."""
+    """Return the upgraded groups with their new image, and the cluster with its new template.
+
+    The cluster gets the new template only if a default group was upgraded.
+    """
     args = work.task.args
     wanted = set(args["groups"])
     groups = [

@@ -1,5 +1,5 @@
-"""Wait in a task until the stack of a group is idle. While it waits, no conductor holds the
-task.
+"""Lets a task wait until the stack of a group is idle. No conductor owns the task in the
+meantime.
 """
 
 from hearth.clusters.objects import NodeGroup
@@ -12,10 +12,10 @@ from hearth.model.state import Status
 
 
 async def settled(work: Work, group: NodeGroup, step: str) -> bool | None:
-    """Return whether the operation of the group's stack succeeded, or None while it runs.
+    """Return whether the operation of the group's stack succeeded, or None while it is in progress.
 
-    In the case of None the task is released, and is due at `step` again. A stack that failed
-    because of quota or capacity is tried again. Raises Rejected, Lost.
+    If the result is None, the task is released and continues at `step` later. A stack that failed
+    because of quota or capacity is tried again. Raises Rejected or Lost.
     """
     row = await row_of(work, group)
     if row.status is Status.IN_PROGRESS:
@@ -29,6 +29,6 @@ async def settled(work: Work, group: NodeGroup, step: str) -> bool | None:
 
 
 async def why(work: Work, group: NodeGroup) -> str:
-    """Return why the operation of the group's stack failed."""
+    """Return the reason why the operation of the group's stack failed."""
     row = await row_of(work, group)
     return shown(await causes(work.services, row)) or row.reason

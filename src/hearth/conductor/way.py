@@ -1,7 +1,7 @@
-"""The URL at which this process reaches the Kubernetes API of a cluster.
+"""Finds the URL at which this process can reach the Kubernetes API of a cluster.
 
-In production this is the address of the API. Floating IPs of the embedded cloud cannot be reached
-from the host; there a local port of the cloud leads to the API.
+In production this is the address of the API. A floating IP of the embedded cloud cannot be reached
+from the host; the embedded cloud forwards a local port to the API instead.
 """
 
 import json
@@ -17,7 +17,7 @@ BYTES_MAX = 64 * 1024
 
 
 async def way_to(services: Services, api_address: str) -> str:
-    """Return the URL at which this process reaches an API. Raises OSError and ValueError."""
+    """Return the URL at which this process can reach the API. Raises OSError or ValueError."""
     forwards = services.clusters.forwards_url
     if not forwards:
         return api_address
@@ -30,7 +30,7 @@ async def way_to(services: Services, api_address: str) -> str:
                 return f"{wanted.scheme}://127.0.0.1:{port}"
     except (aiohttp.ClientError, KeyError, TypeError) as problem:
         raise ConnectionError(f"{forwards}: {problem}") from None
-    raise ConnectionError(f"no local port leads to {api_address}")
+    raise ConnectionError(f"the embedded cloud forwards no local port to {api_address}")
 
 
 async def _listed(url: str, address: str) -> bytes:

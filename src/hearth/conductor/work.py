@@ -1,6 +1,4 @@
-"""One task of a conductor: the data of the task, and the ways in which its steps store their
-results.
-"""
+"""A task that a conductor carries out: its data, and methods with which its steps store results."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +23,7 @@ Changed = tuple[Cluster, Sequence[NodeGroup]]
 
 @dataclass
 class Work:
-    """A claimed task. `whole` is the cluster as the last commit left it."""
+    """A task that this conductor has claimed. `whole` is the cluster as of the last commit."""
 
     services: Services
     caller: Caller
@@ -35,11 +33,11 @@ class Work:
 
     @property
     def cluster(self) -> Cluster:
-        """The cluster of the task."""
+        """The cluster that the task changes."""
         return self.whole.cluster
 
     def group(self, uuid: str) -> NodeGroup:
-        """Return a node group of the cluster."""
+        """Return the node group of the cluster with this UUID."""
         return next(group for group in self.whole.groups if group.uuid == uuid)
 
     async def commit(
@@ -52,10 +50,12 @@ class Work:
         also: Callable[[Tx], None] | None = None,
         status: Status = Status.COMPLETE,
     ) -> None:
-        """Store the next step, or with None the end of the task, and what `change` returns.
+        """Store the next step and the changes to the cluster that `change` returns, in one
+        transaction.
 
-        `also` makes further changes in the same transaction. An end is reported with `status`.
-        Raises Lost.
+        If `step` is None, the task ends. `state` is added to the state of the task, `delay_s` is
+        the time until the next step, and `also` makes further changes. An end is reported with
+        `status`. Raises Lost if the task has another owner.
         """
 
         def transaction(tx: Tx) -> tuple[Task, Whole | None]:
@@ -79,7 +79,7 @@ class Work:
         state: Mapping[str, Any] | None = None,
         delay_s: float | None = None,
     ) -> Task:
-        """Do the same as `commit` in the given transaction. Raises Lost."""
+        """Do the same as `commit`, inside the transaction `tx`. Raises Lost."""
         cluster_tasks.check(tx, self.task)
         if change is not None:
             found = clusters.whole(tx, self.cluster.uuid, lock=True)
@@ -95,7 +95,9 @@ class Work:
         return cluster_tasks.advance(tx, self.task, step, known, delay_s=delay_s)
 
     def _concerns(self, group: NodeGroup) -> bool:
-        """Return whether the operation is one of this group: without arguments, of all groups."""
+        """Return whether the operation changes this group. A task without group arguments changes
+        all groups.
+        """
         args = self.task.args
         if "groups" in args:
             return group.uuid in args["groups"]
@@ -105,7 +107,10 @@ class Work:
         return group.uuid == mine.uuid or (group.is_default and mine.is_default)
 
     async def fail(self, reason: str, change: Callable[[Whole], Changed] | None = None) -> None:
-        """Store that the operation failed, and end the task. Raises Lost."""
+        """Store that the operation has failed for `reason`, and end the task. Raises Lost.
+
+        `change` returns further changes to the cluster.
+        """
         now = self.services.clock.now()
 
         def change_failed(found: Whole) -> Changed:

@@ -1,5 +1,6 @@
-"""The engine: `core` decides, `programs` compiles, `worker` acts.
+"""The engine: `core` plans operations, `programs` compiles templates, and `worker` carries out
+operations.
 
-`core` knows no database and no cloud. `clock` and `endpoints` are shared by the use cases and the
-workers.
+`core` uses neither the database nor the cloud. The use cases and the workers share `clock` and
+`endpoints`.
 """

@@ -4,7 +4,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """The database's time, and the clocks of this machine."""
+    """A source of time: the database's clock and the two clocks of this machine."""
 
     def now(self) -> float:
         """Return seconds since 1970, UTC, by the database's clock."""
@@ -16,4 +16,7 @@ class Clock(Protocol):
         """Return seconds since 1970 by this machine's clock, which may be wrong and may jump."""
 
     def tells(self, now: float, asked_at: float) -> None:
-        """Record `now`, the database's time; the query was sent at `asked_at` (monotonic clock)."""
+        """Record the time `now` that the database returned, to estimate its clock from then on.
+
+        `asked_at` is the time on the monotonic clock at which the query was sent.
+        """

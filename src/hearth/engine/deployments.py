@@ -1,7 +1,8 @@
-"""The software deployments of resources of stacks: their rows, and the results from servers.
+"""The software deployments of the resources of stacks: their rows, and the results that servers
+report.
 
-Storing a run and storing a result are one transaction each, and both can be repeated: a stored run
-is not changed, and only a deployment in progress accepts results.
+Storing a deployment and storing its results are one transaction each. Both can be repeated safely:
+a stored deployment is not overwritten, and only a deployment in progress accepts results.
 """
 
 import json
@@ -26,11 +27,11 @@ from hearth.store.software_configs import Config
 from hearth.store.software_deployments import IN_PROGRESS, Deployment
 
 CANCELLED = "Deployment cancelled."
-IGNORED = "Unknown"  # the reason of the event of a signal that nobody waits for
+IGNORED = "Unknown"  # the reason in the event of a signal for which no deployment waits
 
 
 class StackDeployments(Deployments):
-    """The deployments of one record of a stack."""
+    """The software deployments of one resource of a stack, given by its record."""
 
     def __init__(
         self,
@@ -93,7 +94,8 @@ class StackDeployments(Deployments):
             used = software_configs.find(tx, project_id, found.config_id)
             if used is not None and used.input("deploy_stack_id") == stack_id:
                 software_configs.forget(tx, used.id)
-            if config_id is not None:  # another one, if a user has changed the deployment
+            # differs from found.config_id if a user has changed the deployment
+            if config_id is not None:
                 software_configs.forget(tx, config_id)
             return server_metadata.push(tx, project_id, found.server_id)
 
@@ -116,9 +118,9 @@ def take(
     event_id: str,
     now: float,
 ) -> None:
-    """Store the results from a server, with an event, and wake the owner of the stack.
+    """Store the results that a server sent, add an event, and wake the engine that owns the stack.
 
-    If `sent` is not a map, the results only report success.
+    If `sent` is not a map, the deployment counts as successful and has no output values.
     """
     reason = IGNORED
     found = deployments.find(tx, row.project_id, deployment_id, lock=True)
@@ -136,7 +138,7 @@ def take(
 
 
 def taking(one: Deployment, results: Results, now: float) -> Deployment:
-    """Return the deployment with results, unchanged if it is not in progress."""
+    """Return the deployment with the results; if it is not in progress, return it unchanged."""
     if one.status != IN_PROGRESS:
         return one
     return replace(
@@ -149,8 +151,8 @@ def taking(one: Deployment, results: Results, now: float) -> Deployment:
 
 
 def as_map(sent: Any) -> Mapping[str, Any]:
-    """Return the results from a server, given as a map or as JSON text; an empty map for anything
-    else.
+    """Return the results that a server sent as a map or as JSON text; return an empty map if they
+    are neither.
     """
     if isinstance(sent, str):
         try:
@@ -161,7 +163,10 @@ def as_map(sent: Any) -> Mapping[str, Any]:
 
 
 def _run(tx: Tx, project_id: str, run: Run, now: float) -> list[Server]:
-    """Store a run: its configuration, the deployment, and the server's list of configurations."""
+    """Store a deployment and its configuration, and add it to the metadata of its server.
+
+    Return the servers to which the new metadata must be delivered.
+    """
     found = deployments.find(tx, project_id, run.deployment_id, lock=True)
     if found is not None and found.config_id == run.config_id:  # stored by an earlier attempt
         return server_metadata.push(tx, project_id, run.server_id)
@@ -184,7 +189,9 @@ def _run(tx: Tx, project_id: str, run: Run, now: float) -> list[Server]:
 
 
 def _state(one: Deployment, config: Config | None) -> DeploymentState:
-    """Return a deployment as resource types see it; a declared output without a value is None."""
+    """Return a deployment in the form that resource types use; a declared output without a value is
+    None.
+    """
     declared = [output["name"] for output in config.outputs] if config else []
     values = {**dict.fromkeys((*ALWAYS, *declared)), **(one.output_values or {})}
     return DeploymentState(

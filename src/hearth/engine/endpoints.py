@@ -1,4 +1,4 @@
-"""Facts that resource types may use about a stack and about the addresses of Hearth."""
+"""The addresses of Hearth's services, and the facts about a stack that resource types may use."""
 
 from dataclasses import dataclass
 
@@ -8,9 +8,9 @@ from hearth.store.rows import StackRow
 
 @dataclass(frozen=True, slots=True)
 class Endpoints:
-    """The addresses of Hearth and identity for servers in the cloud.
+    """The addresses of Hearth and of Keystone that servers in the cloud use.
 
-    `{project}` in `heat` stands for the project id.
+    The text `{project}` in `heat` is a placeholder for the project id.
     """
 
     heat: str = ""
@@ -23,7 +23,7 @@ class Endpoints:
 
 
 def stack_facts(stack: StackRow, at: Endpoints) -> StackFacts:
-    """Return the facts about a stack that types may use."""
+    """Return the facts about a stack that resource types may use."""
     return StackFacts(
         id=stack.id,
         name=stack.name,

@@ -1,7 +1,7 @@
 """Delivery of new metadata to servers.
 
-Servers that poll an API read the metadata there; for other servers Hearth writes the metadata to an
-object or a queue. Source: spec/software-config.md, sections 4 and 8.
+Servers that poll an API read the metadata there. For all other servers Hearth writes the metadata
+to a Swift object or a Zaqar queue. Source: spec/software-config.md, sections 4 and 8.
 """
 
 import asyncio
@@ -23,24 +23,26 @@ from hearth.store.server_metadata import Server
 log = logging.getLogger(__name__)
 
 DELIVERY_S = 5.0
-ROUNDS_MAX = 5  # if others change the metadata meanwhile
+ROUNDS_MAX = 5  # the document is written again if it changes during a write
 
 
 class Clouds(Protocol):
-    """Returns the cloud of a stack, and the access to the users of the stack."""
+    """Returns the cloud of a stack, and gives access to the users in its domain project."""
 
     def of(self, row: StackRow, credential: StackCredential | None) -> Cloud:
         """Return the cloud with the stack's credential."""
 
     def users(self, row: StackRow, noted: Callable[[str], None]) -> Users | None:
-        """Return the access to the users in the stack's domain project, or None without a stack
-        domain.
+        """Return the users in the stack's domain project, or None if no stack domain is
+        configured.
         """
 
 
 @dataclass(frozen=True)
 class _Parcel:
-    """A metadata document with its version, the server's private data and the stack's cloud."""
+    """A metadata document to deliver, with its version, the private data of the server, and the
+    cloud.
+    """
 
     version: int
     document: Any
@@ -50,9 +52,9 @@ class _Parcel:
 
 
 async def deliver(store: Store, clouds: Clouds, servers: Iterable[Server]) -> None:
-    """Write the metadata of servers to their objects or queues.
+    """Write the metadata of the given servers to their Swift objects or Zaqar queues.
 
-    A failure is logged: the next change writes the whole document again.
+    A failure is only logged, because the next change writes the whole document again.
     """
     for server in servers:
         try:
@@ -64,7 +66,9 @@ async def deliver(store: Store, clouds: Clouds, servers: Iterable[Server]) -> No
 
 
 async def _deliver(store: Store, clouds: Clouds, server: Server) -> None:
-    """Write the newest document; after each write, read it again until it has not changed."""
+    """Write the current document of a server, and repeat that until the document did not change
+    during the write.
+    """
     written = None
     for _ in range(ROUNDS_MAX):
         parcel = await store.read(lambda tx: _parcel(tx, clouds, server))

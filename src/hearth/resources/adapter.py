@@ -22,9 +22,10 @@ TAKEN_OVER = (
 
 
 class AdapterType(ResourceType):
-    """A type that wraps the type `other` and has its own properties and attributes.
+    """A resource type that delegates all its work to another type, the class attribute `other`.
 
-    Steps that a subclass adds see the properties of the subclass.
+    A subclass has its own properties and attributes and translates them (`words`, `shown`). Steps
+    that it adds itself get a context with its own properties, not with the translated ones.
     """
 
     other: ClassVar[ResourceType]
@@ -36,15 +37,22 @@ class AdapterType(ResourceType):
         super().__init_subclass__(**more)
 
     def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the properties for the other type, without null values."""
+        """Translate this type's properties into properties of the type `other`.
+
+        Entries whose value is null are ignored.
+        """
         raise NotImplementedError(self.type_name)
 
     def shown(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the attributes that a body contains."""
+        """Return this type's attributes as {name: value}, computed from a response body of the
+        service.
+        """
         return {}
 
     def other_context(self, ctx: ResourceContext) -> ResourceContext:
-        """Return the context of the resource for the other type."""
+        """Return a copy of `ctx` for the type `other`, with the translated properties and their
+        changes.
+        """
         after = self._complete(ctx, ctx.properties)
         before = self._complete(ctx, ctx.before) if ctx.before else {}
         names = {*after, *before} if ctx.before else ()
@@ -57,13 +65,14 @@ class AdapterType(ResourceType):
         return {**usual, **{name: value for name, value in given.items() if value is not None}}
 
     async def seen(self, ctx: ResourceContext) -> ResourceContext:
-        """Return the context for a call of the other type. A subclass may read property values for
-        it from the cloud.
+        """Return the context that is passed to a step of the type `other`.
+
+        A subclass may override this to add property values that it reads from the cloud.
         """
         return self.other_context(ctx)
 
     def through(self, steps: Sequence[Step]) -> tuple[Step, ...]:
-        """Return steps of the other type as steps of this type."""
+        """Wrap steps of the type `other` so that they accept a context of this type."""
         return tuple(
             Step(
                 step.name,
@@ -114,7 +123,11 @@ class AdapterType(ResourceType):
         return await self.other.replace_failed(self.other_context(ctx))
 
     async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
-        """Return an empty map if the object exists, or None if it is gone."""
+        """Return an empty map if the object exists, or None if it is gone.
+
+        Properties are not compared with the cloud, because they exist only in this type's
+        vocabulary.
+        """
         return None if await self.other.observe(await self.seen(ctx)) is None else {}
 
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:

@@ -53,7 +53,11 @@ SHOW = Attr(ValueKind.MAP, "All fields of the object that the service returns.",
 
 
 class IntentKey(StrEnum):
-    """How Hearth finds the result of a create call, most reliable first. Source: rule R5."""
+    """How Hearth finds the result of a create call whose answer was lost. The most reliable come
+    first.
+
+    Source: rule R5.
+    """
 
     OWN_ID = "an id that Hearth chooses"
     NATURAL_KEY = "a natural unique key"
@@ -64,16 +68,19 @@ class IntentKey(StrEnum):
 
 
 class Before(Protocol):
-    """Finds resources that must exist before a resource that does not refer to them."""
+    """A rule that finds dependencies which the template does not express by references."""
 
     def names(self, definition: Any, program: Any) -> Iterable[str]:
         """Return the names of the resources that must exist before the resource with this
         definition.
+
+        `definition` and `program` are the compiler's representation of the resource and the
+        template.
         """
 
 
 OF_USERS = frozenset({"user_id", "password", "access_key", "secret_key"})
-"""The keys of private data about a user that the resource has created for itself."""
+"""The keys in a record's private data that hold the user which the resource created for itself."""
 
 NOTHING_MADE = "none, because it creates nothing in the cloud"
 
@@ -86,10 +93,11 @@ def _named(name: str) -> ResourceType:
 
 
 class ResourceType:
-    """A resource type: a stateless declaration, one instance per process.
+    """Base class of all resource types. A type has no state; each process has one instance of it.
 
-    Subclasses declare and override; the engine calls `steps`, or `make` and `amend` of immediate
-    types.
+    A subclass declares its properties and attributes and overrides methods. The engine runs `steps`
+    for an action; for an immediate type (one without cloud calls) it calls `make` and `amend`
+    instead.
     """
 
     type_name: ClassVar[str]
@@ -129,7 +137,7 @@ class ResourceType:
 
     @property
     def name(self) -> str:
-        """The name of the type in templates."""
+        """The name of the type in templates, such as OS::Neutron::Net."""
         return self.type_name
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -138,7 +146,7 @@ class ResourceType:
     # what is done
 
     def steps(self, action: Action, ctx: ResourceContext) -> tuple[Step, ...]:
-        """Return the steps of an action, empty if the type has nothing to do."""
+        """Return the steps of an action in order; empty if the type has nothing to do."""
         match action:
             case Action.CREATE:
                 return self.create_steps(ctx)
@@ -162,7 +170,9 @@ class ResourceType:
                 return ()
 
     def handles(self, action: Action) -> bool:
-        """Return whether the type implements steps for an action."""
+        """Return whether the type overrides the method `ACTION_steps`, for example
+        `suspend_steps`.
+        """
         method = f"{action.value.lower()}_steps"
         return getattr(type(self), method, None) is not getattr(ResourceType, method, None)
 
@@ -197,14 +207,15 @@ class ResourceType:
         return ()
 
     async def drop_snapshot(self, ctx: ResourceContext) -> None:
-        """Delete what a snapshot created in the cloud.
+        """Delete the cloud objects that belong to a snapshot of the resource.
 
         `ctx.data` is the private data from the time of the snapshot.
         """
 
     def restored(self, properties: Mapping[str, Any], data: Mapping[str, str]) -> Mapping[str, Any]:
-        """Return the properties that restore a snapshot; `data` is the private data from the time
-        of the snapshot.
+        """Return the properties with which an update restores a snapshot.
+
+        `properties` and `data` (the private data) are those from the time of the snapshot.
         """
         return properties
 
@@ -219,34 +230,37 @@ class ResourceType:
         return ()
 
     def replaced_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        """Return the steps that release what the replacement needs, such as an address.
+        """Return the steps that make the old resource release what its replacement needs.
 
-        They run on the old resource after the engine has decided to replace it.
+        An example is a fixed address. The steps run after the engine has decided to replace the
+        resource.
         """
         return ()
 
     def taken_back_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        """Return the steps that undo `replaced_steps` when a rollback needs the old resource."""
+        """Return the steps that undo `replaced_steps`, for a rollback to the old resource."""
         return ()
 
     def make(self, ctx: ResourceContext) -> Made:
-        """Create a resource of an immediate type, without I/O."""
+        """Return the result of creating a resource of an immediate type; no I/O is allowed."""
         return Made(physical_id=ctx.physical_name)
 
     def amend(self, ctx: ResourceContext) -> Made:
-        """Update a resource of an immediate type, without I/O."""
+        """Return the result of updating a resource of an immediate type; no I/O is allowed."""
         return Made()
 
     # what is decided
 
     def has_key(self, properties: Mapping[str, Any]) -> bool:
-        """Return whether the engine can find the result of a create call whose answer was lost."""
+        """Return whether Hearth could find the object if the answer to its create call were
+        lost.
+        """
         return not self.keyless_with or not all(map(properties.get, self.keyless_with))
 
     def must_replace(self, change: Change) -> str | None:
-        """Return a reason to replace the resource that only the type knows, or None.
+        """Return the reason why this change requires a replacement, or None if it does not.
 
-        Properties that cannot be updated need no reason here.
+        Changes of properties that cannot be updated are detected elsewhere.
         """
         return next((why for n, why in self.replaced_for.items() if n in change.changed), None)
 
@@ -258,22 +272,26 @@ class ResourceType:
         return False
 
     async def used_by(self, ctx: ResourceContext) -> Sequence[str]:
-        """Return short texts that name what still uses the object; empty if that is unknown.
+        """Return a short text for each object that still uses this one; empty if that is unknown.
 
-        The engine calls this after a delete with a conflict. May raise CloudFault.
+        The engine calls this after a delete was refused with a conflict. May raise CloudFault.
         """
         return ()
 
     async def replace_failed(self, ctx: ResourceContext) -> bool:
-        """Return whether the next update replaces a failed resource (spec/engine.md, 6.4)."""
+        """Return whether the next update replaces this failed resource; if not, it updates the
+        resource.
+
+        Source: spec/engine.md, section 6.4.
+        """
         return True
 
     def conflicts(
         self, properties: Mapping[str, Any], still_open: Collection[str] = ()
     ) -> Iterable[str | Violation]:
-        """Yield violations of rules about several properties.
+        """Yield each violation of a rule that involves several properties.
 
-        The properties in `still_open` have no value yet.
+        `still_open` has the names of properties whose values are not known yet.
         """
         checks = type(self).check_properties is not ResourceType.check_properties
         if not (checks or self.relations):
@@ -290,40 +308,47 @@ class ResourceType:
             yield from self.check_properties(properties)
 
     def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Violation]:
-        """Return violations that `relations` cannot express. Called when all values are known."""
+        """Return the violations of rules that cannot be declared in `relations`.
+
+        Called only when the values of all properties are known.
+        """
         return ()
 
     def reserved_metadata(self, properties: Mapping[str, Any]) -> Set[str]:
-        """Return the keys that the template's metadata may not have with these properties."""
+        """Return the metadata keys that a template must not set on a resource with these
+        properties.
+        """
         return frozenset()
 
     async def refused(self, properties: Mapping[str, Any], cloud: Cloud) -> Sequence[str]:
-        """Return the cloud's objections to the properties, before anything is stored or created.
+        """Return an error message for each reason why the cloud would refuse these properties.
 
-        A value that is not known yet is null. Raises CloudFault if the cloud gives no answer.
+        Called before anything is stored or created; values that are not known yet are null. Raises
+        CloudFault if the cloud gives no answer.
         """
         return ()
 
     # what is shown
 
     def key_in_words(self) -> str:
-        """Return a description of the intent key, or why there is none and what a crash may
-        leave.
+        """Return the text for the documentation that names the intent key of this type.
+
+        If there is no key, the text says why and what a crash may leave behind in the cloud.
         """
         return self.known_by
 
     def reference(self, ctx: ResourceContext) -> str:
-        """Return the value of `get_resource`."""
+        """Return the value of the template function `get_resource`: the physical id, else the
+        name.
+        """
         return ctx.physical_id or ctx.name
 
     async def shown_attribute(self, ctx: ResourceContext, name: str) -> Any:
-        """Return the value of an attribute for templates: the result of `attribute`, without intent
-        keys.
-        """
+        """Return the value of an attribute as templates see it: without intent keys."""
         return unmarked(await self.attribute(ctx, name), self.undescribed)
 
     def known_attributes(self, ctx: ResourceContext) -> dict[str, Any]:
-        """Return the attributes of `recordable` for templates, with intent keys removed."""
+        """Return the attributes that need no call to the service, without intent keys."""
         known = self.recordable(ctx)
         if not self.marked:  # nothing of theirs carries a mark, and it may be much
             return known
@@ -331,7 +356,10 @@ class ResourceType:
         return found
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
-        """Return the value of an attribute, from the last body or from a call to the service."""
+        """Return the value of an attribute, from the last response body or from a new call.
+
+        An attribute that is not cached always needs a call.
+        """
         declared = self.attributes.get(name)
         body = ctx.body
         if body is None or name not in body or (declared is not None and not declared.cached):
@@ -341,28 +369,31 @@ class ResourceType:
         return (body or {}).get(name)
 
     def as_sent(self, name: str, value: Any) -> Any:
-        """Return the value of a property in the form that the service expects."""
+        """Convert the value of the property `name` to the form that the service expects."""
         return value
 
     def within(self, attribute: str, value: Any, path: Sequence[Any]) -> Any:
-        """Return the part of an attribute's value at a path such as ["addresses", 0], or None."""
+        """Return the part of an attribute's value at a path such as ["addresses", 0]; None if it is
+        missing.
+        """
         return walk(value, path)
 
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
-        """Return the current body of the object from the service, or None if the object is gone."""
+        """Fetch the object and return its body, or None if the object is gone."""
         return ctx.body
 
     def brought(self, data: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the private data that a record takes from an adopted or restored document.
+        """Return the private data that an adopted or restored resource takes over from the document
+        `data`.
 
-        Data about users is left out, because users belong to the record that created them.
+        Data about users is left out, because a user belongs to the resource that created it.
         """
         if self.needs_users:
             return {}
         return {name: value for name, value in data.items() if name not in OF_USERS}
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
-        """Return the attributes that the last body contains, without a call to the service."""
+        """Return the cached attributes that the last response body contains; makes no call."""
         body = ctx.body or {}
         return {
             name: body[name]
@@ -373,28 +404,33 @@ class ResourceType:
     # what the compiler asks
 
     def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
-        """Return the names of resources that must exist first although the template does not refer
-        to them.
+        """Return the names of resources that must exist first, although the template has no
+        reference to them.
         """
         for before in self.comes_after:
             yield from before.names(definition, program)
 
     def nested_definition(self, properties: Mapping[str, Any]) -> Any:
-        """Return the template of the nested stack, for validation; None if the type has none."""
+        """Return the template of the nested stack, so that it can be validated; None if the type
+        has none.
+        """
         return None
 
     def nested_copies(self, properties: Mapping[str, Any]) -> int:
-        """Return the number of real members for each member in the nested definition."""
+        """Return how many real members one member of `nested_definition` represents."""
         return 1
 
     def location(self, ctx: ResourceContext) -> tuple[str, str, str | None]:
-        """Return the service, the path and the microversion of the object's URL."""
+        """Return the service, the path and the microversion with which to call the object
+        itself.
+        """
         raise NotImplementedError(self.type_name)
 
     async def orphans(self, ctx: ResourceContext) -> Sequence[str]:
-        """Return physical ids of objects that have the record's key and are not recorded.
+        """Find orphans: objects that carry the record's intent key but are not the recorded object.
 
-        A type with a natural key has at most one object; it is an orphan if no id is recorded.
+        Returns their physical ids. This implementation suits types with at most one object per key:
+        if an id is recorded, there is no orphan.
         """
         if ctx.physical_id is not None:
             return ()
@@ -403,7 +439,7 @@ class ResourceType:
         return [made.physical_id for made in found if made is not None and made.physical_id]
 
     async def delete_orphan(self, ctx: ResourceContext, physical_id: str) -> None:
-        """Delete an orphan."""
+        """Delete the orphan with this physical id."""
         doomed = replace(ctx, physical_id=physical_id)
         for step in self.delete_steps(doomed):
             await step.do(doomed)

@@ -11,7 +11,9 @@ REFERENCE_OUTPUT = "OS::stack_id"
 
 
 class NestedType(ResourceType):
-    """A type whose resource is a nested stack. A failed nested stack is updated, never replaced."""
+    """A type whose resource is a nested stack. If the nested stack fails, it is updated, not
+    replaced.
+    """
 
     regroups: ClassVar[bool] = False  # what its child becomes depends on what the child is
     scalable: ClassVar[bool] = False  # a group that scaling policies may resize
@@ -37,91 +39,109 @@ class NestedType(ResourceType):
         return None if name == "show" else self.recordable(ctx)[name]
 
     def child(self, ctx: ResourceContext) -> Child:
-        """Return the desired nested stack according to the properties."""
+        """Return the nested stack that the properties describe."""
         raise NotImplementedError(self.type_name)
 
     async def prepare(self, ctx: ResourceContext) -> None:
-        """Read what `child` needs from the cloud into `ctx.found`. Raises CloudFault."""
+        """Read from the cloud the values that `child` needs; the engine stores them in `ctx.found`.
+
+        Raises CloudFault.
+        """
 
     def addresses(self, properties: Mapping[str, Any]) -> Sequence[str]:
-        """Return the URLs of the templates that `prepare` fetches."""
+        """Return the URLs of the templates that `prepare` will fetch."""
         return ()
 
     def next_child(self, ctx: ResourceContext) -> Child | None:
-        """Return the next desired state of the nested stack, or None after the last one."""
+        """Return the next intermediate state of the nested stack, or None if the last one is
+        reached.
+
+        The engine calls this after each state, so a group can change in batches.
+        """
         return None
 
     def metadata_after(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
-        """Return the metadata after a create or update, or None to leave it unchanged."""
+        """Return the resource's metadata after a create or update, or None to leave it
+        unchanged.
+        """
         return None
 
     def after_scaling(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
-        """Return the metadata of a group after scaling, or None to leave it unchanged."""
+        """Return the group's metadata after a scaling, or None to leave it unchanged."""
         return None
 
     def balancers(self, ctx: ResourceContext) -> Sequence[str]:
-        """Return the reference ids of the load balancers that distribute requests to the members of
-        a group.
+        """Return the reference ids of the load balancers to which the members of a group are
+        added.
         """
         return ()
 
 
 class LoadBalancer(ResourceType):
-    """A load balancer whose members the groups of a stack may change."""
+    """A load balancer whose members can be changed by a group in the same stack."""
 
     async def set_instances(self, ctx: ResourceContext, instances: Sequence[str]) -> None:
-        """Make these servers the only members."""
+        """Replace the members of the load balancer by these servers."""
         raise NotImplementedError(self.type_name)
 
 
 class Signalled(ResourceType):
-    """A type that accepts signals."""
+    """A type whose resources accept signals."""
 
     def signal(self, ctx: ResourceContext, details: Any) -> SignalResult:
-        """Return the effect of a signal. Raises Rejected if the resource does not accept it."""
+        """Return the changes that a signal causes. Raises Rejected if the resource accepts no
+        signals.
+        """
         raise Rejected([self.no_signal(ctx)])
 
     def no_signal(self, ctx: ResourceContext) -> Problem:
-        """Return the problem to report for a signal to a resource that accepts none."""
+        """Return the error for a signal to a resource that accepts none."""
         return NotSupported(None, f"signal is not supported for {ctx.type_name}.")
 
 
 class DeliversSignals(Signalled):
-    """A type that makes a call to the cloud for each signal."""
+    """A type that makes a cloud call for each signal."""
 
     async def deliver(self, ctx: ResourceContext, details: Any) -> Any:
-        """Make the call for a signal, once; return the details that `signal` receives instead.
+        """Make the cloud call for one signal and return the details to pass to `signal`.
 
-        Raises Rejected, or CloudFault if the call fails.
+        The call is sent once and not repeated. Raises Rejected, or CloudFault if the call fails.
         """
         raise NotImplementedError(self.type_name)
 
 
 class CollectsSignals(Signalled):
-    """A type whose signals may be stored in the cloud, from where Hearth fetches them."""
+    """A type whose signals may arrive in a cloud object or queue, from which Hearth fetches
+    them.
+    """
 
     async def collect(self, ctx: ResourceContext) -> SignalResult | None:
-        """Return the signals from the cloud, or None if there are none."""
+        """Fetch the signals that have arrived in the cloud; return their effect, or None if there
+        are none.
+        """
         raise NotImplementedError(self.type_name)
 
 
 class ReportsResults(Signalled):
-    """A type whose signals are the results of a software deployment: see `ctx.deployments`."""
+    """A type whose signals report the results of a software deployment, which `ctx.deployments`
+    stores.
+    """
 
     async def given_up(self, ctx: ResourceContext) -> None:
-        """Record that the stack no longer waits for the results."""
+        """Record that the stack no longer waits for the results of the deployment."""
         raise NotImplementedError(self.type_name)
 
 
 def identifier(ctx: ResourceContext) -> str:
-    """Return the identifier of a nested stack as clients write it."""
+    """Return the ARN of the nested stack, which is its identifier in the API."""
     project = ctx.stack.project_id
     return f"arn:openstack:heat::{project}:stacks/{ctx.physical_name}/{ctx.physical_id}"
 
 
 def of_member(members: Mapping[str, Mapping[str, Any]], name: str) -> Any:
-    """Return the reference id of `resource.MEMBER`, or the attribute `resource.MEMBER.ATTRIBUTE`.
+    """Return the value of `name`, which is `resource.MEMBER` or `resource.MEMBER.ATTRIBUTE`.
 
+    The first form gives the reference id of a group member, the second an attribute of the member.
     Raises LookupError if there is no such member.
     """
     _, _, rest = name.partition(".")

@@ -1,4 +1,4 @@
-"""Named constraints that need no cloud: addresses, domain names, times.
+"""Validators for named constraints that need no cloud: addresses, domain names, times.
 
 Each function returns None if the value is valid, otherwise the error message.
 """

@@ -1,9 +1,9 @@
-"""Resource types over a REST collection: the declaration gives create, update and delete.
+"""Base class of types whose objects are members of a REST collection.
 
-The create call writes the record's key into a text field of the object (`key_field`). If the user
-wants another text in that field, a second step writes it after the id is recorded. If the object
-has no such field, a type with IntentKey.RENAME creates it under the generated name and then renames
-it.
+A declaration (`Collection`) is enough for create, update and delete. The create call writes the
+record's intent key into a text field of the object (`key_field`). If the template sets that field,
+a second step writes the template's text after the object's id is recorded. If the object has no
+such field, a type with IntentKey.RENAME creates it under the generated name and then renames it.
 """
 
 from __future__ import annotations
@@ -37,15 +37,14 @@ POLL_S = 2.0
 
 @dataclass(frozen=True)
 class Collection:
-    """The location of a type's objects in the API: service, path, and root key of one object (""
-    for none).
+    """Where the objects of a type are in the API, and how their bodies look.
 
-    The path may contain properties: /v2.0/qos/policies/{policy}/dscp_marking_rules.
-
-    `detail` is the path of the list with full bodies, if it differs; `plural` is the root key of
-    lists; `id_field` becomes the physical id; `key_field` receives the intent key (None if the
-    object has no such field). `status` is the field with the state. A delete has failed if the
-    object is then in one of the states `staying`.
+    `path` may contain properties: /v2.0/qos/policies/{policy}/dscp_marking_rules. `body` is the
+    root key of one object ("" for none). `detail` is the path of the list with full bodies, if that
+    is another path; `plural` is the root key of a list. The field `id_field` is the physical id.
+    The field `key_field` receives the intent key; None if there is no such field. `status` is the
+    field with the object's state. A delete has failed if the object is then in one of the states
+    `staying`.
     """
 
     service: str
@@ -63,21 +62,23 @@ class Collection:
     staying: frozenset[str] = frozenset()
 
     def wrapped(self, fields: Body) -> Body:
-        """Return the fields of one object as a request body."""
+        """Return a request body with the fields of one object, under the root key if there is
+        one.
+        """
         return {self.body: fields} if self.body else fields
 
     def unwrapped(self, answer: Response) -> Body:
-        """Return the object in an answer."""
+        """Return the object that a response contains, without the root key."""
         return answer.part(self.body) if self.body else dict(answer.body or {})
 
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """An attribute that another collection contains, not the object's own body.
+    """Where to read an attribute that is not part of the object's own body.
 
-    `path` is a listing and may contain {id}. Without `member` the attribute is the whole listing.
-    `member` is a field of the body with the id of an entry: the attribute is then that entry of the
-    listing, or, with `field`, that field of the entry.
+    `path` is the path of a list and may contain {id}. Without `member` the attribute is the whole
+    list. `member` names the field of the body with the id of an entry: the attribute is then that
+    entry of the list, or, if `field` is set, that field of the entry.
     """
 
     path: str
@@ -85,7 +86,7 @@ class Elsewhere:
     field: str | None = None
 
     async def read(self, service: str, ctx: ResourceContext, body: Mapping[str, Any]) -> Any:
-        """Return the value of the attribute."""
+        """Read the attribute of the object whose last response body is `body`."""
         path = filled_path(self.path, {"id": ctx.physical})
         if self.member is None:
             return list(await ctx.cloud.listing(service, path))
@@ -112,7 +113,7 @@ class CollectionResource(ResourceType):
     # what the object looks like
 
     def fields(self, ctx: ResourceContext) -> Body:
-        """Return the fields of the create call, without the key."""
+        """Return the fields of the create call, without the field for the intent key."""
         later = {part.property for part in self.parts if not part.in_create}
         fields = self.fields_of(ctx, ctx.properties, frozenset(self.properties) - later)
         return {self.created_as.get(name, name): value for name, value in fields.items()}
@@ -120,7 +121,10 @@ class CollectionResource(ResourceType):
     def fields_of(
         self, ctx: ResourceContext, values: Mapping[str, Any], names: frozenset[str]
     ) -> Body:
-        """Return the given properties as fields, without null values at any depth."""
+        """Convert those properties in `values` that are in `names` to fields of a request body.
+
+        Null values are left out at any depth.
+        """
         fields: Body = {}
         for name in self.properties:
             if name in names and name not in self.not_sent and name != "value_specs":
@@ -139,7 +143,10 @@ class CollectionResource(ResourceType):
         return self._entries(self.properties[name], value, name)
 
     def _entries(self, prop: Prop | None, value: Any, path: str) -> Any:
-        """Return a value whose map entries have the names that the service uses."""
+        """Return a property's value with its map keys renamed as `renamed` says, at any depth.
+
+        `path` is the path of the value, such as "allocation_pools.start"; `prop` is its schema.
+        """
         match value:
             case list() if prop is not None and prop.item is not None:
                 return [self._entries(prop.item, one, path) for one in value]
@@ -154,7 +161,9 @@ class CollectionResource(ResourceType):
         return value
 
     def changed_fields(self, ctx: ResourceContext) -> Body:
-        """Return the fields of an update call; a property that was removed becomes null."""
+        """Return the fields of the update call: the changed properties; a removed property becomes
+        null.
+        """
         changed = ctx.changed - {part.property for part in self.parts}
         along = self.together if changed & self.together else frozenset()
         fields = self.fields_of(ctx, ctx.properties, changed | along)
@@ -205,7 +214,7 @@ class CollectionResource(ResourceType):
     # calls
 
     async def create(self, ctx: ResourceContext) -> Made:
-        """Send the create call."""
+        """Send the create call, with the intent key in the key field."""
         collection = self.collection
         fields = self.fields(ctx)
         field = collection.key_field
@@ -230,14 +239,14 @@ class CollectionResource(ResourceType):
         return None
 
     async def ours(self, ctx: ResourceContext) -> list[Body]:
-        """Return all objects with the record's key, in the order of the service."""
+        """Return all objects with the record's intent key, in the order of the service."""
         key_field, members = self.collection.key_field, await self.members(ctx)
         if key_field is not None:
             return [member for member in members if member.get(key_field) == mark(ctx)]
         return [member for member in members if member.get("name") == ctx.physical_name]
 
     async def members(self, ctx: ResourceContext) -> Sequence[Body]:
-        """Return all objects of the collection; none if the object that contains them is gone."""
+        """Return all objects of the collection; empty if the parent object in the path is gone."""
         try:
             return await ctx.cloud.listing(
                 self.collection.service,
@@ -250,13 +259,13 @@ class CollectionResource(ResourceType):
             raise
 
     async def describe(self, ctx: ResourceContext) -> Made | None:
-        """Set the field that contained the intent key since the create to the user's value."""
+        """Replace the intent key in the key field by the text from the template."""
         field = self.collection.key_field
         assert field is not None
         return await self.change(ctx, {field: self.wanted_key_field(ctx)})
 
     async def rename(self, ctx: ResourceContext) -> Made | None:
-        """Give the object the user's name, after its id is recorded."""
+        """Set the object's name to the name from the template; its id is recorded by now."""
         return await self.change(ctx, {"name": ctx.wanted_name})
 
     async def update(self, ctx: ResourceContext) -> Made | None:
@@ -282,7 +291,9 @@ class CollectionResource(ResourceType):
         return None
 
     async def drop(self, ctx: ResourceContext, physical_id: str) -> None:
-        """Delete one object of the collection."""
+        """Send the delete call for one object. Raises CloudFault, also if the object is not
+        found.
+        """
         await ctx.cloud.request(
             self.collection.service,
             "DELETE",
@@ -298,7 +309,10 @@ class CollectionResource(ResourceType):
     # looking
 
     async def poll(self, ctx: ResourceContext) -> Progress:
-        """Return whether the object is ready, from the last body if there is one."""
+        """Report the object's state: ready, not yet, or failed.
+
+        The last response body decides if it shows a final state; otherwise the object is fetched.
+        """
         if ctx.body is not None:
             now = self.progress(ctx, ctx.body)
             if not isinstance(now, Later):
@@ -307,11 +321,13 @@ class CollectionResource(ResourceType):
         return self.progress(ctx, body or {})
 
     async def checked(self, ctx: ResourceContext) -> Progress:
-        """Return whether the object exists and is healthy, from a new read."""
+        """Fetch the object and report whether it is healthy. Raises CloudFault if it does not
+        exist.
+        """
         return self.progress(ctx, await self.show(ctx) or {})
 
     def progress(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Progress:
-        """Return the progress that a body shows."""
+        """Convert the state in a body to a progress: ready, not yet, or failed."""
         status = body.get(self.collection.status)
         if status is None or str(status).upper() in self.collection.ready:
             return Ready(body)
@@ -320,11 +336,13 @@ class CollectionResource(ResourceType):
         return Later(POLL_S, body)
 
     def why(self, body: Mapping[str, Any]) -> str:
-        """Return the reason for an error state that the body gives; empty if it gives none."""
+        """Return the reason for an error state, taken from the body; "Unknown" if the type
+        overrides nothing.
+        """
         return "Unknown"
 
     async def gone(self, ctx: ResourceContext) -> Progress:
-        """Return whether the object is deleted."""
+        """Report whether the object is deleted."""
         try:
             body = await self.show(ctx)
         except CloudFault as fault:
@@ -358,19 +376,24 @@ class CollectionResource(ResourceType):
         return collection.service, self.url(ctx, ctx.physical), collection.microversion
 
     def url(self, ctx: ResourceContext, physical_id: str) -> str:
-        """Return the path of one object."""
+        """Return the path of one object, percent-encoded."""
         return f"{self.path(ctx)}/{segment(self.in_url(ctx, physical_id))}"
 
     def in_url(self, ctx: ResourceContext, physical_id: str) -> str:
-        """Return the last part of the object's path, not quoted."""
+        """Return the last segment of the object's path, before percent-encoding."""
         return physical_id
 
     async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
-        """Return the simple properties that can be updated, as the object has them now."""
+        """Fetch the object; return its current property values, as far as they can be compared.
+
+        These are text, boolean and integer properties that can be updated.
+        """
         return self.observed(ctx, unmarked(await self.show(ctx) or {}))
 
     def observed(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the simple properties that can be updated, from a body."""
+        """Return the comparable property values in `body`: text, boolean and integer ones that can
+        be updated.
+        """
         found = {}
         for name, prop in self.properties.items():
             field = self.renamed.get(name, name)
@@ -400,7 +423,9 @@ class CollectionResource(ResourceType):
         return f"the {field}, which remains unchanged"
 
     def wanted_key_field(self, ctx: ResourceContext) -> Any:
-        """Return the text that the user wants in the key's field, or None."""
+        """Return the text from the template for the key field, or None if the template sets
+        none.
+        """
         field = self.collection.key_field
         if field is None or self.key_stays:
             return None
@@ -421,7 +446,7 @@ class CollectionResource(ResourceType):
 
 
 def went_to(status: object, why: str) -> str:
-    """Return the text of the failure of an object in a bad status: `status`, and the reason `why`.
+    """Return the error message for an object that went to a bad status.
 
     Source: spec/engine.md, section 31.
     """
@@ -429,7 +454,7 @@ def went_to(status: object, why: str) -> str:
 
 
 async def forgiving(call: Any) -> None:
-    """Await a delete call, whose "not found" counts as success."""
+    """Await `call`, a delete call, and ignore the error "not found"."""
     try:
         await call
     except CloudFault as fault:
@@ -438,8 +463,9 @@ async def forgiving(call: Any) -> None:
 
 
 def _alike(shown: Any, stored: Any) -> Any:
-    """Return a value of the service converted to the type of the stored value: some services mix
-    numbers and text.
+    """Convert the value `shown` by the service to the type of the stored value.
+
+    Some services return numbers as text or text as numbers.
     """
     if isinstance(shown, int) and isinstance(stored, str):
         return str(shown)

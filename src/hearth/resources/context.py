@@ -1,4 +1,4 @@
-"""The context of a resource during an action, and the results of a type's steps."""
+"""The context that a resource type's methods receive, and the results that they return."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Ready:
-    """The step is done; `body` is the last body from the service."""
+    """Result of a poll: the step is complete; `body` is the last response body."""
 
     body: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
 class Later:
-    """The step is not complete: poll again after this many seconds."""
+    """Result of a poll: the step is not complete; poll again after `after_s` seconds."""
 
     after_s: float = 2.0
     body: Mapping[str, Any] | None = None
@@ -31,9 +31,11 @@ class Later:
 
 @dataclass(frozen=True)
 class Failed:
-    """The step failed finally; `retry` asks the engine to delete the object and create it again.
+    """Result of a poll: the step failed. If `retry` is true, the engine deletes the object and
+    creates it again.
 
-    `error` is the class name of the reason. Source: spec/engine.md, sections 10 and 31.
+    `error` is the name of the error class in the resource's status reason. Source: spec/engine.md,
+    sections 10 and 31.
     """
 
     reason: str
@@ -42,17 +44,20 @@ class Failed:
 
 
 INHERITED = "inherited"
-"""The key of private data that contains, as JSON, properties copied from another resource."""
+"""The key of a record's private data with the properties that were copied from another resource.
+
+Its value is JSON text.
+"""
 
 Progress = Ready | Later | Failed
 
 
 @dataclass(frozen=True)
 class Made:
-    """The result of a write call or of a search for it; None and empty mean "unchanged".
+    """The result of a write call, or of a search for the object that the call created.
 
-    A key of `data` whose value is None is removed from the record's private data. `metadata`
-    replaces the record's metadata.
+    None or an empty map means "unchanged". A key of `data` whose value is None is removed from the
+    record's private data. `metadata` replaces the resource's metadata.
     """
 
     physical_id: str | None = None
@@ -63,10 +68,12 @@ class Made:
 
 @dataclass(frozen=True)
 class Step:
-    """One write call that can be repeated: `find` its result, `do` it, `poll` until it is ready.
+    """One write call and what belongs to it: `find` its result, `do` it, `poll` until it is
+    complete.
 
-    `find` returns None if the call certainly left nothing that can be found. A step without `find`
-    may simply be repeated. `do` returns None if there is nothing to record.
+    After a crash or a lost answer the engine calls `find`; if that returns None, the engine calls
+    `do` again. Without `find`, it waits until the object would be visible and then calls `do`
+    again. `do` returns None if there is nothing to record.
     """
 
     name: str
@@ -77,7 +84,7 @@ class Step:
 
 @dataclass(frozen=True)
 class StackFacts:
-    """The facts about a stack that resource types may use."""
+    """The values about a stack that resource types may use: ids, names, URLs and the timeout."""
 
     id: str
     name: str
@@ -96,7 +103,9 @@ class StackFacts:
 
 @dataclass(frozen=True)
 class Change:
-    """Properties before and after an update, and the top-level names that differ."""
+    """An update of the properties: `changed` has the names of the top-level properties that
+    differ.
+    """
 
     before: Mapping[str, Any]
     after: Mapping[str, Any]
@@ -106,9 +115,10 @@ class Change:
 
 @dataclass(frozen=True)
 class SignalResult:
-    """The effect of a signal: new metadata or private data, and the text of its event.
+    """The effect of a signal on a resource: new metadata or private data, and the text of the
+    event.
 
-    With `reason` None nothing changes and no event is written. `earlier` has the event texts of
+    If `reason` is None, nothing changes and no event is written. `earlier` has the event texts of
     signals that were collected together with this one.
     """
 
@@ -121,9 +131,9 @@ class SignalResult:
 
 @dataclass(frozen=True)
 class Scaling:
-    """A request to change the size of a group, which is named by its reference id or name.
+    """A request to change the size of a group; `group` is its reference id or its name.
 
-    With `cooldown_s` None the cooldown of the group applies.
+    If `cooldown_s` is None, the group's own cooldown applies.
     """
 
     group: str
@@ -133,13 +143,15 @@ class Scaling:
 
     @property
     def reason(self) -> str:
-        """The reason of the cooldown, as text."""
+        """The text that the group's metadata stores for the cooldown, such as "ChangeInCapacity :
+        1".
+        """
         return f"{self.type} : {self.adjustment.amount:g}"
 
 
 @dataclass(frozen=True)
 class Child:
-    """The stack that a nested type requests as its nested stack."""
+    """The desired state of a nested stack, as its resource type requests it."""
 
     template: Mapping[str, Any] | str
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -151,25 +163,26 @@ class Child:
 
 
 class Users:
-    """Users in the stack's domain project, for software in servers. Source: engine.md, 32.
+    """The users in the stack's domain project, with which software in servers calls the API.
 
-    The engine passes an object that is bound to the stack domain, or none without a domain; then
-    types that need a user fail with a message. A user id may come from a request, so the domain's
-    rights are used only for the user that was created under the record's key. Raises CloudFault 403
-    for any other user.
+    Raises CloudFault 403 for a user that was not created under the intent key `key`: a user id may
+    come from a request, and these methods act with the rights of the domain administrator. Source:
+    spec/engine.md, section 32.
     """
 
     @property
     def domain_id(self) -> str | None:
-        """The id of the domain of the users, None if it is not known."""
+        """The id of the domain that contains the users; None if it is not known."""
         return None
 
     async def make(self, name: str, password: str, *, key: str) -> str:
-        """Return the id of the user `name`; create the user if necessary."""
+        """Create the user `name` under the intent key `key`, unless it exists; return its id."""
         raise NotImplementedError
 
     async def find(self, name: str, *, key: str) -> str | None:
-        """Return the id of the user `name` that an earlier `make` with this key created."""
+        """Return the id of the user `name` that an earlier `make` with this key created, or
+        None.
+        """
         raise NotImplementedError
 
     async def named(self, name: str) -> str | None:
@@ -177,35 +190,37 @@ class Users:
         raise NotImplementedError
 
     async def key_pair(self, user_id: str, *, key: str) -> tuple[str, str]:
-        """Return the access key and secret of the user with `key`; create them if necessary."""
+        """Return (access key, secret key) of a user; create the pair if there is none."""
         raise NotImplementedError
 
     async def keep_key_pair(self, user_id: str, access: str, secret: str) -> None:
-        """Add an existing key pair to a user, unless the user has it."""
+        """Give a user the key pair (`access`, `secret`), unless the user has it already."""
         raise NotImplementedError
 
     async def key_pairs(self, user_id: str) -> list[str]:
-        """Return the access keys of a user."""
+        """Return the access keys of all key pairs of a user."""
         raise NotImplementedError
 
     async def drop_key_pair(self, user_id: str, access: str) -> None:
-        """Delete one key pair of a user."""
+        """Delete the key pair with the access key `access`."""
         raise NotImplementedError
 
     async def enable(self, user_id: str, *, key: str, enabled: bool) -> None:
-        """Enable or disable the user that was created under `key`."""
+        """Enable or disable the user that was created under the intent key `key`."""
         raise NotImplementedError
 
     async def drop(self, user_id: str, *, key: str) -> None:
-        """Delete the user that was created under `key`, with all its access keys."""
+        """Delete the user that was created under the intent key `key`, with all its key pairs."""
         raise NotImplementedError
 
     async def token(self, user_id: str, password: str) -> str:
-        """Return a token of a user, for the stack's project."""
+        """Return a new token of the user, scoped to the stack's domain project."""
         raise NotImplementedError
 
     async def cloud(self, user_id: str, password: str) -> Cloud:
-        """Return the cloud with the credentials of a user, for the stack's project."""
+        """Return a cloud connection with the user's credentials, scoped to the stack's domain
+        project.
+        """
         raise NotImplementedError
 
 
@@ -214,17 +229,20 @@ def _no_ids() -> str:
 
 
 class Located(Protocol):
-    """A type whose objects have their own URL."""
+    """A resource type that knows the URL of its objects."""
 
     def location(self, ctx: ResourceContext) -> tuple[str, str, str | None]:
-        """Return service, path and microversion of the object's own URL."""
+        """Return the service, the path and the microversion with which to call the object
+        itself.
+        """
 
 
 @dataclass
 class ResourceContext:
-    """The context of one resource; the engine creates one for each node.
+    """The context of a resource during one action; the engine creates one for each node.
 
-    The engine stores `physical_id`, `data` and `body` of each answer here before the next call.
+    After each call, and before the next one, the engine stores the new `physical_id`, `data` and
+    `body` here.
     """
 
     record_id: str
@@ -265,25 +283,30 @@ class ResourceContext:
     read_path: Callable[[], Awaitable[Sequence[tuple[str | None, str]]]] | None = None
 
     async def fetched(self, url: str) -> str:
-        """Return a file of the request, or the text at a URL. Raises CloudFault."""
+        """Return the text of a file that came with the request, or else fetch the URL. Raises
+        CloudFault.
+        """
         assert self.fetch is not None, "this context cannot fetch URLs"
         return await self.fetch(url)
 
     async def metadata_of(self, reference: str) -> Mapping[str, Any]:
-        """Return the metadata of the resource of this stack with the reference id `reference`."""
+        """Return the current metadata of the resource whose reference id is `reference`, in this
+        stack.
+        """
         assert self.read_metadata is not None, "this context has no metadata of other resources"
         return await self.read_metadata(reference)
 
     async def path(self) -> Sequence[tuple[str | None, str]]:
-        """Return the stacks from the root to this one: (name in the parent stack, name).
+        """Return the chain of stacks from the root to this one.
 
-        The root stack has no parent: (None, name).
+        Each item is (name of the resource in the parent stack, name of the stack). The first item
+        is the root stack, (None, name).
         """
         assert self.read_path is not None, "this context has no path of stacks"
         return await self.read_path()
 
     def properties_of(self, reference: str) -> Mapping[str, Any] | None:
-        """Return the stored properties of the resource with the reference id `reference`, or
+        """Return the stored properties of the resource whose reference id is `reference`, or
         None.
         """
         assert self.read_properties is not None, "this context has no properties of other resources"
@@ -292,7 +315,7 @@ class ResourceContext:
     async def request(
         self, method: str, path_suffix: str = "", json: Any = None, **more: Any
     ) -> Response:
-        """Send a call to the object's own URL, followed by `path_suffix`."""
+        """Send a request to the object's own URL, extended by `path_suffix`."""
         assert self.kind is not None
         service, path, microversion = self.kind.location(self)
         if path_suffix:
@@ -301,20 +324,20 @@ class ResourceContext:
         return await self.cloud.request(service, method, path, json=json, **more)
 
     def given(self, name: str) -> Any:
-        """Return the value of a property, or None without a value."""
+        """Return the value of a property, or None if it has no value."""
         return self.properties.get(name)
 
     @property
     def wanted_name(self) -> str:
-        """The name from the template, else the generated one."""
+        """The property `name`, or the generated physical name if that property is not set."""
         return str(self.properties.get("name") or self.physical_name)
 
     @property
     def physical(self) -> str:
-        """The physical id; only for an object that exists."""
+        """The physical id. Use it only for an object that exists."""
         assert self.physical_id is not None, f"{self.name} has no physical id"
         return self.physical_id
 
     def shown(self) -> Body:
-        """The last body from the service, or an empty one."""
+        """Return a copy of the last response body; empty if there is none."""
         return dict(self.body or {})

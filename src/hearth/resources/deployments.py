@@ -1,4 +1,4 @@
-"""The software deployments of a stack, as resource types use them."""
+"""The software deployments of a stack, as resource types see them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from hearth.cloud.contract import Body
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a deployment on its server, with the configuration derived for it.
+    """One run of a deployment on a server, with the configuration that was derived for it.
 
     `config` has the format of the API, without `id` and `creation_time`. `former_config_id` is the
     configuration of the previous run.
@@ -29,10 +29,9 @@ class Run:
 
 @dataclass(frozen=True)
 class DeploymentState:
-    """The current state of a deployment; `values` are its outputs, None for outputs without a
-    value.
+    """The current state of a deployment. `values` maps each output name to its value or None.
 
-    `shown` has the format of the API.
+    `shown` is the deployment in the format of the API.
     """
 
     status: str
@@ -43,7 +42,7 @@ class DeploymentState:
 
 
 class Deployments:
-    """The stored deployments and configurations of the stack's project."""
+    """Access to the deployments and configurations that are stored for the stack's project."""
 
     async def config(self, config_id: str) -> Body | None:
         """Return a configuration in the format of the API, or None if it does not exist."""
@@ -54,23 +53,27 @@ class Deployments:
         raise NotImplementedError
 
     async def run(self, run: Run) -> None:
-        """Store a run and deliver the new metadata to the server; do nothing if the run is already
+        """Store a run and send the server its new metadata; do nothing if the run is already
         stored.
         """
         raise NotImplementedError
 
     async def take(self, deployment_id: str, results: Any) -> None:
-        """Store the results of a server, unless the deployment has ended."""
+        """Store the results that a server reported, unless the deployment has already ended."""
         raise NotImplementedError
 
     async def cancel(self, deployment_id: str) -> None:
-        """Set a deployment that no stack waits for any more to FAILED, unless it has ended."""
+        """Set a deployment to FAILED because no stack waits for it any more, unless it has
+        ended.
+        """
         raise NotImplementedError
 
     async def drop(self, deployment_id: str, config_id: str | None) -> None:
-        """Delete a deployment and its configuration, and deliver the new metadata."""
+        """Delete a deployment and its configuration, and send the server its new metadata."""
         raise NotImplementedError
 
     async def stands_for(self, server_id: str) -> str | None:
-        """Return the type of the resource whose physical id is the id of the server, or None."""
+        """Return the type of the resource whose physical id is `server_id`, or None if there is
+        none.
+        """
         raise NotImplementedError

@@ -1,5 +1,6 @@
-"""Generated tables of resource types: how Hearth finds each object again (rule R5), and
-examples.
+"""Generated documentation: the table that shows how Hearth finds objects again, and the examples.
+
+Source: rule R5.
 """
 
 import json
@@ -34,7 +35,7 @@ identifies the object (*key*).
 
 @dataclass(frozen=True)
 class Row:
-    """One type; the delay is in seconds."""
+    """One resource type in the table. The visibility delay is in seconds."""
 
     type: str
     service: str
@@ -45,7 +46,7 @@ class Row:
 
 
 def rows(types: Iterable[ResourceType]) -> list[Row]:
-    """Return a row per type, by name."""
+    """Return one row per type, sorted by type name."""
     return [_row(kind) for kind in sorted(types, key=lambda kind: kind.name)]
 
 
@@ -63,7 +64,7 @@ def _row(rtype: ResourceType) -> Row:
 
 
 def key_in_full(rtype: ResourceType) -> str:
-    """Return a description of the intent key, and the properties with which there is no key."""
+    """Return the text about the type's intent key, including the case in which there is no key."""
     words = rtype.key_in_words()
     if not rtype.keyless_with:
         return words
@@ -75,7 +76,7 @@ def key_in_full(rtype: ResourceType) -> str:
 
 
 def as_markdown(table: Iterable[Row]) -> str:
-    """Return the table as a page."""
+    """Return the table as a page in Markdown, with its introduction."""
     lines = ["| type | service | identified by | key | delay | support |",
              "| --- | --- | --- | --- | --- | --- |"]  # fmt: skip
     lines += [
@@ -92,9 +93,10 @@ def as_json(table: Iterable[Row]) -> str:
 
 
 def example(rtype: ResourceType) -> str | None:
-    """Return the example template of a type from `examples/` beside its module, or None.
+    """Return the text of the type's example template, or None if there is none.
 
-    The file has the type's name without the first two words: `Net.yaml`, `TaaS.TapFlow.yaml`.
+    It is in `examples/` beside the type's module. Its name is the type's name without the first two
+    parts: `Net.yaml`, `TaaS.TapFlow.yaml`.
     """
     package = import_module(type(rtype).__module__).__package__
     name = ".".join(rtype.name.split("::")[2:])

@@ -1,4 +1,4 @@
-"""The modules of the resource types: a type is imported when a template uses it."""
+"""The module of each built-in resource type, so that a type is imported when it is first used."""
 
 from collections.abc import Mapping
 
@@ -171,4 +171,4 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
 INDEX: Mapping[str, str] = {
     name: f"hearth.resources.{module}" for module, names in _MODULES.items() for name in names
 }
-"""The module of each built-in type, by the type's name."""
+"""The module of each built-in type, by type name."""

@@ -1,4 +1,4 @@
-"""All resource types in Heat, whether Hearth implements them or not."""
+"""The names of all resource types in Heat, and what replaces those that Hearth does not have."""
 
 from collections.abc import Mapping
 
@@ -96,7 +96,7 @@ RETIRED = frozenset(
     }.items()
     for name in names.split()
 )
-"""Types whose service no longer exists: stacks may have them, and get placeholders."""
+"""Types whose service no longer exists. A stack may contain them; they create nothing."""
 
 INSTEAD: Mapping[str, str] = {
     "AWS::CloudWatch::Alarm": "OS::Aodh::GnocchiResourcesAlarm",
@@ -122,7 +122,7 @@ INSTEAD: Mapping[str, str] = {
     "OS::Neutron::Pool": "OS::Octavia::Pool",
     "OS::Neutron::PoolMember": "OS::Octavia::PoolMember",
 }
-"""Replacements for types that are no longer available, if there is one."""
+"""The type to use instead of an unavailable one, by the unavailable type's name."""
 
 GONE: Mapping[str, str] = {
     "OS::Monasca": "the monitoring service Monasca is retired; use OS::Aodh alarms",
@@ -131,11 +131,11 @@ GONE: Mapping[str, str] = {
     "OS::Vitrage": "the service Vitrage is retired",
     "OS::Heat::HARestarter": "mark the failed resource unhealthy and update the stack instead",
 }
-"""The reason why whole groups of types are no longer available."""
+"""Why a type, or a whole service, is no longer available, and what to use instead."""
 
 
 def advice(name: str) -> str:
-    """Return advice for the author of a template that uses an unavailable type."""
+    """Return advice on what to use instead of an unavailable type; empty if there is none."""
     if name in INSTEAD:
         return f"use {INSTEAD[name]}"
     return GONE.get(name) or GONE.get("::".join(name.split("::")[:2])) or ""

@@ -1,5 +1,6 @@
-"""Finding ids by names, and checking constraints that need the cloud, with one list call per
-kind.
+"""Finding ids by names, and checking constraints against the cloud.
+
+Each kind of object is listed at most once per request.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ CLIENT = {"Client-ID": "f0a0c9a4-9a0c-5b57-8a0e-3f1f5a4f6b1d"}  # Zaqar wants to
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of object that templates refer to by name: its list call, and the fields to
-    compare.
+    """A kind of object that templates refer to by name, and the call that lists these objects.
+
+    `matches` are the fields to compare with the given text; `gives` is the field to return.
     """
 
     label: str
@@ -124,11 +126,11 @@ EMPTY_ALLOWED = frozenset(
         *(kind for kind in KINDS if kind.startswith("octavia.")),
     }
 )
-"""Constraints that an empty text satisfies, as in Heat 27.0.1."""
+"""Constraints that accept an empty text, as in Heat 27.0.1."""
 
 
 class Names:
-    """The names in a cloud, for all lookups of a request: each kind is listed once."""
+    """Finds objects by name or id for one request. Lists each kind of object at most once."""
 
     def __init__(self, cloud: Cloud) -> None:
         self._cloud = cloud
@@ -136,13 +138,16 @@ class Names:
         self._found: dict[tuple[str, str], str] = {}
 
     def begin(self, kinds: Iterable[str]) -> None:
-        """Start the list calls of these kinds now; `id_of` waits for the list that it needs."""
+        """Start the list calls of these kinds, without waiting for the answers."""
         for kind in kinds:
             if kind in KINDS and not KINDS[kind].alone:
                 self._asked(kind, KINDS[kind])
 
     async def id_of(self, kind: str, value: str, at: Span | None = None) -> str | Problem:
-        """Return the id of the object with that name or id, or a Problem."""
+        """Return the id of the object whose name or id is `value`.
+
+        Returns a Problem, with the place `at`, if there is no such object or more than one.
+        """
         known = KINDS.get(kind)
         if known is None:
             return value
@@ -212,8 +217,8 @@ def _missing(known: Kind, value: str, at: Span | None, like: str = "") -> Proble
 
 
 def _seen(task: asyncio.Task[Any]) -> None:
-    """Mark the exception of a list call as read, so that asyncio logs no warning if nobody waits
-    for it.
+    """Retrieve the exception of a list call, so that asyncio does not warn if nobody awaits the
+    task.
     """
     if not task.cancelled():
         task.exception()
@@ -222,7 +227,10 @@ def _seen(task: asyncio.Task[Any]) -> None:
 async def check_constraints(
     wanted: Iterable[tuple[str, Any, Span | None]], cloud: Cloud, names: Names | None = None
 ) -> list[Problem]:
-    """Return the violations of named constraints; `wanted` are (constraint, value, place)."""
+    """Check values against named constraints and return the violations.
+
+    Each item of `wanted` is (constraint, value, place in the template).
+    """
     names = names or Names(cloud)
     problems: list[Problem] = []
     wanted = [one for one in wanted if one[1] is not None]

@@ -1,7 +1,7 @@
-"""The mark: the record's key inside an object that Hearth created.
+"""The mark: a record's intent key, written into the object that Hearth creates for the record.
 
-Hearth finds the object by its mark if the answer to the create call was lost. Templates never see
-it: marks are removed from the bodies of services.
+If the answer to the create call is lost, Hearth finds the object by its mark. Templates never see
+marks, because they are removed from response bodies.
 """
 
 import re
@@ -12,21 +12,22 @@ from hearth.resources.context import ResourceContext
 
 MARK = "hearth:"
 ENTRY = re.compile(r"hearth[-_]key\Z", re.IGNORECASE)
-"""Matches the end of the name of an entry that only contains a mark."""
+"""Matches the end of the name of a map entry whose only purpose is to contain a mark."""
 MARKED = re.compile(
     re.escape(MARK) + r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(:[\w.-]+)*"
 )
 
 
 def mark(ctx: ResourceContext) -> str:
-    """Return the record's key in the form in which an object contains it."""
+    """Return the mark of the record: "hearth:" and the intent key."""
     return f"{MARK}{ctx.key}"
 
 
 def unmarked(value: Any, nothing: str | None = "") -> Any:
-    """Return a value from a service without the marks of any record, at any depth.
+    """Return `value`, from a response of a service, without any marks.
 
-    Text that is a mark becomes `nothing`; a tag or an entry that contains a mark is removed.
+    Text that is a mark becomes `nothing`. An item of a list, or an entry of a map made for a mark,
+    is removed.
     """
     match value:
         case str():

@@ -1,7 +1,8 @@
-"""Parts of an object that need separate calls, as data: members, and entries of free maps.
+"""Parts of an object that need separate API calls, declared as data: members, tags, entries of
+maps.
 
-Each part corresponds to one property. A step after the create or update call applies it, and can be
-repeated without effect.
+Each part belongs to one property. A step that follows the create or update call sets the part; the
+step can be repeated.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from hearth.resources.context import Made, ResourceContext, Step
 
 
 class Whole(Protocol):
-    """The resource type of the object that has the part."""
+    """The resource type whose object has the part."""
 
     service: str | None
 
@@ -30,7 +31,7 @@ class Whole(Protocol):
 
 @dataclass(frozen=True)
 class Call:
-    """A call to the type's service.
+    """A declared API call to the service of the type.
 
     Path and body may contain {id}, {property} and the names that the part adds. A text that
     consists of one such name is replaced by the value itself, of any type.
@@ -43,7 +44,7 @@ class Call:
     undoes: bool = False  # "not found" is success
 
     async def make(self, kind: Whole, ctx: ResourceContext, **more: Any) -> None:
-        """Send the call."""
+        """Send the call for the object of `ctx`; `more` are the names that the part adds."""
         names = {**ctx.properties, "id": ctx.physical_id, **more}
         assert kind.service is not None
         try:
@@ -61,9 +62,7 @@ class Call:
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A part of an object, such as its tags, that separate calls set to the value of the property
-    `property`.
-    """
+    """A part of an object, such as its tags, which separate calls set to a property's value."""
 
     property: str
     in_create: bool = False  # the create call has it already
@@ -71,11 +70,11 @@ class Part:
     emptied: bool = False  # before the object is deleted
 
     def at_create(self, ctx: ResourceContext) -> bool:
-        """Return whether a create needs calls for the part."""
+        """Return whether a create must make calls for this part."""
         return not self.in_create and bool(self.wanted(ctx)) and not self._pointless(ctx)
 
     def at_update(self, ctx: ResourceContext) -> bool:
-        """Return whether an update needs calls for the part."""
+        """Return whether an update must make calls for this part."""
         return self.property in ctx.changed and not self._pointless(ctx)
 
     def wanted(self, ctx: ResourceContext) -> Any:
@@ -83,11 +82,11 @@ class Part:
         return ctx.given(self.property)
 
     async def settle(self, kind: Whole, ctx: ResourceContext) -> None:
-        """Make the calls that change the part to the value of its property."""
+        """Make the calls that set the part to its desired value."""
         raise NotImplementedError
 
     async def leave(self, kind: Whole, ctx: ResourceContext) -> None:
-        """Make the calls that remove the part before the object is deleted."""
+        """Make the calls that empty the part before the object is deleted."""
         raise NotImplementedError
 
     def _pointless(self, ctx: ResourceContext) -> bool:
@@ -96,11 +95,11 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Members(Part):
-    """A part whose members are exactly the items of a list property; the calls contain {member}.
+    """A part whose members are the items of a list property; its calls contain {member}.
 
-    The current members are in a `listing` (`field` of its rows), or in the list `shown` of the
-    object's body. Without either, the former value of the property is used, and all members are
-    added again.
+    The current members are read from the list call `listing` (the field `field` of each entry), or
+    from the list `shown` in the object's body. Without either, the members before the update count
+    as current, and all desired members are added again.
     """
 
     add: Call
@@ -154,11 +153,12 @@ class Members(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class Rows(Part):
-    """A part whose members are maps with a unique `key`; the calls contain {member}.
+    """A part whose members are the maps in a list property, each with a unique `key`.
 
-    The current members are in the list `shown` of the object's body, or in a `listing` that
-    contains only their keys. With `at_once` one call adds or removes all members: {members} is the
-    list of their maps, {keys} the list of their keys, each as a map with the entry `key`.
+    The current members are read from the list `shown` in the object's body, or from the list call
+    `listing`, which returns only keys. The calls contain {member}. If `at_once` is true, one call
+    adds or removes all members: {members} is the list of maps, {keys} the list of maps {key:
+    value}.
     """
 
     key: str
@@ -193,7 +193,7 @@ class Rows(Part):
     async def _now(
         self, kind: Whole, ctx: ResourceContext, before: Mapping[str, Body]
     ) -> dict[str, Body]:
-        """Return the current members that the template may change."""
+        """Return the current members that the template manages, by key."""
         if self.shown is not None:
             rows = (await kind.show(ctx) or {}).get(self.shown) or []
             return {str(row[self.key]): row for row in rows}
@@ -207,7 +207,9 @@ class Rows(Part):
         return {str(row[self.key]) for row in await ctx.cloud.listing(kind.service, path)}
 
     def _says(self, row: Body | None, wanted: Body) -> bool:
-        """Return whether a row has the desired fields; further fields are ignored."""
+        """Return whether the current member `row` has the desired fields; other fields are
+        ignored.
+        """
         if row is None or self.shown is None:
             return row == wanted
         return wanted.items() <= row.items()
@@ -223,11 +225,10 @@ class Rows(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class Entries(Part):
-    """A part that consists of the entries of a free map. The call `put` contains {entries} and
-    keeps the other existing entries.
+    """A part that consists of the entries of a map property.
 
-    For each removed entry a call that contains {entry} deletes the entry. Without such a call,
-    `put` sets the entry to null.
+    The call `put` contains {entries} and leaves other entries unchanged. The call `remove` contains
+    {entry} and deletes one entry; if there is no such call, `put` sets a removed entry to null.
     """
 
     put: Call
@@ -247,26 +248,26 @@ class Entries(Part):
 
 
 def steps(kind: Whole, parts: Iterable[Part]) -> Iterator[Step]:
-    """Return the steps that apply parts."""
+    """Yield a step for each part, which sets the part to its desired value."""
     for part in parts:
         yield Step(part.property.replace("_", "-"), _bound(part.settle, kind))
 
 
 def leaving(kind: Whole, parts: Iterable[Part]) -> Iterator[Step]:
-    """Return the steps that remove the parts which would prevent the delete of the object."""
+    """Yield the steps that empty those parts which would prevent the delete of the object."""
     for part in parts:
         if part.emptied:
             yield Step(f"leave-{part.property.replace('_', '-')}", _bound(part.leave, kind))
 
 
 def calling(kind: Whole, calls: Iterable[Call]) -> Iterator[Step]:
-    """Return a step for each call; the calls must be repeatable."""
+    """Yield a step for each call. The calls must be safe to repeat."""
     for number, call in enumerate(calls, 1):
         yield Step(f"prepare-{number}", _bound(call.make, kind))
 
 
 def filled(value: Any, names: Mapping[str, Any]) -> Any:
-    """Return a body in which the names in braces are replaced by values."""
+    """Replace each {name} in `value`, at any depth, by its value in `names`."""
     match value:
         case str():
             whole = value[1:-1] if value.startswith("{") and value.endswith("}") else ""

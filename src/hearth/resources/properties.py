@@ -1,4 +1,4 @@
-"""Properties that many types share."""
+"""Declarations of properties that many types share."""
 
 from hearth.schema import BOOLEAN, LIST, MAP, STRING, Prop
 

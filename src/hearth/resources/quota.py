@@ -1,4 +1,4 @@
-"""Quotas of a project in a service: a set of limits, which is set and reset as a whole."""
+"""Quotas of a project in a service. All limits are set, and reset, together."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,10 +24,11 @@ PROJECT = Prop(STRING, "The project, by name or id.", required=True, constraint=
 
 @dataclass(frozen=True)
 class Limits:
-    """The path of a project's limits, the root key of the body, and the path of the default limits.
+    """Where a service has the limits of a project, and how their body looks.
 
-    Without `usual` the service accepts null for the default limit. With `usage` Hearth refuses a
-    limit below the usage, because the service does not.
+    `usual` is the path of the default limits; if it is None, the service accepts null for
+    "default". With `usage`, the query for the current usage, Hearth refuses a limit below the
+    usage.
     """
 
     path: str
@@ -37,7 +38,7 @@ class Limits:
 
 
 class QuotaSet(ResourceType):
-    """Limits of a project. A limit that the template omits stays unchanged; -1 is no limit."""
+    """Base class of quotas. A limit that the template omits stays unchanged; -1 means no limit."""
 
     limits: ClassVar[Limits] = Limits("/os-quota-sets", "quota_set", usual="defaults")
     translation: Sequence[Rule] = (Resolve(("project",), "keystone.project"),)
@@ -62,7 +63,7 @@ class QuotaSet(ResourceType):
         return (Step("check", self.nothing, poll=self.checked),)
 
     async def limit(self, ctx: ResourceContext) -> Made:
-        """Set the limits; a limit that was removed from the template returns to its default."""
+        """Set the limits; a limit that is no longer in the template returns to its default."""
         wanted = named(ctx.properties)
         if lost := named(ctx.before).keys() - wanted.keys():
             usual: Body = dict.fromkeys(lost)
@@ -75,12 +76,12 @@ class QuotaSet(ResourceType):
         return Made(physical_id=ctx.physical_id or ctx.physical_name, body=shown)
 
     async def compare(self, ctx: ResourceContext, wanted: Body, query: str) -> None:
-        """Refuse limits below the current usage."""
+        """Raise CloudFault if a limit in `wanted` is below the current usage."""
         used = await self.call(ctx, "GET", query)
         for name, limit in sorted(wanted.items()):
             there = used.get(name, {}).get("in_use", 0)
             if 0 <= limit < there:
-                words = f"{name}: {limit} is below the {there} in use"
+                words = f"{name}: the limit {limit} is below the current usage, {there}"
                 raise CloudFault(str(self.service), 400, "badRequest", words)
 
     async def reset(self, ctx: ResourceContext) -> Made | None:
@@ -104,7 +105,9 @@ class QuotaSet(ResourceType):
     async def call(
         self, ctx: ResourceContext, method: str, suffix: str = "", json: Any = None
     ) -> Body:
-        """Send a call to the project's set of limits."""
+        """Send a request to the URL of the project's limits, extended by `suffix`; return the
+        limits.
+        """
         assert self.service is not None
         path = f"{self.limits.path}/{segment(ctx.properties['project'])}{suffix}"
         answer = await ctx.cloud.request(self.service, method, path, json=json, idempotent=True)
@@ -112,12 +115,12 @@ class QuotaSet(ResourceType):
 
 
 def named(properties: Mapping[str, Any]) -> Body:
-    """Return the limits in the properties, without null values."""
+    """Return the limits in the properties, without null values and without the project."""
     return {k: v for k, v in properties.items() if k != "project" and v is not None}
 
 
 def limit(words: str, *, since: str | None = None, support: Support | None = None) -> Prop:
-    """Return the declaration of a property that is a limit."""
+    """Declare a property that is a limit: an integer, at least -1, that can be updated."""
     bounds = (Range(min=-1),)
     return Prop(
         INTEGER, words, update_allowed=True, constraints=bounds, since=since, support=support

@@ -1,4 +1,7 @@
-"""The reference pages of resource types, made from the declarations and the examples."""
+"""The generated reference pages of resource types.
+
+They are made from the declarations of the types and from the examples.
+"""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -39,14 +42,16 @@ identification](../resource-types.md) how Hearth finds each object again after a
 
 
 def page_of(name: str) -> str:
-    """Return the page of a type: `neutron` for `OS::Neutron::Net`, `aws-ec2` for AWS::EC2 types."""
+    """Return the name of a type's page: `neutron` for OS::Neutron::Net, `aws-ec2` for
+    AWS::EC2::VPC.
+    """
     vendor, _, rest = name.partition("::")
     service = rest.partition("::")[0].lower()
     return service if vendor == "OS" else f"{vendor.lower()}-{service}"
 
 
 def pages(types: Iterable[ResourceType]) -> dict[str, str]:
-    """Return all pages by file name, with `README.md` as their index."""
+    """Return all pages as {file name: Markdown text}; `README.md` is the index."""
     by_page: dict[str, list[ResourceType]] = {}
     for kind in sorted(types, key=lambda kind: kind.name):
         if not kind.name.startswith("<"):
@@ -63,7 +68,7 @@ def pages(types: Iterable[ResourceType]) -> dict[str, str]:
 
 
 def as_markdown(rtype: ResourceType) -> str:
-    """Return a type as a section of a page."""
+    """Return the section about a type, in Markdown."""
     lines = [f"## {rtype.name}", "", _first_line(rtype), *_notes(rtype)]
     if rtype.relations:
         lines += ["", f"Rules: {'; '.join(map(str, rtype.relations))}."]

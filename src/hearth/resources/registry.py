@@ -24,13 +24,13 @@ GROUP = "hearth.types"
 
 
 class BadPackage(Exception):
-    """An installed package has a type that cannot be used; the message names the package and the
+    """A type of an installed package cannot be used. The message names the package and the
     reason.
     """
 
 
 class Catalog:
-    """Resource types by name. `find` also returns `retired` types; `names` leaves them out."""
+    """The resource types by name. `find` also returns retired types, `names` does not."""
 
     def __init__(
         self,
@@ -52,7 +52,11 @@ class Catalog:
         return sorted(self._types)
 
     def missing(self, name: str) -> str | None:
-        """Return why Hearth lacks a type of Heat and what to use; None for any other name."""
+        """Return the message for a type that Heat has and Hearth does not, with a replacement if
+        any.
+
+        Returns None for any other name.
+        """
         if self.find(name) is not None or name not in KNOWN:
             return None
         told = advice(name)
@@ -60,12 +64,13 @@ class Catalog:
         return f"{words}; {told}" if told else words
 
     def with_type(self, rtype: ResourceType) -> Catalog:
-        """Return a copy of the catalogue with this type added or, if the name exists, replaced."""
+        """Return a copy of the catalogue with this type, which replaces a type of the same name."""
         return Catalog(_over({rtype.name: rtype}, self._types), self._retired)
 
     async def unavailable(self, names: Iterable[str], cloud: Cloud) -> list[Problem]:
-        """Return problems for types whose service, or a required extension of it, does not exist in
-        the cloud.
+        """Return a problem for each type whose service the cloud does not have.
+
+        A type that needs an extension of the service counts too if the extension is missing.
         """
         wanted: dict[str, list[str]] = {}
         for name in names:
@@ -88,7 +93,7 @@ class Catalog:
         return problems
 
     async def _unextended(self, names: Iterable[str], cloud: Cloud) -> list[Problem]:
-        """Return problems for types that need a missing extension of the network service."""
+        """Return a problem for each type that needs a missing extension of the network service."""
         needed = {n: e for n in names if (e := self._types[n].extension) is not None}
         if not needed:
             return []
@@ -103,7 +108,7 @@ class Catalog:
 
 
 class _Lazy(Mapping[str, ResourceType]):
-    """Types by name; each is imported at its first use and has one instance."""
+    """A map of types by name. A type is imported and its one instance created at its first use."""
 
     def __init__(self, names: Iterable[str], load: Callable[[str], ResourceType]) -> None:
         self._loaded: dict[str, ResourceType | None] = dict.fromkeys(names)
@@ -151,7 +156,7 @@ def _builtin(name: str) -> ResourceType:
             and vars(kind).get("type_name") == name
         ):
             return kind()
-    raise AssertionError(f"{INDEX[name]} does not declare {name}")
+    raise AssertionError(f"the module {INDEX[name]} declares no resource type {name}")
 
 
 @cache
@@ -162,14 +167,17 @@ def installed_types() -> Mapping[str, ResourceType]:
 
 
 def _installed(entry: EntryPoint) -> ResourceType:
-    """Return a type of an installed package. Raises BadPackage, which names the package."""
+    """Import a type of an installed package and return its instance.
+
+    Raises BadPackage if that fails; the message names the package.
+    """
     where = f"the resource type {entry.name} of {entry.dist.name if entry.dist else entry.value}"
     try:
         kind = entry.load()()
     except Exception as problem:
         raise BadPackage(f"{where} cannot be loaded: {problem!r}") from problem
     if not isinstance(kind, ResourceType) or kind.name != entry.name:
-        raise BadPackage(f"{where} is {kind!r}, not a resource type of that name")
+        raise BadPackage(f"{where}: expected a resource type of that name, got {kind!r}")
     return kind
 
 
@@ -184,25 +192,28 @@ _shared: list[Catalog] = []
 
 
 def share(catalog: Catalog) -> Catalog:
-    """Set the catalogue that this process shares, and return it."""
+    """Make a catalogue the shared one of this process, and return it."""
     _shared[:] = [catalog]
     return catalog
 
 
 def shared_catalog() -> Catalog:
-    """Return the shared catalogue; unpickling a catalogue of another process returns this one."""
+    """Return the shared catalogue of this process.
+
+    A pickled catalogue contains no types: unpickling it in another process calls this function.
+    """
     return _shared[0] if _shared else share(default_catalog())
 
 
 def type_named(name: str) -> ResourceType:
-    """Return this process's type with this name; used to unpickle a type of another process."""
+    """Return the type with this name from the shared catalogue; called to unpickle a type."""
     found = shared_catalog().find(name)
     assert found is not None, name
     return found
 
 
 def _over(first: Mapping[str, ResourceType], then: Mapping[str, ResourceType]) -> _Lazy:
-    """Return the entries of both maps; the first map takes precedence."""
+    """Return the types of both maps; if a name is in both, the type in `first` is used."""
     return _Lazy(
         {**dict.fromkeys(then), **dict.fromkeys(first)},
         lambda name: (first if name in first else then)[name],

@@ -1,6 +1,4 @@
-"""Scheduler hints of servers and volumes: the hints in the template, and the position in the tree
-of stacks.
-"""
+"""Scheduler hints of servers and volumes: those in the template, and those about the stack."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,10 +8,12 @@ from hearth.resources.base import ResourceContext
 
 
 async def scheduler_hints(ctx: ResourceContext, given: Mapping[str, Any] | None) -> Body:
-    """Return the hints of a create call; hints about the stack only if the operator enables them.
+    """Return the hints of a create call, including hints about the stack if the operator enables
+    them.
 
     `heat_path_in_stack` is a list of texts from the root: the name of the root stack, then
-    "resource,stack" for each nested stack. It replaces a hint of the same name in the template.
+    "resource,stack" for each nested stack. Hints about the stack replace given hints of the same
+    name.
     """
     hints = dict(given or {})
     if ctx.stack.schedulers_told:

@@ -1,4 +1,4 @@
-"""Types that create no object: they connect existing objects."""
+"""Base class of types that create no object but connect existing objects."""
 
 from typing import ClassVar
 
@@ -7,7 +7,7 @@ from hearth.resources.parts import Part
 
 
 class Tie(ResourceType):
-    """A resource that is only a relation between objects; its calls can be repeated."""
+    """A relation between existing objects; the calls that set it can be repeated."""
 
     part: ClassVar[Part]
     yields: ClassVar[bool] = False  # what is tied can be so once: a replacement needs it

@@ -1,4 +1,4 @@
-"""Translation rules of a type: rename, move and merge properties; replace names by ids.
+"""Applying a type's translation rules: rename, move and merge properties; replace names by ids.
 
 Values that are not known yet stay as they are. Source: spec/hot.md, section 6.2.
 """
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from hearth.resources.lookup import Names
 
 ID = re.compile(r"^[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$")
-"""Matches values that are certainly ids, so that no list call is needed."""
+"""Matches values that can only be ids, so that no list call is needed."""
 
 
 @dataclass(frozen=True)
 class Resolved:
-    """Properties after translation, with the problems found."""
+    """The properties after the translation, and the problems that occurred."""
 
     properties: Mapping[str, Any]
     problems: tuple[Problem, ...] = ()
@@ -33,8 +33,9 @@ class Resolved:
 async def resolve(
     properties: Mapping[str, Any], rules: Sequence[Rule], names: Names, at: Span | None = None
 ) -> Resolved:
-    """Return the properties after all rules. `names` caches lists and is used for one operation
-    only.
+    """Apply all rules to the properties, and return the result with the problems found.
+
+    `names` caches the lists of objects, so it must be used for one operation only.
     """
     if not rules:
         return Resolved(properties)
@@ -67,7 +68,9 @@ async def resolve(
 async def translated(
     properties: Mapping[str, Any], rules: Sequence[Rule], names: Names
 ) -> Mapping[str, Any]:
-    """Return the properties after all rules. Raises Rejected if a name is not found."""
+    """Apply all rules and return the resulting properties. Raises Rejected if a name is not
+    found.
+    """
     found = await resolve(properties, rules, names)
     if found.problems:
         raise Rejected(found.problems)
@@ -83,7 +86,7 @@ def _has_name(value: Any) -> bool:
 
 
 def move(properties: Mapping[str, Any], rules: Sequence[Rule], at: Span | None = None) -> Resolved:
-    """Return the properties after the rules that need no cloud."""
+    """Apply the rules that need no call to the cloud."""
     values: dict[str, Any] = _copied(dict(properties))
     problems: list[Problem] = []
     for rule in ordered(rule for rule in rules if not isinstance(rule, Resolve)):
@@ -103,7 +106,9 @@ def move(properties: Mapping[str, Any], rules: Sequence[Rule], at: Span | None =
 
 
 def renamed_among(rules: Sequence[Rule], names: Collection[str]) -> set[str]:
-    """Return the names of the properties that Add and Replace rules fill from these properties."""
+    """Return the names of the properties that Add and Replace rules fill from the properties
+    `names`.
+    """
     found = set()
     for rule in rules:
         if isinstance(rule, Replace | Add):
@@ -122,9 +127,10 @@ def _copied(value: Any) -> Any:
 
 
 def places(values: dict[str, Any], path: Sequence[str]) -> Iterator[tuple[dict[str, Any], str]]:
-    """Follow a path of keys; yield each map that contains the last key, with that key.
+    """Yield (map, last key) for each map that a path of keys leads to and that contains the last
+    key.
 
-    A list on the way stands for all its items.
+    A list on the path stands for each of its items.
     """
     first, *rest = path
     holders: list[Any] = [values]

@@ -1,4 +1,4 @@
-"""The availability zones of the compute service, for templates that use them."""
+"""The availability zones of the compute service, for templates that use Fn::GetAZs."""
 
 from hearth.cloud.contract import Cloud
 
@@ -6,11 +6,11 @@ ASKS = "Fn::GetAZs"
 
 
 def asked_for(template: str) -> bool:
-    """Return whether a template's text may use the availability zones."""
+    """Return whether the text of a template mentions Fn::GetAZs."""
     return ASKS in template
 
 
 async def zone_names(cloud: Cloud) -> list[str]:
-    """Return the names of all zones. Raises CloudFault."""
+    """Return the names of all availability zones. Raises CloudFault."""
     found = await cloud.request("compute", "GET", "/os-availability-zone")
     return [str(zone["zoneName"]) for zone in (found.body or {}).get("availabilityZoneInfo", ())]

@@ -1,4 +1,5 @@
-"""Use cases, one per file. They take a caller with a credential and make the decisions.
+"""The use cases of Hearth, one per file: each carries out one kind of request for a caller.
 
-They do not depend on HTTP, so the command line uses them without a server.
+A use case gets the caller with its token and makes all decisions. It does not depend on HTTP, so
+the command line can use it without a server.
 """

@@ -1,4 +1,4 @@
-"""The caller of a use case: a user with a token, and its rights."""
+"""The caller of a use case: a user with a token, and the rights of that token."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ UNRESTRICTED = "application credential"
 
 
 class AccessRule(NamedTuple):
-    """A call that the application credential of a caller allows; `path` may be a pattern."""
+    """A call that the caller's application credential allows; `path` may be a pattern."""
 
     service: str
     method: str
@@ -63,11 +63,11 @@ class Caller:
 
     @classmethod
     def with_rights(cls, rights: Mapping[str, Any]) -> "Caller":
-        """Return a caller with these rights, without a name and a token."""
+        """Return a caller with these rights; it has no name and no token."""
         sets = {name: frozenset(rights[name]) for name in ("roles", "service_roles")}
         return cls(user_name="", **{**rights, **sets})
 
     @property
     def guest(self) -> bool:
-        """Whether the caller is a stack domain user: software inside servers."""
+        """Whether the caller is a stack domain user, that is, software in a server."""
         return self.guest_role in self.roles

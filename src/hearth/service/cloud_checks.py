@@ -14,8 +14,10 @@ from hearth.template.child import inside
 
 
 def lost_references(program: Program, world: World) -> list[Problem]:
-    """Return a problem for each property that contains the name of a resource instead of a
-    reference to it.
+    """Return a problem for each property whose value must be a reference to a resource but is not
+    one.
+
+    An example is a property with the name of a resource instead of get_resource.
     """
     problems: list[Problem] = []
     for definition in program.resources.values():
@@ -37,7 +39,10 @@ def lost_references(program: Program, world: World) -> list[Problem]:
 
 
 async def wrong_at_addresses(services: Services, program: Program, world: World) -> list[Problem]:
-    """Return the problems of templates that are given by URL."""
+    """Return the problems of nested templates whose URLs are properties of resources.
+
+    Such a template may be unreachable or invalid.
+    """
     problems: list[Problem] = []
     module = program.module
     for definition in program.resources.values():
@@ -61,10 +66,12 @@ async def wrong_at_addresses(services: Services, program: Program, world: World)
 async def refused_in_cloud(
     services: Services, cloud: Cloud, program: Program, world: World
 ) -> list[Problem]:
-    """Return the cloud's objections to the template's own resources.
+    """Return the problems that the resource types find in the cloud for the template's own
+    resources.
 
     Resources of nested stacks are checked when the nested stacks are created. Clients compare the
-    beginning of the message, so only the line of the message names the resource. Raises CloudFault.
+    beginning of a message, so only the line number in the message shows which resource it is about.
+    Raises CloudFault.
     """
     problems: list[Problem] = []
     for definition in program.resources.values():

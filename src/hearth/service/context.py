@@ -1,4 +1,4 @@
-"""The context of a resource outside of operations: for attributes and signals."""
+"""The context that a resource type gets outside of operations, for attributes and signals."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,8 +26,9 @@ async def context_of(
     *,
     as_stack: bool = False,
 ) -> ResourceContext:
-    """Return the context of a record. Its cloud uses the caller's token, or with `as_stack` the
-    stack's credential.
+    """Return the context of a record, for use by its resource type.
+
+    Its cloud uses the caller's token; if `as_stack` is true, it uses the stack's credential.
     """
 
     def look(tx: Tx) -> tuple[StackCredential | None, dict[str, str], Any, str | None]:

@@ -1,4 +1,4 @@
-"""Create a stack, also by adopting existing resources."""
+"""Create a stack; it may adopt existing objects."""
 
 from dataclasses import replace
 
@@ -26,10 +26,10 @@ async def create_stack(
     adopt: str | None = None,
     also: Also | None = None,
 ) -> StackRow:
-    """Return the new stack, in CREATE_IN_PROGRESS. Raises Rejected.
+    """Create a stack and return it, in CREATE_IN_PROGRESS or ADOPT_IN_PROGRESS. Raises Rejected.
 
-    With `adopt`, which describes a stack, the new stack adopts the objects in it. `also` makes
-    further changes in the transaction that stores the stack.
+    `adopt` is the text of a document that describes a stack; the new stack adopts the objects in
+    it. `also` makes further changes in the transaction that stores the stack.
     """
     check_name(name)
     document: Document | None = None
@@ -64,7 +64,7 @@ async def create_stack(
 
 
 def sketch(new: accept.NewStack, now: float) -> StackRow:
-    """Return the row of a stack that is not stored, or not stored yet."""
+    """Return the row that a new stack would have, without storing it."""
     return StackRow(
         id=new.id, project_id=new.project_id, name=new.name, live_name=new.name, root_id=new.id,
         parent_id=None, parent_record=None, parent_traversal=None, depth=0, action=Action.CREATE,

@@ -1,7 +1,7 @@
-"""Results that a server has put into an object or a queue.
+"""Results of software deployments that a server has written to a Swift object or a Zaqar queue.
 
-Hearth fetches them when a user reads the deployment, with the credentials of that user. If that
-fails, it returns the deployment as stored. Source: spec/software-config.md, section 7.
+Hearth fetches them when a user reads the deployment, with the token of that user. If that fails,
+the deployment is returned as stored. Source: spec/software-config.md, section 7.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ MESSAGES = "messaging"
 async def fetched(
     services: Services, caller: Caller, one: Deployment, config: Config
 ) -> Deployment:
-    """Return the deployment with the results from its object or queue, if they contain any."""
+    """Return the deployment, with the results from its object or queue if there are any."""
     try:
         async with asyncio.timeout(FETCH_S):
             match config.input("deploy_signal_transport"):
@@ -51,12 +51,13 @@ async def fetched(
 async def _of_object(
     services: Services, cloud: Cloud, one: Deployment, config: Config
 ) -> Deployment:
-    """Return the deployment with the result in its object, if that is newer than its last
+    """Return the deployment, with the results from its object if that was written after its last
     change.
     """
     path = _path_in(await cloud.endpoint(OBJECTS), str(config.input("deploy_signal_id") or ""))
     if path is None:
-        log.info("the results of deployment %s are in another account", one.id)
+        words = "the results of deployment %s are in another Swift account and cannot be read"
+        log.info(words, one.id)
         return one
     head = (await cloud.request(OBJECTS, "HEAD", path)).headers
     too_large = int(head.get("content-length", "0")) > RESULTS_BYTES_MAX
@@ -67,7 +68,7 @@ async def _of_object(
 
 
 def _path_in(account: str, url: str) -> str | None:
-    """Return the path of an object below the account's URL, or None if it is not in that account.
+    """Return the path of a Swift object in the account, or None if the URL is not in this account.
 
     The URL may have another host name, and some clients omit the path before `/v1`.
     """
@@ -80,8 +81,9 @@ def _path_in(account: str, url: str) -> str | None:
 async def _of_queue(
     services: Services, cloud: Cloud, one: Deployment, config: Config
 ) -> Deployment:
-    """Return the deployment with the result in its queue. Messages are deleted only after their
-    content is stored.
+    """Return the deployment, with the results from its queue.
+
+    A message is deleted only after its content is stored.
     """
     queue = f"/v2/queues/{quote(str(config.input('deploy_queue_id') or ''), safe='')}/messages"
     headers = {"Client-ID": str(uuid.uuid5(uuid.NAMESPACE_URL, one.id))}
@@ -100,7 +102,7 @@ async def _of_queue(
 
 
 def _as_map(body: Any) -> Mapping[str, Any] | None:
-    """Return the signal as a map, or None if there is none yet or it is not a map."""
+    """Return the results as a map; None if there are none yet, or if they are not a map."""
     if isinstance(body, str):
         try:
             body = json.loads(body)
@@ -112,7 +114,7 @@ def _as_map(body: Any) -> Mapping[str, Any] | None:
 async def _take(
     services: Services, seen: Deployment, config: Config, sent: Mapping[str, Any]
 ) -> Deployment:
-    """Store results, unless the deployment has changed since it was read; return the current
+    """Store the results, unless the deployment has changed since it was read; return the stored
     deployment.
     """
     results, now = results_of(sent, config.outputs), services.clock.now()

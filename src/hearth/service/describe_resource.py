@@ -1,6 +1,7 @@
-"""One resource with its metadata. Each server polls it every 30 seconds.
+"""Read one resource with its metadata; each server with cfn-style polling does so every 30 seconds.
 
-It must therefore be cheap: one transaction of at most four statements, no cloud call, no program.
+Therefore it must be cheap: one transaction with at most four statements, no cloud call, and the
+program of the stack only if the description is not cached.
 """
 
 from collections.abc import Mapping
@@ -19,7 +20,7 @@ from hearth.store.rows import StackRow
 
 @dataclass(frozen=True)
 class Described:
-    """A resource with its metadata and its description in the template."""
+    """A resource of a stack with its metadata and with its description in the template."""
 
     stack: StackRow
     record: Record
@@ -30,9 +31,10 @@ class Described:
 async def describe_resource(
     services: Services, caller: Caller, identity: str, name: str
 ) -> Described:
-    """Return the resource of a stack in the caller's project. Raises Rejected.
+    """Return a resource of a stack in the caller's project. Raises Rejected.
 
-    A stack domain user may read only the resource for which it was created.
+    `identity` is the name or id of the stack. A stack domain user may read only the resource for
+    which it was created.
     """
 
     def look(tx: Tx) -> tuple[StackRow | None, Record | None, dict[str, str], Any]:
@@ -57,10 +59,10 @@ async def describe_resource(
 async def secret_of_guest(
     services: Services, caller: Caller, params: Mapping[str, str], access: str
 ) -> str | None:
-    """Return the secret of an access key if the key belongs to the resource in a request; else
-    None.
+    """Return the secret of the access key `access`, or None.
 
-    `params` are the parameters of DescribeStackResource.
+    It is None unless the key belongs to the caller and to the resource in the request. `params` are
+    the parameters of DescribeStackResource.
     """
 
     def look(tx: Tx) -> dict[str, str]:

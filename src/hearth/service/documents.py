@@ -1,4 +1,4 @@
-"""Stacks as documents: export, abandon and adopt."""
+"""Documents that describe a stack: export, abandon and adopt."""
 
 import json
 from collections.abc import Mapping
@@ -20,13 +20,17 @@ from hearth.template import Environment
 
 
 async def export_stack(services: Services, row: StackRow) -> dict[str, Any]:
-    """Return the document of a stack. Raises Rejected unless the operator allows exports."""
+    """Return the document of a stack. Raises Rejected if the operator does not allow exports."""
     _allowed(services.limits.abandon, "Stack Abandon")
     return await services.store.read(lambda tx: document(tx, row))
 
 
 async def abandon_stack(services: Services, caller: Caller, row: StackRow) -> dict[str, Any]:
-    """Begin a delete that retains all objects, and return the stack's document."""
+    """Begin a delete of the stack that leaves all objects in the cloud; return the stack's
+    document.
+
+    Raises Rejected if the operator does not allow it.
+    """
     _allowed(services.limits.abandon, "Stack Abandon")
     now = services.clock.now()
     operation = accept.OperationRequest(
@@ -49,9 +53,10 @@ async def abandon_stack(services: Services, caller: Caller, row: StackRow) -> di
 async def adoption(
     services: Services, caller: Caller, text: str, request: StackRequest
 ) -> tuple[StackRequest, Document]:
-    """Return an adopt request as a create request, and the document's data of each resource.
+    """Convert a request to adopt the stack in the document `text` to a create request.
 
-    Values in the request override those in the document. Raises Rejected.
+    Return it with the document's data of each resource. Values in the request override those in the
+    document. Raises Rejected.
     """
     _allowed(services.limits.adopt, "Stack Adopt")
     found = await services.compute.run(
@@ -80,10 +85,13 @@ async def adoption(
 
 
 def revision_of_document(body: Mapping[str, Any], purpose: Action) -> Revision:
-    """Return the revision that a document describes; `purpose` is what its resource data is for."""
+    """Return the revision that a document describes. `purpose` is ADOPT or RESTORE. Raises
+    Rejected.
+    """
     template = body.get("template")
     if not template:
-        raise Rejected([HTTPBadRequest(None, "the document has no template")])
+        words = 'the document has no template: expected a map with "template" and "resources"'
+        raise Rejected([HTTPBadRequest(None, words)])
     environment = dict(body.get("environment") or {})
     registry = environment.get("resource_registry")
     if isinstance(registry, dict) and registry.get("resources") == {}:

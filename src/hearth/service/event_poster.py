@@ -1,8 +1,9 @@
-"""Posts events to the sinks of their stacks: in order for each stack tree and sink, at least once.
+"""Posts events to the event sinks of their stacks.
 
-No operation waits for a post. A failed post is retried, soon at first, then every minute, and
-dropped after an hour. Events that the service refuses permanently are dropped at once. Both cases
-are logged.
+For each stack tree and sink, the events are posted in order and at least once. No operation waits
+for a post. A failed post is retried, soon at first, then every minute, and given up after an hour.
+Events that the service refuses permanently are dropped at once. Both cases are logged. A lane is
+the sequence of events of one stack tree for one sink.
 """
 
 import asyncio
@@ -30,9 +31,9 @@ log = logging.getLogger(__name__)
 
 SERVICE = "messaging"
 LOOK_S = 1.0
-FAILED_S = 10.0  # between two attempts while the database is away
-LANES_MAX = 8  # at a time
-ROWS_MAX = 100  # in one post
+FAILED_S = 10.0  # pause while the database is unavailable
+LANES_MAX = 8  # lanes posted at the same time
+ROWS_MAX = 100  # events in one request
 POST_BYTES_MAX = 200_000  # the default limit of Zaqar is 256 KiB
 POST_S = 20.0
 RETRY_MAX_S = 60.0
@@ -47,8 +48,10 @@ class Clock(Protocol):
 
 
 class EventPoster:
-    """The part of an engine process that posts events. `clouds` should not be shared with stacks,
-    so that a slow or overloaded service does not delay their calls.
+    """The part of an engine process that posts events to event sinks.
+
+    `clouds` should not be the object that stacks use, so that a slow sink does not delay their
+    calls.
     """
 
     def __init__(self, store: Store, clouds: StackClouds, engine_id: str, clock: Clock) -> None:
@@ -59,7 +62,7 @@ class EventPoster:
         self._wake = asyncio.Event()
 
     def wake(self) -> None:
-        """Check for events now."""
+        """Check for events at once."""
         self._wake.set()
 
     async def run(self) -> None:
@@ -70,15 +73,16 @@ class EventPoster:
                 if await self.post():
                     continue
             except Exception:
-                log.exception("events cannot be posted to their sinks")
+                log.exception("events cannot be posted to their event sinks; trying again")
                 await asyncio.sleep(FAILED_S)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_S):
                     await self._wake.wait()
 
     async def post(self) -> int:
-        """Post the events that are due, if this process is the one that posts; return the number of
-        completed events.
+        """Post the events that are due, and return how many were posted or dropped.
+
+        Only one process posts at a time; the others return 0.
         """
         lanes = await self._store.read(lambda tx: outbox.due_lanes(tx, self._engine_id, LANES_MAX))
         async with asyncio.TaskGroup() as group:
@@ -86,8 +90,9 @@ class EventPoster:
         return sum(task.result() for task in tasks)
 
     async def _post_lane(self, lane: str) -> int:
-        """Post the first events of a lane, as many as fit into one post; return the number of
-        completed events.
+        """Post the first events of a lane, as many as fit into one request.
+
+        Return how many were posted or dropped.
         """
         rows = await self._store.read(lambda tx: outbox.of_lane(tx, lane, ROWS_MAX))
         rows = _fitting(rows)
@@ -105,8 +110,9 @@ class EventPoster:
         return len(ids)
 
     async def _cloud(self, row: Leaving) -> Cloud:
-        """Return the stack's cloud; after the stack's delete, a cloud with the token of its last
-        requester.
+        """Return the cloud of the event's stack.
+
+        If the stack is deleted, it uses the token of its last requester.
         """
         root_id, before = row.body["root_id"], row.body["credential"]
 
@@ -121,8 +127,8 @@ class EventPoster:
         return self._clouds.of(stack, credential)
 
     async def _wait(self, rows: Sequence[Leaving], problem: Exception) -> int:
-        """Delay a lane after a failure and drop its old events; return the number of dropped
-        events.
+        """Delay a lane after a failed post, and drop its old events; return how many were
+        dropped.
         """
         place = _place(rows[0])
         pause_s = min(2.0 ** rows[0].attempts, RETRY_MAX_S)
@@ -150,7 +156,10 @@ class EventPoster:
 
 
 async def _deliver(cloud: Cloud, rows: Sequence[Leaving]) -> list[CloudFault]:
-    """Post events to their sink. Refused events are retried one by one; return the refusals."""
+    """Post events to their sink, and return the errors of the events that it refuses permanently.
+
+    If a request is refused, it is divided until the refused events are found.
+    """
     root_id, target = _place(rows[0])
     path = f"/v2/queues/{quote(target, safe='')}/messages"
     body = {"messages": [_message(row) for row in rows]}
@@ -169,7 +178,7 @@ async def _deliver(cloud: Cloud, rows: Sequence[Leaving]) -> list[CloudFault]:
 
 
 def event_body(event: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an event as a notification record. Source: spec/engine.md, section 34."""
+    """Return an event in the format of a notification. Source: spec/engine.md, section 34."""
     at = datetime.fromtimestamp(event["time"], UTC).replace(tzinfo=None)
     return {
         "timestamp": at.isoformat(),
@@ -191,7 +200,7 @@ def event_body(event: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _place(row: Leaving) -> tuple[str, str]:
-    """Return the lane of an event: its root stack and its queue."""
+    """Return the lane of an event: the ids of its root stack and its queue."""
     return row.body["root_id"], row.body["sink"]["target"]
 
 
@@ -202,7 +211,7 @@ def _message(row: Leaving) -> dict[str, Any]:
 
 
 def _fitting(rows: Sequence[Leaving]) -> list[Leaving]:
-    """Return as many of the first rows as fit into one post, at least one."""
+    """Return the first rows that fit into one request, at least one."""
     size, count = 0, 0
     for row in rows:
         size += len(json.dumps(_message(row))) + 2

@@ -19,9 +19,10 @@ async def find_stack(
     deleted: bool = False,
     anywhere: bool = False,
 ) -> StackRow:
-    """Return the stack with that id or name in the project. Raises Rejected with EntityNotFound.
+    """Return the stack of the project with this id or name. Raises Rejected with EntityNotFound.
 
-    With `anywhere` an administrator finds a stack by id in any project.
+    If `deleted` is true, deleted stacks are also found. If `anywhere` is true, an administrator
+    finds a stack by its id in any project.
     """
     row = await services.store.read(
         lambda tx: reads.find_stack(tx, project_id, identity, deleted=deleted)
@@ -39,7 +40,10 @@ async def find_stack(
 async def list_stacks(
     services: Services, wanted: StackFilter, *, count: bool
 ) -> tuple[Sequence[StackRow], int | None]:
-    """Return a page of stacks, and with `count` the number of all matching stacks."""
+    """Return a page of the stacks that match the filter, and the number of all matching stacks.
+
+    The number is None unless `count` is true.
+    """
     rows = await services.store.read(lambda tx: reads.list_stacks(tx, wanted))
     total = await services.store.read(lambda tx: reads.count_stacks(tx, wanted)) if count else None
     return rows, total

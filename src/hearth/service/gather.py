@@ -1,6 +1,4 @@
-"""Fetching of the parts of a request that are given by reference: a template URL, files in the
-object store.
-"""
+"""Fetch the parts of a request that it only refers to: a template URL, and files in Swift."""
 
 import base64
 from collections.abc import Mapping
@@ -20,7 +18,7 @@ FILES_MAX = 1000
 
 
 async def gathered(services: Services, caller: Caller, request: StackRequest) -> StackRequest:
-    """Return the request with its template and files fetched. Raises Rejected."""
+    """Return the request with its template and its files, after fetching them. Raises Rejected."""
     if request.template is None and request.template_url is not None:
         request = replace(request, template=await template_at(services, request.template_url))
     if request.files_container is not None:
@@ -31,7 +29,9 @@ async def gathered(services: Services, caller: Caller, request: StackRequest) ->
 
 
 async def template_at(services: Services, url: str) -> str:
-    """Return the text at a URL, if the operator allows it. Raises Rejected."""
+    """Return the text at a URL. Raises Rejected if the operator does not allow it, or if it
+    fails.
+    """
     try:
         return await fetch(url, services.fetching)
     except NotFetched as why:
@@ -42,16 +42,19 @@ async def template_at(services: Services, url: str) -> str:
 async def _files(
     cloud: Cloud, container: str, known: Mapping[str, str], limit: int
 ) -> dict[str, str]:
-    """Return the objects of a container by name, without those in `known`; `limit` is in bytes."""
+    """Return the texts of the objects in a Swift container, by name, except those in `known`.
+
+    `limit` is the maximum of their size in bytes. Raises Rejected.
+    """
     place = f"/{quote(container, safe='')}"
     try:
         listed = await _listed(cloud, place, known, limit)
         return {name: await _text(cloud, place, name) for name in listed}
     except CloudFault as fault:
         if fault.status in (401, 403, 404):
-            words = f"Container {container} could not be read: {fault.message}"
+            words = f"Swift container {container} could not be read: {fault.message}"
             raise Rejected([NotFound(None, words)]) from None
-        words = f"Container {container} could not be read: {fault}"
+        words = f"Swift container {container} could not be read: {fault}"
         raise Rejected([HTTPServiceUnavailable(None, words)]) from None
 
 
@@ -69,14 +72,14 @@ async def _listed(cloud: Cloud, place: str, known: Mapping[str, str], limit: int
         total += sum(int(one["bytes"]) for one in missing)
         if total > limit or len(names) > FILES_MAX:
             words = (
-                f"The files of {place} are {len(names)} or more, with {total} bytes or more; "
-                f"at most {FILES_MAX} with {limit} bytes may be added to those in the request."
+                f"Swift container {place} has too many files: at least {len(names)} with {total} "
+                f"bytes; expected at most {FILES_MAX} with {limit} bytes."
             )
             raise Rejected([DownloadLimitExceeded(None, words)])
 
 
 async def _text(cloud: Cloud, place: str, name: str) -> str:
-    """Return an object in the encoding of files in requests: text, or base64 of binary data."""
+    """Return a Swift object as text; binary data is encoded as base64, as in files of requests."""
     answer = await cloud.request("object-store", "GET", f"{place}/{quote(name, safe='')}")
     try:
         return answer.raw.decode()

@@ -1,4 +1,4 @@
-"""Health marks on resources, set by users and monitoring services."""
+"""Health marks of resources: users and monitoring services mark them as healthy or unhealthy."""
 
 import asyncio
 
@@ -15,10 +15,10 @@ REASON = "state changed by resource_mark_unhealthy api"
 
 
 async def mark(services: Services, row: StackRow, name: str, *, healthy: bool, reason: str) -> None:
-    """Mark a resource, given by its resource name or physical id. Raises Rejected.
+    """Mark a resource, given by its name or physical id, as healthy or unhealthy. Raises Rejected.
 
-    If an engine holds the stack in memory, this waits, up to a limit, until the engine has stored
-    the mark, so that the next read returns it.
+    If an engine has the stack in memory, wait for a limited time until it has stored the mark, so
+    that the next read shows it.
     """
     record = await _find(services, row, name)
     now, event_id, why = services.clock.now(), services.new_id(), reason or REASON
@@ -39,6 +39,6 @@ async def _find(services: Services, row: StackRow, name: str) -> Record:
     chosen = reads.in_charge(records)
     found = [r for r in chosen.values() if name in (r.name, r.physical_id)]
     if len(found) > 1:
-        words = f"{name} names more than one resource of stack {row.name}"
+        words = f"{name} is the name or physical id of several resources of stack {row.name}"
         raise Rejected([HTTPBadRequest(None, words)])
     return found[0] if found else await find_resource(services, row, name)

@@ -12,9 +12,9 @@ from hearth.store.rows import StackRow
 async def operate_stack(
     services: Services, caller: Caller, row: StackRow, action: Action
 ) -> StackRow:
-    """Return the stack in ACTION_IN_PROGRESS, or unchanged if it needs no action.
+    """Begin a check, suspend or resume of a stack; return the stack, with the status IN_PROGRESS.
 
-    Raises Rejected.
+    A stack that is already in the requested state is returned unchanged. Raises Rejected.
     """
     if action is not Action.CHECK:
         await demand_types_of(services, caller, row)

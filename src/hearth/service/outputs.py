@@ -1,7 +1,7 @@
-"""Outputs, evaluated for each request from recorded attributes.
+"""Outputs of stacks, evaluated for each request from recorded attributes.
 
-Attributes that their type never caches are read from the cloud with the caller's token, within a
-time limit. If that fails, the last recorded value is used.
+Attributes that are never cached are read from the cloud with the caller's token, within a time
+limit. If that fails, the last recorded value is used.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ LIVE_S = 5.0
 
 @dataclass(frozen=True)
 class OutputValue:
-    """An output: its value, or the reason why it has none."""
+    """An output with its value, or with the error that prevents its evaluation."""
 
     key: str
     description: str
@@ -49,7 +49,7 @@ class OutputValue:
 async def outputs(
     services: Services, caller: Caller, row: StackRow, only: str | None = None
 ) -> list[OutputValue]:
-    """Return all outputs of a stack, or the one named `only`."""
+    """Return all outputs of a stack, or only the one named `only`."""
     revision, program = await services.program(row)
     wanted = [o for name, o in program.outputs.items() if only in (None, name)]
     if not wanted:
@@ -67,9 +67,7 @@ async def outputs(
 
 
 def _values(wanted: Iterable[Output], world: World, sees: bool) -> list[OutputValue]:
-    """Return the values of outputs; without `sees`, outputs that contain hidden values are
-    masked.
-    """
+    """Return the values of outputs. If `sees` is false, outputs with hidden values are masked."""
     values = []
     with spending():
         for output in wanted:
@@ -99,9 +97,9 @@ async def _broken(
     records: Mapping[str, Record],
     nested: Collection[str],
 ) -> dict[tuple[str, str], str]:
-    """Return the reasons why outputs of nested stacks have no value: {(resource, output): reason}.
+    """Return why outputs of nested stacks have no value, by (resource, output).
 
-    Only outputs with a value are recorded, so a nested stack is read if one of its outputs is
+    Only outputs with a value are recorded, so a nested stack is evaluated if one of its outputs is
     missing.
     """
     found: dict[tuple[str, str], str] = {}
@@ -129,7 +127,7 @@ async def _broken(
 async def _fresh(
     services: Services, caller: Caller, row: StackRow, program: Program, records: Iterable[Record]
 ) -> dict[tuple[str, str], Any]:
-    """Return the current values of attributes that are never cached."""
+    """Return the current values of attributes that are never cached, by (resource, attribute)."""
     asked: dict[tuple[str, str], Record] = {}
     for record in records:
         rtype = services.programs.type_of(record)
@@ -150,9 +148,7 @@ async def _fresh(
 
 
 def _reported(rtype: ResourceType, record: Record) -> bool:
-    """Return whether the results of a failed run are stored although the record does not have
-    them.
-    """
+    """Return whether a server has reported results that the record, in FAILED, does not contain."""
     failed = isinstance(rtype, ReportsResults) and record.status is Status.FAILED
     return failed and record.physical_id is not None
 
@@ -168,5 +164,5 @@ async def _one(
             ctx = await context_of(services, caller, row, record, rtype)
             return key, True, await rtype.shown_attribute(ctx, name)
     except (CloudFault, TimeoutError, LookupError, NotImplementedError) as problem:
-        log.info("attribute %s of %s cannot be read: %s", name, record.name, problem)
+        log.info("attribute %s of resource %s cannot be read: %s", name, record.name, problem)
         return key, False, None

@@ -1,4 +1,4 @@
-"""Resources with an external id: the object must exist before anything is stored."""
+"""Check of resources with an external id: the object must exist before anything is stored."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -20,9 +20,9 @@ from hearth.template import Program, ResourceDefinition, World
 async def missing_outside(
     services: Services, cloud: Cloud, row: StackRow, program: Program, world: World
 ) -> list[Problem]:
-    """Return a problem for each new external resource whose object the cloud does not have.
+    """Return a problem for each resource with a new external id whose object does not exist.
 
-    Types without a readable object are not checked. Raises CloudFault.
+    Types whose objects cannot be read are not checked. Raises CloudFault.
     """
     problems: list[Problem] = []
     for definition in program.resources.values():

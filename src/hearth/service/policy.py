@@ -14,32 +14,37 @@ from hearth.service.problems import Forbidden
 log = logging.getLogger(__name__)
 
 ADMIN_RULE = "context_is_admin"
-KEPT_S = 2.0  # an answer of oslo.policy takes half a millisecond: it checks its files
+KEPT_S = 2.0  # oslo.policy checks its files each time, which takes half a millisecond
 KEPT_MAX = 10_000
 USUAL_FILE = "policy.yaml"
 OWN_PROJECT = "project_id:%(project_id)s"
 IMPERSONAL = re.compile(r"role:.+|rule:.+|is_admin_project:True|and|or|not|[@!]")
 
 
+UNREADABLE = (ValueError, OSError, AttributeError, TypeError)
+"""What oslo.policy raises for a policy file; the last two for a file that is no mapping."""
+
+
 class WrongRules(Exception):
-    """A policy file cannot be read; the message gives the reason."""
+    """A policy file cannot be loaded; the message gives the reason."""
 
 
 class Owner(NamedTuple):
-    """The project and the user to whom the object of a request belongs."""
+    """The ids of the project and the user to whom the object of a request belongs."""
 
     project_id: str
     user_id: str
 
 
 class Policy:
-    """The policy rules in effect. `conf` is a loaded oslo.config, or None for the defaults alone.
+    """The policy rules in effect.
 
-    `rules` are the default rules: {name: (check, former check)}, by default those of Heat.
+    `conf` is a loaded oslo.config, or None for the default rules alone. `rules` are the default
+    rules as {name: (check, former check)}; if it is None, those of Heat are used.
 
-    A changed policy file takes effect two seconds later. If it cannot be read, an error is logged
-    and the previous rules stay in effect. oslo.policy is loaded at the first check, so a process
-    that only runs the engine never loads it.
+    A changed policy file takes effect within a few seconds. If it cannot be read, an error is
+    logged and the previous rules remain in effect. oslo.policy is imported at the first check, so a
+    process that only runs the engine never imports it.
     """
 
     def __init__(
@@ -50,14 +55,14 @@ class Policy:
         self._made: Any = None
         self._answers: dict[tuple[str, Hashable], bool] = {}
         self._until = 0.0
-        self._personal = True  # a rule asks who the caller is, not only what roles it has
+        self._personal = True  # a rule depends on the user or the project, not only on roles
 
     def load(self) -> None:
-        """Load the files now. Raises WrongRules."""
+        """Load the policy files now. Raises WrongRules."""
         try:
             self._enforcer.load_rules(True)
-        except (ValueError, OSError) as problem:
-            raise WrongRules(f"[oslo_policy]: {' '.join(str(problem).split())}") from None
+        except UNREADABLE as problem:
+            raise WrongRules(f"[oslo_policy]: {_reason(problem)}") from None
         wanted = self._enforcer.policy_file
         if wanted not in ("", USUAL_FILE) and not self._enforcer.policy_path:
             log.warning(
@@ -65,8 +70,9 @@ class Policy:
             )
 
     def allows(self, rule: str, caller: Caller, owner: Owner | None = None) -> bool:
-        """Return whether the rule allows the caller to act on an object of `owner`; without
-        `owner`, on objects of the caller's own project.
+        """Return whether the rule allows the caller to act on an object of `owner`.
+
+        Without `owner`, the rule is checked for objects of the caller's own project.
         """
         if owner is None:
             return self._kept(rule, caller, lambda: self._enforced(rule, caller))
@@ -87,10 +93,10 @@ class Policy:
         return known
 
     def _names_people(self) -> bool:
-        """Return whether a rule in effect depends on a user, a domain or a certain project."""
+        """Return whether any rule in effect depends on a user, a domain or a particular project."""
         try:
             self._enforcer.load_rules()
-        except (ValueError, OSError) as problem:
+        except UNREADABLE as problem:
             _keep_on(problem)
         return any(map(_names_people, map(str, self._enforcer.rules.values())))
 
@@ -99,7 +105,7 @@ class Policy:
         facts = _facts(caller)
         try:
             return bool(self._enforcer.enforce(rule, target, facts))
-        except (ValueError, OSError) as problem:
+        except UNREADABLE as problem:
             _keep_on(problem)
             return bool(self._enforcer.enforce(rule, target, facts))
 
@@ -110,7 +116,7 @@ class Policy:
             raise Rejected([Forbidden(None, words)])
 
     def is_admin(self, caller: Caller) -> bool:
-        """Return whether the caller may access other projects."""
+        """Return whether the caller is an administrator, who may access other projects."""
         return self.allows(ADMIN_RULE, caller)
 
     def allows_type(self, name: str, caller: Caller) -> bool:
@@ -165,7 +171,15 @@ def _enforcer(conf: Any, rules: Mapping[str, tuple[str, str | None]]) -> Any:
 
 def _keep_on(problem: Exception) -> None:
     """Log a file that cannot be read, once: oslo.policy reads it again when it has changed."""
-    log.error("a policy file cannot be read; its previous rules remain in effect: %s", problem)
+    words = "a policy file cannot be read; its previous rules remain in effect: %s"
+    log.error(words, _reason(problem))
+
+
+def _reason(problem: Exception) -> str:
+    """Return in one line why a policy file cannot be read."""
+    if isinstance(problem, AttributeError | TypeError):
+        return "the policy file must map names of rules to rules"
+    return " ".join(str(problem).split())
 
 
 def _names_people(rule: str) -> bool:
@@ -174,13 +188,16 @@ def _names_people(rule: str) -> bool:
 
 
 def _impersonal(caller: Caller) -> Hashable:
-    """Return the facts about a caller on which rules depend that name no user, domain or project.
+    """Return the properties of a caller on which the result of a rule depends.
 
-    For such rules every caller acts in its own project.
+    This is for rules that depend on no user, no domain and no particular project. Callers with
+    equal properties share a cached result.
     """
     return caller.roles, caller.service_roles, bool(caller.project_id), caller.is_admin_project
 
 
 def _facts(caller: Caller) -> dict[str, Any]:
-    """Return the caller in the form that rules use. Source: the attributes of oslo.context."""
+    """Return the caller as the credentials that oslo.policy checks; the keys are those of
+    oslo.context.
+    """
     return {**caller.rights, "tenant": caller.project_id}

@@ -1,6 +1,6 @@
-"""The policy rules, with Heat's names and defaults.
+"""The policy rules of the orchestration API, with Heat's names and defaults.
 
-`%(project_id)s` is the project of the request. Source: facts/policies.json.
+In a rule, `%(project_id)s` is the project of the request. Source: facts/policies.json.
 """
 
 from collections.abc import Mapping
@@ -75,7 +75,7 @@ ADMIN_TYPES = (
     "OS::Octavia::Flavor", "OS::Octavia::FlavorProfile", "OS::Octavia::Quota",
 )  # fmt: skip
 TYPE_RULE = "resource_types:"
-FORMER = {  # rules whose former default counts too, while enforce_new_defaults is off
+FORMER = {  # rules whose former default also applies while enforce_new_defaults is off
     READER: "rule:deny_stack_user",
     MEMBER: "rule:deny_stack_user",
     ADMIN: "rule:context_is_admin",
@@ -85,7 +85,9 @@ NEVER_OTHERWISE = {"software_deployments:metadata"}  # without a former default
 
 
 def defaults() -> dict[str, tuple[str, str | None]]:
-    """Return every rule with its check and its former check, if it had one."""
+    """Return the pair (check, former check) of every rule, by name; the former check may be
+    None.
+    """
     found: dict[str, tuple[str, str | None]] = {name: (rule, None) for name, rule in BASE.items()}
     for group, check in ((READERS, READER), (MEMBERS, MEMBER), (GUESTS, READER_OR_GUEST)):
         for prefix, names in group.items():

@@ -1,7 +1,8 @@
-"""Predictions of changes: the engine's planner, with the answers to its questions fetched first.
+"""Predictions of changes: run the engine's planner without an engine.
 
-Planning collects the questions that need I/O (ids of names, nested stacks). Their answers are
-fetched concurrently and the plan is made again, until there is no new question.
+The planner needs values that require I/O: the ids of named objects, and the plans of nested stacks.
+While it plans, it collects the values that are missing. They are fetched, and the plan is made
+again, until nothing is missing.
 """
 
 from collections.abc import Iterable, Mapping
@@ -34,15 +35,17 @@ from hearth.store.rows import Revision, StackRow
 from hearth.template import Evaluated, Facade, Program, ResourceDefinition
 from hearth.template.budget import spending
 
-ROUNDS_MAX = 20  # of questions; values that are still open count as unknown
+ROUNDS_MAX = 20  # values that are still missing then count as unknown
 NESTED_MAX = 5
 UNBORN = "None"
-"""The id that answers show for a stack that does not exist yet."""
+"""The id that responses show for a stack that does not exist yet."""
 
 
 @dataclass(frozen=True)
 class Aim:
-    """A stack with its desired state. `row` does not have to be stored."""
+    """A stack with its desired state, for which a plan is made. `row` may be a row that is not
+    stored.
+    """
 
     row: StackRow
     revision: Revision
@@ -54,7 +57,9 @@ class Aim:
 
 @dataclass(frozen=True)
 class StackPrediction:
-    """A plan and its aim; `below` has the predictions of nested stacks, by resource."""
+    """The plan of a stack and its aim; `below` has the predictions of nested stacks, by resource
+    name.
+    """
 
     aim: Aim
     plan: Plan
@@ -62,7 +67,9 @@ class StackPrediction:
 
 
 async def predict_stack(services: Services, cloud: Cloud, aim: Aim) -> StackPrediction:
-    """Return the plan of an update to the aim, or of its create. Raises Rejected, CloudFault."""
+    """Return the plan of the create or update that leads to the aim. Raises Rejected,
+    CloudFault.
+    """
     asked = _Asked(services, cloud, aim)
     while True:
         found = await services.compute.evaluated(asked.plan, aim.row.project_id)
@@ -74,7 +81,9 @@ async def predict_stack(services: Services, cloud: Cloud, aim: Aim) -> StackPred
 
 @dataclass(frozen=True)
 class _Nest:
-    """A question about a nested stack: its resource's definition, record and values."""
+    """A nested stack whose plan is needed: the definition, the record and the values of its
+    resource.
+    """
 
     definition: ResourceDefinition
     record: Record | None
@@ -83,7 +92,10 @@ class _Nest:
 
 @dataclass
 class _Asked:
-    """The questions of one plan with their answers, by resource name."""
+    """The values that one plan needs and that require I/O, by resource name.
+
+    `names` and `nests` are those still missing; `resolved` and `nested` are those already fetched.
+    """
 
     services: Services
     cloud: Cloud
@@ -96,7 +108,7 @@ class _Asked:
     below: dict[str, StackPrediction] = field(default_factory=dict)
 
     def plan(self) -> Plan:
-        """Return the plan with the answers known so far."""
+        """Return the plan made with the values fetched so far, and collect the missing ones."""
         self.names.clear()
         self.nests.clear()
         services, aim = self.services, self.aim
@@ -150,7 +162,7 @@ class _Asked:
         return known[1]
 
     async def answer(self) -> bool:
-        """Answer the open questions; return False if there are none, or after too many rounds."""
+        """Fetch the missing values; return False if there are none, or after too many rounds."""
         names, self.names = self.names, {}
         nests, self.nests = self.nests, {}
         self.rounds += 1
@@ -166,7 +178,7 @@ class _Asked:
         return True
 
     async def _below(self, nest: _Nest) -> Inner | None:
-        """Return the plan of a nested stack, or None if its definition is not known yet."""
+        """Return the predicted result of a nested stack, or None if it cannot be predicted yet."""
         row, definition, record = self.aim.row, nest.definition, nest.record
         if row.depth >= NESTED_MAX:
             return None
@@ -190,7 +202,7 @@ class _Asked:
         inside = known.row or _sketch(row, ctx, UNBORN)
         try:
             program = await self.services.programs.of(inside, revision)
-        except Rejected:  # its template depends on values that are not known yet
+        except Rejected:  # the template depends on values that are not known yet
             return None
         secret = nest.evaluated.secret or (record is not None and record.held.secret)
         aim = Aim(
@@ -233,7 +245,7 @@ class _Asked:
 
 @dataclass(frozen=True)
 class _Stored:
-    """The stored rows of a nested stack and of its resource."""
+    """The stored data of a nested stack and of its resource; all of it is empty for a new stack."""
 
     row: StackRow | None = None
     records: list[Record] = field(default_factory=list)
@@ -252,8 +264,8 @@ def _context(
     properties: Mapping[str, Any],
     known: _Stored,
 ) -> ResourceContext:
-    """Return the context of a resource with the values that the definition of its nested stack
-    needs.
+    """Return the context of a resource, with everything that its type needs to define the nested
+    stack.
     """
     rtype = services.programs.rtype_of(nest.definition)
     record = nest.record
@@ -290,7 +302,7 @@ def _context(
 async def _metadata(
     services: Services, records: Iterable[Record], reference: str
 ) -> Mapping[str, Any]:
-    """Return the metadata of the resource with that reference id."""
+    """Return the metadata of the resource with this reference id; empty if there is none."""
     for one in records:
         if one.until is None and one.held.reference == reference:
             _, _, found = await services.store.read(partial(reads.data_of, resource_id=one.id))
@@ -299,13 +311,15 @@ async def _metadata(
 
 
 def _properties(records: Iterable[Record], reference: str) -> Mapping[str, Any] | None:
-    """Return the stored properties of the resource with that reference id."""
+    """Return the stored properties of the resource with this reference id; None if there is
+    none.
+    """
     found = (one for one in records if one.until is None and one.held.reference == reference)
     return next((one.held.properties for one in found), None)
 
 
 def _sketch(parent: StackRow, ctx: ResourceContext, stack_id: str) -> StackRow:
-    """Return the row of a nested stack that does not exist yet."""
+    """Return the row that a new nested stack would have, without storing it."""
     return parent.having(
         id=stack_id, name=ctx.physical_name, parent_id=parent.id,
         depth=parent.depth + 1, revision=0, previous_revision=0,
@@ -313,9 +327,9 @@ def _sketch(parent: StackRow, ctx: ResourceContext, stack_id: str) -> StackRow:
 
 
 def _outputs(program: Program, inner: Plan, name: str) -> dict[str, Any]:
-    """Return the outputs that the plan predicts for a nested stack.
+    """Return the predicted outputs of a nested stack.
 
-    A value that is not known yet is an Unknown that depends on `name`, the resource of the stack.
+    An unknown output is an Unknown that depends on `name`, the resource of the nested stack.
     """
     assert inner.world is not None
     found: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Previews and plans: what a create or an update would do. Nothing is stored."""
+"""Previews and plans: what a create or an update would do. Nothing is stored or changed."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -35,25 +35,29 @@ GROUPS: Mapping[PlannedAction, str] = {
     PlannedAction.MAY_UPDATE: "updated",
     PlannedAction.FAIL: "updated",
 }
-"""The groups of an update preview. An uncertain action counts as the largest possible change."""
+"""The group of each action in an update preview. An uncertain action counts as the largest change
+that is possible.
+"""
 
 Item = dict[str, Any]
-"""A resource in a preview; `creation_time` and `updated_time` are in seconds since 1970, or
-None.
+"""A resource in a preview, in Heat's format; `creation_time` and `updated_time` are seconds since
+1970, or None.
 """
 SHOW = "show"  # the attribute that contains all the others
 
 
 @dataclass(frozen=True)
 class Above:
-    """The place of a nested stack: the name of its parent stack, and its resource in that stack."""
+    """Where a nested stack belongs: the name of its parent stack, and the name of its resource
+    there.
+    """
 
     stack_name: str
     resource: str
 
 
 def _identity(row: StackRow) -> dict[str, str]:
-    """Return the identity of a stack as in the protocol between Heat's services."""
+    """Return the identity of a stack in the format of Heat's internal protocol."""
     return {
         "tenant": row.project_id,
         "stack_name": row.name,
@@ -65,7 +69,7 @@ def _identity(row: StackRow) -> dict[str, str]:
 async def plan_create(
     services: Services, caller: Caller, name: str, request: StackRequest
 ) -> StackPrediction:
-    """Return what a create would do. Raises Rejected if the create would be refused."""
+    """Return the plan of a create request. Raises Rejected if the request would be refused."""
     check_name(name)
     await services.store.read(lambda tx: accept.demand_free(tx, caller.project_id, name))
     revision = await requested(services, caller, request)
@@ -92,10 +96,10 @@ async def plan_update(
     *,
     recorded: bool = False,
 ) -> StackPrediction:
-    """Return what an update would do. Raises Rejected if the update would be refused.
+    """Return the plan of an update request. Raises Rejected if the request would be refused.
 
-    With `recorded`, the records count as the real state even if the update would examine it first:
-    the actions of an update preview have no "may".
+    If `recorded` is true, the plan uses the recorded state only, even if the update would read the
+    real state first. Without that, every action might be uncertain.
     """
     if problem := refusal(Request.UPDATE, row.name, row.action, row.status):
         raise Rejected([problem])
@@ -106,8 +110,9 @@ async def plan_update(
 
 
 def created_outputs(found: StackPrediction) -> list[OutputValue]:
-    """Return the outputs that the stack would have: attributes are null, references are resource
-    names.
+    """Return the outputs of a stack that does not exist yet.
+
+    In them, attributes are null and references are resource names.
     """
     world = found.plan.world
     assert world is not None
@@ -120,10 +125,10 @@ def created_outputs(found: StackPrediction) -> list[OutputValue]:
 
 
 def created_items(found: StackPrediction, above: Above | None = None) -> list[Item | list[Any]]:
-    """Return the resources of a create preview.
+    """Return the resources of a stack that does not exist yet.
 
-    A nested stack is a list inside the list. It has no name yet, so it is named after the stack and
-    the resource `above` it.
+    The resources of a nested stack are a list inside the list. `above` is where the stack belongs
+    if it is nested; its name is composed of the names there.
     """
     aim, world = found.aim, found.plan.world
     assert world is not None
@@ -145,8 +150,10 @@ def created_items(found: StackPrediction, above: Above | None = None) -> list[It
 
 
 def _values(aim: Aim, definition: ResourceDefinition, world: World) -> Item:
-    """Return the properties, null where not given, and the metadata. Values computed from hidden
-    ones are masked.
+    """Return the properties and the metadata of a resource, as {"properties": ..., "metadata":
+    ...}.
+
+    Properties that are not given are null. Values computed from hidden ones are masked.
     """
     evaluated = definition.check(world)
     values = {**dict.fromkeys(definition.type_info.properties), **evaluated.properties}
@@ -161,8 +168,9 @@ def _values(aim: Aim, definition: ResourceDefinition, world: World) -> Item:
 
 
 def _mirrored(definition: ResourceDefinition, properties: Mapping[str, Any]) -> Item:
-    """Return the attributes that a resource has before its create: those that only repeat a
-    property.
+    """Return the attributes of a resource that does not exist yet.
+
+    An attribute that repeats a property has its value; all others are null.
     """
     mirrors = getattr(definition.type_info, "mirrors", {})
     names = sorted(set(definition.type_info.attributes) - {SHOW})
@@ -172,7 +180,10 @@ def _mirrored(definition: ResourceDefinition, properties: Mapping[str, Any]) -> 
 async def changes(
     services: Services, found: StackPrediction, *, show_nested: bool
 ) -> dict[str, list[Item]]:
-    """Return the resources by planned action; resources of nested stacks are in the same lists."""
+    """Return the resources of an update preview, grouped by action.
+
+    If `show_nested` is true, the resources of nested stacks are in the same lists.
+    """
     stacks = await services.store.read(lambda tx: _stored(tx, found.aim.row, records=show_nested))
     groups: dict[str, list[Item]] = {group: [] for group in GROUPS.values()}
     for entry, one, above in _shown(found, None, show_nested=show_nested):
@@ -192,7 +203,7 @@ async def changes(
 
 
 Stored = Mapping[str, tuple[StackRow, list[Record]]]
-"""Nested stacks with their records, by the stack's id."""
+"""Nested stacks with their records, by the id of the nested stack."""
 
 
 def _stored(tx: Tx, row: StackRow, *, records: bool) -> Stored:
@@ -201,7 +212,7 @@ def _stored(tx: Tx, row: StackRow, *, records: bool) -> Stored:
 
 
 def _born(found: StackPrediction, entry: Entry, above: str | None) -> Item:
-    """Return the preview of a resource that the operation would create."""
+    """Return the preview of a resource that the update creates."""
     aim = found.aim
     item = _item(aim.row, entry.name, entry.type, None, above)
     if (definition := aim.program.resources.get(entry.name)) is not None:
@@ -222,8 +233,9 @@ def _there(
     *,
     masked: bool,
 ) -> Item:
-    """Return the preview of an existing resource. With `masked`, or if it contains a hidden value,
-    its attributes are left out.
+    """Return the preview of an existing resource.
+
+    Its attributes are masked if `masked` is true, or if they may contain a hidden value.
     """
     item = _item(row, record.name, record.type, record, above)
     attributes = recorded_attributes(services, record, sees=False)
@@ -234,7 +246,7 @@ def _there(
 
 
 def _gone(services: Services, record: Record, stacks: Stored, *, masked: bool) -> Iterator[Item]:
-    """Yield the previews of the resources that are deleted together with a nested stack."""
+    """Yield the previews of the resources of a nested stack that is deleted, at all levels."""
     masked = masked or bool(record.held.secret)
     row, records = stacks.get(record.physical_id or "", (None, []))
     if row is None:
@@ -251,8 +263,10 @@ def _required_by(program: Program, name: str) -> list[str]:
 def _shown(
     found: StackPrediction, above: str | None, *, show_nested: bool
 ) -> Iterator[tuple[Entry, StackPrediction, str | None]]:
-    """Yield each entry with its plan and the resource `above` it, without older records of the same
-    name, which only wait for clean-up.
+    """Yield (entry, prediction, parent resource) for each planned action.
+
+    Older records of a name, which only wait for their deletion, are left out. If `show_nested` is
+    true, the actions in nested stacks follow that of their resource.
     """
     standing = {record.id for record in reads.in_charge(found.aim.records).values()}
     for entry in found.plan.entries:
@@ -264,8 +278,9 @@ def _shown(
 
 
 def _item(row: StackRow, name: str, rtype: str, record: Record | None, above: str | None) -> Item:
-    """Return the fields of a resource that need no definition; `above` is the parent resource of
-    its stack.
+    """Return the fields that the preview of every resource has.
+
+    `above` is the name of the parent resource if the stack is nested.
     """
     identity = _identity(row)
     item: Item = {

@@ -1,4 +1,7 @@
-"""Problems of use cases; the compiler and the engine have their own. Source: spec/errors.md."""
+"""Problems that use cases report. Problems of the compiler and the engine are defined there.
+
+Source: spec/errors.md.
+"""
 
 from dataclasses import dataclass
 
@@ -7,34 +10,35 @@ from hearth.model.problem import Problem, Worded
 
 @dataclass(frozen=True)
 class HTTPServiceUnavailable(Worded):
-    """A service that a check needs does not respond."""
+    """The problem of a request that cannot be checked because a service does not respond."""
 
 
 @dataclass(frozen=True)
 class HTTPForbidden(Worded):
-    """The token does not belong to the project in the path."""
+    """The problem of a token that does not belong to the project in the request's path."""
 
 
 @dataclass(frozen=True)
 class Forbidden(Worded):
-    """A policy rule forbids the request, or a stack domain user requests more than its own
-    resource.
+    """The problem of a request that a policy rule forbids.
+
+    It is also used if a stack domain user requests more than its own resource.
     """
 
 
 @dataclass(frozen=True)
 class HTTPNotFound(Worded):
-    """An object of that kind does not exist."""
+    """The problem of a request for an object that does not exist."""
 
 
 @dataclass(frozen=True)
 class ResourceActionNotSupported(Worded):
-    """The resource type does not support the action."""
+    """The problem of an action that the resource type does not support."""
 
 
 @dataclass(frozen=True)
 class ConfigInUse(Problem):
-    """A deployment still uses the software configuration that a request deletes."""
+    """The problem of deleting a software configuration that a deployment still uses."""
 
     config: str
     deployment: str
@@ -53,7 +57,7 @@ class ConfigInUse(Problem):
 
 @dataclass(frozen=True)
 class ResourceNotFound(Problem):
-    """The stack has no resource of this name."""
+    """The problem of a resource name that the stack does not have."""
 
     name: str
     stack: str
@@ -65,7 +69,7 @@ class ResourceNotFound(Problem):
 
 @dataclass(frozen=True)
 class ResourceNotAvailable(Problem):
-    """The template defines the resource, but it has not been created."""
+    """The problem of a resource that is in the template but has not been created yet."""
 
     name: str
 

@@ -1,4 +1,4 @@
-"""Documents and templates for readers: without hidden values and without keys of users."""
+"""Mask hidden values in documents and templates before users can read them."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -30,9 +30,9 @@ def may_see_hidden(services: Services, caller: Caller) -> bool:
 
 
 def redacted(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a stack's document without `resource_data`, with hidden values masked everywhere.
+    """Return a document of a stack without `resource_data`, in which all hidden values are masked.
 
-    A parameter is hidden if any template of the document, or any of its files, declares it hidden.
+    A parameter is hidden if any template or file in the document declares it hidden.
     """
     documents = list(_documents(document))
     names: set[str] = set()
@@ -52,7 +52,9 @@ def redacted(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def without_hidden_defaults(template: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a template, as an object, in which the defaults of hidden parameters are masked."""
+    """Return the template, given as maps and lists, with the defaults of hidden parameters
+    masked.
+    """
     shown = dict(template)
     for section, word, default in DECLARED:
         if isinstance(declared := shown.get(section), Mapping):
@@ -97,7 +99,10 @@ def _without(
 
 
 def _hidden(template: Any) -> dict[str, Any] | None:
-    """Return a template's hidden parameters with their defaults, or None if it is unreadable."""
+    """Return the default of each hidden parameter of a template, by name.
+
+    The result is None if the template cannot be parsed.
+    """
     try:
         plain = load(template, TEMPLATE).plain() if isinstance(template, str) else template
     except Rejected:

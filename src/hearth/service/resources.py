@@ -34,7 +34,7 @@ LIVE_S = 5.0
 
 @dataclass(frozen=True)
 class Shown:
-    """A resource for an API answer, with its stack and its nested stack."""
+    """A resource as an API response shows it, with its stack and its nested stack."""
 
     stack: StackRow
     record: Record
@@ -49,9 +49,12 @@ class Shown:
 async def resources(
     services: Services, caller: Caller, row: StackRow, *, depth: int = 0, detail: bool = False
 ) -> list[Shown]:
-    """Return the resources of a stack and of `depth` levels of nested stacks, in one list."""
+    """Return the resources of a stack and of `depth` levels of nested stacks in one list.
 
-    names: dict[str, str] = {}  # of resources that are nested stacks, by the stack's id
+    If `detail` is true, they have their recorded attributes.
+    """
+
+    names: dict[str, str] = {}  # names of the resources that are nested stacks, by stack id
 
     def look(tx: Tx) -> tuple[list[tuple[StackRow, list[Record]]], dict[str, FlightRow]]:
         if row.parent_record is not None and (above := reads.name_of(tx, row.parent_record)):
@@ -90,7 +93,9 @@ async def resources(
 
 
 async def _program(services: Services, row: StackRow) -> Program | None:
-    """Return the program of a stack in progress, or None if it is idle or no longer compiles."""
+    """Return the program of a stack in progress; None if it is not in progress or does not
+    compile.
+    """
     if row.status is not Status.IN_PROGRESS:
         return None
     try:
@@ -102,7 +107,7 @@ async def _program(services: Services, row: StackRow) -> Program | None:
 async def _waited_at(
     services: Services, row: StackRow, chosen: Mapping[str, Record], program: Program | None
 ) -> Mapping[str, Hook]:
-    """Return the hook at which each record waits, by record id."""
+    """Return the hooks at which resources wait, by record id."""
     if program is None:
         return {}
     environment = program.module.environment
@@ -126,14 +131,14 @@ def _required_by(records: Sequence[Record]) -> dict[str, set[str]]:
 
 
 def _seen(sees: bool, record: Record, attributes: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the attributes; masked if they contain a hidden value that the caller may not see."""
+    """Return the attributes, masked if they may contain a hidden value and `sees` is false."""
     secret = bool(record.held.secret) and not sees
     return dict.fromkeys(attributes, MASK) if secret else attributes
 
 
 def recorded_attributes(services: Services, record: Record, *, sees: bool) -> Mapping[str, Any]:
-    """Return the recorded attributes; masked if they may contain a hidden value, unless the caller
-    `sees` such values.
+    """Return the recorded attributes, masked if they may contain a hidden value and `sees` is
+    false.
     """
     return _seen(sees, record, _recorded(services, record))
 
@@ -148,7 +153,11 @@ def _recorded(services: Services, record: Record) -> Mapping[str, Any]:
 
 
 async def find_resource(services: Services, row: StackRow, name: str) -> Record:
-    """Return the record in charge of a name. Raises Rejected with ResourceNotFound."""
+    """Return the record of a resource.
+
+    Raises Rejected: with ResourceNotAvailable if only the template has the resource, else with
+    ResourceNotFound.
+    """
     found = await services.store.read(lambda tx: reads.record_in_charge(tx, row.id, name))
     if found is None:
         if row.deleted_at is None and row.action is not Action.DELETE:
@@ -164,8 +173,8 @@ async def show_resource(
 ) -> Shown:
     """Return a resource with its attributes, read from the cloud if possible.
 
-    Each name in `with_attributes` is present; its value is null if the resource has no such
-    attribute.
+    The attributes named in `with_attributes` are always present; the value is null if the resource
+    has no such attribute.
     """
     record = await find_resource(services, row, name)
     shown = await resources(services, caller, row)
@@ -216,7 +225,10 @@ async def _context(
 
 
 async def metadata(services: Services, caller: Caller, row: StackRow, name: str) -> Any:
-    """Return a resource's metadata with only one read, because servers poll it."""
+    """Return the metadata of a resource in one database read, because servers poll it.
+
+    Raises Rejected.
+    """
 
     def look(tx: Tx) -> tuple[Record | None, dict[str, str], Any]:
         record = reads.record_in_charge(tx, row.id, name)
@@ -236,10 +248,12 @@ async def guest_may(
     record: Record,
     data: Mapping[str, str] | None = None,
 ) -> None:
-    """Raise Rejected with Forbidden unless a stack domain user may read the resource.
+    """Raise Rejected with Forbidden if the caller is a stack domain user that may not read the
+    resource.
 
-    Such a user may read the resource for which it was created. A user that the template creates may
-    read what the template allows. `data` is the resource's private data if it was read already.
+    Such a user may read the resource for which it was created. A user that is itself a resource of
+    the template may read the resources that its policies allow. `data` is the resource's private
+    data, if the caller of this function has read it.
     """
     if not caller.guest:
         return
@@ -253,7 +267,7 @@ async def guest_may(
 
 
 async def _admitted(services: Services, caller: Caller, row: StackRow, record: Record) -> bool:
-    """Return whether the caller is a user that the template creates and may read the resource."""
+    """Return whether the caller is a user defined in the template that may read the resource."""
 
     def look(tx: Tx) -> tuple[list[Record], list[Record]]:
         there = list(reads.in_charge(reads.records(tx, row.id)).values())

@@ -1,4 +1,4 @@
-"""Revisions of a stack: reading and comparing. Hidden values are masked."""
+"""Read and compare the revisions of a stack. Hidden values are masked."""
 
 import difflib
 from collections.abc import Mapping
@@ -22,7 +22,9 @@ PARTS = ("metadata", "depends_on", "deletion_policy", "update_policy", "conditio
 
 @dataclass(frozen=True)
 class Kept:
-    """A stored revision with its program; the program is None if it no longer compiles."""
+    """A stored revision with its program; the program is None if the revision no longer
+    compiles.
+    """
 
     row: RevisionRow
     revision: Revision
@@ -30,17 +32,20 @@ class Kept:
 
 
 async def list_revisions(services: Services, row: StackRow) -> list[RevisionRow]:
-    """Return the stored revisions, newest first."""
+    """Return the stored revisions of a stack, newest first."""
     return await services.store.read(lambda tx: texts.list_revisions(tx, row.id))
 
 
 async def stored_revision(services: Services, row: StackRow, number: int) -> Revision:
-    """Return a revision of the stack. Raises Rejected with EntityNotFound."""
+    """Return the stack's revision with this number. Raises Rejected with EntityNotFound."""
     return (await _read(services, row, number))[1]
 
 
 async def show_revision(services: Services, row: StackRow, number: int) -> Kept:
-    """Return a revision with its program. Raises Rejected with EntityNotFound."""
+    """Return the stack's revision with this number, and its program.
+
+    Raises Rejected with EntityNotFound.
+    """
     about, revision = await _read(services, row, number)
     try:
         program = await services.programs.of(row, revision)
@@ -60,10 +65,11 @@ async def _read(services: Services, row: StackRow, number: int) -> tuple[Revisio
 
 
 def masked_environment(revision: Revision, program: Program | None) -> dict[str, Any]:
-    """Return the environment in the API's format; without a program it has no values.
+    """Return the environment of a revision in the API's format, with hidden values masked.
 
-    The parameters of a nested stack are the values from its parent resource. The registry contains
-    the entries that resolved types, including those of the operator and those for templates.
+    If `program` is None, all values are masked. The parameters of a nested stack are the values
+    from its parent resource. The resource registry also contains the operator's entries that were
+    used.
     """
     body = dict(revision.environment)
     body["parameters"] = {**(body.get("parameters") or {}), **revision.parameters}
@@ -81,7 +87,7 @@ def masked_environment(revision: Revision, program: Program | None) -> dict[str,
 
 
 def _found_by(program: Program | None) -> dict[str, str]:
-    """Return the registry entries that were used to resolve the types of a template."""
+    """Return the entries of the resource registry that determined the types in the template."""
     found: dict[str, str] = {}
     if program is None:
         return found
@@ -92,7 +98,7 @@ def _found_by(program: Program | None) -> dict[str, str]:
 
 
 def _hidden_names(module: Module) -> set[str]:
-    """Return the hidden parameters of a template and of its nested templates."""
+    """Return the names of the hidden parameters of a template and of its nested templates."""
     found = {name for name, schema in module.syntax.parameters.items() if schema.hidden}
     for binding in module.bindings.values():
         if binding.child is not None:
@@ -111,7 +117,7 @@ def parameters_of(kept: Kept) -> dict[str, str]:
 
 
 async def compare(services: Services, project: str, before: Kept, after: Kept) -> dict[str, Any]:
-    """Return the differences of two revisions.
+    """Return the differences between two revisions, in the API's format.
 
     `resources` is None if one of the two revisions no longer compiles.
     """
@@ -148,7 +154,10 @@ def _resources(before: Program, after: Program) -> dict[str, Any]:
 
 
 def _definition(before: ResourceDefinition, after: ResourceDefinition) -> dict[str, Any] | None:
-    """Return the differences of two definitions or of their values by property, or None."""
+    """Return the differences between two definitions of a resource, or None if there are none.
+
+    Both the expressions in the templates and the values are compared.
+    """
     written = _written(before, "properties"), _written(after, "properties")
     evaluated = before.evaluate(NOWHERE), after.evaluate(NOWHERE)
     names = differing(evaluated[0].properties, evaluated[1].properties)
@@ -173,7 +182,7 @@ def _definition(before: ResourceDefinition, after: ResourceDefinition) -> dict[s
 
 
 def _told(value: Any, source: Any) -> Any:
-    """Return the value if it is known, else `source`, the expression in the template."""
+    """Return the value if it is known, otherwise `source`, the expression in the template."""
     return value if unknown_in(value) is None else source
 
 
@@ -187,7 +196,7 @@ def _written(definition: ResourceDefinition, key: str) -> Mapping[str, Any]:
 
 
 def _parameters(before: Kept, after: Kept) -> list[dict[str, Any]]:
-    """Return the parameters whose values differ; hidden ones without their values."""
+    """Return the parameters whose values differ; the values of hidden ones are masked."""
     values = [_values(kept) for kept in (before, after)]
     found = []
     for name in sorted(differing(*values)):
@@ -208,7 +217,7 @@ def _values(kept: Kept) -> dict[str, Any]:
 
 
 def _texts(before: Revision, after: Revision) -> dict[str, Any]:
-    """Return unified diffs of the template and of each file."""
+    """Return the unified diffs of the templates and of the files, without files that are equal."""
     names = sorted(before.files.keys() | after.files.keys())
     files = {name: _unified(before.files.get(name), after.files.get(name), name) for name in names}
     return {
@@ -218,7 +227,10 @@ def _texts(before: Revision, after: Revision) -> dict[str, Any]:
 
 
 def _unified(before: str | None, after: str | None, name: str) -> str:
-    """Return a unified diff, empty for equal texts; a missing text is named /dev/null."""
+    """Return the unified diff of two texts; empty if they are equal.
+
+    If a text is None, the file name in the diff is /dev/null.
+    """
     if before == after:
         return ""
     return "".join(

@@ -1,8 +1,8 @@
-"""Scaling: a signal to a policy changes the size of its group.
+"""Scaling: a signal to a scaling policy changes the size of its group.
 
 The transaction that accepts the signal also requests the update of the group's nested stack. The
-stack that contains the group has no operation of its own. Source: spec/groups-and-nesting.md,
-sections 6.3 and 6.5.
+stack that contains the group runs no operation. Source: spec/groups-and-nesting.md, sections 6.3
+and 6.5.
 """
 
 import json
@@ -22,15 +22,16 @@ from hearth.store.messages import DataChanged
 from hearth.store.outbox import ScalingNotice, put_scalings
 from hearth.store.rows import Event, StackRow
 
-ASKED_BY = "scaling"  # instead of a traversal of the parent
+ASKED_BY = "scaling"  # in place of the parent's traversal
 
 
 async def scale(
     services: Services, caller: Caller, row: StackRow, wanted: Scaling, event: Event
 ) -> bool:
-    """Resize the group, unless it already has the size or may not be scaled now.
+    """Resize a group, unless it already has the requested size or may not be scaled now.
 
-    Return False if another request changed the group's data in the meantime. Raises Rejected.
+    Return False if another request changed the group's data at the same time; then try again.
+    Raises Rejected.
     """
     group, kind = await _group(services, row, wanted.group)
     ctx = await context_of(services, caller, row, group, kind, as_stack=True)
@@ -77,7 +78,7 @@ def _resize(
         return True
     definition = kind.scaled(ctx, size)
     if not reads.set_data(tx, row.id, group.id, version, data, metadata):
-        return False  # first write: from here on this transaction holds the row
+        return False  # after this first write, the transaction has locked the row
     revision = replace(reads.revision_of(tx, child), template=json.dumps(definition.template))
     asked = accept.OperationRequest(Action.UPDATE, revision, parent_traversal=ASKED_BY)
     traversal = accept.operate(tx, child.id, asked, now, services.new_id).traversal
@@ -100,7 +101,7 @@ def _resize(
 
 
 def _at_rest(parent: StackRow, group: Record) -> bool:
-    """Return whether no operation in progress will change the group."""
+    """Return whether no running operation of the stack is going to change the group."""
     if group.status is not Status.COMPLETE or group.action in (Action.DELETE, Action.SUSPEND):
         return False
     return parent.status is not Status.IN_PROGRESS or group.traversal == parent.traversal

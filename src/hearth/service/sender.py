@@ -1,7 +1,7 @@
-"""Sends the notifications of the outbox in order until they are confirmed.
+"""Sends the notifications in the outbox to the message broker, in order.
 
-A row is removed after its message was confirmed. A crash in between causes a second message, so
-delivery is at least once. A row that cannot be sent delays all later rows.
+A row is removed after the broker has confirmed its message. A crash in between sends the message
+twice, so delivery is at least once. A row that cannot be sent delays all later rows.
 """
 
 import asyncio
@@ -31,8 +31,9 @@ NO_DESCRIPTION = "No description"
 
 
 class Sender:
-    """The part of an engine process that sends notifications. `publish` raises if a message is not
-    confirmed.
+    """The part of an engine process that sends notifications.
+
+    `publish` sends one message and raises one of `failures` if the broker does not confirm it.
     """
 
     def __init__(
@@ -53,11 +54,13 @@ class Sender:
         self._wake = asyncio.Event()
 
     def wake(self) -> None:
-        """Check for rows now."""
+        """Check for rows at once."""
         self._wake.set()
 
     async def run(self) -> None:
-        """Send until cancelled; pauses grow while the broker accepts no messages."""
+        """Send notifications until cancelled; while the broker accepts none, the pauses become
+        longer.
+        """
         retry_s = RETRY_FIRST_S
         while True:
             self._wake.clear()
@@ -80,8 +83,9 @@ class Sender:
                 continue
 
     async def send(self) -> int:
-        """Send the waiting rows, if this process is the one that sends; return their number. Raises
-        one of `failures`.
+        """Send the waiting rows and return their number. Raises one of `failures`.
+
+        Only one process sends at a time; the others return 0.
         """
         rows = await self._store.read(lambda tx: outbox.pending(tx, self._engine_id, BATCH))
         done: list[int] = []
@@ -100,7 +104,9 @@ class Sender:
         return message_of(row.body, await self._description(row.body), self._to)
 
     async def _description(self, state: Mapping[str, Any]) -> str:
-        """Return the template's description; empty if it does not compile."""
+        """Return the description in the stack's template; empty if the template does not
+        compile.
+        """
         stack_id, number = state["stack_id"], state["revision"]
 
         def look(tx: Tx) -> tuple[StackRow | None, Revision]:

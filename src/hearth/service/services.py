@@ -1,4 +1,4 @@
-"""The services that use cases share."""
+"""The objects that all use cases of a process share."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -26,7 +26,9 @@ from hearth.telemetry.observer import UNOBSERVED, Observer
 from hearth.template import Program
 
 Also = Callable[[Tx, StackRow], None]
-"""Makes further changes in the transaction that begins an operation; gets the stack's new row."""
+"""A function that makes further changes in the transaction that begins an operation. It gets the
+new row of the stack.
+"""
 
 PROGRAMS_MAX = 200
 DESCRIBED_MAX = 20_000  # stacks whose resources' descriptions are kept
@@ -34,7 +36,10 @@ DESCRIBED_MAX = 20_000  # stacks whose resources' descriptions are kept
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of requests; -1 means no limit. Source: spec/engine.md, section 37."""
+    """The limits of requests, from the configuration; -1 means no limit.
+
+    Source: spec/engine.md, section 37.
+    """
 
     stacks_per_project: int = 512
     resources_per_stack: int = 1000
@@ -54,7 +59,9 @@ class Limits:
 
 @dataclass
 class Services:
-    """The store, the compiler, the clouds and the bus of this process."""
+    """The objects that all use cases of a process share: the store, the compiler, the clouds, the
+    bus.
+    """
 
     store: Store
     programs: Programs
@@ -77,20 +84,21 @@ class Services:
 
     @property
     def compute(self) -> Compute:
-        """The processes in which user-supplied code runs."""
+        """The service that runs user-supplied code."""
         return self.programs.compute
 
     def cloud(self, caller: Caller) -> Cloud:
-        """Return the cloud with the caller's token."""
+        """Return the cloud, used with the caller's token."""
         credential = TokenCredential(caller.auth_url, caller.token, caller.project_id)
         return self.clouds.pool.cloud(credential)
 
     _described: OrderedDict[tuple[str, int], Mapping[str, str]] = field(default_factory=OrderedDict)
 
     async def program(self, row: StackRow) -> tuple[Revision, Program]:
-        """Return the target revision of a stack and its program.
+        """Return the target revision of a stack, and its program. Raises Rejected if it does not
+        compile.
 
-        The content of a revision never changes, so both are cached.
+        Both are cached, because the content of a revision never changes.
         """
         key = (row.id, row.revision, row.name)
         if (known := self._seen.get(key)) is not None:
@@ -101,8 +109,10 @@ class Services:
         return found
 
     async def description(self, row: StackRow, name: str) -> str:
-        """Return a resource's description in the template. Its cache holds more stacks than the
-        cache of programs.
+        """Return the description of a resource in the template; empty if the template does not
+        compile.
+
+        Descriptions have their own cache, which holds more stacks than the cache of programs.
         """
         key = (row.id, row.revision)
         if (known := self._described.get(key)) is None:

@@ -1,4 +1,4 @@
-"""Signals to resources: deliver a signal to the resource's type, or clear a hook."""
+"""Signals to resources: pass a signal to the resource's type, or clear a hook."""
 
 from typing import Any
 
@@ -17,13 +17,15 @@ from hearth.store import accept, events, hooks, messages, reads
 from hearth.store.database import Tx
 from hearth.store.rows import Event, StackRow
 
-TRIES = 50  # if others write the same metadata
+TRIES = 50  # retries while other requests change the same metadata
 
 
 async def signal(
     services: Services, caller: Caller, row: StackRow, record: Record, details: Any
 ) -> Any:
-    """Deliver a signal to a resource and return the metadata after it. Raises Rejected."""
+    """Pass a signal to a resource, and return the metadata of the resource afterwards. Raises
+    Rejected.
+    """
     if isinstance(details, dict) and "unset_hook" in details:
         return await _clear_hook(services, row, record, str(details["unset_hook"]))
     rtype = services.programs.type_of(record)
@@ -46,7 +48,10 @@ async def signal(
 
 
 async def _clear_hook(services: Services, row: StackRow, record: Record, hook: str) -> Any:
-    """Release a resource that waits at a hook and return its metadata. Raises Rejected."""
+    """Clear a hook at which a resource waits, and return the metadata of the resource.
+
+    Raises Rejected.
+    """
     now, event_id = services.clock.now(), services.new_id()
     await services.store.run_once(lambda tx: hooks.clear(tx, row.id, record, hook, event_id, now))
     services.bus.tell()
@@ -57,10 +62,10 @@ async def _clear_hook(services: Services, row: StackRow, record: Record, hook: s
 async def _take_results(
     services: Services, caller: Caller, row: StackRow, record: Record, details: Any
 ) -> Any:
-    """Store the results of a deployment; return the metadata of its resource.
+    """Store the results of a software deployment; return the metadata of its resource.
 
-    A replaced deployment may still run its DELETE action. Its user's results belong to it, not to
-    the resource that is now in charge of the name.
+    A replaced deployment may still run its DELETE action. Results from its user belong to its
+    record, not to the record now in charge of the name.
     """
     now, event_id = services.clock.now(), services.new_id()
 
@@ -75,8 +80,7 @@ async def _take_results(
 
 
 def _of_user(tx: Tx, row: StackRow, record: Record, caller: Caller) -> Record:
-    """Return the record that the caller's user belongs to, among the records with the name of
-    `record`.
+    """Return the record to which the caller's user belongs, among the records with the same name.
 
     If the user belongs to none of them, return `record`.
     """
@@ -93,13 +97,16 @@ async def _delivered(
     rtype: DeliversSignals,
     details: Any,
 ) -> Any:
-    """Call the type's `deliver` with the details; return its result. Nothing is stored yet."""
+    """Call the type's `deliver` with the details of the signal, and return its result.
+
+    Raises Rejected if the cloud refuses it. Nothing is stored yet.
+    """
     ctx = await context_of(services, caller, row, record, rtype, as_stack=True)
     try:
         return await rtype.deliver(ctx, details)
     except CloudFault as fault:
         raise Rejected(
-            [NotSupported(None, f"the signal could not be delivered: {fault}")]
+            [NotSupported(None, f"Delivering the signal to {record.name} failed: {fault}")]
         ) from None
 
 
@@ -111,8 +118,9 @@ async def _once(
     rtype: Signalled,
     details: Any,
 ) -> tuple[bool, Any]:
-    """Try to deliver the signal once; return False if another request wrote the metadata in the
-    meantime.
+    """Try once to store the effect of a signal; return (stored, metadata).
+
+    `stored` is False if another request has changed the metadata in the meantime.
     """
     version, data, metadata = await services.store.read(lambda tx: reads.data_of(tx, record.id))
     ctx = await context_of(services, caller, row, record, rtype, as_stack=True)

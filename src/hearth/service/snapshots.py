@@ -1,4 +1,4 @@
-"""Snapshots of a stack, and restore."""
+"""Snapshots of a stack, and the restore of a snapshot."""
 
 from hearth.engine.core.rules import Request, refusal
 from hearth.model.problem import NotSupported, Rejected
@@ -17,7 +17,7 @@ from hearth.store.snapshots import Snapshot
 async def take_snapshot(
     services: Services, caller: Caller, row: StackRow, name: str | None
 ) -> Snapshot:
-    """Return a new snapshot, in CREATE_IN_PROGRESS. Raises Rejected."""
+    """Begin a snapshot of a stack and return it, in CREATE_IN_PROGRESS. Raises Rejected."""
     now, ident = services.clock.now(), services.new_id()
     limit, asks = services.limits.snapshots_per_stack, requester(caller)
     made = await services.store.run_once(
@@ -32,12 +32,12 @@ async def list_snapshots(services: Services, row: StackRow) -> list[Snapshot]:
 
 
 async def show_snapshot(services: Services, row: StackRow, snapshot_id: str) -> Snapshot:
-    """Return a snapshot of the stack. Raises Rejected."""
+    """Return the snapshot of the stack with this id. Raises Rejected."""
     return await services.store.read(lambda tx: snapshots.get(tx, row.id, snapshot_id))
 
 
 async def delete_snapshot(services: Services, row: StackRow, snapshot_id: str) -> None:
-    """Request the delete of a snapshot and of its objects in the cloud. Raises Rejected."""
+    """Request the deletion of a snapshot and of its objects in the cloud. Raises Rejected."""
     now = services.clock.now()
     await services.store.run_once(lambda tx: snapshots.drop(tx, row.id, snapshot_id, now))
     services.bus.tell()
@@ -46,7 +46,7 @@ async def delete_snapshot(services: Services, row: StackRow, snapshot_id: str) -
 async def restore_snapshot(
     services: Services, caller: Caller, row: StackRow, snapshot_id: str
 ) -> StackRow:
-    """Restore a snapshot; return the stack in RESTORE_IN_PROGRESS. Raises Rejected."""
+    """Begin to restore a snapshot; return the stack, in RESTORE_IN_PROGRESS. Raises Rejected."""
     if problem := refusal(Request.RESTORE, row.name, row.action, row.status):
         raise Rejected([problem])
     found = await show_snapshot(services, row, snapshot_id)

@@ -13,7 +13,7 @@ from hearth.store.software_configs import Config
 
 @dataclass(frozen=True)
 class ConfigRequest:
-    """The checked request for a new configuration."""
+    """A checked request to create a software configuration."""
 
     name: str | None = None
     group: str | None = None
@@ -24,7 +24,7 @@ class ConfigRequest:
 
 
 async def create_config(services: Services, project_id: str, request: ConfigRequest) -> Config:
-    """Create a configuration. Raises Rejected with RequestLimitExceeded."""
+    """Store a software configuration and return it. Raises Rejected with RequestLimitExceeded."""
     new = Config(
         services.new_id(), project_id, request.name, services.clock.now(), request.group,
         request.config, request.inputs, request.outputs, request.options,
@@ -48,15 +48,19 @@ async def list_configs(
     limit: int | None = None,
     marker: str | None = None,
 ) -> list[Config]:
-    """Return the configurations of a project, or of all projects, newest first."""
+    """Return a page of the software configurations of a project, newest first.
+
+    If `project_id` is None, those of all projects are listed.
+    """
     return await services.store.read(
         lambda tx: configs.of_project(tx, project_id, limit=limit, marker=marker)
     )
 
 
 async def show_config(services: Services, project_id: str | None, config_id: str) -> Config:
-    """Return a configuration of a project, or of any project for None. Raises Rejected with
-    NotFound.
+    """Return a software configuration. Raises Rejected with NotFound.
+
+    It must belong to the project, unless `project_id` is None.
     """
     found = await services.store.read(lambda tx: configs.find(tx, project_id, config_id))
     if found is None:
@@ -65,9 +69,9 @@ async def show_config(services: Services, project_id: str | None, config_id: str
 
 
 async def delete_config(services: Services, project_id: str | None, config_id: str) -> None:
-    """Delete a configuration of a project, or of any project for None.
+    """Delete a software configuration. Raises Rejected with NotFound or ConfigInUse.
 
-    Raises Rejected with NotFound, or ConfigInUse.
+    It must belong to the project, unless `project_id` is None.
     """
 
     def transaction(tx: Tx) -> None:

@@ -1,8 +1,7 @@
 """Software deployments: create, list, show, change, delete; and the deployments of a server.
 
-The project None means any project, for administrators.
-
-A change of a server's deployments also changes the metadata that the server reads.
+If `project_id` is None, objects of all projects are found; this is for administrators. A change of
+a server's deployments also changes the metadata that the server reads.
 """
 
 from collections.abc import Mapping
@@ -26,7 +25,7 @@ from hearth.store.software_deployments import IN_PROGRESS, Deployment
 
 @dataclass(frozen=True)
 class DeploymentRequest:
-    """The checked request for a new deployment."""
+    """A checked request to create a software deployment."""
 
     config_id: str
     server_id: str
@@ -40,7 +39,7 @@ class DeploymentRequest:
 async def create_deployment(
     services: Services, project_id: str, request: DeploymentRequest
 ) -> Deployment:
-    """Create a deployment. Raises Rejected."""
+    """Store a software deployment and return it. Raises Rejected."""
     new = Deployment(
         id=services.new_id(),
         project_id=project_id,
@@ -68,8 +67,9 @@ async def create_deployment(
 async def list_deployments(
     services: Services, project_id: str, server_id: str | None = None
 ) -> list[Deployment]:
-    """Return the deployments that are visible in a project, of one server or of all, oldest
-    first.
+    """Return the software deployments that a project can see, oldest first.
+
+    If `server_id` is given, only those of this server are listed.
     """
     return await services.store.read(lambda tx: deployments.of_project(tx, project_id, server_id))
 
@@ -77,7 +77,10 @@ async def list_deployments(
 async def show_deployment(
     services: Services, caller: Caller, project_id: str | None, deployment_id: str
 ) -> Deployment:
-    """Return a deployment, including results that are still in the cloud. Raises Rejected."""
+    """Return a software deployment, with results that the server has left in the cloud.
+
+    Raises Rejected.
+    """
 
     def look(tx: Tx) -> tuple[Deployment, Config | None]:
         found = _found(tx, project_id, deployment_id)
@@ -92,7 +95,10 @@ async def show_deployment(
 async def update_deployment(
     services: Services, project_id: str | None, deployment_id: str, changes: Mapping[str, Any]
 ) -> Deployment:
-    """Change fields of a deployment, given by the field names of `Deployment`. Raises Rejected."""
+    """Change fields of a software deployment, and return it. Raises Rejected.
+
+    `changes` has the names of the fields of `Deployment`.
+    """
     now = services.clock.now()
 
     def transaction(tx: Tx) -> tuple[Deployment, list[Server]]:
@@ -113,7 +119,7 @@ async def update_deployment(
 
 
 async def delete_deployment(services: Services, project_id: str | None, deployment_id: str) -> None:
-    """Delete a deployment; its configuration stays. Raises Rejected with NotFound."""
+    """Delete a software deployment, but not its configuration. Raises Rejected with NotFound."""
 
     now = services.clock.now()
 
@@ -131,8 +137,9 @@ async def delete_deployment(services: Services, project_id: str | None, deployme
 async def server_configs(
     services: Services, project_id: str, server_id: str, *, guest: bool = False
 ) -> list[Config]:
-    """Return the configurations that a server must apply. A stack domain user (`guest`) sees only
-    those of its stack.
+    """Return the software configurations that a server must apply.
+
+    If `guest` is true, the caller is a stack domain user and gets only those of its stack.
     """
     return await services.store.read(
         lambda tx: deployments.configs_of(tx, project_id, server_id, users_only=guest)
@@ -148,8 +155,9 @@ def _found(tx: Tx, project_id: str | None, deployment_id: str, *, lock: bool = F
 
 
 def _wake(tx: Tx, deployment_id: str, now: float) -> None:
-    """If a stack runs the deployment, send it a message, so that the stack's owner looks at the
-    deployment.
+    """Send the owner of the deployment's stack a message to check the deployment.
+
+    Do nothing if no stack contains the deployment.
     """
     stack_id = deployments.stack_of(tx, deployment_id)
     if stack_id is not None:
@@ -157,7 +165,8 @@ def _wake(tx: Tx, deployment_id: str, now: float) -> None:
 
 
 def _hold_config(tx: Tx, project_id: str, config_id: str) -> None:
-    """Lock the configuration, so that it exists until the transaction ends.
+    """Lock the row of a software configuration, so that it cannot be deleted during the
+    transaction.
 
     Raises Rejected if it does not exist.
     """

@@ -1,5 +1,6 @@
-"""The cloud of each stack, and trusts and credentials that remain valid after the requester's
-token.
+"""The clouds of stacks, and the trusts that remain valid after the requester's token expires.
+
+An application credential may take the place of a trust.
 """
 
 import asyncio
@@ -33,7 +34,7 @@ log = logging.getLogger(__name__)
 
 TRUST_ENDED = (401, 403, 404)  # the answers of Keystone for a trust that no longer works
 TRUST_ATTEMPTS_MAX = 3
-TRUST_LOOKS = 5  # for a trust that was requested and may not be visible yet
+TRUST_LOOKS = 5  # searches for a trust that may not be visible yet
 LOOK_AGAIN_S = 1.0
 
 KEEPS_NOTHING = {
@@ -44,7 +45,7 @@ KEEPS_NOTHING = {
 
 
 class StackClouds:
-    """The clouds of stacks, their trusts and their users."""
+    """Returns the cloud of each stack, and manages trusts and stack domain users."""
 
     def __init__(self, pool: CloudPool) -> None:
         self.pool = pool
@@ -58,7 +59,9 @@ class StackClouds:
             )
 
     def of(self, row: StackRow, credential: StackCredential | None) -> Cloud:
-        """Return the cloud with the stack's credential: its trust, or else the user's token."""
+        """Return the cloud with the stack's credential: its trust, or else the requester's
+        token.
+        """
         if credential is None:
             raise CloudFault("identity", 401, "Unauthorized", "the stack has no credential")
         config, token = self.pool.config, _token(credential, row)
@@ -72,7 +75,9 @@ class StackClouds:
         return self._either(token, trust)
 
     def _lasting(self, of: StackCredential) -> Credential | None:
-        """Return the credential of the trust or application credential, if there is one."""
+        """Return the credential of the stack's trust or application credential, or None if it has
+        none.
+        """
         trustee = self.pool.config.trusted
         if not of.trust_id or trustee is None:
             return None
@@ -87,8 +92,10 @@ class StackClouds:
         return FallbackCloud(self.pool.cloud(token), UnauthorizedCloud(why))
 
     async def trusted(self, credential: StackCredential) -> bool:
-        """Return whether no trust needs to be created: the current one belongs to the requester and
-        is valid.
+        """Return whether no trust must be created, because the stack has a valid one of the
+        requester.
+
+        It is also true if no service user is configured, because then trusts are not used.
         """
         service = self.pool.config.service_user
         if service is None:
@@ -100,7 +107,7 @@ class StackClouds:
         lasting = self._lasting(credential)
         assert lasting is not None
         cloud = self.pool.cloud(lasting)
-        eye = self.pool.cloud(service)  # a token of a trust may not even read itself
+        eye = self.pool.cloud(service)  # a trust's token is not allowed to validate itself
         ended: tuple[int, ...] = TRUST_ENDED
         try:
             headers = {"X-Subject-Token": await cloud.token()}
@@ -109,13 +116,15 @@ class StackClouds:
         except CloudFault as fault:
             if fault.status in ended:
                 return False
-            log.warning("the trust of a stack could not be read: %s", fault)
+            log.warning("trust %s could not be read: %s", credential.trust_id, fault)
         return True
 
     async def entrust(self, row: StackRow, credential: StackCredential) -> tuple[str, str | None]:
-        """Return the id of a trust from the last requester, which an earlier attempt may have
-        created; or the id and secret of an application credential. Raises CloudFault, with 403 if
-        neither is possible.
+        """Create a trust of the last requester, or an application credential instead.
+
+        A trust that an earlier attempt may have created is found and used. Return the id of the
+        trust or application credential, and the secret of an application credential. Raises
+        CloudFault, with 403 if the requester may create neither.
         """
         config, by = self.pool.config, credential.delegated
         key = credential.next_key or credential.trust_key or row.id
@@ -143,14 +152,16 @@ class StackClouds:
                 if attempt == TRUST_ATTEMPTS_MAX - 1:
                     raise
             except CloudFault as fault:
-                lost = fault.conflict  # a late attempt has just created it
+                lost = fault.conflict  # another attempt has created it in the meantime
                 if not lost or attempt == TRUST_ATTEMPTS_MAX - 1:
                     raise
         raise AssertionError("the last attempt returns or raises")
 
     async def drop_former(self, row: StackRow, credential: StackCredential) -> None:
-        """Delete the replaced trusts. An invalid trust is skipped: it is deleted already, or only
-        its trustor can delete it.
+        """Delete the trusts that newer ones have replaced.
+
+        An invalid trust is skipped: either it is already deleted, or only its trustor can delete
+        it.
         """
         service = self.pool.config.trusted
         if service is None:
@@ -178,7 +189,7 @@ class StackClouds:
         if credential is None or self.pool.config.trusted is None:
             return
         await self.drop_former(row, credential)
-        keys = [credential.next_key, row.id, credential.trust_key]  # perhaps none is recorded
+        keys = [credential.next_key, row.id, credential.trust_key]  # the key may not be recorded
         wanted = list(dict.fromkeys(key for key in keys if key))
         by_application = credential.app_secret or credential.delegated == UNRESTRICTED
         if by_application or self.pool.config.by_application:
@@ -198,8 +209,10 @@ class StackClouds:
     async def _drop_applications(
         self, row: StackRow, of: StackCredential, owner: str, key: str
     ) -> None:
-        """Delete the application credentials with a key: as the service user, or else as the
+        """Delete the application credentials with this key, as the service user or else as the
         requester.
+
+        If neither is allowed to do that, a warning is logged.
         """
         service = self.pool.config.service_user
         assert service is not None
@@ -212,14 +225,15 @@ class StackClouds:
                     raise
                 last = fault
         log.warning(
-            "stack %s: its application credential remains, only its owner can delete it: %s",
+            "stack %s: its application credential cannot be deleted; only its owner may do so: %s",
             row.id,
             last,
         )
 
     async def _drop_lost(self, row: StackRow, trustor: str, keys: Sequence[str]) -> None:
-        """Delete trusts whose ids were not recorded, as the service user: the requester may not
-        list them.
+        """Delete trusts whose ids were never recorded.
+
+        This is done as the service user, because the requester is not allowed to list them.
         """
         service = self.pool.config.service_user
         assert service is not None
@@ -237,7 +251,9 @@ class StackClouds:
     async def _drop_trusts(
         self, cloud: Cloud, key: str, last: str | None, trustor: str | None = None
     ) -> None:
-        """Delete the trusts with a key; the trust that `cloud` itself uses is deleted last."""
+        """Delete the trusts with this key. The trust `last`, which `cloud` itself may use, is
+        deleted last.
+        """
         service = self.pool.config.trusted
         assert service is not None
         trustee = await self.pool.cloud(service).whoami()
@@ -249,8 +265,7 @@ class StackClouds:
             await drop_trust(cloud, last)
 
     def users(self, row: StackRow, noted: Callable[[str], None]) -> Users | None:
-        """Return the access to the users in the stack's domain project, or None without a service
-        user to create them.
+        """Return the users in the stack's domain project, or None if no service user is configured.
 
         Without a stack domain, the users belong to the stack's own project.
         """
@@ -265,7 +280,7 @@ class StackClouds:
 
 
 def _token(of: StackCredential, row: StackRow) -> TokenCredential:
-    """Return the requester's token."""
+    """Return the stored token of the stack's last requester as a credential."""
     return TokenCredential(of.auth_url, of.token, row.project_id)
 
 
@@ -273,7 +288,7 @@ async def _application(cloud: Cloud, roles: Sequence[str], *, key: str) -> tuple
     for attempt in range(1, TRUST_ATTEMPTS_MAX + 1):
         try:
             return await make_application_credential(cloud, roles, key=key)
-        except CloudFault as fault:  # a late one is found and deleted the next time
+        except CloudFault as fault:  # a late one is deleted at the next attempt
             lost = isinstance(fault, NoAnswer) or fault.conflict
             if not lost or attempt == TRUST_ATTEMPTS_MAX:
                 raise

@@ -1,6 +1,7 @@
-"""Requests for a stack, checked: compiled, evaluated, compared with the cloud.
+"""Requests to create or update a stack, and their checks.
 
-One answer reports all errors, before anything is stored.
+The template is compiled, evaluated, and compared with the cloud. One response reports all errors,
+before anything is stored.
 """
 
 import re
@@ -37,7 +38,10 @@ STACK_NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_.-]{0,254}$")
 
 @dataclass(frozen=True)
 class StackRequest:
-    """The body of a create, update, preview or validate request."""
+    """The content of a create, update, preview or validate request.
+
+    If `existing` is true, the request only changes the current revision, as in a PATCH request.
+    """
 
     template: str | None = None
     template_url: str | None = None  # the template's URL, if the request has no template
@@ -56,14 +60,15 @@ class StackRequest:
 
     @property
     def options(self) -> Options | None:
-        """The options of an update; None keeps those of the last update."""
+        """The options of an update; None if they stay those of the last update."""
         return None if self.converge is None else Options(converge=self.converge)
 
 
 def revision_of(request: StackRequest, current: Revision | None = None) -> Revision:
-    """Return the revision of a request; with `existing`, merged into the current one.
+    """Return the revision that a request describes.
 
-    Raises Rejected. Source: spec/rest-api.md, 2.2 and 2.5.
+    If the request has `existing`, it is merged into the current revision. Raises Rejected. Source:
+    spec/rest-api.md, 2.2 and 2.5.
     """
     files = dict(request.files)
     template = request.template
@@ -96,7 +101,9 @@ def revision_of(request: StackRequest, current: Revision | None = None) -> Revis
 async def requested(
     services: Services, caller: Caller, request: StackRequest, current: Revision | None = None
 ) -> Revision:
-    """Return the result of `revision_of`, computed without blocking the event loop."""
+    """Return `revision_of` the request, computed without blocking the event loop. Raises
+    Rejected.
+    """
     characters = characters_of(request.template or "", request.files)
     if isinstance(request.environment, str):
         characters += len(request.environment)
@@ -108,9 +115,10 @@ async def requested(
 
 
 def ignored_parameters(request: StackRequest, revision: Revision) -> list[str]:
-    """Return the parameters of a request with `existing` that no template declares.
+    """Return the parameters of a request that are ignored because the template does not declare
+    them.
 
-    As in Heat they are ignored; a request without `existing` is refused because of them.
+    As in Heat, this applies to requests with `existing` only; other requests are refused.
     """
     if not request.existing or not request.parameters:
         return []
@@ -119,7 +127,11 @@ def ignored_parameters(request: StackRequest, revision: Revision) -> list[str]:
 
 
 def revision_from(request: StackRequest, source: Revision, current: Revision) -> Revision:
-    """Return an older revision with the request's parameters merged in. Raises Rejected."""
+    """Return the older revision `source` as a new one, with the parameters of the request merged
+    in.
+
+    Raises Rejected.
+    """
     given = Environment.parse({}).with_parameters(request.parameters)
     environment = _laid_over(source, given, (), source.template, source.files)
     return Revision(
@@ -168,7 +180,10 @@ async def checked(
     *,
     world: World = NOWHERE,
 ) -> Program:
-    """Return the program of a revision, after all checks that are possible now. Raises Rejected."""
+    """Check a revision as far as possible before the operation begins, and return its program.
+
+    `world` has the recorded values of the stack. Raises Rejected with all problems.
+    """
     try:
         program = await services.programs.of(row, revision)
     except Rejected as rejected:
@@ -193,10 +208,10 @@ async def checked(
 async def _besides(
     services: Services, row: StackRow, revision: Revision, known: Sequence[Problem]
 ) -> Sequence[Problem]:
-    """Return the problems of a refused template that compiling would only report at the next
-    attempt.
+    """Return further problems of a refused template.
 
-    These are the errors of lint, without warnings, at places without a reported problem.
+    The compiler stops early; these are the errors that lint finds at lines without a reported
+    problem. Warnings are left out.
     """
     try:
         found = await services.compute.run(
@@ -214,7 +229,7 @@ async def _besides(
 
 
 def _examined(*sources: Any) -> list[Problem]:
-    """Return the findings of lint in a template."""
+    """Return the findings of lint for a template, including warnings."""
     return list(examine(drafted(*sources)))
 
 
@@ -255,7 +270,7 @@ async def _against_the_cloud(
 
 
 def check_name(name: str) -> None:
-    """Raise Rejected for an invalid stack name."""
+    """Raise Rejected if the stack name is invalid."""
     if not STACK_NAME.match(name):
         words = (
             f"Invalid stack name {name}: it must begin with a letter, contain only letters, "

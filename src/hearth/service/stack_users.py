@@ -1,4 +1,4 @@
-"""Users in the domain project of a stack."""
+"""The users in the domain project of a stack."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ from hearth.store.rows import StackRow
 
 
 class StackUsers(Users):
-    """Users for software inside servers, in the domain project of the root stack.
+    """Manages users for software in servers; they belong to the domain project of the root stack.
 
     `noted` is called with the project's id when the project is created.
     """
@@ -35,7 +35,7 @@ class StackUsers(Users):
         return self._domain.domain_id
 
     async def project(self) -> str:
-        """Return the id of the stack's domain project; create the project if necessary."""
+        """Return the id of the domain project, which is created if necessary."""
         if self._project_id is None:
             self._project_id = await self._domain.make_project(self._root_id, key=self._root_id)
             self._noted(self._project_id)
@@ -93,7 +93,8 @@ class StackUsers(Users):
         return self._pool.cloud(mine)
 
     async def _has(self, user_id: str, key: str) -> bool:
-        """Return whether the user with this id exists and was created for the record `key`.
+        """Return whether the user with this id exists and was created for the record with the id
+        `key`.
 
         Raises CloudFault if the user was created for another record.
         """

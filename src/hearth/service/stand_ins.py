@@ -1,7 +1,8 @@
 """Parameters that replace unknown values in the definitions of a group's members.
 
-The template of a group's nested stack contains values. An unknown value becomes a parameter with an
-unknown value, so that the nested stack can still be compiled and planned.
+The template of a group's nested stack contains property values. For a preview, an unknown value in
+it is replaced by a parameter with an unknown value, so that the nested stack can be compiled and
+planned.
 """
 
 from collections.abc import Mapping
@@ -17,13 +18,15 @@ NAME = "not known yet: "
 
 @dataclass
 class StandIns:
-    """Unknown values, each with the name of the parameter that replaces it."""
+    """Replaces unknown values by parameters; `values` maps their names to the unknown values."""
 
     values: dict[str, Unknown] = field(default_factory=dict)
 
     def put(self, properties: Mapping[str, Any], schema: Mapping[str, Prop]) -> dict[str, Any]:
-        """Return the properties with all unknown values inside maps replaced. Others stay, because
-        the number of members and their names must be known.
+        """Return the properties in which all unknown values inside maps are replaced.
+
+        Other unknown values are kept, because the number and the names of the members must be
+        known.
         """
         return {
             name: self._put(value)
@@ -46,8 +49,9 @@ class StandIns:
                 return value
 
     def declared(self, child: Child) -> Child:
-        """Return the nested stack with these parameters declared; their values are unknown
-        again.
+        """Return the nested stack with the parameters declared in its template.
+
+        Their values are the unknown values that they replace.
         """
         if not self.values:
             return child

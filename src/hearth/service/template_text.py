@@ -1,4 +1,4 @@
-"""Stored templates, which are text, as maps and lists."""
+"""Convert stored templates, which are text, to maps and lists."""
 
 from typing import Any
 
@@ -8,10 +8,13 @@ from hearth.template import load
 
 
 async def as_object(services: Services, row: StackRow, text: str) -> Any:
-    """Return the text of a stack's template as maps and lists, without blocking the event loop."""
+    """Return a stack's template as maps and lists, without blocking the event loop.
+
+    Raises Rejected.
+    """
     return await services.compute.run(plain, text, project=row.project_id, characters=len(text))
 
 
 def plain(text: str, file: str = "template") -> Any:
-    """Return a template text as maps and lists. Raises Rejected."""
+    """Return a template as maps and lists; `file` names it in errors. Raises Rejected."""
     return load(text, file).plain()

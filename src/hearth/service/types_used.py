@@ -1,4 +1,4 @@
-"""The resource types of a stack, and whether the policy allows them to the caller."""
+"""Check whether the policy allows a caller to use resource types."""
 
 from collections.abc import Collection, Set
 
@@ -12,13 +12,16 @@ from hearth.store.rows import StackRow
 
 
 def demand_types(services: Services, caller: Caller, names: Set[str]) -> None:
-    """Raise Rejected with Forbidden for types that the policy denies to the caller."""
+    """Raise Rejected with Forbidden if the policy does not allow the caller to use one of the
+    types.
+    """
     services.policy.demand_types(names, caller)
 
 
 async def demand_types_of(services: Services, caller: Caller, row: StackRow) -> None:
-    """Check that the caller may use the current types of a stack before changing it. Raises
-    Rejected.
+    """Raise Rejected if the caller may not use a type that the stack has now.
+
+    This is checked before the caller changes the stack.
     """
     try:
         _, program = await services.program(row)
@@ -32,10 +35,10 @@ async def demand_types_of(services: Services, caller: Caller, row: StackRow) -> 
 def refused_types(
     policy: Policy, credential: StackCredential, names: Collection[str]
 ) -> str | None:
-    """Return why a nested stack must not have resources of these types, or None.
+    """Return the reason why a nested stack must not use one of these types, or None.
 
-    The policy checks the requester whose rights are stored in the stack's credential. A credential
-    without rights comes from the command line or from an earlier release, and allows all types.
+    The policy is checked for the requester whose rights are in the stack's credential. A credential
+    without rights allows all types: it was stored by the command line or by an earlier release.
     """
     if credential.rights is None:
         return None

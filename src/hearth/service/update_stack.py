@@ -34,7 +34,7 @@ async def update_stack(
     request: StackRequest,
     also: Also | None = None,
 ) -> StackRow:
-    """Return the stack in UPDATE_IN_PROGRESS. A refused request changes nothing.
+    """Begin an update; return the stack, in UPDATE_IN_PROGRESS. A refused request changes nothing.
 
     `also` makes further changes in the transaction that begins the update. Raises Rejected.
     """
@@ -81,12 +81,14 @@ async def _operated(
 
 
 def _options(services: Services, request: StackRequest) -> Options | None:
-    """Return the options of an update; None keeps those of the last update."""
+    """Return the options of an update; None if they stay those of the last update."""
     return Options(converge=True) if services.limits.observe_on_update else request.options
 
 
 async def aim_of(services: Services, caller: Caller, row: StackRow, request: StackRequest) -> Aim:
-    """Return the checked aim of an update. Raises Rejected."""
+    """Return the desired state of the stack after an update, with all checks done. Raises
+    Rejected.
+    """
     current, before = await services.program(row)
     if request.revision is None:
         revision = await requested(services, caller, request, current)
@@ -110,9 +112,9 @@ async def aim_of(services: Services, caller: Caller, row: StackRow, request: Sta
 async def delete_stack(
     services: Services, caller: Caller, row: StackRow, also: Also | None = None
 ) -> None:
-    """Begin the delete, or continue the one in progress.
+    """Begin to delete a stack, or let the delete in progress continue.
 
-    `also` makes further changes in the transaction that begins it.
+    `also` makes further changes in the transaction that begins the delete.
     """
     await demand_types_of(services, caller, row)
     operation = accept.OperationRequest(
@@ -122,7 +124,10 @@ async def delete_stack(
 
 
 async def cancel_update(services: Services, row: StackRow, *, rollback: bool) -> None:
-    """Cancel the operation in progress. Raises Rejected if none can be cancelled."""
+    """Cancel the operation in progress. Raises Rejected if it cannot be cancelled.
+
+    If `rollback` is true, the stack is rolled back.
+    """
     now = services.clock.now()
     await services.store.run_once(lambda tx: accept.cancel(tx, row.id, rollback, now))
     services.bus.tell()

@@ -1,4 +1,4 @@
-"""Validate a template: parameters may be missing, nothing is stored."""
+"""Validate a template without storing anything; parameter values may be missing."""
 
 from collections.abc import Iterable, Mapping, Set
 from typing import Any
@@ -25,10 +25,9 @@ SECTIONS = ("parameters", "parameter_defaults", "resource_registry", "event_sink
 async def validate(
     services: Services, caller: Caller, request: StackRequest, *, show_nested: bool
 ) -> dict[str, Any]:
-    """Return the declarations of a template. Parameters need no value, and values are not checked
-    against constraints.
+    """Return what a template declares, in the API's format. Raises Rejected with all errors.
 
-    Raises Rejected with all errors.
+    Parameters need no values, and values are not checked against constraints.
     """
     revision = await requested(services, caller, request)
     return await services.compute.run(
@@ -62,10 +61,10 @@ def _validated(
 
 
 def _module(*made_of: Any) -> Module:
-    """Return the module of a template. Raises Rejected.
+    """Compile a template and return its module. Raises Rejected.
 
-    Properties that a nested template does not declare are accepted here and checked when the nested
-    stack is created.
+    Properties that a nested template does not declare are accepted here; they are checked when the
+    nested stack is created.
     """
     try:
         return compiled(*made_of)
@@ -84,9 +83,9 @@ def _passed_below(problem: Problem) -> bool:
 async def findings(
     services: Services, caller: Caller, request: StackRequest
 ) -> list[dict[str, Any]]:
-    """Return the errors and warnings of a template and its nested templates, as `hearth lint` does.
+    """Return the errors and warnings that `hearth lint` would report for a template.
 
-    Raises Rejected for an invalid environment.
+    Nested templates are included. Raises Rejected for an invalid environment.
     """
     revision = await requested(services, caller, request)
     sent = frozenset(request.files) - frozenset(request.environment_files or ())
@@ -115,7 +114,9 @@ def _findings(
 
 
 def examined(module: Module, files: Iterable[str]) -> list[Problem]:
-    """Return the findings of lint in the draft of a template and its files."""
+    """Return the findings of lint for a module; `files` are the names of the files to check for
+    use.
+    """
     return [*examine(module), *unused_files(modules(module), sorted(files))]
 
 

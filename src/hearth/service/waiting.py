@@ -1,8 +1,8 @@
-"""Why a resource of a stack in progress is not complete yet, derived from rows only.
+"""Why a resource of a stack in progress is not complete yet, computed from stored rows only.
 
-A resource at a hook waits for a user. A resource with a node row has a call in progress. Any other
-resource waits for resources that are not complete: those that it requires or, if it is being
-deleted or suspended, those that still use it.
+A resource at a hook waits for a user. A resource with the row of an attempt has a call in progress.
+Any other resource waits for resources that are not complete: those that it requires or, if it is
+being deleted or suspended, those that still use it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from hearth.template import Program
 
 @dataclass(frozen=True)
 class Waiting:
-    """The hook at which a resource waits, its call in progress, or the resources it waits for."""
+    """The reason why a resource waits: a hook, its own call in progress, or other resources."""
 
     hook: Hook | None = None
     flight: FlightRow | None = None
@@ -28,7 +28,7 @@ class Waiting:
     nested: StackRow | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the reason in the API's format; Heat's API has no such key."""
+        """Return the reason in the API's format. Heat's API has no such field."""
         if self.hook is not None:
             return {"hook": self.hook.value}
         if self.flight is None:
@@ -59,10 +59,10 @@ def waiting(
     hooks: Mapping[str, Hook],
     now: float,
 ) -> dict[str, Waiting]:
-    """Return by record id why a record is not complete; records that do not wait are left out.
+    """Return why records are not complete, by record id; records that do not wait are left out.
 
-    `records` are those in charge of their names. `flights` are the node rows by record, `nested`
-    are stacks by id, `hooks` are the hooks at which records wait.
+    `records` are those in charge of their names. `flights` are the rows of attempts by record id,
+    `nested` are stacks by id, and `hooks` are the hooks at which records wait, by record id.
     """
     if row.status is not Status.IN_PROGRESS:
         return {}
@@ -95,7 +95,7 @@ def waiting(
 
 
 def _open(row: StackRow, record: Record, program: Program | None) -> bool:
-    """Return whether the operation has not reached a record yet, according to the rows."""
+    """Return whether, according to the rows, the operation has not completed this record yet."""
     if row.action in WALKS:
         return record.traversal != row.traversal or record.action is not row.action
     if _goes(row) or record.new or record.status is Status.IN_PROGRESS:
@@ -106,14 +106,14 @@ def _open(row: StackRow, record: Record, program: Program | None) -> bool:
 
 
 def _wanted(record: Record, program: Program | None) -> bool:
-    """Return whether the template contains the record's resource; True if the template is not
-    known.
+    """Return whether the template contains the record's resource; true if the template is
+    unknown.
     """
     return program is None or record.name in program.resources
 
 
 def _goes(row: StackRow) -> bool:
-    """Return whether the operation deletes all resources."""
+    """Return whether the operation deletes all resources of the stack."""
     return row.action is Action.DELETE or (
         row.action is Action.ROLLBACK and row.previous_revision == 0
     )

@@ -1,4 +1,4 @@
-"""The recorded values of a stack, for outputs and checks."""
+"""The recorded values of a stack, in which outputs and checks are evaluated."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,11 +13,11 @@ MISSING = object()
 
 
 class StoredWorld:
-    """The `World` of the compiler over records; `fresh` values override recorded ones.
+    """The values of stored records, as a `World` in which templates are evaluated.
 
-    `kinds` are the types of the resources. With `whole` the outputs of nested stacks are recorded
-    completely, and reading a missing one is an error. `broken` are outputs of nested stacks without
-    a value, with the reasons.
+    `fresh` values override recorded ones. `kinds` are the types of the resources. If `whole` is
+    true, all outputs of nested stacks are recorded, so reading an output that is missing is an
+    error. `broken` are outputs of nested stacks without a value, with the reasons.
     """
 
     def __init__(
@@ -41,11 +41,11 @@ class StoredWorld:
 
     @property
     def facade(self) -> Facade | None:
-        """The parent resource of this stack."""
+        """The parent resource of this stack, or None if it is a root stack."""
         return Facade(**self._facade) if self._facade else None
 
     def availability_zones(self) -> Any:
-        """Return the names of the availability zones, as far as they are known."""
+        """Return the names of the availability zones, or Unknown if they were not read."""
         return UNKNOWN if self._zones is None else list(self._zones)
 
     def _made(self, name: str) -> Record | None:

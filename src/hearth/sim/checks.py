@@ -1,4 +1,7 @@
-"""Checks of a simulated world at rest, after any history."""
+"""Checks of a simulated world after a random history or a scenario, when all work has ended.
+
+Most checks yield one message for each error that they find.
+"""
 
 import json
 from collections import Counter
@@ -33,7 +36,11 @@ BROKEN_OFF = " aborted ("  # whose end nobody waited for
 
 
 def nothing_lost(world: World) -> Iterator[str]:
-    """Yield an error for each existing thing without a record, and for each key of two things."""
+    """Yield an error for each object in the cloud that has no record, or whose key another one has
+    too.
+
+    Errors that the simulated cloud has noticed itself follow.
+    """
     world.twin.settle()
     known = {
         record.physical_id for stack_id in _stacks(world) for record in world.records(stack_id)
@@ -54,8 +61,9 @@ def _stacks(world: World) -> list[str]:
 
 
 def as_wanted(world: World, template: Template, given: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the differences between the cloud and a template. `given` is the data of a restored
-    snapshot.
+    """Yield each difference between the objects in the cloud and a template.
+
+    `given` is the resource data of the snapshot that was restored, by resource name; else empty.
     """
     world.twin.settle()
     ctx: dict[str, list[str]] = {}
@@ -89,7 +97,10 @@ def as_wanted(world: World, template: Template, given: Mapping[str, Any]) -> Ite
 
 
 def nodes(template: Template) -> Iterator[tuple[str, tuple[Mapping[str, Any], Any]]]:
-    """Yield each physical resource: its name, its entry, the entry of its nested stack."""
+    """Yield (name, (entry, parent entry)) for each resource that has an object in the cloud.
+
+    The parent entry is the template entry of the nested stack that contains the resource, or None.
+    """
     for name, entry in template.items():
         if "child" in entry:
             for inner, node in entry["child"].items():
@@ -104,7 +115,11 @@ def nodes(template: Template) -> Iterator[tuple[str, tuple[Mapping[str, Any], An
 def _value(
     spec: Any, template: Template, scope: Any, only: Mapping[str, str], world: World
 ) -> str | None:
-    """Return the expected value of a property, or None if only the engine knows it."""
+    """Return the expected value of the property with the template value `spec`.
+
+    `scope` is the entry of the nested stack, `only` maps names to ids of objects. Returns None if
+    only the engine knows the value.
+    """
     match spec:
         case {"get_param": "secret"}:
             return SECRET
@@ -126,7 +141,7 @@ def _value(
 
 
 def at_rest(world: World) -> Iterator[str]:
-    """Yield an error for each stack that still has an owner or is in progress."""
+    """Yield an error for each stack that still has an owner or an operation in progress."""
     for row in world.store.transact(lambda tx: tx.rows(_STACKS), write=False):
         if row.owner is not None:
             yield f"{row.name} is owned by {row.owner}"
@@ -135,7 +150,9 @@ def at_rest(world: World) -> Iterator[str]:
 
 
 def ended(every: list[Any]) -> Iterator[str]:
-    """Yield errors of the events: each operation that began must have ended, in a legal order."""
+    """Yield each error in the sequence of events, such as an operation that began but never
+    ended.
+    """
     by_stack: dict[str, list[Any]] = {}
     by_tree: dict[str, list[Any]] = {}
     for row in every:
@@ -152,7 +169,10 @@ def ended(every: list[Any]) -> Iterator[str]:
 
 
 def events_of(world: World) -> list[Any]:
-    """Return all events; those of each stack tree are in order."""
+    """Return all events as database rows, with their reasons decrypted.
+
+    They are sorted by root stack, then by sequence number.
+    """
 
     def read(tx: Tx) -> list[Any]:
         return [
@@ -210,21 +230,22 @@ def _in_order(events: list[Any]) -> Iterator[str]:
 
 
 def _said_well(one: Any) -> bool:
-    """Return whether an event is a user's request to mark a resource as healthy."""
+    """Return whether an event says that a user marked a resource as healthy."""
     return "resource_mark_unhealthy" in one.reason and bool(one.status == Status.COMPLETE)
 
 
 def _for_good(one: Any, doing: str | None) -> bool:
-    """Return whether an event of a resource must make the operation fail.
+    """Return whether a failure event of a resource implies that the stack's operation fails.
 
     A failed resume before an update does not count, because the update then replaces the resource.
+    `doing` is the stack's current action.
     """
     woken = one.action == Action.RESUME and doing != Action.RESUME
     return str(one.reason).startswith("Error:") and not woken
 
 
 def _paired(one: Any) -> bool:
-    """Return whether an event of a resource is the beginning or the end of an action."""
+    """Return whether a resource event marks the beginning or the end of an action."""
     if one.reason == "state changed":
         return True
     unborn = f"Can not check {one.resource_name}," in one.reason
@@ -232,14 +253,15 @@ def _paired(one: Any) -> bool:
 
 
 def nothing_told(plan: Plan) -> Iterator[str]:
-    """Yield an error if a preview contains a secret."""
+    """Yield an error if the plan that a preview returned contains the secret parameter's value."""
     if SECRET in json.dumps(plan.as_json(), default=str):
         yield "the preview contains a secret"
 
 
 def all_gone(world: World) -> Iterator[str]:
-    """Yield errors for what is left after a delete: things that are not retained, snapshots,
-    trusts.
+    """Yield an error for each kind of object that is left after a delete.
+
+    These are things that are not retained, snapshots and trusts.
     """
     left = sorted(thing.id for thing in world.mine() if thing.name not in world.retained)
     if left:
@@ -252,9 +274,10 @@ def all_gone(world: World) -> Iterator[str]:
 
 
 def as_foreseen(plan: Plan, before: Sequence[Record], after: Sequence[Record]) -> Iterator[str]:
-    """Yield an error for each prediction of a preview that turned out wrong.
+    """Yield an error for each prediction of a preview that did not come true.
 
-    Predictions about resources that were already replaced are not checked.
+    `before` and `after` are the records before and after the update. Resources that were already
+    being replaced are not checked.
     """
     old, new = reads.in_charge(before), reads.in_charge(after)
     for entry in plan.entries:
@@ -279,7 +302,10 @@ def as_foreseen(plan: Plan, before: Sequence[Record], after: Sequence[Record]) -
 
 
 def _closed(events: list[Any]) -> Iterator[str]:
-    """Yield an error for each resource event of a complete stack before its next operation."""
+    """Yield an error for each resource event that follows the successful end of an operation.
+
+    The next operation of the stack ends this period.
+    """
     complete = False
     for one in events:
         if one.resource_type == STACK_TYPE:
@@ -289,10 +315,10 @@ def _closed(events: list[Any]) -> Iterator[str]:
 
 
 def _nested_first(events: list[Any]) -> Iterator[str]:
-    """Yield errors of the order of events: a nested stack must end before its resource does.
+    """Yield an error if a resource ends before the operation of its nested stack has ended.
 
-    The resource may end first only if the parent stopped waiting. A failure must belong to the
-    operation that the parent requested, not to an earlier one.
+    That is allowed only if the parent stack has stopped waiting. A failure of the resource counts
+    only if it belongs to the operation that the parent requested.
     """
     going: dict[str, tuple[int, str]] = {}  # stacks in progress: since which event, and with what
     begun: dict[str, int] = {}  # when their parents last began something with them
@@ -320,9 +346,9 @@ def _begins(one: Any) -> bool:
 
 
 def _taken_back(events: list[Any]) -> Iterator[str]:
-    """Yield errors of rollbacks: a rollback returns to the replaced resource if it still exists.
+    """Yield an error if a rollback creates a resource anew although the replaced one still exists.
 
-    This holds only if the update began on a complete stack.
+    This is checked only if the update began on a stack without failures.
     """
     replaced: dict[str, str | None] = {}
     settled = as_meant = clean = rolling = False
@@ -346,8 +372,8 @@ def _taken_back(events: list[Any]) -> Iterator[str]:
 
 
 def in_time(world: World, stack_id: str, timeout_mins: int) -> Iterator[str]:
-    """Yield an error for each operation of the stack that took longer than
-    `timeout_mins` allows.
+    """Yield an error for each operation of the stack that took much longer than `timeout_mins`
+    minutes.
     """
     mine = [e for e in events_of(world) if (e.stack_id, e.resource_type) == (stack_id, STACK_TYPE)]
     for before, after in pairwise(mine):
@@ -357,9 +383,9 @@ def in_time(world: World, stack_id: str, timeout_mins: int) -> Iterator[str]:
 
 
 def kept_on(world: World, stack_id: str) -> dict[str, str]:
-    """Return the cloud objects of a stack by name, including those of nested stacks.
+    """Return {name: id} of the objects of a stack and its nested stacks in the cloud.
 
-    A thing whose delete has begun is left out.
+    An object whose delete has begun is left out.
     """
     found: dict[str, str] = {}
     for one in [stack_id, *_children(world, stack_id)]:

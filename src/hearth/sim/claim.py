@@ -1,4 +1,6 @@
-"""A simulated resource type that must release its name before its replacement can use the name."""
+"""A simulated resource type: a resource must release its name before a replacement can use that
+name.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,10 +16,11 @@ LAST = ":last"  # ends the key of a copy that outlives its original
 
 
 class Claim(Thing):
-    """A thing whose name is exclusive, as the addresses of a port are; its create has two steps.
+    """A thing with an exclusive name, comparable to a port with its addresses. Its create has two
+    steps.
 
-    `w` is an older name of the property `u`. Reading `seen` needs a call. The deletion policy
-    Snapshot is allowed.
+    The property `w` is an older name of the property `u`. Reading the attribute `seen` needs a
+    call. The deletion policy Snapshot is allowed.
     """
 
     type_name = "Test::Claim"

@@ -1,7 +1,8 @@
-"""The simulated cloud: things with a life cycle, and the faults that a history requests.
+"""The simulated cloud (the twin): it contains things, which are created, changed and deleted.
 
-Things are named NAME#n, where n counts the accepted creates of a name. The cloud accepts a call at
-once and completes it later; the answer contains the time of the next poll.
+The id of a thing is NAME#n, where n counts the accepted creates of that name. The cloud accepts a
+call at once and completes it later; the response contains the time until the next poll. A random
+history or a scenario determines which calls fail.
 """
 
 import asyncio
@@ -24,7 +25,10 @@ LANDS_S = 3.0  # one that changes something, so: the engine gives it `visibility
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault: `kind` occurs at the `nth` attempt of `op` on `of`, or at every attempt."""
+    """A fault of kind `kind` in the operation `op` on the thing named `of`.
+
+    It occurs at the `nth` attempt, or at every attempt if `nth` is None.
+    """
 
     of: str
     op: str
@@ -46,7 +50,7 @@ class Call:
 
 @dataclass(slots=True)
 class Thing:
-    """A physical resource of the simulated cloud."""
+    """An object in the simulated cloud; each physical resource of the simulator is one."""
 
     id: str
     name: str
@@ -69,7 +73,9 @@ class Thing:
 
 @dataclass
 class TwinCloud:
-    """All things of a history. `at` returns the current time in seconds."""
+    """The simulated cloud of one history. The function `at` returns the current virtual time in
+    seconds.
+    """
 
     at: Callable[[], float]
     times: Mapping[tuple[str, str, int | None], float] = field(default_factory=dict)
@@ -103,7 +109,10 @@ class TwinCloud:
         mishap: str | None = None,
         **_: Any,
     ) -> Response:
-        """Answer a call of the API: /things, /things/ID, /things/ID/ACTION."""
+        """Answer an API request to /things, /things/ID or /things/ID/ACTION.
+
+        `mishap` is the fault that a scenario chose for this call. Raises CloudFault or NoAnswer.
+        """
         await asyncio.sleep(0)
         if mishap is not None:
             return self._gone_wrong(mishap, method, path, json or {})
@@ -131,7 +140,9 @@ class TwinCloud:
         return answer
 
     def _gone_wrong(self, mishap: str, method: str, path: str, body: Mapping[str, Any]) -> Response:
-        """Carry out a call with a given fault; explore.py describes the faults."""
+        """Answer a call in which the fault `mishap` occurs; `MISHAPS` in explore.py describes the
+        faults.
+        """
         match mishap:
             case "unanswered before":
                 raise of_a_write(
@@ -190,7 +201,7 @@ class TwinCloud:
         ]
 
     def _at_last(self, method: str, path: str, body: Mapping[str, Any]) -> None:
-        """Carry out a call that was delayed on its way to the cloud."""
+        """Carry out a call that arrives late, after its sender has given up; ignore errors."""
         with suppress(CloudFault):
             if (method, path) == ("POST", "/things"):
                 self._create(body, late=True)
@@ -264,14 +275,14 @@ class TwinCloud:
         return any(thing.holds for thing in self.things.values() if thing.name == name)
 
     def _hold(self, thing: Thing, op: str) -> Response:
-        """Let a thing acquire or release its name, which takes no time."""
+        """Let a thing take or release its exclusive name; this has no duration."""
         if op == "take" and self._held(thing.name):
             self._refuse(op, thing.name, thing.id, "conflict")
         thing.holds = op == "take"
         return Response(200, {}, self._show(thing))
 
     def _copy(self, thing: Thing, key: str) -> Response:
-        """Return a copy of a thing for a snapshot."""
+        """Create a copy of a thing, which belongs to a snapshot, and return the copy's id."""
         fault = self._fault("copy", thing.name)
         if fault is not None:
             self._refuse("copy", thing.name, thing.id, "reject")
@@ -288,7 +299,7 @@ class TwinCloud:
         return Response(204, {}, {})
 
     def _missing(self, id_: str) -> Response:
-        """Record the failed check of a missing thing, and raise CloudFault."""
+        """Log the failed check of a thing that does not exist, and raise CloudFault."""
         now, name = self.at(), id_.partition("#")[0]
         self.attempts["check", name] += 1
         self.calls.append(Call("check", name, id_, now, now, "failed"))
@@ -305,8 +316,9 @@ class TwinCloud:
         self.calls.append(thing.call)
 
     def _look_at_references(self, who: str, values: Mapping[str, Any]) -> None:
-        """Record an error if a thing refers to another thing that does not exist or is
-        not ready.
+        """Log an error if the values refer to a thing that does not exist or is not ready.
+
+        `who` is the id or name of the thing that has these values.
         """
         self.settle()
         for value in values.values():
@@ -317,14 +329,15 @@ class TwinCloud:
                 self.wrong.append(f"{who} refers to {value}, which is not ready")
 
     def _look_for_users(self, thing: Thing) -> None:
-        """Record an error if an existing thing refers to the thing that is being deleted."""
+        """Log an error if another existing thing refers to a thing whose delete begins."""
         for user in map(self.things.get, self.users_of(thing.id)):
             if user is not None and user is not thing and not user.leaving:
                 self.wrong.append(f"{thing.id} is deleted, but {user.id} refers to it")
 
     def _look_for_key(self, key: str) -> None:
-        """Record an error if a visible thing has the key of a new thing: the engine should have
-        found it.
+        """Log an error if the cloud already shows a thing with the intent key of a new thing.
+
+        The engine should have found that thing instead of creating another.
         """
         seen_since = self.at() - SEEN_AFTER_S
         for thing in self.things.values():
@@ -342,7 +355,7 @@ class TwinCloud:
         raise CloudFault("test", 400, "Error", f"{op} of {name} rejected")
 
     def settle(self) -> None:
-        """Complete the operations whose duration has passed."""
+        """Complete those operations whose duration has passed."""
         now = self.at()
         for thing in list(self.things.values()):
             call = thing.call
@@ -355,24 +368,24 @@ class TwinCloud:
                 del self.things[thing.id]
 
     def answer(self) -> None:
-        """Let all operations that hang end successfully."""
+        """Complete all hanging operations successfully."""
         for thing in self.things.values():
             if thing.fate == "hang" and thing.call is not None:
                 thing.fate, thing.busy_until, thing.call.end = "ok", self.at(), self.at()
 
     def outside(self, thing_id: str) -> None:
-        """Add a thing that existed before the history began."""
+        """Add a thing that existed before the history began and that Hearth does not know."""
         values = {"u": "", "r": ""}
         self.outsiders.add(thing_id)
         self.things[thing_id] = Thing(thing_id, thing_id.partition("#")[0], "", values, 0.0)
 
     def vanish(self, name: str) -> None:
-        """Remove all things with this name without a request, to simulate their loss."""
+        """Remove all things with this name, as if someone else had deleted them."""
         for thing in [t for t in self.things.values() if t.name == name]:
             self.lose(thing.id)
 
     def lose(self, thing_id: str) -> None:
-        """Remove a thing without a request, to simulate its loss."""
+        """Remove a thing, as if someone else had deleted it."""
         self.vanished += 1
         del self.things[thing_id]
 

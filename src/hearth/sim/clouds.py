@@ -1,5 +1,6 @@
-"""The clouds of a world: all credentials lead to the same simulated cloud;
-trusts can be created.
+"""Cloud connections in the simulator: all credentials lead to the same simulated cloud.
+
+Trusts can be created and deleted.
 """
 
 import asyncio
@@ -14,7 +15,7 @@ Mishap = Callable[[str], str | None]  # what goes wrong at a call: "refused", "l
 
 
 class Trusts:
-    """The state of identity: the key and the trustor of each trust."""
+    """The trusts that exist: for each id, its key and the user who granted it."""
 
     def __init__(self) -> None:
         self.living: dict[str, tuple[str, str | None]] = {}
@@ -31,7 +32,10 @@ class Trusts:
 
 
 class Clouds:
-    """The clouds for one engine or one user, in the form that engine/worker/engine.py needs."""
+    """The pool of cloud connections for one engine or for the requests of users.
+
+    It has those methods of `CloudPool` that the engine calls.
+    """
 
     def __init__(
         self,

@@ -16,10 +16,10 @@ _WIPE = [str(table.delete()) for table in reversed(metadata.sorted_tables)]
 
 
 class SimStore(Store):
-    """An in-memory store whose COMMITs can fail.
+    """An in-memory store in which a COMMIT can fail.
 
-    If `commit` is set, it is called instead of each COMMIT, with two functions: one commits, the
-    other rolls back.
+    If `commit` is set, it is called instead of each COMMIT of a write transaction. Its arguments
+    are a function that commits and a function that rolls back.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -43,7 +43,7 @@ class Database:
         source.driver_connection.backup(target.driver_connection)  # type: ignore[union-attr]
 
     def give_back(self) -> None:
-        """Empty the database, and release it for the next history."""
+        """Empty the database and make it available to the next history."""
         self.store.commit = None
         raw: Any = self.store.sync_engine.raw_connection().driver_connection
         raw.rollback()
@@ -56,7 +56,7 @@ _FREE: list[Database] = []
 
 
 def database(now: Callable[[], float]) -> Database:
-    """Return an empty database whose clock is `now`."""
+    """Return an empty database; the function `now` is its clock."""
     taken = _FREE.pop() if _FREE else Database()
     taken.now = now
     return taken
@@ -64,7 +64,9 @@ def database(now: Callable[[], float]) -> Database:
 
 @cache
 def _empty() -> Store:
-    """Return a database with all tables, for copying: a hundred times faster than creating them."""
+    """Return a store with empty tables. Copying it is a hundred times faster than creating the
+    tables.
+    """
     store = Store("sqlite://", SEALER, inline=True)
     store.create_tables()
     return store

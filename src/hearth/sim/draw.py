@@ -1,11 +1,10 @@
-"""Random requests of users: templates, changes of templates, environments.
+"""Random requests: templates, changes of templates, environments.
 
-A template is a map of names to entries. An entry has the properties `u` (a change is an update in
-place), `r` (a change is a replacement) and `l` (like `r`, but decided during the update), and
-`after`, the names of entries that it depends on. An entry with `child` is a nested stack with its
-own template and a parameter `p`. An entry with `value` has no physical resource, one with `mailbox`
-stores the signals that it receives, one with `wait` waits for such a signal, and one with `group`
-is a group of members.
+A template here is a map of names to entries. An entry has the properties `u` (a change updates in
+place), `r` (a change replaces) and `l` (like `r`, but decided during the update), and `after`, the
+names of entries that it depends on. An entry with `child` is a nested stack with its own template
+and a parameter `p`. An entry with `value` has no object in the cloud. One with `mailbox` stores the
+signals that it receives, one with `wait` waits for such a signal, one with `group` is a group.
 """
 
 import json
@@ -33,13 +32,13 @@ JOB = {
 
 
 class Draw:
-    """Draws requests from one source of random numbers."""
+    """Generates random requests from one random number generator."""
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
 
     def template(self, size: int) -> Template:
-        """Return a template of about `size` resources, including those of nested stacks."""
+        """Return a random template of about `size` resources, including those of nested stacks."""
         template: Template = {}
         nested = self._rng.random() < 0.3
         while _size(template) < size:
@@ -47,7 +46,7 @@ class Draw:
         return template
 
     def changed(self, template: Template) -> Template:
-        """Return a template after a random change."""
+        """Return a copy of the template with random changes."""
         names = dict(template)
         for name in list(names):
             draw = self._rng.random()
@@ -63,8 +62,10 @@ class Draw:
         return {name: without_lost(entry, names) for name, entry in names.items()}
 
     def tweaked(self, template: Template) -> Template:
-        """Return a template with one value changed in place, if possible a value of a resource that
-        others refer to.
+        """Return a copy of the template in which one value differs, so that one resource is updated
+        in place.
+
+        A value that other resources read is preferred.
         """
         values = {name: "value" if "value" in entry else "u" for name, entry in template.items()}
         plain = [
@@ -80,7 +81,7 @@ class Draw:
         return {**template, name: {**template[name], values[name]: str(self._rng.randint(0, 9))}}
 
     def environment(self, template: Template) -> dict[str, Any]:
-        """Return an environment with hooks and restricted actions for one or two names."""
+        """Return an environment that sets hooks, or restricted actions, on one or two resources."""
         names = self._rng.sample(sorted(template), k=min(2, len(template)))
         hooks = [hook.value for hook in Hook]
         entries: dict[str, Any] = {
@@ -139,7 +140,9 @@ class Draw:
         return entry
 
     def forbidden(self, template: Template) -> Template:
-        """Return a template with a change of a property that must never change."""
+        """Return a copy of the template with a change of the property `m`, which must never
+        change.
+        """
         names = [name for name in template if name[0] in "rx"]
         if not names:
             return template
@@ -186,7 +189,7 @@ def revision_of(
     environment: Mapping[str, Any] | None = None,
     document: Document | None = None,
 ) -> Revision:
-    """Return a template as a revision of a stack."""
+    """Return the revision of a stack for a template. A `document` is for an adopt or a restore."""
     files = {
         f"{name}.yaml": _hot(entry["child"], child=name)
         for name, entry in template.items()
@@ -241,13 +244,13 @@ def _size(template: Template) -> int:
 
 
 def _read(name: str, attribute: str, template: Template) -> bool:
-    """Return whether any part of the template reads this attribute of the resource `name`."""
+    """Return whether any entry of the template reads this attribute of the resource `name`."""
     what = {"get_attr": [name, attribute]}
     return any(what in entry.values() for entry in template.values())
 
 
 def without_lost(entry: Entry, names: Mapping[str, Any]) -> Entry:
-    """Return an entry without references to names that are not in `names`."""
+    """Return a copy of the entry without references to resources that are not in `names`."""
     kept: Entry = {}
     for key, value in entry.items():
         match value:

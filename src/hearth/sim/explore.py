@@ -1,8 +1,8 @@
-"""Faults at every point of short scenarios, one at a time and in pairs.
+"""Runs short scenarios many times, with a fault at each possible point, one at a time and in pairs.
 
-A point is a COMMIT of an engine or of a request, or a call of an engine to the cloud. Points are
-numbered in order. A run has faults at no more than two points. All runs together cover every fault
-at every point, and every pair of faults.
+A point is a COMMIT of an engine or of a user's request, or a call of an engine to the cloud. Points
+are numbered in order. Each run has at most two faults. Together the runs cover every fault at every
+point and every pair of faults.
 """
 
 import asyncio
@@ -43,9 +43,11 @@ MISHAPS: Mapping[str, tuple[str, ...]] = {
     ),
     "read": ("crash before", "no answer", "stand"),
 }  # fmt: skip
-"""The faults at each kind of point: `stand` is a pause in which the clocks of the machine stop,
-too; `broken` is a 500 after the call was carried out, `empty` a success with an empty body,
-`doubled` a call that a gateway sent twice before it gave up.
+"""The possible faults at each kind of point.
+
+In `pause` the engine stops for a while; in `stand` the clocks of its machine stop too. `ahead` and
+`behind` change the wall clock. `broken` is a status 500 after the call was carried out, `empty` a
+success with an empty body, `doubled` a call that a gateway sent twice before it gave up.
 """
 MAY_FAIL = frozenset({"broken", "empty"})  # after these an operation may fail, and heals
 ENGINES = 2
@@ -57,7 +59,7 @@ Placed = tuple[tuple[int, str], ...]  # point and mishap, in the order of the po
 
 @dataclass
 class Outcome:
-    """The result of a run, and the points at which faults can happen."""
+    """The result of one run: the points in order, and the errors in `wrong`."""
 
     scenario: str
     placed: Placed
@@ -70,7 +72,7 @@ class Outcome:
 
 
 class _Placed:
-    """Chooses the fault of each point, and records the points until the result is checked."""
+    """Returns the chosen fault at each point, and lists all points until the scenario is over."""
 
     def __init__(self, placed: Placed) -> None:
         self._placed = dict(placed)
@@ -85,16 +87,17 @@ class _Placed:
 
 
 def mishaps(points: list[str], after: int = -1) -> Iterator[tuple[int, str]]:
-    """Yield each fault at each point after the point with the number `after`, as
-    (number, fault).
-    """
+    """Yield (number of the point, fault) for each fault at each point after the point `after`."""
     for number in range(after + 1, len(points)):
         for mishap in MISHAPS[points[number]]:
             yield number, mishap
 
 
 def explore(scenario: Scenario, *, pairs: bool) -> Iterator[Outcome]:
-    """Yield the outcome of a scenario without faults, with each fault, and with each pair."""
+    """Run a scenario without faults, then with each fault, and if `pairs` with each pair of faults.
+
+    Yields the outcome of each run.
+    """
     plain = run_scenario(scenario)
     yield plain
     for first in mishaps(plain.points):
@@ -106,7 +109,7 @@ def explore(scenario: Scenario, *, pairs: bool) -> Iterator[Outcome]:
 
 
 def run_scenario(scenario: Scenario, placed: Placed = ()) -> Outcome:
-    """Run a scenario with faults at the given points."""
+    """Run a scenario with the faults `placed`, given as (number of the point, fault)."""
     faults = _Placed(placed)
     outcome = Outcome(scenario.name, placed, faults.points)
     loop = VirtualLoop()
@@ -173,7 +176,7 @@ async def _run(world: World, scenario: Scenario, outcome: Outcome, faults: _Plac
 
 
 def _asked_once(world: World, stack_id: str, scenario: Scenario) -> Iterator[str]:
-    """Yield an error unless each request was carried out exactly once."""
+    """Yield an error if a request or a signal was not carried out exactly once."""
     own = sa.and_(tables.revision.c.stack_id == stack_id, tables.revision.c.copy_of.is_(None))
     query = sa.select(sa.func.count()).select_from(tables.revision).where(own)
     revisions = world.store.transact(lambda tx: tx.value(query), write=False)
@@ -187,9 +190,9 @@ def _asked_once(world: World, stack_id: str, scenario: Scenario) -> Iterator[str
 
 
 async def _heal(world: World, stack_id: str, scenario: Scenario, outcome: Outcome) -> None:
-    """Check that the stack can be repaired: an update restores the template, a delete removes all.
+    """Check that an update repairs the stack and that a delete then removes everything.
 
-    Add the errors to the outcome.
+    Errors are added to the outcome.
     """
     template = scenario.template
     if world.stack(stack_id).status is Status.FAILED:
@@ -211,7 +214,7 @@ async def _heal(world: World, stack_id: str, scenario: Scenario, outcome: Outcom
 
 
 async def _revive(world: World) -> None:
-    """Start a new engine for each engine that dies."""
+    """Start new engines whenever engines have crashed, until this task is cancelled."""
     while True:
         await asyncio.sleep(REVIVED_S)
         if len(world.engines) < ENGINES:

@@ -1,4 +1,4 @@
-"""The faults of random histories, and the probability of each."""
+"""The random faults of a history, and the probability of each."""
 
 import random
 from collections import Counter
@@ -13,7 +13,7 @@ CRASHES_MAX = 5
 
 @dataclass(frozen=True)
 class Odds:
-    """The probability of each fault and of each unusual feature."""
+    """The probability of each fault and of each rare feature, from 0 to 1."""
 
     crash: float = 0.003
     freeze: float = 0.0005
@@ -37,14 +37,15 @@ class Odds:
 
 
 def with_odds(**more: float) -> Odds:
-    """Return the usual probabilities, with the given ones changed."""
+    """Return the default probabilities with the given ones changed."""
     return replace(Odds(), **more)
 
 
 class Machines:
-    """Faults of machines and their connections.
+    """Random faults of machines and of their database connections.
 
-    They have their own random numbers, so histories without such faults stay the same.
+    They have their own random number generator, so that the histories of other faults stay the
+    same.
     """
 
     def __init__(self, seed: int, odds: Odds, seen: Counter[str]) -> None:
@@ -53,7 +54,9 @@ class Machines:
         self.healed = False
 
     def at(self, what: str, method: str) -> str | None:
-        """Return how the answer of a COMMIT is lost; None if it is not lost."""
+        """Return how this COMMIT loses its answer ("lost before" or "lost after"), or None if it
+        does not.
+        """
         share = {"commit": self._odds.unanswered, "request": self._odds.unanswered_request}
         if self.healed or self.rng.random() > share.get(what, 0.0):
             return None
@@ -62,18 +65,18 @@ class Machines:
         return self.rng.choice(("lost before", "lost after"))
 
     def skew_s(self) -> float:
-        """Return the error of the clock of a machine, in seconds."""
+        """Return a random error of a machine's wall clock, in seconds."""
         return self.rng.choice((0.0, 0.0, self.rng.uniform(-60.0, 60.0)))
 
     def stands(self) -> bool:
-        """Return whether the clock of a machine stops while the machine is suspended."""
+        """Return whether a machine's clocks stop while the machine is frozen."""
         return self.rng.random() < 0.5
 
 
 class Faults:
-    """Draws the faults of the cloud, the database and the engines of one history.
+    """Generates the random faults of the cloud, the database and the engines in one history.
 
-    `seen` counts them by name. `now` is the virtual time in seconds.
+    `seen` counts the faults by name. `now` returns the virtual time in seconds.
     """
 
     def __init__(
@@ -91,15 +94,15 @@ class Faults:
         self._slow_database = rng.random() < odds.slow_database
 
     def heal(self) -> None:
-        """Stop drawing faults."""
+        """End all faults, so that the stack can be repaired."""
         self.healed = self.machines.healed = True
 
     def deaf(self) -> bool:
-        """Return whether an engine misses a wake-up this time."""
+        """Return whether an engine misses the current wake-up message."""
         return not self.healed and self._rng.random() < self._odds.deaf
 
     def of_call(self, op: str, path: str) -> str | None:
-        """Return the fault of a call to the cloud; None if the call succeeds."""
+        """Return the fault of a call to the cloud, or None if the call succeeds."""
         if self.healed or self._rng.random() > self._odds.mischief:
             return None
         kind = self._rng.choice(LOST)
@@ -107,7 +110,7 @@ class Faults:
         return kind
 
     def of_operation(self, op: str, name: str) -> str | None:
-        """Return how an operation of a thing fails in the cloud; None if it succeeds."""
+        """Return how an operation on a thing fails in the cloud, or None if it succeeds."""
         if self.healed or self._rng.random() > self._odds.failure:
             return None
         kinds = ["error", "reject", "conflict", "conflict", "hang"]
@@ -118,7 +121,7 @@ class Faults:
         return kind
 
     def slow_s(self) -> float:
-        """Return the seconds that a transaction waits before it begins or is answered."""
+        """Return the delay of a transaction, in seconds, before it begins or before it returns."""
         if self.healed:
             return 0.0
         if self._rng.random() > self._odds.slow:
@@ -127,7 +130,7 @@ class Faults:
         return self._rng.uniform(0.1, SLOW_MAX_S)
 
     def away(self) -> bool:
-        """Return whether the database is unavailable."""
+        """Return whether the database is unavailable now."""
         if self.healed or self._now() < self._back_at:
             return not self.healed
         if self._rng.random() > self._odds.outage:
@@ -137,20 +140,20 @@ class Faults:
         return True
 
     def blind(self) -> bool:
-        """Return whether a read of the cloud gets no answer."""
+        """Return whether the current read of the cloud gets no answer."""
         if self.healed or self._rng.random() > self._odds.blind:
             return False
         self._seen["blind"] += 1
         return True
 
     def of_identity(self, call: str) -> str | None:
-        """Return the fault of a call of identity: "refused", "lost" or None."""
+        """Return the fault of a call to the identity service: "refused", "lost" or None."""
         if self.healed or self._rng.random() > self._odds.identity:
             return None
         return self._rng.choice(("refused", "lost"))
 
     def of_engine(self) -> str | None:
-        """Return what happens to an engine before or after a call: "crash", "freeze" or None."""
+        """Return the fault of an engine at the current call: "crash", "freeze" or None."""
         if self.healed or self._seen["crash"] >= CRASHES_MAX:
             return None
         draw = self._rng.random()

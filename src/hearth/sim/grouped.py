@@ -1,4 +1,4 @@
-"""Template entries that are groups: conversion to resources and to their members."""
+"""Template entries that are groups: their resource definitions and their members."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ _BY_CHANCE = re.compile(r"[a-z2-7]{12}")
 
 
 def resource(entry: Entry) -> dict[str, Any]:
-    """Return the resource of a template that a group entry stands for."""
+    """Return the template's resource definition for a group entry."""
     definition = {"type": "Test::Node", "properties": entry["group"]}
     pace = {
         "max_batch_size": entry["batch"],
@@ -35,11 +35,11 @@ def resource(entry: Entry) -> dict[str, Any]:
 
 
 def members(entry: Entry) -> Iterator[tuple[str, Entry]]:
-    """Yield the members of a group whose names are known, each with its entry."""
+    """Yield (name, entry) of each member of a group whose members have known names."""
     if entry.get("numbered"):
         yield from ((str(i), entry["group"]) for i in range(entry["size"]))
 
 
 def by_chance(name: str) -> bool:
-    """Return whether a name is a randomly generated member name."""
+    """Return whether a name is the random name of a group member."""
     return _BY_CHANCE.fullmatch(name) is not None

@@ -1,6 +1,6 @@
-"""Groups in some histories: one group, which is resized, updated in batches and scaled.
+"""The group that some histories contain: it is resized, updated in batches and scaled.
 
-The group has its own random numbers, so histories without a group stay the same.
+It has its own random number generator, so that histories without a group stay the same.
 """
 
 import random
@@ -23,7 +23,9 @@ SCALES = 0.3  # of what users do is preceded by it
 
 
 class Groups:
-    """The group of one history; `here` is true if the history has one."""
+    """Generates the group of one history and its changes; `here` is true if the history has a
+    group.
+    """
 
     def __init__(self, seed: int, share: float) -> None:
         self._rng = random.Random(f"groups {seed}")  # noqa: S311
@@ -31,14 +33,14 @@ class Groups:
         self._by_number = self._rng.random() < 0.5
 
     def added(self, template: Template) -> Template:
-        """Return the template with a group."""
+        """Return the template with a group added, if the history has one."""
         if not self.here:
             return template
         number = 1 + max((int(name[1:]) for name in template), default=-1)
         return {**template, f"g{number}": self._drawn()}
 
     def changed(self, template: Template) -> Template:
-        """Return the template after a random change of the group."""
+        """Return the template with a random change of the group."""
         if not self.here:
             return template
         name = next((name for name in template if name[0] == "g"), None)
@@ -53,7 +55,7 @@ class Groups:
         return {**template, name: self._drawn()}
 
     def scales(self) -> int | None:
-        """Return the change of the group's size if it is scaled now, else None."""
+        """Return by how many members the group is scaled now, or None if it is not scaled."""
         if not self.here or self._by_number or self._rng.random() > SCALES:
             return None
         return self._rng.choice((-2, -1, 1, 2))
@@ -78,10 +80,10 @@ def as_wanted(
     *,
     exactly: bool,
 ) -> Iterator[str]:
-    """Yield the differences between the cloud and the groups whose members have random names.
+    """Yield each difference between the cloud and those groups whose members have random names.
 
-    `given` is the restored data of a snapshot. `exactly`: the size must match too, because nobody
-    has scaled the group since.
+    `given` is the resource data of a restored snapshot. If `exactly` is true, the size must match
+    too, because nothing has scaled the group since the last update.
     """
     mine = {thing.id: thing for thing in world.mine() if by_chance(thing.name)}
     for name, entry in template.items():

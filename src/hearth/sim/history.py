@@ -1,7 +1,7 @@
-"""Random histories: requests, crashes and faults from a seed, and checks of the result.
+"""Random histories: requests, crashes and faults that a seed determines, and checks of the result.
 
-When nothing is in progress, the cloud must match the stack's state. Then the faults end: an update
-with the last template must make the cloud match it exactly, and a delete must leave nothing.
+When all work has ended, the cloud must match the stack's state. Then the faults end: an update to
+the last template must make the cloud match that template exactly, and a delete must leave nothing.
 """
 
 import asyncio
@@ -86,7 +86,7 @@ REST_MAX_S = 3_000.0
 
 @dataclass
 class Outcome:
-    """What happened in a history, and the failed checks in `wrong`."""
+    """The result of a history: counts of what happened in `seen`, failed checks in `wrong`."""
 
     seed: int
     wrong: list[str] = field(default_factory=list)
@@ -94,7 +94,7 @@ class Outcome:
 
 
 def simulate(seed: int, odds: Odds | None = None) -> Outcome:
-    """Run the random history with this seed; return what happened."""
+    """Run the random history with this seed and return its outcome."""
     loop = VirtualLoop()
     history = _History(loop, seed, odds or Odds())
     collecting = gc.isenabled()
@@ -157,7 +157,9 @@ class _History:
     # -- engines -----------------------------------------------------------------------------
 
     def _hook(self, engine: Engine) -> bool:
-        """Return whether an engine crashes at this call. The engine may also freeze here."""
+        """Return whether an engine crashes at the current call. Instead it may be frozen for a
+        while.
+        """
         match self.faults.of_engine():
             case "freeze":
                 seconds, standing = self.rng.uniform(5.0, 40.0), self.faults.machines.stands()
@@ -214,7 +216,9 @@ class _History:
             self.seen["clock jump"] += 1
 
     async def _until_ended(self) -> None:
-        """Wait until the stack shows the end of its operation; its engine may still be working."""
+        """Wait until the stack's status is final, then for a short time; the engine may still be
+        working.
+        """
         try:
             async with asyncio.timeout(REST_MAX_S):
                 while self._busy():
@@ -261,7 +265,7 @@ class _History:
             self.seen["refused"] += 1
 
     def _not_begun(self) -> bool:
-        """Return whether an adoption may have ended before it created a record."""
+        """Return whether an adopt may have ended before Hearth recorded the objects to adopt."""
         nothing = self.seen["adopt"] > 0 and not self.world.records(self.stack_id)
         return nothing or self._half_adopted()
 
@@ -287,8 +291,9 @@ class _History:
             self.asked[row.revision] = (template, operation.revision.document)
 
     def _leave_out(self, template: Template) -> None:
-        """Expect the resources that an update drops from a half-adopted stack to stay in the cloud,
-        because Hearth never adopts them.
+        """Mark resources that an update removes from a half-adopted stack as retained.
+
+        Hearth has not adopted them, so they stay in the cloud.
         """
         if self._half_adopted():
             for name in self.template.keys() - template.keys():
@@ -320,14 +325,17 @@ class _History:
             await self._break_off(rollback=False)
 
     def _user(self) -> Requester | None:
-        """Return the user of the next request; None for the previous user."""
+        """Return the user who sends the next request, or None for the user of the previous
+        request.
+        """
         if self.load.here:
             return self.load.user()
         return Requester(user_id=self.rng.choice("ab")) if self.rng.random() < 0.3 else None
 
     async def _preview(self, revision: Revision, *, observe: bool) -> None:
-        """Preview an update, and keep its predictions for a check after the update if they are
-        certain.
+        """Preview an update and check that the preview shows no secret.
+
+        If the predictions are certain, they are kept and compared with the result of the update.
         """
         self.seen["preview"] += 1
         # no preview knows what becomes of what is under way, or of a mark that nobody has read
@@ -344,9 +352,7 @@ class _History:
         await self._ask(OperationRequest(Action.UPDATE, revision), None if outside else wanted)
 
     async def _broken(self) -> None:
-        """Update the stack with a template that validation would refuse and no engine can carry
-        out.
-        """
+        """Update the stack to an invalid template, one that validation would have refused."""
         name = f"r{1 + max((int(known[1:]) for known in self.template), default=0)}"
         inner: Template = {f"{name}_{i}": {} for i in range(RESOURCES_MAX)}
         too_many = {name.replace("r", "n"): {"child": inner, "p": "0"}}
@@ -357,7 +363,7 @@ class _History:
         )
 
     async def _hand_over(self) -> None:
-        """Stop an engine with a handover, and start another."""
+        """Start a new engine and stop another one, which releases its stacks first."""
         if self.world.engines:
             self.seen["handed over"] += 1
             self._start_engine()
@@ -387,7 +393,7 @@ class _History:
         await self._ask(OperationRequest(Action.CHECK))
 
     def _lose(self) -> None:
-        """Delete a thing in the cloud behind Hearth's back."""
+        """Delete a random thing in the cloud, without Hearth."""
         there = set(checks.kept_on(self.world, self.stack_id).values()) - {OUTSIDE}
         if there:
             self.world.twin.lose(self.rng.choice(sorted(there)))
@@ -423,7 +429,7 @@ class _History:
         await self._ask(OperationRequest(Action.RESTORE, revision), template)
 
     async def _scale(self, change: int) -> None:
-        """Signal a scaling policy of the group."""
+        """Scale the group by a number of members, as a signal to a scaling policy does."""
         for name in [name for name in self.template if name[0] == "g"]:
             try:
                 if await self.world.scale(self.stack_id, name, change):
@@ -440,7 +446,7 @@ class _History:
         self.seen["mark"] += 1
 
     async def _move(self) -> None:
-        """Abandon the stack, and adopt its resources under another name."""
+        """Abandon the stack, then adopt its resources in a stack with another name."""
         await self._rest()
         row = self.world.stack(self.stack_id)
         if row.state not in ("CREATE_COMPLETE", "UPDATE_COMPLETE") or row.deleted_at:
@@ -483,7 +489,9 @@ class _History:
         self._clearer = self.loop.create_task(self._clear_hooks())
 
     async def _clear_hooks(self) -> None:
-        """Clear the waiting hooks, with a certain probability."""
+        """Clear the hooks at which resources wait, again and again; while there are faults, leave
+        some.
+        """
         while True:
             await asyncio.sleep(CLEARS_EVERY_S)
             await self._write_letters()
@@ -498,8 +506,8 @@ class _History:
                     continue
 
     async def _write_letters(self) -> None:
-        """Send a signal to each mailbox with a certain probability; to all mailboxes after the
-        faults have ended.
+        """Send a signal to about half of the mailboxes; after the faults have ended, to all of
+        them.
         """
         boxes = [name for name, entry in self.template.items() if "mailbox" in entry]
         known = self.world.records(self.stack_id) if boxes else []
@@ -525,7 +533,7 @@ class _History:
                 wrong += groups.as_wanted(self.world, self.stack_id, *meant, exactly=False)
 
     def _half_adopted(self) -> bool:
-        """Return whether nested stacks that must adopt resources do not exist yet."""
+        """Return whether an adopt has ended before some nested stacks were created."""
         records = self.world.records(self.stack_id) if self.seen["adopt"] else []
         return any(one.new and self._nests(one.name) for one in records)
 
@@ -537,7 +545,11 @@ class _History:
         return self.world.twin.vanished > 0
 
     def _meant(self, row: Any) -> tuple[Template, dict[str, Any]] | None:
-        """Return the desired template and the restored data; None after an invalid template."""
+        """Return the template that the stack must match, and the resource data of a restored
+        snapshot.
+
+        Returns None if the last request had an invalid template.
+        """
         if row.action is Action.ROLLBACK and row.previous_revision == 0:
             return {}, {}
         number = row.previous_revision if row.action is Action.ROLLBACK else row.revision
@@ -600,7 +612,10 @@ class _History:
     async def _calmly(
         self, action: Action, template: Template | None = None, *, converge: bool = False
     ) -> StackRow:
-        """Carry out an operation without faults; return the stack after it."""
+        """Carry out an operation, wait until all work has ended, and return the stack.
+
+        The caller has ended all faults.
+        """
         revision = revision_of(template) if template is not None else None
         if template is not None:
             self._leave_out(template)
@@ -611,7 +626,7 @@ class _History:
         return self.world.stack(self.stack_id)
 
     def _count_features(self, events: list[Any]) -> None:
-        """Count the features that the events show."""
+        """Count the features of Hearth that occurred in this history, according to its events."""
         for one in events:
             for word, shows in FEATURES.items():
                 if word not in self.seen and shows(one):

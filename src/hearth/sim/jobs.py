@@ -1,4 +1,6 @@
-"""Software deployments of the simulator: a server, deployments on it, and the server's agent."""
+"""Software deployments in the simulator: a server, deployments on it, and the agent in the
+server.
+"""
 
 import asyncio
 from collections.abc import Mapping
@@ -17,13 +19,15 @@ PASSWORD = {"user_id": "user", "password": "secret"}
 
 
 class Box(Value):
-    """A server; its metadata contains the configurations that it must apply."""
+    """A server. Its metadata contains the configurations that its agent must apply."""
 
     type_name = "Test::Box"
 
 
 class Job(SoftwareDeployment):
-    """A software deployment that needs no user of its own, because identity is not simulated."""
+    """A software deployment without a user of its own, because the identity service is not
+    simulated.
+    """
 
     type_name = "Test::Job"
 
@@ -47,9 +51,9 @@ class Job(SoftwareDeployment):
 
 
 class Agent:
-    """The agent of the server `box`: it applies each configuration once and reports a success.
+    """The agent in the server `box`: it applies each configuration once and reports success.
 
-    `ran` lists the actions that it ran, with the value of the input `colour`.
+    `ran` lists the actions that it has run, each with the value of the input `colour`.
     """
 
     def __init__(self, world: World, stack_id: str) -> None:
@@ -78,7 +82,9 @@ class Agent:
         return list((metadata or {}).get("deployments") or ())
 
     async def _apply(self, inputs: Mapping[str, Any]) -> None:
-        """Run a configuration, and report it until the report is accepted."""
+        """Run a configuration with these inputs, and repeat its report until Hearth has accepted
+        it.
+        """
         self.ran.append(f"{inputs['deploy_action']} {inputs['colour']}")
         name = str(inputs["deploy_resource_name"])
         while True:

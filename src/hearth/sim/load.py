@@ -1,8 +1,8 @@
-"""The load of some histories: several users change one stack at the same time.
+"""Concurrent users in some histories: they send requests about the same stack.
 
-Each user sends a request as soon as the running operation has ended. Most changes are small, and
-some users cancel what they have just requested. The load has its own random numbers, so histories
-without a load stay the same.
+Each user sends a request as soon as the previous operation has ended. Most updates are small, and
+some users cancel what they have just requested. The users have their own random number generator,
+so that histories without them stay the same.
 """
 
 import random
@@ -19,7 +19,9 @@ HESITATES_MAX_S = 3.0
 
 
 class Load:
-    """The users of one history; `here` is true if there is more than one."""
+    """Generates the requests of several users in one history; `here` is true if the history has
+    them.
+    """
 
     def __init__(self, seed: int, share: float) -> None:
         self._rng = random.Random(f"crowd {seed}")  # noqa: S311 - the text is part of each history
@@ -27,31 +29,29 @@ class Load:
         self.draw = Draw(self._rng)
 
     def user(self) -> Requester:
-        """Return the user who sends the next request."""
+        """Return a random user, who sends the next request."""
         return Requester(user_id=self._rng.choice("abc"))
 
     def updates(self) -> bool:
-        """Return whether the next request is an update."""
+        """Return whether the next request is an update; false if the history has only one user."""
         return self.here and self._rng.random() < UPDATES
 
     def changes_little(self) -> bool:
-        """Return whether the next update is a small one."""
+        """Return whether the next update is a small one; false if the history has only one user."""
         return self.here and self._rng.random() < SMALL
 
     def thinks_s(self) -> float | None:
-        """Return the seconds until a user cancels an update; None if the user does not."""
+        """Return after how many seconds a user cancels an update, or None if the user does not."""
         if self._rng.random() > SECOND_THOUGHTS:
             return None
         return self._rng.uniform(0.0, THINKS_MAX_S)
 
     def hesitates_s(self) -> float:
-        """Return the seconds between the end of an operation and the next request."""
+        """Return the time between the end of an operation and the next request, in seconds."""
         return self._sometimes(HESITATES_MAX_S)
 
     def trust_ends_s(self) -> float:
-        """Return the duration of a trust's deletion in seconds, during which others send
-        requests.
-        """
+        """Return how long the deletion of a trust takes, in seconds."""
         return self._sometimes(TRUST_ENDS_MAX_S) if self.here else 0.0
 
     def _sometimes(self, most: float) -> float:

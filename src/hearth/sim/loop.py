@@ -1,4 +1,4 @@
-"""An event loop with virtual time: waiting costs nothing, and every run is the same."""
+"""An event loop with virtual time: sleeping takes no real time, and each run is the same."""
 
 import asyncio
 from collections import deque
@@ -12,11 +12,13 @@ Args = TypeVarTuple("Args")
 
 EPOCH_S = 1_750_000_000.0
 ROUNDS_MAX = 2_000_000
-"""More rounds than any run needs: about half a minute of real time."""
+"""Maximum number of rounds of the loop in one run, about half a minute of real time."""
 
 
 class VirtualLoop(asyncio.BaseEventLoop):
-    """An event loop without I/O: time starts at 0 and jumps to the next timer."""
+    """An event loop without I/O. Time starts at 0 and jumps to the next timer when nothing is
+    ready.
+    """
 
     _ready: deque[asyncio.Handle]
     _scheduled: list[asyncio.TimerHandle]
@@ -58,8 +60,8 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
 
 class VirtualClock:
-    """The clock of an engine on a virtual loop. `jump` changes only the wall clock, not the
-    monotonic one.
+    """The clock of an engine on a virtual loop. A `jump` changes the wall clock but not
+    `monotonic`.
     """
 
     def __init__(self, loop: VirtualLoop) -> None:
@@ -76,14 +78,16 @@ class VirtualClock:
         return self.now()
 
     def tells(self, now: float, asked_at: float) -> None:
-        """Do nothing: the time of the database is the time of this clock."""
+        """Ignore the database's time, because the database uses this clock too."""
 
     def jump(self, seconds: float) -> None:
         self._jumped += seconds
 
 
 def run(loop: VirtualLoop, main: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end in virtual time, then cancel everything else."""
+    """Run a coroutine to its end in virtual time, then cancel all remaining tasks and close the
+    loop.
+    """
     asyncio.set_event_loop(loop)
     try:
         return loop.run_until_complete(main)

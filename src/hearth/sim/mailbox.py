@@ -1,4 +1,4 @@
-"""Resource types of the simulator that wait for signals."""
+"""Resource types of the simulator that receive signals or wait for them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,8 +23,9 @@ PATIENCE_S = 90.0
 
 
 class Mailbox(CollectsSignals):
-    """A resource that stores the last signal in its metadata. With `how: fetched` it reads the
-    signals from the cloud.
+    """A resource that stores the latest signal in its metadata.
+
+    If the property `how` is "fetched", Hearth fetches the signals from the cloud.
     """
 
     type_name = "Test::Mailbox"
@@ -59,7 +60,7 @@ class Mailbox(CollectsSignals):
 
 
 class Wait(ResourceType):
-    """A resource that is complete as soon as its mailbox has received a signal."""
+    """A resource whose create is complete as soon as its mailbox has received a signal."""
 
     type_name = "Test::Wait"
     properties = {"mailbox": Prop(STRING, "The mailbox's reference.", required=True)}
@@ -87,7 +88,7 @@ class Wait(ResourceType):
 
 
 class Tally(Mailbox):
-    """A resource that stores all signals that it receives, numbered from 1."""
+    """A resource that stores all signals that it receives, numbered from 1, in its metadata."""
 
     type_name = "Test::Tally"
 
@@ -97,7 +98,7 @@ class Tally(Mailbox):
 
 
 class Quorum(Wait):
-    """A resource that is complete as soon as its tally has received two signals."""
+    """A resource whose create is complete as soon as its tally has received two signals."""
 
     type_name = "Test::Quorum"
 

@@ -1,4 +1,4 @@
-"""Scenarios for `explore.py`: the requests of users, and the expected result."""
+"""The scenarios that explore.py runs: the requests of users, and the expected result."""
 
 import asyncio
 import json
@@ -43,12 +43,12 @@ async def _nothing(world: World) -> str:
 
 @dataclass(frozen=True)
 class Scenario:
-    """A scenario: `before` creates a stack, `tell` sends requests about it and returns the id of
-    the stack to check.
+    """A short sequence of requests and its expected result.
 
-    `template` is the expected content of the stack at the end. `refused` are the operations that
-    the cloud refuses: (name, operation, kind). `told` are the signals that the tally must have
-    received. With `abandons` the stack is deleted and its objects stay in the cloud.
+    `before` creates a stack; `tell` then sends requests and returns the id of the stack to check.
+    The stack must end in the state `ends` and match `template`. `refused` lists operations that the
+    cloud refuses: (name, operation, kind of fault). `told` are the signals that the tally must
+    receive. If `abandons` is true, the stack is abandoned, so its objects stay in the cloud.
     """
 
     name: str
@@ -66,7 +66,9 @@ class Scenario:
 
 
 def _there(template: Template) -> Callable[[World], Awaitable[str]]:
-    """Return a function that creates a stack from the template and waits until it is at rest."""
+    """Return a function that creates a stack from the template and waits until all work has
+    ended.
+    """
 
     async def before(world: World) -> str:
         stack_id = await _created(world, template)
@@ -156,7 +158,7 @@ async def _abandon(world: World, stack_id: str) -> str:
 
 
 async def _signal(world: World, _: str) -> str:
-    """Create a stack that waits for two signals, and send each signal once."""
+    """Create a stack that waits for two signals, and send each of the two signals once."""
     wait = {"type": "Test::Quorum", "properties": {"mailbox": {"get_resource": "t"}}}
     resources = {"t": {"type": "Test::Tally"}, "q": wait}
     body = {"heat_template_version": "2018-08-31", "resources": resources}
@@ -183,7 +185,7 @@ async def _until_there(world: World, stack_id: str, name: str) -> None:
 
 
 async def _hand_over(world: World, _: str) -> str:
-    """Stop the engine that owns the stack in the middle of its work."""
+    """Stop the engine that owns the stack while it works; another engine must continue."""
     stack_id = await _created(world, PAIR)
     await asyncio.sleep(SOON_S)
     for engine in list(world.engines):

@@ -1,4 +1,4 @@
-"""The resource types of the simulator: things of the simulated cloud."""
+"""Resource types of the simulator, whose objects are things in the simulated cloud."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,8 +23,8 @@ from hearth.schema.prop import STRING, Attr, Prop
 class Thing(ResourceType):
     """A thing in the simulated cloud, with one property for each kind of change.
 
-    `u` is updated in place. `r` causes a replacement, and so does `l`, although it is declared as
-    updatable. `m` must never change.
+    A change of `u` updates the thing in place. A change of `r` replaces it. A change of `l`
+    replaces it too, although the property is declared as updatable. `m` must never change.
     """
 
     type_name = "Test::Node"
@@ -131,9 +131,7 @@ class Thing(ResourceType):
         return None
 
     async def _acted(self, ctx: ResourceContext) -> Made | None:
-        """Return the progress of an action that the cloud has already accepted; None if the action
-        must be sent.
-        """
+        """Return a result if the cloud has already accepted the current action, else None."""
         shown = await ctx.cloud.request("test", "GET", f"/things/{ctx.physical_id}")
         body = shown.body
         if body["op"] == ctx.action.value.lower() and body["status"] == "BUSY":
@@ -183,9 +181,7 @@ class Thing(ResourceType):
 
 
 class Other(Thing):
-    """A second type for the same things: a resource of this type can become a Test::Node without a
-    replacement.
-    """
+    """A second type whose objects are things; such a resource can become a Test::Node in place."""
 
     type_name = "Test::Other"
     substitute = "Test::Node"
@@ -216,7 +212,7 @@ def _progress(ctx: ResourceContext, body: Mapping[str, Any]) -> Progress:
 
 
 class Value(ResourceType):
-    """A resource without a physical resource; a change of `k` replaces it."""
+    """A resource that has no object in the cloud. A change of `k` replaces it."""
 
     type_name = "Test::Value"
     properties = {

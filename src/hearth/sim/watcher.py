@@ -1,4 +1,6 @@
-"""A plug-in of the simulator: it sometimes raises errors, and it records its calls."""
+"""A lifecycle plug-in of the simulator, which sometimes raises errors and checks how it is
+called.
+"""
 
 from collections.abc import Callable
 
@@ -6,7 +8,9 @@ from hearth.engine.worker.ports import Occasion
 
 
 class Watcher:
-    """A lifecycle plug-in. `objects` decides whether a call raises an error."""
+    """A lifecycle plug-in. The function `objects` decides whether the current call raises an
+    error.
+    """
 
     def __init__(self, objects: Callable[[str], bool]) -> None:
         self._objects = objects

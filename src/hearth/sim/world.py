@@ -1,4 +1,6 @@
-"""The world of a history: engines, an in-memory store, a simulated cloud, requests of users."""
+"""The simulated world: engines, an in-memory store, a simulated cloud, and the requests of
+users.
+"""
 
 import asyncio
 import random
@@ -77,18 +79,19 @@ _BUSY = Prepared(
 
 
 class Faults(Protocol):
-    """Chooses the fault at each point of a run."""
+    """The faults that were chosen for a run."""
 
     def at(self, what: str, method: str) -> str | None:
-        """Return the fault of the next point, or None.
+        """Return the fault at the next point, or None.
 
-        `what` is the kind of point: `commit` of an engine, `request` for the commit of a request,
-        `write` or `read` for a call.
+        `what` is the kind of point: "commit" for a COMMIT of an engine, "request" for the COMMIT of
+        a user's request, "write" or "read" for a call to the cloud. `method` is the HTTP method of
+        the call.
         """
 
 
 class _Handle:
-    """The connection of one engine to the world; it is cut when the engine dies."""
+    """The state of one simulated engine's machine: its clocks, and whether it is frozen or dead."""
 
     def __init__(self, world: "World") -> None:
         self.world = world
@@ -98,7 +101,7 @@ class _Handle:
         self.skew_s = 0.0  # by how much its wall clock is wrong
 
     def clock(self) -> DatabaseClock:
-        """Return the clocks of the engine's machine."""
+        """Return the clock of the engine's machine, including its errors."""
         world = self.world
         return DatabaseClock(
             lambda: world.clock.now() + self.skew_s - self._stood_s(),
@@ -110,21 +113,25 @@ class _Handle:
         return sum(min(now, until) - since for since, until in self.standing if since < now)
 
     def freeze(self, seconds: float, *, standing: bool = False) -> None:
-        """Stop the machine of the engine for some seconds; with `standing`, its clocks stop too."""
+        """Freeze the engine's machine for some seconds; if `standing` is true, its clocks stop
+        too.
+        """
         now = self.world.loop.time()
         self.frozen_until = now + seconds
         if standing:
             self.standing.append((now, now + seconds))
 
     async def thaw(self) -> None:
-        """Wait until the engine continues, if its machine is stopped."""
+        """Wait until the engine's machine is no longer frozen. Raises CancelledError if the engine
+        is dead.
+        """
         rest = self.frozen_until - self.world.loop.time()
         if rest > 0:
             await asyncio.sleep(rest)
         self.check()
 
     def die(self) -> None:
-        """Make the engine crash here. Raises `CancelledError`."""
+        """Kill the engine and raise CancelledError, which ends its current task."""
         assert self.engine is not None
         self.world.kill(self.engine)
         raise asyncio.CancelledError
@@ -134,11 +141,11 @@ class _Handle:
         return self.engine is None or self.engine.may_write()
 
     async def confirmed(self) -> bool:
-        """Return whether the lease in the database allows write calls."""
+        """Return whether the engine may send write calls according to its lease in the database."""
         return self.engine is None or await self.engine.confirmed()
 
     def check(self) -> None:
-        """Cancel the task if its engine is dead, or if the scenario kills the engine here."""
+        """Raise CancelledError if the engine is dead or if the history kills it now."""
         engine = self.engine
         if engine is None:
             return
@@ -147,7 +154,9 @@ class _Handle:
 
 
 class SeveredStore(Store):
-    """The store of the world as one engine sees it."""
+    """The store as one engine sees it: calls can be slow, fail, or be cut off when the engine
+    dies.
+    """
 
     def __init__(self, store: Store, handle: _Handle) -> None:
         self._store = store
@@ -178,7 +187,9 @@ class SeveredStore(Store):
 
 
 class SeveredCloud:
-    """The simulated cloud as one engine sees it."""
+    """The simulated cloud as one engine sees it: calls can fail or be cut off when the engine
+    dies.
+    """
 
     def __init__(self, twin: TwinCloud, handle: _Handle) -> None:
         self._twin = twin
@@ -206,7 +217,9 @@ class SeveredCloud:
 
 
 class World:
-    """A database, a cloud, and the engines that are alive."""
+    """A database, a simulated cloud and the engines that are alive, with methods for users'
+    requests.
+    """
 
     def __init__(
         self,
@@ -257,13 +270,14 @@ class World:
     # -- faults that are placed, see explore.py ---------------------------------------------
 
     def place(self, faults: "Faults") -> None:
-        """Let `faults` choose the fault of each COMMIT and of each call of an engine."""
+        """Use `faults` to choose the fault at each COMMIT and at each call of an engine."""
         self.faults = faults
         self._database.store.commit = self._commit
 
     def befalls(self, handle: "_Handle", what: str, method: str) -> str | None:
-        """Return the fault of a call, or None. Faults that stop or kill the engine's machine happen
-        here.
+        """Return the fault of the next call, or None.
+
+        If the fault stops or kills the engine's machine, that happens here.
         """
         if self.faults is None:
             return None
@@ -299,10 +313,10 @@ class World:
     def start_engines(
         self, count: int = 2, programs: Programs | None = None, *, skew_s: float = 0.0
     ) -> None:
-        """Start engines.
+        """Start `count` engines.
 
-        `programs` are the cached programs; by default those of the world. `skew_s` is the error of
-        the clocks on the engines' machines, in seconds.
+        `programs` are the compiled programs that they share; by default those of the world.
+        `skew_s` is the error of their wall clocks, in seconds.
         """
         for _ in range(count):
             handle = _Handle(self)
@@ -333,16 +347,16 @@ class World:
             self._mains[engine.id] = self.loop.create_task(engine.run())
 
     def close(self) -> None:
-        """Empty the database of the world and release it for the next world."""
+        """Release the world's database, emptied, for another world."""
         self._database.give_back()
 
     def kill_engines(self) -> None:
-        """Kill all engines at once, without any clean-up."""
+        """Kill all engines at once, without a clean shutdown."""
         for engine in list(self.engines):
             self.kill(engine)
 
     def dies_here(self, engine: Engine) -> bool:
-        """Return whether the engine dies now, as the history decides; if so, kill it."""
+        """Ask the history whether an engine dies now; if so, kill it and return true."""
         if self._hook is None or engine not in self.engines or not self._hook(engine):
             return False
         self.kill(engine)
@@ -354,31 +368,31 @@ class World:
         self._mains.pop(engine.id).cancel()
 
     async def database_takes(self) -> None:
-        """Wait as long as a slow transaction takes, while everything else continues."""
+        """Wait for the duration of a slow transaction; other tasks continue."""
         if (seconds := self._slow()) > 0:
             await asyncio.sleep(seconds)
 
     def reach_database(self) -> None:
-        """Raise OperationalError if the database is unavailable."""
+        """Raise OperationalError if the database is unavailable now."""
         if self._away():
             raise OperationalError("the database is unavailable", None, ConnectionError())
 
     def read_from_cloud(self, method: str) -> None:
-        """Raise CloudFault or NoAnswer if a GET call gets no answer."""
+        """Raise CloudFault or NoAnswer if a GET request gets no answer now."""
         if method == "GET" and self._blind():
             if self.rng.random() < 0.5:
                 raise NoAnswer("test", "no answer")
             raise CloudFault("test", 503, "ServiceUnavailable", "the simulated cloud is busy", 1.0)
 
     def freeze(self, engine: Engine, seconds: float, *, standing: bool = False) -> None:
-        """Freeze an engine for some seconds; it then continues as if nothing had happened.
+        """Freeze an engine for some seconds; afterwards it continues where it was.
 
-        With `standing` its clocks stop, too.
+        If `standing` is true, its machine's clocks stop too.
         """
         self._handles[engine.id].freeze(seconds, standing=standing)
 
     async def thawed(self) -> None:
-        """Wait until every frozen engine has continued for at least one heartbeat."""
+        """Wait until every frozen engine has run again for at least one heartbeat."""
         until = max((one.frozen_until for one in self._handles.values()), default=0.0)
         await asyncio.sleep(max(0.0, until - self.loop.time()) + self._beat_s)
 
@@ -440,7 +454,9 @@ class World:
         self._wake()
 
     async def say(self, stack_id: str, name: str, word: str) -> None:
-        """Send a signal to a mailbox; see service/signal.py."""
+        """Send a signal with the text `word` to a mailbox, or put it in the cloud if it is fetched
+        there.
+        """
         record, now = self.record(stack_id, name), self.clock.now()
         if record.held.properties.get("how") == "fetched":
             self.twin.letters.setdefault(record.id, []).append(word)
@@ -455,7 +471,7 @@ class World:
         self._wake()
 
     async def tell(self, stack_id: str, name: str, word: Any) -> None:
-        """Send a signal to a resource, as the API does."""
+        """Send a signal to a resource in the same way as the API does."""
         services: Any = SimpleNamespace(
             store=self.store, programs=self.programs, clouds=Clouds(self.twin, self.trusts),
             clock=self.clock, new_id=self.new_id, endpoints=Endpoints(),
@@ -481,14 +497,17 @@ class World:
         return self.store.transact(lambda tx: snapshots.get(tx, stack_id, snapshot_id), write=False)
 
     def original(self, stack_id: str, number: int) -> int:
-        """Return the requested revision that a rollback copied to this one."""
+        """Return the number of the revision that a user requested and that this one is a copy of.
+
+        A rollback copies a revision; a revision that is no copy is returned itself.
+        """
         mine = sa.and_(revision.c.stack_id == stack_id, revision.c.number == number)
         query = sa.select(revision.c.copy_of).where(mine)
         copied = self.store.transact(lambda tx: tx.first(query), write=False).copy_of
         return number if copied is None else self.original(stack_id, copied)
 
     def waiting(self) -> list[tuple[str, str]]:
-        """Return the hooks at which resources wait, as (record id, hook)."""
+        """Return the hooks at which resources wait, as a list of (record id, hook)."""
 
         def look(tx: Tx) -> list[tuple[str, str]]:
             rows = tx.rows(_KEPT)
@@ -502,7 +521,7 @@ class World:
         return self.store.transact(look, write=False)
 
     async def let_go_on(self, record_id: str, hook: str) -> None:
-        """Clear a hook of a record, in any stack."""
+        """Clear a hook of the record `record_id`, in whichever stack it is."""
         now, event_id = self.clock.now(), self.new_id()
 
         def clear(tx: Tx) -> None:
@@ -519,7 +538,7 @@ class World:
                 engine.wake()
 
     def stop(self, engine: Engine) -> None:
-        """Let an engine release its stacks, and stop it."""
+        """Start a clean shutdown of an engine, which releases its stacks and then stops."""
         self._stopping.add(task := self.loop.create_task(engine.stop()))
         task.add_done_callback(lambda _: self._gone(engine))
 
@@ -536,14 +555,14 @@ class World:
         )
 
     def has_mail(self, stack_id: str) -> bool:
-        """Return whether a request or a message for the stack waits for an engine."""
+        """Return whether a message for the stack waits to be read by an engine."""
         return (
             self.store.transact(lambda tx: tx.first(_MESSAGE, {"id": stack_id}), write=False)
             is not None
         )
 
     def under_way(self) -> bool:
-        """Return whether an action of a resource is in progress."""
+        """Return whether any action on a resource is in progress."""
         return self.store.transact(lambda tx: tx.first(_NODE), write=False) is not None
 
     def records(self, stack_id: str) -> list[Record]:
@@ -554,7 +573,7 @@ class World:
         return reads.in_charge(self.records(stack_id))[name]
 
     def _users_of(self, thing_id: str) -> list[str]:
-        """Return the things whose records require the record of a thing."""
+        """Return the ids of the things whose records depend on the record of this thing."""
 
         def look(tx: Tx) -> list[str]:
             return [row.physical_id for row in tx.rows(_USERS, {"thing": thing_id})]
@@ -562,12 +581,13 @@ class World:
         return self.store.transact(look, write=False)
 
     def mine(self) -> list[Thing]:
-        """Return all things in the cloud that this world's engines created."""
+        """Return all things in the cloud that engines have created."""
         return [thing for thing in self.twin.things.values() if thing.key]
 
     async def scale(self, stack_id: str, name: str, change: int) -> bool:
-        """Resize a group as a scaling policy does; return whether its size changes. Raises
-        Rejected.
+        """Resize a group as a scaling policy does, and return whether its size changes.
+
+        Raises Rejected if the group cannot be scaled now.
         """
         row, now = self.stack(stack_id), self.clock.now()
         wanted = Scaling(name, Adjustment(change, AdjustmentType.CHANGE), 5.0, "ChangeInCapacity")
@@ -590,7 +610,7 @@ class World:
         return seen is not None
 
     async def foresee(self, stack_id: str, revision: Revision, *, observe: bool) -> Plan:
-        """Return the plan of an update, as a preview predicts it."""
+        """Return the plan of an update to `revision`, as a preview does."""
         row, clouds = self.stack(stack_id), Clouds(self.twin, self.trusts)
         services: Any = SimpleNamespace(
             store=self.store, programs=self.programs,
@@ -602,12 +622,16 @@ class World:
         return (await predict_stack(services, clouds.of(row, None), aim)).plan
 
     async def written(self) -> None:
-        """Wait until an engine commits something."""
+        """Wait until an engine commits a transaction."""
         self.wrote.clear()
         await self.wrote.wait()
 
     def quiet(self) -> bool:
-        """Return whether no work is left: no operation, owner, due task, message or cloud call."""
+        """Return whether all work has ended.
+
+        That is so if no stack has an owner or an operation in progress, no message waits, no orphan
+        is left, and no call to the cloud is running.
+        """
         if self.store.transact(lambda tx: tx.value(_BUSY), write=False):
             return False
         self.twin.settle()
@@ -616,8 +640,8 @@ class World:
         return all(call.end <= now for call in running if call.end is not None)
 
     async def rest(self, limit_s: float = 86_400.0) -> None:
-        """Wait until no automatic work is left. Raises TimeoutError after `limit_s` virtual
-        seconds.
+        """Wait until all work has ended. Raises TimeoutError after `limit_s` seconds of virtual
+        time.
         """
         until = self.loop.time() + limit_s
         await asyncio.sleep(0.1)

@@ -1,7 +1,8 @@
-"""Accepting requests: one transaction checks the state of a stack and stores the operation.
+"""Accept requests: one transaction checks the state of a stack and begins the operation.
 
 The stack row holds the current state, the revision holds the desired state, and a message informs
-the owner. The API uses this for root stacks, the commit of an engine for nested stacks.
+the owner of the stack. The API uses this module for root stacks, and the commit of an engine uses
+it for nested stacks.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +32,8 @@ from hearth.store.texts import (
 
 NewId = Callable[[], str]
 _TREE = Prepared(tree.insert())
-_STACK = Prepared(stack.insert().values(due_at=NOW))  # by the clock that it is compared with
+# by the database's clock, with which it is compared
+_STACK = Prepared(stack.insert().values(due_at=NOW))
 _MESSAGE = Prepared(inbox.insert())
 _ID = sa.bindparam("id", type_=sa.String())
 _RUNNING = Prepared(
@@ -70,8 +72,8 @@ _LOCK = Listed(
 class NewStack:
     """A stack to create. A nested stack has a `parent`.
 
-    `credential` is a new credential and its id, or None if the stack shares the credential of its
-    root stack.
+    `credential` is the pair (id, content) of a new credential. It is None if the stack shares the
+    credential of its root stack; then `credential_id` is set.
     """
 
     id: str
@@ -92,10 +94,10 @@ class NewStack:
 
 @dataclass(frozen=True, slots=True)
 class OperationRequest:
-    """A request for an existing stack; a field that is None leaves the value of the stack
-    unchanged.
+    """A request for an operation on an existing stack.
 
-    An update without `options` keeps `converge`.
+    A field that is None leaves the value in the stack's row unchanged. An update without `options`
+    keeps the option `converge` of the last operation.
     """
 
     action: Action
@@ -107,12 +109,12 @@ class OperationRequest:
     by: str | None = None
     parent_traversal: str | None = None
     options: Options | None = None
-    copy_of: int | None = None  # the revision that `revision` was made of
-    stands: bool = False  # of a stack that is so already, nothing has to be looked at
+    copy_of: int | None = None  # the number of the revision from which `revision` was copied
+    stands: bool = False  # if the stack already has this state, nothing must be examined
 
 
 def demand_free(tx: Tx, project_id: str, name: str) -> None:
-    """Raise `Rejected` with StackExists if the project has a stack with that name that is not
+    """Raise Rejected with StackExists if the project has a stack with this name that is not
     deleted.
     """
     mine = sa.and_(stack.c.project_id == project_id, stack.c.live_name == name)
@@ -126,7 +128,9 @@ def _taken(name: str) -> Rejected:
 
 @dataclass(slots=True)
 class Writes:
-    """The rows that several requests of one transaction write together at its end."""
+    """Rows that several requests of one transaction collect; they are written together at its
+    end.
+    """
 
     stacks: list[StackRow] = field(default_factory=list)
     changed: list[StackRow] = field(default_factory=list)
@@ -135,7 +139,7 @@ class Writes:
     inbox: list[dict[str, Any]] = field(default_factory=list)
 
     def send(self, tx: Tx, stack_id: str, content: Content, now: float) -> None:
-        """Add a message for a stack."""
+        """Add a message for the owner of a stack."""
         self.inbox.append(_message_values(tx, stack_id, content, now))
 
     def write(self, tx: Tx) -> None:
@@ -152,10 +156,10 @@ class Writes:
 
 @dataclass(slots=True)
 class Asked:
-    """The locked stacks of a transaction's requests, each as changed by the requests so far.
+    """The locked rows of the stacks for which a transaction has requests, with the changes so far.
 
-    `newest` has the numbers of their last revisions, `contents` the hashes of their current
-    revisions. Both contain only the stacks for which the decision needs them.
+    `newest` are the numbers of the last revisions, and `contents` the hashes of the current
+    revisions, by stack id. Both contain only stacks for which they are needed.
     """
 
     rows: dict[str, StackRow]
@@ -165,7 +169,9 @@ class Asked:
 
 
 def asked(tx: Tx, wanted: Sequence[tuple[str, OperationRequest]]) -> Asked:
-    """Lock the stacks of the requests, and read the rows on which the decisions depend."""
+    """Lock the stacks of the requests, and read everything on which the decisions about them
+    depend.
+    """
     ids = sorted({stack_id for stack_id, _ in wanted})
     rows = {row.id: stack_row(tx, row) for row in tx.listed(_LOCK, ids)}
     moved = sorted({i for i, one in wanted if one.revision is not None and i in rows})
@@ -179,7 +185,9 @@ def asked(tx: Tx, wanted: Sequence[tuple[str, OperationRequest]]) -> Asked:
 
 
 def create(tx: Tx, new: NewStack, now: float, new_id: NewId) -> StackRow:
-    """Store a stack in CREATE_IN_PROGRESS. Raises `Rejected` with StackExists."""
+    """Store a new stack in CREATE_IN_PROGRESS, and return its row. Raises Rejected with
+    StackExists.
+    """
     if new.parent is not None:
         writes = Writes()
         row = create_nested(tx, new, now, new_id, writes)
@@ -202,7 +210,9 @@ def create(tx: Tx, new: NewStack, now: float, new_id: NewId) -> StackRow:
 
 
 def create_nested(tx: Tx, new: NewStack, now: float, new_id: NewId, writes: Writes) -> StackRow:
-    """Store a nested stack as `create` does, but add its rows to `writes`."""
+    """Prepare a nested stack as `create` does, but add its rows to `writes` instead of storing
+    them.
+    """
     row = _new_row(tx, new, now, new_id())
     writes.stacks.append(row)
     writes.revisions.append(revision_values(tx, new.id, 1, new.revision, now, new.creator))
@@ -249,7 +259,10 @@ def _new_row(tx: Tx, new: NewStack, now: float, traversal: str) -> StackRow:
 
 
 def operate(tx: Tx, stack_id: str, wanted: OperationRequest, now: float, new_id: NewId) -> StackRow:
-    """Begin an operation; it may supersede a running one. Return the new row. Raises `Rejected`."""
+    """Begin an operation on a stack and return its new row. Raises Rejected.
+
+    The operation may replace one that is in progress.
+    """
     writes = Writes()
     row = ask(tx, asked(tx, [(stack_id, wanted)]), stack_id, wanted, now, new_id, writes)
     writes.write(tx)
@@ -265,9 +278,9 @@ def ask(
     new_id: NewId,
     writes: Writes,
 ) -> StackRow:
-    """Begin an operation as `operate` does, but add the rows to `writes`.
+    """Begin an operation as `operate` does, but add the rows to `writes` instead of storing them.
 
-    Raises `Rejected` before it changes anything.
+    Raises Rejected before anything is changed.
     """
     row = among.rows.get(stack_id)
     if row is None:
@@ -299,14 +312,15 @@ def _begun(
     new_id: NewId,
     writes: Writes,
 ) -> StackRow:
-    """Return the stack with the new operation."""
+    """Return the row of the stack with the new operation, and add the other rows to `writes`."""
     traversal, event_id = new_id(), new_id()
     if wanted.action is Action.DELETE and row.status is Status.IN_PROGRESS:
         why = f"Stack {row.action} cancelled"
         cancelled = events.of_stack(row, new_id(), now, row.action, Status.FAILED, why)
         writes.events.append(cancelled)
     if wanted.action is Action.SNAPSHOT and row.parent_id is not None:
-        begin_snapshot(tx, row.id, new_id(), None, now)  # part of the parent's, if all goes well
+        # on success it becomes part of the parent's snapshot
+        begin_snapshot(tx, row.id, new_id(), None, now)
     number, before = row.revision, row.previous_revision
     if wanted.revision is not None:
         number = among.newest[row.id] = 1 + among.newest[row.id]
@@ -346,7 +360,9 @@ def _begun(
 
 
 def _is_so(tx: Tx, among: Asked, row: StackRow, wanted: OperationRequest) -> bool:
-    """Return whether an idle stack, including all its resources, already has the desired state."""
+    """Return whether the stack is idle and it and all its resources already have the desired
+    state.
+    """
     made = row.status is Status.COMPLETE and row.action in (Action.CREATE, Action.UPDATE)
     if not made or row.owner is not None or wanted.revision is None:
         return False
@@ -358,7 +374,10 @@ def _is_so(tx: Tx, among: Asked, row: StackRow, wanted: OperationRequest) -> boo
 def _stood(
     tx: Tx, row: StackRow, wanted: OperationRequest, now: float, new_id: NewId, writes: Writes
 ) -> StackRow:
-    """Return a nested stack after an update without changes, for which no engine has to load it."""
+    """Return the row of a nested stack after an update that changes nothing.
+
+    No engine has to load the stack. The events and the message to the parent are added to `writes`.
+    """
     row = row.having(
         action=wanted.action,
         reason=f"Stack {wanted.action} completed successfully",
@@ -378,7 +397,7 @@ def _stood(
 
 
 def begin_snapshot(tx: Tx, stack_id: str, snapshot_id: str, name: str | None, now: float) -> None:
-    """Store a snapshot in CREATE_IN_PROGRESS."""
+    """Store a new snapshot in CREATE_IN_PROGRESS."""
     row = {
         "id": snapshot_id,
         "stack_id": stack_id,
@@ -395,7 +414,10 @@ def begin_snapshot(tx: Tx, stack_id: str, snapshot_id: str, name: str | None, no
 def _requested(
     tx: Tx, row: StackRow, wanted: OperationRequest, now: float, new_id: NewId
 ) -> str | None:
-    """Return the id of the stack's credential, after storing the last requester's token in it."""
+    """Store the requester's token in the stack's credential; return the id of the credential.
+
+    If the request has no requester, nothing is stored.
+    """
     if wanted.requester is None:
         return row.credential_id
     fields = structs.asdict(wanted.requester)
@@ -407,15 +429,16 @@ def _requested(
 
 
 def _options(row: StackRow, wanted: OperationRequest) -> Options:
-    """Return the options of an operation; without any, an update converges if the last one did."""
+    """Return the options of an operation. If the request has none, `converge` stays as it was."""
     if wanted.options is not None:
         return wanted.options
     return Options(converge=row.options.converge and wanted.action is not Action.DELETE)
 
 
 def _joined(row: StackRow, wanted: OperationRequest) -> StackRow:
-    """Return the row of a running delete that the request joins; the end is reported to the last
-    requester.
+    """Return the row of a delete in progress to which another request to delete is joined.
+
+    The end of the delete is then reported for the later request.
     """
     if wanted.parent_traversal is None:
         return row
@@ -425,7 +448,7 @@ def _joined(row: StackRow, wanted: OperationRequest) -> StackRow:
 def _tell_parent(
     tx: Tx, row: StackRow, wanted: OperationRequest, now: float, writes: Writes
 ) -> None:
-    """Send the parent the end of an operation for which the nested stack had nothing to do."""
+    """Send the parent stack the end of an operation that a nested stack does not need to run."""
     if row.parent_id is None or wanted.parent_traversal is None:
         return
     ended = child_ended(row.having(parent_traversal=wanted.parent_traversal))
@@ -433,7 +456,7 @@ def _tell_parent(
 
 
 def cancel(tx: Tx, stack_id: str, rollback: bool, now: float) -> None:
-    """Ask the owner to cancel the operation. Raises `Rejected` if nothing can be cancelled."""
+    """Request that the owner cancels the operation. Raises Rejected if it cannot be cancelled."""
     row = lock(tx, stack_id)
     request = Request.CANCEL if rollback else Request.CANCEL_WITHOUT_ROLLBACK
     if problem := refusal(request, row.name, row.action, row.status):
@@ -442,7 +465,7 @@ def cancel(tx: Tx, stack_id: str, rollback: bool, now: float) -> None:
 
 
 def cancel_quietly(tx: Tx, stack_id: str, rollback: bool, now: float) -> None:
-    """Cancel the operation of a nested stack as `cancel` does; do nothing if nothing can be
+    """Cancel the operation of a nested stack as `cancel` does, but ignore one that cannot be
     cancelled.
     """
     row = tx.first(_RUNNING, {"id": stack_id})
@@ -451,7 +474,9 @@ def cancel_quietly(tx: Tx, stack_id: str, rollback: bool, now: float) -> None:
 
 
 def lock(tx: Tx, stack_id: str) -> StackRow:
-    """Return the stack, locked for this transaction. Raises `Rejected` with EntityNotFound."""
+    """Lock the row of a stack for this transaction and return it. Raises Rejected with
+    EntityNotFound.
+    """
     found = tx.first(*_LOCK.of([stack_id]))
     if found is None:
         raise _no_such(stack_id)
@@ -463,7 +488,7 @@ def _no_such(stack_id: str) -> Rejected:
 
 
 def send(tx: Tx, stack_id: str, content: Content, now: float) -> None:
-    """Store a message for a stack."""
+    """Store a message for the owner of a stack."""
     tx.do(_MESSAGE, _message_values(tx, stack_id, content, now))
 
 
@@ -478,7 +503,9 @@ def _message_values(tx: Tx, stack_id: str, content: Content, now: float) -> dict
 
 
 def _new_values(tx: Tx, row: StackRow) -> dict[str, Any]:
-    """Return the columns of a new stack, which is due at once."""
+    """Return the columns of a new stack without `due_at`, whose default lets an engine claim it at
+    once.
+    """
     values = stack_values(tx, row)
     del values["due_at"]
     return values
@@ -489,15 +516,17 @@ def _timeout_s(tx: Tx, timeout_mins: int | None) -> float:
 
 
 def bound(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of columns as parameters for a statement that `written` returned."""
+    """Return the values of columns as the parameters of a statement made by `written`."""
     return {f"b_{name}": value for name, value in values.items()}
 
 
 def written(*owned: str) -> Prepared:
-    """Return the UPDATE of a stack with all columns except its id and those in `owned`."""
+    """Return the UPDATE statement for a stack, with all columns except its id and those in
+    `owned`.
+    """
     names = [name for name in COLUMNS if name not in {"id", *owned}]
     values: dict[str, Any] = {name: sa.bindparam(f"b_{name}") for name in names}
     return Prepared(stack.update().where(stack.c.id == sa.bindparam("b_id")).values(values))
 
 
-_WRITE = written("owner", "epoch", "due_at")  # what belongs to the owner
+_WRITE = written("owner", "epoch", "due_at")  # columns that only the owner writes

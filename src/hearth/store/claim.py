@@ -1,6 +1,6 @@
-"""Ownership of stacks: leases of engines, claims of stacks, and their release.
+"""Ownership of stacks: the leases of engines, the claims of stacks, and their release.
 
-All compared times are from the database's clock.
+All times that are compared come from the database's clock.
 """
 
 import json
@@ -60,7 +60,7 @@ _EXPIRE_ALL = Prepared(engine.update().where(engine.c.beat_at > DIED).values(bea
 
 
 def announce(tx: Tx, engine_id: str, host: str, pid: int) -> None:
-    """Store an engine with a new lease; may be repeated if the first answer was lost."""
+    """Store an engine with a new lease. A repeated call does no harm."""
     if heartbeat(tx, engine_id) is not None:
         return
     row = {
@@ -73,7 +73,7 @@ def announce(tx: Tx, engine_id: str, host: str, pid: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """The time when a lease was renewed, and the seconds since the previous heartbeat.
+    """The result of a heartbeat.
 
     Both are by the database's clock. An engine that is `draining` must release its stacks.
     """
@@ -84,10 +84,10 @@ class Heartbeat:
 
 
 def heartbeat(tx: Tx, engine_id: str) -> Heartbeat | None:
-    """Renew the lease, and end all transactions that make no progress, including those of other
-    engines.
+    """Renew the lease of an engine; return None if other engines have declared it dead.
 
-    Return None if others have declared the engine dead.
+    This also ends all transactions that have been idle for too long, including those of other
+    engines.
     """
     end_all(tx)
     last = tx.first(_LAST_HEARTBEAT, {"me": engine_id})
@@ -98,23 +98,26 @@ def heartbeat(tx: Tx, engine_id: str) -> Heartbeat | None:
 
 
 def silences(tx: Tx, ids: Sequence[str]) -> dict[str, float]:
-    """Return the seconds since the last heartbeat of each engine that has a lease."""
+    """Return the seconds since the last heartbeat of each engine, by engine id.
+
+    Engines without a row are left out.
+    """
     return {row.id: row.silent_s for row in tx.listed(_SILENCES, ids)}
 
 
 def resign(tx: Tx, engine_id: str) -> None:
-    """End the lease at once, so that other engines can claim the stacks."""
+    """End the lease of an engine at once, so that other engines can claim its stacks."""
     tx.do(_RESIGN, {"me": engine_id})
 
 
 def expire_all(tx: Tx) -> None:
-    """End every lease. Call this only if no other engine is alive."""
+    """End the leases of all engines. Call this only if no other engine is running."""
     tx.do(_EXPIRE_ALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A stack that this engine now owns."""
+    """A stack that this engine has become the owner of, with the new epoch."""
 
     stack_id: str
     epoch: int
@@ -122,7 +125,7 @@ class Claim:
 
 _FREE = sa.and_(stack.c.owner.is_(None), stack.c.deleted_at.is_(None))
 _DUE = sa.and_(_FREE, stack.c.due_at <= NOW)
-_WRITTEN_TO = sa.and_(  # by way of the inbox: most stacks have no owner, few have messages
+_WRITTEN_TO = sa.and_(  # starts from the inbox: few stacks have messages, but most have no owner
     stack.c.id.in_(sa.select(inbox.c.stack_id)),
     sa.func.coalesce(stack.c.owner, "") == "",
     stack.c.deleted_at.is_(None),
@@ -132,8 +135,10 @@ _STALE = sa.and_(engine.c.beat_at < NOW - LEASE_S, engine.c.id != _ME)
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What an engine has to do: whether there may be a stack to claim, whether its stacks have
-    messages, and how many stacks it owns, with the sum of their epochs.
+    """The work that an engine finds in the database.
+
+    `claimable`: there may be stacks to claim. `inbox`: its stacks have messages. `owned` is the
+    number of stacks that it owns, with the sum of their epochs.
     """
 
     claimable: bool
@@ -160,7 +165,7 @@ _LOOK = Prepared(
 
 
 def look(tx: Tx, engine_id: str) -> Findings:
-    """Return what an engine has to do; a single statement that locks nothing."""
+    """Return the work that an engine has, in a single statement that locks nothing."""
     found = tx.first(_LOOK, {"me": engine_id})
     owned = found.owned, int(found.epochs or 0)
     return Findings(bool(found.claimable), bool(found.inbox), owned)
@@ -237,12 +242,11 @@ class Claims(NamedTuple):
 
 
 def claim(tx: Tx, engine_id: str, limit: int, *, patient: bool = True) -> Claims:
-    """Claim up to `limit` stacks that need an owner: they are due, have messages, or belong to an
-    engine that has ended. Take no more than a fair share; an engine that is not `patient` takes a
-    part of what others should take.
+    """Become the owner of up to `limit` stacks that need one, but of no more than a fair share.
 
-    Claim nothing while the engine's own lease is invalid: after a jump of the clock all engines
-    look dead to each other.
+    These are stacks that are due, that have messages, or whose owner has ended. An engine that is
+    not `patient` also takes a part of the share of others. Nothing is claimed while the engine's
+    own lease has expired: after a jump of the clock, all engines seem dead to each other.
     """
     engines = {row.id: row for row in tx.rows(_ENGINES)}
     mine = engines.get(engine_id)
@@ -276,7 +280,7 @@ def claim(tx: Tx, engine_id: str, limit: int, *, patient: bool = True) -> Claims
         {"b_id": i, "b_epoch": epoch, "b_owner": engine_id, "b_deaths": deaths, "b_least": least}
         for i, (epoch, deaths, least) in sorted(found.items())
     ]
-    if taken:  # locked since they were read
+    if taken:  # they are locked since they were read
         tx.many(_TAKE, taken)
     if gone and not found:
         tx.do(*_FORGET.of(resigned + died))
@@ -297,19 +301,19 @@ def _load(
 
 @dataclass(frozen=True, slots=True)
 class Orphan:
-    """An attempt whose answer was lost, so that an object may exist without a physical id."""
+    """A row of the table `orphan`: a call whose response was lost may have created an object."""
 
     id: str
     resource_id: str
     resource_type: str
     since: float
     facts: Any
-    heard: float | None = None  # by the monotonic clock of this process, if it was heard here
+    heard: float | None = None  # by the monotonic clock, if this process sent the call
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """All rows of a stack that its owner needs."""
+    """All rows of a stack that its owner needs in memory."""
 
     stack: StackRow
     revision: Revision
@@ -335,12 +339,14 @@ _MESSAGES_OF = Listed(
 
 
 def load(tx: Tx, stack_id: str) -> Loaded | None:
-    """Return the rows of the stack, or None if it no longer exists."""
+    """Return all rows of a stack for its owner, or None if the stack does not exist."""
     return load_all(tx, [stack_id]).get(stack_id)
 
 
 def load_all(tx: Tx, ids: Sequence[str]) -> dict[str, Loaded]:
-    """Return the rows of those stacks that still exist."""
+    """Return all rows of each stack for its owner, by stack id; stacks that do not exist are left
+    out.
+    """
     mine = {row.id: stack_row(tx, row) for row in tx.listed(_STACKS, ids)}
     if not mine:
         return {}
@@ -418,23 +424,23 @@ _LIVE = Listed(
 
 
 def inbox_of(tx: Tx, engine_id: str) -> list[tuple[int, str]]:
-    """Return the messages for the stacks of an engine, oldest first: (message id, stack id)."""
+    """Return (message id, stack id) of all messages for the stacks of an engine, oldest first."""
     return [(row.id, row.stack_id) for row in tx.rows(_INBOX_OF, {"me": engine_id})]
 
 
 def messages(tx: Tx, ids: Sequence[int]) -> list[tuple[str, Message]]:
-    """Return the messages that still exist, oldest first, each with its stack."""
+    """Return (stack id, message) for those of the messages that still exist, oldest first."""
     return [(row.stack_id, _message(tx, row)) for row in tx.listed(_MESSAGES, ids)]
 
 
 def traversal(tx: Tx, stack_id: str) -> str | None:
-    """Return the current traversal of a stack."""
+    """Return the traversal in the row of a stack, or None if the stack does not exist."""
     found: str | None = tx.value(_TRAVERSAL, {"id": stack_id})
     return found
 
 
 def metadata(tx: Tx, resource_id: str) -> Any:
-    """Return the current metadata of a resource."""
+    """Return the current metadata of a resource; empty if it has none."""
     row = tx.first(_METADATA, {"id": resource_id})
     return tx.unseal(row.metadata, METADATA, resource_id) if row else {}
 
@@ -445,20 +451,20 @@ def alive(tx: Tx, ids: Sequence[str]) -> dict[str, bool]:
 
 
 def row(tx: Tx, stack_id: str) -> StackRow | None:
-    """Return a stack, also a deleted one; None if it does not exist."""
+    """Return the row of a stack, even of a deleted one; None if it does not exist."""
     found = tx.first(_STACK, {"id": stack_id})
     return stack_row(tx, found) if found is not None else None
 
 
 def state(tx: Tx, stack_id: str) -> tuple[str, str] | None:
-    """Return action and status of a stack, or None if it is deleted."""
+    """Return (action, status) of a stack, or None if it does not exist or is deleted."""
     alive = sa.and_(stack.c.id == stack_id, stack.c.deleted_at.is_(None))
     row = tx.first(sa.select(stack.c.action, stack.c.status).where(alive))
     return (row.action, row.status) if row is not None else None
 
 
 def members(tx: Tx, stack_id: str) -> dict[str, Any]:
-    """Return the resources of a nested stack by name, in the form that the parent's type uses."""
+    """Return the members of a group's nested stack by name; see `member`."""
     found = reads.records(tx, stack_id)
     return {record.name: member(record) for record in found if record.until is None}
 
@@ -473,7 +479,7 @@ def definitions(tx: Tx, stack_id: str) -> dict[str, Any]:
 
 
 def member(record: Record) -> dict[str, Any]:
-    """Return a resource of a nested stack in the form that the parent's type uses."""
+    """Return a member of a nested stack in the form in which resource types see it."""
     return {
         "reference": record.held.reference,
         "attributes": record.held.attributes,

@@ -1,7 +1,7 @@
-"""The database's time on every machine: one clock for all processes.
+"""An estimate of the database's time: one clock for all processes on all machines.
 
-A process asks the database for the time now and then, and advances it with its own monotonic clock.
-So a wall clock that is wrong or jumps affects no deadline and no due time.
+A process asks the database for the time now and then, and adds the elapsed time of its own
+monotonic clock. So a wall clock that is wrong or jumps does not affect deadlines.
 """
 
 import time
@@ -16,16 +16,16 @@ _NOW = Prepared(sa.select(NOW.label("now")))
 
 
 def boot_time() -> float:
-    """Return the seconds of a clock that never jumps and, if possible, includes time in standby."""
+    """Return the seconds of a clock that never jumps and, if possible, also runs during standby."""
     clock = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if clock is None else time.clock_gettime(clock)
 
 
 class DatabaseClock:
-    """Seconds since 1970 by the database's clock, as this process estimates it.
+    """The database's clock, as this process estimates it, in seconds since 1970.
 
     `wall` and `monotonic` are the clocks of the machine. Before the first call of `tells`, `now` is
-    the wall clock.
+    the time of `wall`.
     """
 
     def __init__(
@@ -35,20 +35,24 @@ class DatabaseClock:
     ) -> None:
         self.wall = wall
         self.monotonic = monotonic
-        self._known: tuple[float, float] | None = None  # the database's time, and ours then
+        # the database's time, and the monotonic time at which it was read
+        self._known: tuple[float, float] | None = None
 
     def now(self) -> float:
-        """Return seconds since 1970, UTC."""
+        """Return the estimated time of the database in seconds since 1970, UTC."""
         if self._known is None:
             return self.wall()
         then, at = self._known
         return then + self.monotonic() - at
 
     def tells(self, now: float, asked_at: float) -> None:
-        """Record `now`, the database's time; the query was sent at `asked_at` (monotonic clock)."""
+        """Record the time `now` that the database returned.
+
+        `asked_at` is the time on the monotonic clock at which the query was sent.
+        """
         self._known = now, (asked_at + self.monotonic()) / 2
 
     async def ask(self, store: Store) -> None:
-        """Read the time from a database."""
+        """Query the time from the database and record it."""
         asked_at = self.monotonic()
         self.tells(await store.read(lambda tx: float(tx.value(_NOW))), asked_at)

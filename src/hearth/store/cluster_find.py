@@ -1,4 +1,4 @@
-"""Objects of the cluster service by UUID or name."""
+"""Find objects of the cluster service by UUID or name."""
 
 from typing import TypeVar
 
@@ -11,14 +11,16 @@ from hearth.store.database import Tx
 
 T = TypeVar("T", Cluster, ClusterTemplate, Federation, NodeGroup)
 
-NAMESAKES_MAX = 2  # more than one is an error, so more are not read
+NAMESAKES_MAX = 2  # several objects are an error, so two are enough
 
 
 def by_ident(
     tx: Tx, kind: type[T], ident: str, *visible: sa.ColumnElement[bool], lock: bool = False
 ) -> list[T]:
-    """Return the object with this UUID, or else up to two with this name, among those that fulfil
-    the conditions. With `lock` their rows are locked.
+    """Return the objects with this UUID or name that meet the conditions.
+
+    At most one is found by UUID; otherwise up to two are found by name, so that the caller can
+    detect an ambiguous name. If `lock` is true, their rows are locked.
     """
     table = TABLES[kind]
     for column in (table.c.uuid, table.c.name):
@@ -31,16 +33,16 @@ def by_ident(
 
 
 def in_project(kind: type, project_id: str | None) -> list[sa.ColumnElement[bool]]:
-    """Return the condition for objects of a project; no condition for the project None: all
-    projects.
+    """Return the conditions for objects of a project; none if `project_id` is None (all
+    projects).
     """
     return [] if project_id is None else [TABLES[kind].c.project_id == project_id]
 
 
 def usable_templates(project_id: str | None) -> list[sa.ColumnElement[bool]]:
-    """Return the condition for the templates of a project and public templates.
+    """Return the conditions for the templates that a project can use: its own and public ones.
 
-    For the project None, return no condition: all projects.
+    There are none if `project_id` is None (all projects).
     """
     if project_id is None:
         return []
@@ -50,12 +52,12 @@ def usable_templates(project_id: str | None) -> list[sa.ColumnElement[bool]]:
 
 
 def hold_template(tx: Tx, uuid: str) -> bool:
-    """Lock a template against changes until the transaction ends; return whether it exists."""
+    """Lock the row of a template until the transaction ends; return whether the template exists."""
     query = sa.select(cluster_template.c.id).where(cluster_template.c.uuid == uuid)
     return tx.first(query.with_for_update(read=True)) is not None
 
 
 def in_use(tx: Tx, template_uuid: str) -> bool:
-    """Return whether a cluster refers to a template."""
+    """Return whether a cluster uses a template."""
     query = sa.select(cluster.c.id).where(cluster.c.cluster_template_id == template_uuid).limit(1)
     return tx.first(query) is not None

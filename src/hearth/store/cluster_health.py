@@ -1,4 +1,4 @@
-"""Which clusters are examined for their health, and when."""
+"""The schedule of the health checks of clusters, and their results."""
 
 import sqlalchemy as sa
 from msgspec.structs import replace
@@ -17,17 +17,15 @@ _DUE = sa.and_(
 
 
 def due(tx: Tx, limit: int) -> list[str]:
-    """Return the UUIDs of clusters whose health check is due; those that wait longest come
-    first.
-    """
+    """Return the UUIDs of the clusters whose health check is due, the most overdue first."""
     query = sa.select(cluster.c.uuid).where(_DUE).order_by(cluster.c.health_at).limit(limit)
     return [row.uuid for row in tx.rows(query)]
 
 
 def take(tx: Tx, uuid: str, every_s: float) -> Cluster | None:
-    """Return a cluster whose health check is due, and make it due again after `every_s` seconds.
+    """Return a cluster whose health check is due, and schedule the next check in `every_s` seconds.
 
-    Return None if another conductor was first.
+    Return None if another conductor has already done so.
     """
     mine = sa.and_(cluster.c.uuid == uuid, _DUE)
     if tx.execute(cluster.update().where(mine).values(health_at=NOW + every_s)).rowcount != 1:
@@ -37,7 +35,7 @@ def take(tx: Tx, uuid: str, every_s: float) -> Cluster | None:
 
 
 def store(tx: Tx, uuid: str, status: str, reason: dict[str, str], now: float) -> None:
-    """Store the health of a cluster, if it differs from the stored one."""
+    """Store the health of a cluster if it has changed."""
     whole = clusters.whole(tx, uuid, lock=True)
     if whole is None:
         return

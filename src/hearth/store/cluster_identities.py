@@ -1,8 +1,7 @@
-"""Identities of clusters, encrypted: the credentials with which the nodes and Hearth act for a
-cluster.
+"""Identities of clusters, encrypted: the credentials with which nodes and Hearth act for a cluster.
 
-The row is stored before the credential is created in Keystone, with the secrets that Hearth
-chooses, so that an interrupted attempt can be continued.
+The row is stored before the credential is created in Keystone. It contains the secrets that Hearth
+has chosen, so that an interrupted attempt can be continued.
 """
 
 from dataclasses import dataclass, field
@@ -20,8 +19,8 @@ _BODY = "cluster_identity.body"
 class Secrets(msgspec.Struct, frozen=True, omit_defaults=True):
     """The secret part of an identity.
 
-    With application credentials there are two secrets: nodes get `node_secret`, whose credential
-    has few rights; `service_secret` never leaves Hearth.
+    Of the two application credentials, `node_secret` belongs to that of the nodes, which has few
+    rights. `service_secret` belongs to that of Hearth, and never leaves Hearth.
     """
 
     auth_url: str = ""
@@ -36,8 +35,8 @@ class Secrets(msgspec.Struct, frozen=True, omit_defaults=True):
 class Identity:
     """A row of the table `cluster_identity`.
 
-    `delegation_id` is the application credential or the trust of the nodes, once it exists.
-    `trustee_id` is the user that nodes log in as, if it is not `user_id`.
+    `delegation_id` is the id of the application credential or the trust of the nodes, once it
+    exists. `trustee_id` is the id of the user as which nodes log in, unless that is `user_id`.
     """
 
     id: str
@@ -52,7 +51,7 @@ class Identity:
 
     @property
     def key(self) -> str:
-        """The part of names in Keystone that shows to which identity an object belongs."""
+        """The text in the names of Keystone objects that shows to which identity they belong."""
         return f"cluster-{self.cluster_id}-{self.id}"
 
 
@@ -68,8 +67,8 @@ def change(tx: Tx, changed: Identity) -> None:
 
 
 def of_cluster(tx: Tx, cluster_id: str) -> list[Identity]:
-    """Return the identities of a cluster, oldest first; while a new one replaces the old, there are
-    two.
+    """Return the identities of a cluster, oldest first; there are two while a new one replaces the
+    old.
     """
     table = cluster_identity.c
     its = sa.select(cluster_identity).where(table.cluster_id == cluster_id)
@@ -82,7 +81,7 @@ def drop(tx: Tx, identity_id: str) -> None:
 
 
 def cluster_of(tx: Tx, delegation_id: str | None, trustee_id: str | None) -> str | None:
-    """Return the cluster to whose nodes a credential or a user belongs, or None."""
+    """Return the UUID of the cluster whose nodes use this credential or user, or None."""
     table = cluster_identity.c
     given = []
     if delegation_id is not None:

@@ -1,4 +1,4 @@
-"""The tables of the secrets of clusters: key pairs, their rotations, and identities of nodes."""
+"""Tables with secrets of clusters: key pairs, rotations of key pairs, and identities of nodes."""
 
 from sqlalchemy import Column, String, Table, UniqueConstraint
 

@@ -1,4 +1,4 @@
-"""Pages of the tables of the cluster service: a part of the rows, sorted, after a marker."""
+"""Pages of lists of the cluster service: sorted rows that follow a marker."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,18 +18,18 @@ INTERNAL = frozenset(
         "etcd_ca_cert_ref", "front_proxy_ca_cert_ref", "member_ids",
     }
 )  # fmt: skip
-"""Columns by which lists cannot be sorted, because they are encrypted or not shown."""
+"""Columns by which lists cannot be sorted, because they are encrypted or not public."""
 
 
 class NoMarker(Exception):
-    """The marker names no row of the list."""
+    """The marker of a page does not exist."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """Which rows to return: at most `limit` rows, after the row with the UUID `marker`.
+    """The description of a page: at most `limit` rows that follow the row with the UUID `marker`.
 
-    For rows without a UUID, `marker` is the number of the row.
+    For tables without UUIDs, `marker` is the `id` of the row.
     """
 
     limit: int
@@ -39,13 +39,15 @@ class Page:
 
 
 def sort_keys(kind: type) -> list[str]:
-    """Return the columns by which a list can be sorted."""
+    """Return the names of the columns by which a list can be sorted."""
     return [column.name for column in TABLES[kind].columns if column.name not in INTERNAL]
 
 
 def page(tx: Tx, kind: type[T], wanted: Page, *visible: sa.ColumnElement[bool]) -> Sequence[T]:
-    """Return a page of the rows that fulfil the conditions. Rows with equal values are sorted by
-    their number; rows without a value are the lowest. Raises NoMarker.
+    """Return the rows of a page that meet the conditions. Raises NoMarker.
+
+    Rows with equal values are sorted by their `id`. Rows without a value come first in ascending
+    order.
     """
     table = TABLES[kind]
     key, number = table.c[wanted.sort_key], table.c.id

@@ -1,4 +1,4 @@
-"""Quotas of clusters, and the numbers of clusters and nodes."""
+"""Quotas of projects, and the numbers of clusters and nodes."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -19,19 +19,19 @@ _SIZES = Listed(
 
 
 class Size(NamedTuple):
-    """The numbers of nodes of a cluster."""
+    """The numbers of master nodes and worker nodes of a cluster."""
 
     nodes: int = 0
     masters: int = 0
 
     def plus(self, role: str, count: int) -> "Size":
-        """Return the size after adding a group of `count` nodes with that role."""
+        """Return the size with `count` more nodes of this role."""
         nodes, masters = self
         return Size(nodes, masters + count) if role == MASTER else Size(nodes + count, masters)
 
 
 def sizes(tx: Tx, cluster_ids: Sequence[str]) -> dict[str, Size]:
-    """Return the sizes of clusters by UUID, without the encrypted parts of their groups."""
+    """Return the sizes of clusters by UUID; encrypted columns are not read."""
     found = dict.fromkeys(cluster_ids, Size())
     for row in tx.listed(_SIZES, cluster_ids) if cluster_ids else ():
         found[row.cluster_id] = found[row.cluster_id].plus(row.role, row.node_count)
@@ -39,7 +39,7 @@ def sizes(tx: Tx, cluster_ids: Sequence[str]) -> dict[str, Size]:
 
 
 def find(tx: Tx, project_id: str, resource: str, *, lock: bool = False) -> Quota | None:
-    """Return the stored quota of a project, or None; with `lock` its row is locked."""
+    """Return the stored quota of a project, or None. If `lock` is true, its row is locked."""
     columns = cluster_quota.c
     query = sa.select(cluster_quota).where(
         columns.project_id == project_id, columns.resource == resource
@@ -49,7 +49,7 @@ def find(tx: Tx, project_id: str, resource: str, *, lock: bool = False) -> Quota
 
 
 def usage(tx: Tx, project_id: str | None) -> tuple[int, int]:
-    """Return the numbers of clusters and of nodes in a project, or in all projects for None.
+    """Return (number of clusters, number of nodes) of a project, or of all projects if it is None.
 
     Masters count as nodes.
     """

@@ -1,7 +1,7 @@
-"""Objects of the cluster service as rows: which of their fields are encrypted, and how.
+"""Conversion between the objects of the cluster service and their rows.
 
-Every object has a numeric `id`, given by the database, and most have a `uuid`. Fields that hold
-user values are stored together in the encrypted column `body`.
+Every object has a numeric `id`, which the database assigns, and most have a `uuid`. Fields with
+user values are stored together in the column `body`, which is encrypted.
 """
 
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ _JSON = {"member_ids"}  # lists in a column of their own
 
 
 def values_of(tx: Tx, one: Stored) -> dict[str, Any]:
-    """Return the values of an object's row, without its `id`."""
+    """Return the values of the columns for an object, without `id`."""
     kind = type(one)
     sealed = _SEALED[kind]
     values = {
@@ -57,7 +57,7 @@ def values_of(tx: Tx, one: Stored) -> dict[str, Any]:
 
 
 def object_of(tx: Tx, kind: type[T], row: Any) -> T:
-    """Return the object of a row."""
+    """Return the object in a row."""
     table = TABLES[kind]
     values = {
         field.name: getattr(row, field.name)
@@ -72,7 +72,7 @@ def object_of(tx: Tx, kind: type[T], row: Any) -> T:
 
 
 def insert(tx: Tx, one: T, **more: Any) -> T:
-    """Store a new object; return it with its `id`. `more` are values of further columns."""
+    """Store a new object and return it with its `id`; `more` are values of further columns."""
     table = TABLES[type(one)]
     done = tx.execute(table.insert().values({**values_of(tx, one), **more}))
     number = done.inserted_primary_key
@@ -81,7 +81,10 @@ def insert(tx: Tx, one: T, **more: Any) -> T:
 
 
 def update(tx: Tx, one: Stored, **more: Any) -> None:
-    """Write all fields of a stored object. The caller has locked its row."""
+    """Write all fields of a stored object, whose row the caller has locked.
+
+    `more` are values of further columns.
+    """
     table = TABLES[type(one)]
     values = {**values_of(tx, one), **more}
     tx.execute(table.update().where(table.c.id == one.id).values(values))

@@ -1,6 +1,6 @@
 """The tables of the cluster service.
 
-A column named *sealed* in its comment holds user values and is encrypted, as in `tables`.
+A column whose comment begins with *sealed* holds user values and is encrypted, as in `tables`.
 Source: facts/magnum/objects.json, `database_tables`.
 """
 

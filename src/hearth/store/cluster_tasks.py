@@ -1,10 +1,9 @@
-"""The tasks of conductors: the work that requests for clusters have caused and that is not done
-yet.
+"""The tasks of conductors: the remaining work for the accepted requests for clusters.
 
 A task is stored in the transaction that accepts its request, and removed in the transaction that
-finishes it. A conductor claims a task for a time, which it extends while it works. `epoch` counts
-the claims: a conductor that lost its task to another one cannot commit, because each commit checks
-the epoch. Only the oldest task of a cluster can be claimed. All times are those of the database.
+finishes it. A conductor claims a task for a limited time, which it extends while it works. `epoch`
+counts the claims, and each commit checks it, so a conductor that lost its task cannot commit. Only
+the oldest task of a cluster can be claimed. All times are those of the database.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,13 +23,16 @@ BINARY = "magnum-conductor"
 
 
 class Lost(Exception):
-    """The task was finished, removed, or taken over by another conductor."""
+    """The task no longer belongs to this conductor: it was finished, removed or claimed by another
+    one.
+    """
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
-    """One task. `args` are the arguments of the request, `state` is what earlier steps have stored.
+    """A task for a conductor.
 
-    `rights` are the rights of the requester, as `Caller.rights` returns them.
+    `args` are the arguments of the request; `state` is what earlier steps have stored. `rights` are
+    the rights of the requester, as `Caller.rights` returns them.
     """
 
     cluster_id: str
@@ -46,7 +48,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def put(tx: Tx, new: Task, now: float, delay_s: float = 0.0) -> None:
-    """Store a new task."""
+    """Store a new task, which becomes due after `delay_s` seconds."""
     values = {
         "cluster_id": new.cluster_id,
         "kind": new.kind,
@@ -67,14 +69,15 @@ def of_cluster(tx: Tx, cluster_id: str) -> list[Task]:
 
 
 def drop_of_cluster(tx: Tx, cluster_id: str) -> None:
-    """Remove all tasks of a cluster; a conductor that works on one of them gets `Lost` at its next
-    commit.
+    """Remove all tasks of a cluster.
+
+    A conductor that works on one of them gets Lost at its next commit.
     """
     tx.execute(task.delete().where(task.c.cluster_id == cluster_id))
 
 
 def drop_kind(tx: Tx, cluster_id: str, kind: str) -> None:
-    """Remove the tasks of one kind of a cluster."""
+    """Remove the tasks of this kind of a cluster."""
     tx.execute(task.delete().where(task.c.cluster_id == cluster_id, task.c.kind == kind))
 
 
@@ -87,7 +90,7 @@ _FREE = sa.or_(task.c.owner.is_(None), task.c.leased_until < NOW)
 
 
 def claimable(tx: Tx, limit: int) -> list[tuple[int, int]]:
-    """Return the ids and epochs of tasks that are due and that no conductor has claimed."""
+    """Return (id, epoch) of tasks that are due and that no conductor has claimed."""
     older = task.alias("older")
     first = ~sa.exists().where(older.c.cluster_id == task.c.cluster_id, older.c.id < task.c.id)
     query = sa.select(task.c.id, task.c.epoch).where(_FREE, task.c.due_at <= NOW, first)
@@ -95,7 +98,10 @@ def claimable(tx: Tx, limit: int) -> list[tuple[int, int]]:
 
 
 def claim(tx: Tx, owner: str, wanted: Sequence[tuple[int, int]]) -> list[Task]:
-    """Claim those of the tasks from `claimable` that are still free; return the claimed tasks."""
+    """Claim those of the given tasks that are still free, and return them.
+
+    `wanted` are pairs (id, epoch) from `claimable`.
+    """
     found: list[Task] = []
     for task_id, epoch in wanted:
         mine = sa.and_(task.c.id == task_id, task.c.epoch == epoch)
@@ -107,19 +113,21 @@ def claim(tx: Tx, owner: str, wanted: Sequence[tuple[int, int]]) -> list[Task]:
 
 
 def extend(tx: Tx, owner: str) -> None:
-    """Extend the leases of a conductor's tasks, except leases that have expired."""
+    """Extend the claims of a conductor, except those that have expired."""
     mine = sa.and_(task.c.owner == owner, task.c.leased_until >= NOW)
     tx.execute(task.update().where(mine).values(leased_until=NOW + LEASE_S))
 
 
 def renew(tx: Tx, one: Task) -> bool:
-    """Extend the lease of a task; return False if it has expired or was taken over."""
+    """Extend the claim of a task; return False if it has expired or another conductor has the
+    task.
+    """
     mine = sa.and_(task.c.id == one.id, task.c.epoch == one.epoch, task.c.leased_until >= NOW)
     return tx.execute(task.update().where(mine).values(leased_until=NOW + LEASE_S)).rowcount == 1
 
 
 def release(tx: Tx, owner: str) -> None:
-    """Release all tasks of a conductor that stops."""
+    """Release all tasks of a conductor, because it stops."""
     mine = task.c.owner == owner
     tx.execute(task.update().where(mine).values(owner=None, leased_until=None))
 
@@ -127,9 +135,9 @@ def release(tx: Tx, owner: str) -> None:
 def advance(
     tx: Tx, one: Task, step: str, state: Mapping[str, Any], *, delay_s: float | None = None
 ) -> Task:
-    """Store the next step of a task; return the task. Raises Lost.
+    """Store the next step of a task and return the task. Raises Lost.
 
-    With `delay_s` the task is released, and due again after that time.
+    If `delay_s` is given, the task is released and becomes due again after that time.
     """
     after = msgspec.structs.replace(one, step=step, state=state, attempts=0)
     values: dict[str, Any] = {"step": step, "body": _sealed(tx, after), "attempts": 0}
@@ -140,27 +148,29 @@ def advance(
 
 
 def retry(tx: Tx, one: Task, delay_s: float) -> None:
-    """Release a task whose step failed, so that it is repeated after `delay_s`. Raises Lost."""
+    """Release a task whose step failed; it becomes due again after `delay_s` seconds. Raises
+    Lost.
+    """
     free = {"owner": None, "leased_until": None, "due_at": NOW + delay_s}
     _change(tx, one, {**free, "attempts": one.attempts + 1})
 
 
 def check(tx: Tx, one: Task) -> None:
-    """Lock the row of a task. Raises Lost unless the task still belongs to this conductor."""
+    """Lock the row of a task. Raises Lost if the task no longer belongs to this conductor."""
     row = tx.first(sa.select(task.c.epoch).where(task.c.id == one.id).with_for_update())
     if row is None or row.epoch != one.epoch:
         raise Lost
 
 
 def finish(tx: Tx, one: Task) -> None:
-    """Remove a task. Raises Lost."""
+    """Remove a task that is complete. Raises Lost."""
     mine = sa.and_(task.c.id == one.id, task.c.epoch == one.epoch)
     if tx.execute(task.delete().where(mine)).rowcount != 1:
         raise Lost
 
 
 def beat(tx: Tx, host: str, now: float) -> None:
-    """Record that the conductor of a host is alive."""
+    """Record that the conductor of this host is alive."""
     mine = sa.and_(conductor.c.host == host, conductor.c.binary == BINARY)
     values = {"last_seen_up": NOW, "updated_at": now, "report_count": conductor.c.report_count + 1}
     if tx.execute(conductor.update().where(mine).values(values)).rowcount:
@@ -173,7 +183,9 @@ def beat(tx: Tx, host: str, now: float) -> None:
 
 
 def conductors(tx: Tx, down_after_s: float) -> Sequence[Mapping[str, Any]]:
-    """Return the conductors, each with `up`: whether it was alive lately."""
+    """Return all conductors; in each, `up` is true if it was alive in the last `down_after_s`
+    seconds.
+    """
     alive = conductor.c.last_seen_up > NOW - down_after_s
     rows = tx.rows(sa.select(conductor, alive.label("alive")).order_by(conductor.c.id))
     return [{**row._mapping, "up": bool(row.alive) and not row.forced_down} for row in rows]

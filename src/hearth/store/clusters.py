@@ -1,8 +1,8 @@
 """Clusters and their node groups: create, read, change.
 
-A change locks the row of its cluster first, so that two processes never change a cluster or its
-groups at the same time. `version` counts the changes: what was computed without the lock is stored
-only if nobody has changed the cluster meanwhile.
+A change first locks the row of its cluster, so that two processes never change a cluster or its
+groups at the same time. `version` counts the changes. A result that was computed without the lock
+is stored only if the version is still the same.
 """
 
 import uuid as uuids
@@ -41,7 +41,7 @@ _EVENTS_KEPT = 200  # of a cluster
 
 @dataclass(frozen=True)
 class Whole:
-    """A cluster with its template and its node groups, as one read found them."""
+    """A cluster with its template and its node groups, read in one transaction."""
 
     cluster: Cluster
     template: ClusterTemplate
@@ -51,17 +51,17 @@ class Whole:
 
     @property
     def defaults(self) -> list[NodeGroup]:
-        """Return the groups that share the stack of the cluster."""
+        """Return the two default groups, which share the stack of the cluster."""
         return [group for group in self.groups if group.is_default]
 
     @property
     def extras(self) -> list[NodeGroup]:
-        """Return the groups with a stack of their own."""
+        """Return the additional groups, each of which has its own stack."""
         return [group for group in self.groups if not group.is_default]
 
 
 def groups_of(tx: Tx, cluster_ids: Sequence[str]) -> dict[str, list[NodeGroup]]:
-    """Return the node groups of clusters: {uuid of the cluster: groups in order of creation}."""
+    """Return the node groups of clusters in the order of their creation, by UUID of the cluster."""
     found: dict[str, list[NodeGroup]] = {uuid: [] for uuid in cluster_ids}
     if cluster_ids:
         for row in tx.listed(_GROUPS, list(cluster_ids)):
@@ -70,9 +70,9 @@ def groups_of(tx: Tx, cluster_ids: Sequence[str]) -> dict[str, list[NodeGroup]]:
 
 
 def whole(tx: Tx, uuid: str, *, lock: bool = False) -> Whole | None:
-    """Return a cluster with its template and its node groups, or None.
+    """Return a cluster with its template and its node groups, or None if it does not exist.
 
-    With `lock` the cluster's row is locked.
+    If `lock` is true, the row of the cluster is locked.
     """
     query = sa.select(cluster).where(cluster.c.uuid == uuid)
     row = tx.first(query.with_for_update() if lock else query)
@@ -91,12 +91,12 @@ def whole(tx: Tx, uuid: str, *, lock: bool = False) -> Whole | None:
 def create(
     tx: Tx, new: Cluster, groups: Iterable[NodeGroup], limit: int
 ) -> tuple[Cluster, list[NodeGroup]] | None:
-    """Store a new cluster and its groups; return None if the project already has its maximum of
-    clusters.
+    """Store a new cluster with its groups and return both; return None if that would exceed the
+    quota.
 
-    The maximum is the quota of the project, or else `limit`. Concurrent creates of a project wait
-    for each other, so together they never exceed it. If the first two creates of a project run at
-    the same time, the later one raises IntegrityError and must be repeated.
+    The limit is the quota of the project, or `limit` if it has none. Concurrent creates in a
+    project wait for each other, so together they cannot exceed it. If the first two creates of a
+    project run at the same time, the later one raises IntegrityError and must be repeated.
     """
     _lock_count(tx, new.project_id)
     if count(tx, new.project_id) >= quota_of(tx, new.project_id, limit):
@@ -113,7 +113,9 @@ def count(tx: Tx, project_id: str) -> int:
 
 
 def quota_of(tx: Tx, project_id: str, default: int) -> int:
-    """Return the limit of clusters of a project."""
+    """Return the maximum number of clusters of a project: its quota, or `default` if it has
+    none.
+    """
     wanted = sa.select(cluster_quota.c.hard_limit).where(
         cluster_quota.c.project_id == project_id, cluster_quota.c.resource == "Cluster"
     )
@@ -122,7 +124,7 @@ def quota_of(tx: Tx, project_id: str, default: int) -> int:
 
 
 def _lock_count(tx: Tx, project_id: str) -> None:
-    """Lock the row on which the creates of a project wait for each other."""
+    """Lock the row that makes concurrent creates of a project wait for each other."""
     mine = cluster_count.c.project_id == project_id
     changed = cluster_count.update().where(mine).values(clusters=cluster_count.c.clusters + 1)
     if not tx.execute(changed).rowcount:
@@ -138,10 +140,10 @@ def save(
     now: float,
     seen: Mapping[str, str] | None = None,
 ) -> None:
-    """Write a locked cluster, its conditions, and those of its groups that changed.
+    """Write a locked cluster, its conditions, and those of its groups that have changed.
 
-    `seen` maps the uuid of a group to the state of its stack that the group now shows. A
-    notification reports a status that becomes final.
+    `seen` maps the UUID of a group to the state of its stack that was copied into the group. If a
+    status becomes final, a notification is stored.
     """
     changed, states = {group.uuid: group for group in groups}, {**before.seen, **(seen or {})}
     members = [changed.get(group.uuid, group) for group in before.groups]
@@ -158,27 +160,27 @@ def save(
 
 
 def notify(tx: Tx, version: int, found: Iterable[Notification], now: float) -> None:
-    """Store notifications about a version of a cluster, if notifications are enabled."""
+    """Store notifications about this version of a cluster, if notifications are enabled."""
     for one in found:
         name = f"{one.about} {one.target_id} {one.action} {one.outcome} {version}"
         outbox.put_cluster(tx, str(uuids.uuid5(uuids.NAMESPACE_OID, name)), one, now)
 
 
 def template(tx: Tx, uuid: str) -> ClusterTemplate | None:
-    """Return a cluster template, or None."""
+    """Return the cluster template with this UUID, or None."""
     row = tx.first(sa.select(cluster_template).where(cluster_template.c.uuid == uuid))
     return None if row is None else cluster_rows.object_of(tx, ClusterTemplate, row)
 
 
 def drop_group(tx: Tx, of: Whole, group: NodeGroup, now: float) -> None:
-    """Delete the row of an extra group of a cluster."""
+    """Delete the row of an additional group of a cluster."""
     cluster_rows.delete(tx, group)
     gone = notifications.of_group(DELETE, SUCCESS, group, of.cluster)
     notify(tx, of.version, [gone], now)
 
 
 def look_again(tx: Tx, cluster_id: str) -> None:
-    """Let the next synchronisation examine a cluster, even if its stacks do not change."""
+    """Make the next synchronisation examine a cluster even if its stacks do not change."""
     mine = node_group.c.cluster_id == cluster_id
     tx.execute(node_group.update().where(mine).values(seen=None))
 
@@ -195,8 +197,9 @@ def remove(tx: Tx, gone: Whole, now: float) -> None:
 
 
 def keep_statuses(tx: Tx, cluster_id: str) -> None:
-    """Let the next synchronisation examine a cluster, but keep the status of each group until its
-    stack changes.
+    """Make the next synchronisation examine a cluster but keep the statuses of its groups.
+
+    The status of a group is updated again when its stack changes.
     """
     state = sa.select(STATE + KEPT).where(
         stack.c.id == node_group.c.stack_id, stack.c.deleted_at.is_(None)
@@ -206,17 +209,17 @@ def keep_statuses(tx: Tx, cluster_id: str) -> None:
 
 
 KEPT = "!"
-"""The end of `nodegroup.seen` if only the outputs of the stack are still to be taken over."""
+"""The suffix of `nodegroup.seen` if only the outputs of the stack must still be copied."""
 
 STATE = stack.c.traversal + ":" + stack.c.action + "_" + stack.c.status
-"""The state of a stack as `nodegroup.seen` stores it."""
+"""An SQL expression for the state of a stack in the format of `nodegroup.seen`."""
 
 
 def unseen(tx: Tx, *, busy: bool, limit: int) -> list[str]:
-    """Return the UUIDs of clusters with a stack whose current state was not read yet, or that is
-    gone.
+    """Return the UUIDs of clusters with a stack that has changed, or that was deleted, since it was
+    read.
 
-    With `busy`, only clusters in progress are considered, which an index finds.
+    If `busy` is true, only clusters in progress are considered; these are found by an index.
     """
     differs = sa.or_(
         node_group.c.seen.is_(None),
@@ -241,7 +244,7 @@ def unseen(tx: Tx, *, busy: bool, limit: int) -> list[str]:
 
 
 GONE = "gone"
-"""The value of `nodegroup.seen` for a stack that does not exist any more."""
+"""The value of `nodegroup.seen` if the stack no longer exists."""
 
 
 def put_event(tx: Tx, cluster_id: str, kind: str, body: Mapping[str, Any], now: float) -> None:
@@ -266,8 +269,9 @@ def events_of(tx: Tx, cluster_id: str) -> list[dict[str, Any]]:
 
 
 def changed(tx: Tx, uuid: str, change: Callable[[Whole], Cluster], now: float) -> Cluster | None:
-    """Lock a cluster and store the cluster that `change` returns for it; return None if it does not
-    exist.
+    """Lock a cluster, pass it to `change`, and store and return the result.
+
+    Return None if the cluster does not exist.
     """
     found = whole(tx, uuid, lock=True)
     if found is None:
@@ -278,5 +282,5 @@ def changed(tx: Tx, uuid: str, change: Callable[[Whole], Cluster], now: float) -
 
 
 def at(one: Cluster, **values: Any) -> Cluster:
-    """Return a copy of a cluster with other values in some fields."""
+    """Return a copy of a cluster in which some fields have other values."""
     return msgspec.structs.replace(one, **values)

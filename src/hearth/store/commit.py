@@ -1,8 +1,9 @@
-"""What an engine writes: changes of many stacks in one transaction, each with owner and epoch.
+"""The commit of an engine: the changes of many stacks in one transaction.
 
-If another engine owns the stack of a part, or the epoch is newer, the whole part is skipped and
-reported as lost. `if_current` (nodes that start, the stack's state) is written only if the stack is
-still in the traversal that the owner knows; `always` (results) is written in any case.
+The changes of a stack are written only if the engine still owns the stack with the same epoch;
+otherwise all of them are skipped and reported as lost. The change set `if_current` (nodes that
+start, the stack's state) is written only if the stack is still in the traversal that the owner
+knows. The change set `always` (results) is written in any case.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -52,7 +53,7 @@ class Outgoing:
 
 @dataclass(slots=True)
 class Changes:
-    """The rows to write for one stack; of each record only the last version."""
+    """The rows to write for one stack. Only the last version of each record is written."""
 
     insert: dict[str, Record] = field(default_factory=dict)
     state: dict[str, Record] = field(default_factory=dict)
@@ -75,22 +76,25 @@ class Changes:
     stack: StackRow | None = None
     copy_revision: tuple[int, int] | None = None
     drop_credential: str | None = None
-    credential: tuple[str, Mapping[str, Any]] | None = None  # facts laid over what there is
+    credential: tuple[str, Mapping[str, Any]] | None = None  # fields that override the stored ones
     user_project: tuple[str, str] | None = None
     release: tuple[float | None] | None = None
-    # how the making of one ended; its document, where that is not to be made of the rows
+    # the result of a snapshot; its document unless that is created from the rows
     snapshot: tuple[Status, str, Any] | None = None
-    # snapshots that could not be given up: id, why, and the resources with what they took
+    # failed snapshots whose objects remain: id, reason, resources with their objects
     left_over: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
-    snapshots: list[tuple[str, Status | None, str]] = field(default_factory=list)  # None: gone
+    # status None: deleted
+    snapshots: list[tuple[str, Status | None, str]] = field(default_factory=list)
 
     @property
     def concerns_others(self) -> bool:
-        """Whether there may be work in it for the owner of another stack, or for a new owner."""
+        """Whether the changes may create work for the owners of other stacks, or for a new owner of
+        this one.
+        """
         return bool(self.messages or self.create or self.operate or self.cancel or self.release)
 
     def put(self, record: Record, *, full: bool) -> None:
-        """Write a record: all of it with `full`, else only its state."""
+        """Add a record. If `full` is true, all its columns are written, else only its state."""
         if record.id in self.insert:
             self.insert[record.id] = record
         elif full or record.id in self.full:
@@ -100,13 +104,15 @@ class Changes:
             self.state[record.id] = record
 
     def versions(self) -> Iterator[tuple[str, Record]]:
-        """Yield (record id, record) for each existing record that changes."""
+        """Yield (record id, record) for each existing record that is changed."""
         yield from self.state.items()
         yield from self.full.items()
 
     def take(self, record_id: str) -> bool | None:
-        """Remove a record from the changes; return whether it was `full`, or None if it was not in
-        them.
+        """Remove a record from the changes.
+
+        Return whether all its columns were to be written; None if the record was not in the
+        changes.
         """
         if self.full.pop(record_id, None) is not None:
             return True
@@ -127,7 +133,8 @@ _PILES = attrgetter(*Changes.__slots__)
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The changes of one stack, with the owner, epoch and traversal that its worker knows.
+    """The changes of one stack in a commit, with the owner, epoch and traversal that its worker
+    knows.
 
     `sure` is the change set `always`, and `advance` is the change set `if_current`.
     """
@@ -142,7 +149,7 @@ class Part:
 
 
 class Fate(StrEnum):
-    """What became of the changes of one stack.
+    """The result of committing the changes of one stack.
 
     DONE: all are written. SUPERSEDED: only `always` is written, because a newer operation has
     begun. LOST: none is written, because another engine owns the stack.
@@ -164,7 +171,7 @@ _LOCK = Listed(
 
 
 def commit(tx: Tx, parts: Sequence[Part], new_id: Callable[[], str]) -> dict[str, Fate]:
-    """Write the parts; return the fate of each by stack id."""
+    """Write the changes of several stacks; return the result for each, by stack id."""
     ids = sorted({part.stack_id for part in parts})
     there = {row.id: row for row in tx.listed(_LOCK, ids)}
     fates: dict[str, Fate] = {}
@@ -210,7 +217,8 @@ def _write(tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], s
     gone = [changes.drop_credential for _, changes in valid if changes.drop_credential]
     _delete(tx, credential, credential.c.id, gone)
     writes = accept.Writes()
-    for part, changes in valid:  # last: a stack that is asked may have a part of its own above
+    # last, because a nested stack may have its own changes in this commit
+    for part, changes in valid:
         for message in changes.messages:
             writes.send(tx, message.stack_id, message.content, part.now)
         for new in changes.create:
@@ -233,8 +241,9 @@ def _write(tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], s
 def _ask_children(
     tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], str], writes: accept.Writes
 ) -> None:
-    """Begin operations of nested stacks; report a refused one to the parent as a failed
-    operation.
+    """Begin the requested operations of nested stacks.
+
+    If a request is rejected, the parent gets a message as if the operation had failed.
     """
     wanted = [(part, *one) for part, changes in valid for one in changes.operate]
     if not wanted:
@@ -264,7 +273,7 @@ def _snapshots(tx: Tx, part: Part, changes: Changes) -> None:
         row = accept.lock(tx, part.stack_id)
         whole = status is Status.COMPLETE and row.parent_id is None
         if body is None:
-            body = document(tx, row, taken=not whole)  # to be cleaned up after
+            body = document(tx, row, taken=not whole)  # needed to delete its objects
         snapshots.end_making(tx, part.stack_id, status, reason, body)
         if whole:
             snapshots.take_over(tx, part.stack_id, row.started_at)
@@ -341,7 +350,7 @@ def _records(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
 
 
 def _data(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
-    """Merge private data and replace metadata; other processes write these rows, too."""
+    """Merge private data and replace metadata in their rows, which other processes also write."""
     owners = {i: part.stack_id for part, c in valid for i in (*c.data, *c.metadata)}
     if not owners:
         return
@@ -422,7 +431,7 @@ def _nodes(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
         for n in changes.nodes
     ]
     ended = {i for _, changes in valid for i in changes.ended}
-    moved = [  # what has ended moves no more: a row inserted here is that of the next flight
+    moved = [  # an ended attempt is not updated: a new row belongs to the next attempt
         {
             "b_id": n.resource_id,
             "b_phase": n.phase,

@@ -1,7 +1,7 @@
 """Credentials of stacks, encrypted. A root stack and its nested stacks share one row.
 
-Two processes write the row: requests store the token of the last requester, and the owner of the
-root stack stores its trust. Each changes only its own fields.
+Two processes write the row: a request stores the token of the last requester, and the owner of the
+root stack stores the stack's trust. Each of them changes only its own fields.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ _WRITE = Prepared(credential.update().where(_ID).values(body=sa.bindparam("b_bod
 
 
 class Requester(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The token of the last requester, and what Hearth needs to know about it later.
+    """The token of the last requester, and the facts about it that Hearth needs later.
 
     `delegated`: whether a trust or which kind of application credential issued the token, see
     `service.caller`; None for neither. `rights`: the requester's attributes that policy rules use,
@@ -42,7 +42,10 @@ class Requester(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class FormerTrust(msgspec.Struct, frozen=True, array_like=True):
-    """A replaced trust that must still be deleted; `owner` is set for an application credential."""
+    """A replaced trust that must still be deleted.
+
+    `owner` is set if it is an application credential; it is the id of the user who created it.
+    """
 
     id: str
     key: str
@@ -50,10 +53,12 @@ class FormerTrust(msgspec.Struct, frozen=True, array_like=True):
 
 
 class StackCredential(Requester, frozen=True, omit_defaults=True):
-    """The requester's token, and the trust that remains valid after the token, once it exists.
+    """The requester's token, and the trust that remains valid after the token expires, if it
+    exists.
 
-    `trustor` created the trust under `trust_key`. An application credential instead of a trust has
-    an `app_secret`. The key of a new trust is stored as `next_key` before the trust is created.
+    The user `trustor` created the trust, whose name contains `trust_key`. If there is an
+    `app_secret`, the stack has an application credential instead of a trust. The key of a new trust
+    is stored in `next_key` before the trust is created.
     """
 
     trust_id: str | None = None
@@ -65,18 +70,18 @@ class StackCredential(Requester, frozen=True, omit_defaults=True):
 
 
 def put(tx: Tx, credential_id: str, new: Requester, now: float) -> None:
-    """Store a credential."""
+    """Store a new credential."""
     body = tx.seal(new, _BODY, credential_id)
     tx.do(_INSERT, {"id": credential_id, "kind": "token", "body": body, "created_at": now})
 
 
 def opened(tx: Tx, body: bytes, credential_id: str) -> StackCredential:
-    """Return the credential in the body of a row."""
+    """Decrypt the body of a row and return the credential in it."""
     return msgspec.convert(tx.unseal(body, _BODY, credential_id), StackCredential)
 
 
 def change(tx: Tx, credential_id: str, changed: Mapping[str, Any]) -> bool:
-    """Change fields of a credential; return False if it has no row."""
+    """Change fields of a credential; return False if its row does not exist."""
     row = tx.first(_LOCK, {"b_id": credential_id})
     if row is None:
         return False
@@ -86,7 +91,7 @@ def change(tx: Tx, credential_id: str, changed: Mapping[str, Any]) -> bool:
 
 
 def next_key(tx: Tx, credential_id: str, wanted: str) -> str:
-    """Return the key for the next trust; store `wanted` if none is stored."""
+    """Return the stored key for the next trust; if there is none, store and return `wanted`."""
     row = tx.first(_LOCK, {"b_id": credential_id})
     known = None if row is None else opened(tx, row.body, credential_id).next_key
     if known is None:

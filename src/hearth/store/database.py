@@ -1,12 +1,13 @@
-"""The database: `await store.run(fn)` carries out one transaction.
+"""The database: `await store.run(fn)` runs one transaction.
 
-`fn(tx) → result` is a plain function. It may run more than once (serialisation failures, deadlocks,
-a locked file), so it changes nothing but rows, and ids and times are its arguments. It runs in the
-store's own threads: one writer and a few readers on SQLite, a small pool on PostgreSQL and MariaDB.
+`fn(tx) → result` is a plain function. It may run more than once (after serialisation failures,
+deadlocks, or a locked file). Therefore it changes nothing but rows, and gets ids and times as
+arguments. It runs in threads of the store: one writer and a few readers on SQLite, a small pool on
+PostgreSQL and MariaDB.
 
-If the answer to a COMMIT is lost, the transaction may or may not be committed. `run` then raises
-`Unanswered`, and the caller reads the rows. `run_once` checks a receipt that the transaction writes
-together with its rows.
+If the response to a COMMIT is lost, the transaction may or may not be committed. `run` then raises
+Unanswered, and its caller reads the rows to find out. `run_once` instead checks a receipt, which
+the transaction writes together with its rows.
 """
 
 import asyncio
@@ -34,20 +35,23 @@ Statement = sa.Executable | Prepared
 ATTEMPTS_MAX = 12
 PAUSE_S = 0.02
 SERVER_CONNECTIONS = 4
-ACTION_TIMEOUT_S = 3600.0  # of an operation, where the stack says nothing
+ACTION_TIMEOUT_S = 3600.0  # of an operation if the stack has no timeout
 SQLITE_READERS = 3
 SQLITE_BUSY_MS = 10_000
 SQLITE_CACHE_KIB = 32 * 1024  # per connection, when used; ids are random, so inserts touch it all
 SQLITE_CHECKPOINT_PAGES = 4000
-LISTED_MAX = 128  # ids in one statement: a longer text takes long to make and to read
-RECEIPTS_KEPT_S = 3600.0  # far longer than a transaction whose connection was lost can live
+LISTED_MAX = 128  # ids per statement; longer statements take long to build and to parse
+RECEIPTS_KEPT_S = 3600.0  # far longer than a transaction can last after its connection was lost
 _RECEIPT = Prepared(receipt.insert().values(id=sa.bindparam("id", type_=sa.String()), at=NOW))
 _OLD_RECEIPTS = Prepared(receipt.delete().where(receipt.c.at < NOW - RECEIPTS_KEPT_S))
 _NONE: Mapping[str, Any] = {}
 
 
 class Tx:
-    """One transaction: a connection, the sealer, and the number of statements so far."""
+    """One transaction, on its own connection.
+
+    `statements` counts the statements so far.
+    """
 
     def __init__(
         self,
@@ -64,8 +68,8 @@ class Tx:
         self.notifies = notifies
         self.retention = retention
         self.statements = 0
-        self.stored: set[str] = set()  # hashes of texts that are known to be there
-        self._hashes: dict[str, str] = {}  # of texts that came up
+        self.stored: set[str] = set()  # hashes of texts that are known to be stored
+        self._hashes: dict[str, str] = {}  # hashes of the texts used so far
         self._engine = engine
         self._dialect = engine.dialect
         self._link = link
@@ -73,39 +77,41 @@ class Tx:
         self._whole: sa.Connection | None = None
 
     def rows(self, statement: Statement, values: Mapping[str, Any] = _NONE) -> list[Any]:
-        """Return all rows of a select."""
+        """Return all rows of a query."""
         if not isinstance(statement, Prepared):
             return list(self.execute(statement, values or None))
         text = self._execute(statement, values)
         return list(map(text.row, self._cursor.fetchall()))
 
     def listed(self, statement: Listed, ids: Sequence[Any]) -> list[Any]:
-        """Return all rows of a select over a list of ids; a long list takes several statements."""
+        """Return all rows of a query over a list of ids; for a long list, it runs several
+        statements.
+        """
         found: list[Any] = []
         for some in range(0, len(ids), LISTED_MAX):
             found += self.rows(*statement.of(ids[some : some + LISTED_MAX]))
         return found
 
     def first(self, statement: Statement, values: Mapping[str, Any] = _NONE) -> Any:
-        """Return the first row, or None."""
+        """Return the first row of a query, or None."""
         if not isinstance(statement, Prepared):
             return self.execute(statement, values or None).first()
         text = self._execute(statement, values)
-        found = self._cursor.fetchall()  # all, so that the cursor holds nothing open
+        found = self._cursor.fetchall()  # all rows, so that the cursor keeps nothing open
         return text.row(found[0]) if found else None
 
     def value(self, statement: Statement, values: Mapping[str, Any] = _NONE) -> Any:
-        """Return the first column of the first row, or None."""
+        """Return the first column of the first row of a query, or None."""
         found = self.first(statement, values)
         return found[0] if found is not None else None
 
     def do(self, statement: Prepared, values: Mapping[str, Any] = _NONE) -> int:
-        """Execute a change; return the number of rows that it matched."""
+        """Run a statement that changes rows; return the number of rows that it matched."""
         self._execute(statement, values)
         return self._cursor.rowcount
 
     def many(self, statement: Prepared, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Execute one statement for many rows, which all have the same keys."""
+        """Run a statement once for each of the rows, which all have the same keys."""
         self.statements += 1
         text = statement.text(self._dialect, tuple(rows[0]))
         try:
@@ -114,7 +120,7 @@ class Tx:
             raise fault(self._dialect, self._link, problem, text.sql) from problem
 
     def execute(self, statement: sa.Executable, rows: Any = None) -> sa.CursorResult[Any]:
-        """Execute a statement that is built for a single use, through SQLAlchemy."""
+        """Run a statement that is built for one use; it is not cached."""
         self.statements += 1
         if self._whole is None:
             self._whole = sa.Connection(self._engine, self._link)
@@ -130,14 +136,16 @@ class Tx:
         return text
 
     def hash_of(self, text: str) -> str:
-        """Return the keyed hash of a text, from a cache if possible."""
+        """Return the keyed hash of a text; a cache avoids computing it again."""
         known = self._hashes.get(text)
         if known is None:
             known = self._hashes[text] = self.sealer.fingerprint(text)
         return known
 
     def seal(self, value: Any, column: str, *key: object) -> bytes:
-        """Encrypt a value for `table.column` in the row with this key (tables.py, `key_of`)."""
+        """Encrypt a value for the column (`table.column`) of the row with this key; see
+        `tables.key_of`.
+        """
         return self.sealer.seal(value, column, *key)
 
     def unseal(self, sealed: bytes | None, column: str, *key: object) -> Any:
@@ -151,21 +159,21 @@ class Tx:
 
     @property
     def dialect(self) -> str:
-        """The kind of database: sqlite, postgresql or mysql."""
+        """The type of database: sqlite, postgresql or mysql."""
         return "mysql" if self._dialect.name == "mariadb" else self._dialect.name
 
     @property
     def returning(self) -> bool:
-        """Whether RETURNING may be used (not on MariaDB, by decision; not on an old SQLite)."""
+        """Whether RETURNING may be used: not on MariaDB, and not in an old SQLite."""
         return self.dialect != "mysql" and self._dialect.update_returning
 
 
 def fault(
     dialect: sa.Dialect, link: PoolProxiedConnection | None, problem: Exception, sql: str | None
 ) -> DBAPIError:
-    """Return the exception of SQLAlchemy for an exception of a driver.
+    """Convert the exception of a database driver to the exception of SQLAlchemy.
 
-    If the connection is broken, remove it from the pool.
+    If the connection is broken, it is removed from the pool.
     """
     error = dialect.loaded_dbapi.Error
     raw: Any = link.dbapi_connection if link is not None else None
@@ -180,30 +188,33 @@ def fault(
 
 
 class Unanswered(OperationalError):
-    """The answer to a COMMIT was lost: the transaction may or may not be committed."""
+    """The response to a COMMIT was lost: the transaction may or may not be committed."""
 
     def __init__(self, orig: BaseException) -> None:
         super().__init__("COMMIT", None, orig, connection_invalidated=True)
 
 
 class _CarriedOut(Exception):
-    """The receipt of the transaction exists: an earlier attempt was committed."""
+    """The receipt of the transaction exists, so an earlier attempt was committed."""
 
 
 def is_outage(problem: BaseException) -> bool:
-    """Return whether an error means that the database is unreachable, full or locked."""
+    """Return whether the error means that the database cannot be used now.
+
+    It may be unreachable, full or locked.
+    """
     return isinstance(problem, OperationalError | InterfaceError)
 
 
 class Store:
-    """A database and the threads that use it.
+    """A database, with the threads that access it.
 
-    `url` is in SQLAlchemy's format: `sqlite:///path`, `sqlite://` (in memory, inline), or a
-    `postgresql+psycopg://` or `mariadb+pymysql://` address. `clock` replaces a server's clock on
-    SQLite. With `notifies` each new state of a stack is added to the outbox. `retention` and
-    `action_timeout_s` may change at any time. With `inline` the function runs at once on the
-    calling thread (simulation). With `receipts` (the default if a server may lose an answer)
-    `run_once` writes receipts.
+    `url` has SQLAlchemy's format: `sqlite:///path`, `sqlite://` (in memory, inline), or a
+    `postgresql+psycopg://` or `mariadb+pymysql://` address. On SQLite, `clock` replaces the clock
+    of a database server. If `notifies` is true, each new state of a stack is added to the outbox.
+    `retention` and `action_timeout_s` may be changed at any time. If `inline` is true, transactions
+    run at once in the calling thread, for simulations. If `receipts` is true, `run_once` writes
+    receipts; this is the default except on SQLite.
     """
 
     def __init__(
@@ -252,7 +263,7 @@ class Store:
             if self.dialect == "mysql":
                 extra["connect_args"] = {
                     "charset": "utf8mb4",
-                    "client_flag": 2,  # FOUND_ROWS: an update that changes nothing still counts
+                    "client_flag": 2,  # FOUND_ROWS: updates that change nothing count, too
                     "init_command": "SET SESSION sql_mode='STRICT_ALL_TABLES', "
                     "time_zone='+00:00', innodb_lock_wait_timeout=10",
                 }
@@ -275,7 +286,7 @@ class Store:
 
         @sa.event.listens_for(engine, "connect")
         def _prepare(raw: Any, _record: Any) -> None:
-            raw.isolation_level = None  # we say BEGIN ourselves
+            raw.isolation_level = None  # this module sends BEGIN itself
             raw.create_function("hearth_now", 0, self._clock)
             raw.execute(f"PRAGMA busy_timeout={SQLITE_BUSY_MS}")
             raw.execute("PRAGMA foreign_keys=ON")
@@ -288,23 +299,24 @@ class Store:
         return engine
 
     async def run(self, fn: Callable[[Tx], T]) -> T:
-        """Carry out one transaction that may write.
+        """Run one transaction that may write, and return its result.
 
-        Raises `Unanswered` if it may or may not be committed: the caller must read the rows before
-        it does anything again.
+        Raises Unanswered if it may or may not be committed. Then the caller must read the rows
+        before it repeats anything.
         """
         return await self._in(self._writers, lambda: self.transact(fn))
 
     async def run_once(self, fn: Callable[[Tx], T]) -> T:
-        """Carry out a transaction exactly once, even if the answer to its COMMIT is lost.
+        """Run a transaction exactly once, even if the response to its COMMIT is lost; return its
+        result.
 
-        It costs an additional row, so it is for requests; commits of an engine check the epoch
-        instead.
+        This costs an additional row, so it is used for requests. Commits of an engine check the
+        epoch instead.
         """
         return await self._in(self._writers, lambda: self.transact(fn, once=True))
 
     async def read(self, fn: Callable[[Tx], T]) -> T:
-        """Carry out one transaction that only reads."""
+        """Run one transaction that only reads, and return its result."""
         return await self._in(self._readers, lambda: self.transact(fn, write=False))
 
     async def _in(self, pool: ThreadPoolExecutor | None, transaction: Callable[[], T]) -> T:
@@ -314,10 +326,13 @@ class Store:
         return await asyncio.get_running_loop().run_in_executor(pool, transaction)
 
     def transact(self, fn: Callable[[Tx], T], *, write: bool = True, once: bool = False) -> T:
-        """Run a transaction on this thread; repeat it after a deadlock, a conflict or a lost
-        connection.
+        """Run a transaction in this thread and return its result.
+
+        It is repeated after a deadlock, a conflict or a lost connection. If `once` is true, it is
+        committed at most once.
         """
-        unknown: list[tuple[Unanswered, T]] = []  # the attempt whose COMMIT was not answered
+        # the attempt for whose COMMIT there was no response
+        unknown: list[tuple[Unanswered, T]] = []
         note = secrets.token_hex(16) if once and self.receipts else None
         for attempt in range(1, ATTEMPTS_MAX + 1):
             try:
@@ -339,8 +354,9 @@ class Store:
         note: str | None,
         unknown: list[tuple[Unanswered, T]],
     ) -> T:
-        """Make one attempt. `note` is the key of its receipt; if the receipt exists, an earlier
-        attempt was committed.
+        """Make one attempt to run a transaction. `note` is the key of its receipt, or None.
+
+        Raises _CarriedOut if the receipt exists, because an earlier attempt was committed.
         """
         dialect, link = self._engine.dialect, None
         try:
@@ -374,7 +390,9 @@ class Store:
         return result
 
     def _commit(self, link: PoolProxiedConnection, *, write: bool) -> None:
-        """Commit. Raises `Unanswered` if the connection breaks before the answer to a write."""
+        """Commit the transaction. Raises Unanswered if the connection breaks before the response to
+        a write.
+        """
         raw: Any = link.dbapi_connection
         try:
             raw.commit()
@@ -385,7 +403,7 @@ class Store:
             raise found from problem
 
     def _passing(self, problem: DBAPIError) -> bool:
-        """Return whether the database requests to repeat the transaction."""
+        """Return whether the transaction may succeed if it is repeated."""
         if problem.connection_invalidated:
             return True
         code = getattr(problem.orig, "sqlstate", None)
@@ -396,8 +414,9 @@ class Store:
         return isinstance(problem, OperationalError) and "locked" in str(problem.orig)
 
     def create_tables(self) -> None:
-        """Create the tables of this release in a fresh database, for tests; elsewhere migrations
-        create them.
+        """Create the tables of this release in an empty database, for tests.
+
+        Other databases are created by migrations.
         """
         with self._engine.begin() as connection:
             metadata.create_all(connection)
@@ -408,7 +427,7 @@ class Store:
         return self._engine
 
     def close(self) -> None:
-        """Wait for running transactions, then close all connections."""
+        """Wait for the running transactions, then close all connections."""
         for pool in {id(p): p for p in (self._writers, self._readers) if p}.values():
             pool.shutdown(wait=True)
         if self._kept is not None:
@@ -417,15 +436,15 @@ class Store:
 
 
 def drop_receipts(tx: Tx) -> None:
-    """Remove the receipts that no `run_once` needs any more."""
+    """Delete receipts that are so old that no `run_once` can still need them."""
     tx.do(_OLD_RECEIPTS)
 
 
 def _leave(tx: Tx, note: str, *, again: bool) -> None:
-    """Write the receipt first, so that this waits while an earlier attempt is still being
-    committed.
+    """Write the receipt of a transaction as its first statement.
 
-    Raises `_CarriedOut` if that attempt was committed.
+    So this waits while an earlier attempt is still being committed. Raises _CarriedOut if that
+    attempt was committed.
     """
     try:
         tx.do(_RECEIPT, {"id": note})
@@ -436,12 +455,12 @@ def _leave(tx: Tx, note: str, *, again: bool) -> None:
 
 
 def shown_url(url: str) -> str:
-    """Return a database URL without its password. Raises `sqlalchemy.exc.ArgumentError`."""
+    """Return a database URL with the password masked. Raises `sqlalchemy.exc.ArgumentError`."""
     return _with_driver(url).render_as_string(hide_password=True)
 
 
 def _with_driver(url: str) -> sa.URL:
-    """Return `url` with the drivers that Hearth installs."""
+    """Return the URL with the database driver that Hearth installs."""
     parsed = sa.make_url(url)
     drivers = {
         "postgresql": "postgresql+psycopg",

@@ -1,6 +1,6 @@
-"""The document of a stack: everything needed to create it again from the existing objects.
+"""The document of a stack: everything that is needed to create it again from its existing objects.
 
-Snapshots store it, and abandon and export return it. Source: spec/engine.md, section 17.
+Snapshots store this document, and abandon and export return it. Source: spec/engine.md, section 17.
 """
 
 from typing import Any
@@ -17,10 +17,10 @@ from hearth.store.texts import get_revision
 
 
 def document(tx: Tx, row: StackRow, *, taken: bool = False) -> dict[str, Any]:
-    """Return the stack as a document; `template` is its text.
+    """Return the document of a stack; `template` in it is the text of the template.
 
-    The document of a nested stack replaces the entry of its resource. With `taken` the document
-    contains only what an abandoned snapshot has created so far.
+    The entry of a nested stack's resource contains the document of the nested stack. If `taken` is
+    true, only resources for which the interrupted snapshot has created objects are included.
     """
     revision = get_revision(tx, row.id, row.revision)
     return {
@@ -71,7 +71,7 @@ def _resources(tx: Tx, row: StackRow, taken: bool) -> dict[str, Any]:
 
 
 def _leaves(record: Record, child: StackRow | None) -> bool:
-    """Return whether the delete of the object, or of the nested stack's objects, has begun."""
+    """Return whether the delete of the object, or of the objects of the nested stack, has begun."""
     return record.action is Action.DELETE and (child is None or child.deletes_objects)
 
 

@@ -1,4 +1,4 @@
-"""The list of engines, as operators and clients see it, and its clean-up."""
+"""The list of engines for operators and clients, and the removal of dead engines from it."""
 
 from dataclasses import dataclass
 
@@ -36,7 +36,7 @@ _ENGINES = Prepared(
 
 
 def engines(tx: Tx) -> list[EngineRow]:
-    """Return all engines that have not resigned, oldest first."""
+    """Return all engines, oldest first, except those that ended normally."""
     return [
         EngineRow(
             one.id, one.host, one.pid, one.started_at, one.beat_at, bool(one.up), bool(one.draining)
@@ -61,9 +61,9 @@ def held_on(tx: Tx, host: str) -> int:
 
 
 def clean(tx: Tx) -> tuple[int, int]:
-    """Remove dead and resigned engines.
+    """Remove engines that are dead or ended normally from the table.
 
-    Return the number removed, and the number that remain because they still own stacks.
+    Return (number removed, number kept because they still own stacks).
     """
     gone = sa.or_(engine.c.beat_at < NOW - LEASE_S, engine.c.beat_at == 0)
     owners = sa.select(stack.c.owner).where(stack.c.owner.is_not(None))

@@ -1,7 +1,7 @@
-"""Events: numbered per stack tree without gaps, in the transaction that causes them.
+"""Events, numbered without gaps per tree of stacks, in the transaction that causes them.
 
-If a stack has too many events, the same transaction deletes the oldest, once for every batch of new
-events in the tree. A number is never reused, so a cursor stays valid when its event is deleted.
+If a stack has too many events, the same transaction deletes the oldest ones, once per batch of new
+events in the tree. A number is never reused, so a marker stays valid when its event is deleted.
 """
 
 from collections.abc import Iterable
@@ -38,7 +38,7 @@ _BUSY = (
     .distinct()
     .subquery()
 )
-_FULL = Prepared(  # of many stacks in a tree few have that many
+_FULL = Prepared(  # in a large tree, few stacks have that many events
     sa.select(event.c.stack_id)
     .join(_BUSY, _BUSY.c.stack_id == event.c.stack_id)
     .group_by(event.c.stack_id)
@@ -58,7 +58,9 @@ _PURGE = Prepared(
 
 
 def append(tx: Tx, events: Iterable[Event]) -> None:
-    """Append events to their stack trees; transactions of the same tree wait for each other."""
+    """Store events with the next numbers of their trees. Transactions for the same tree wait for
+    each other.
+    """
     events = list(events)
     by_root: dict[str, list[Event]] = {}
     for one in events:
@@ -87,12 +89,14 @@ def append(tx: Tx, events: Iterable[Event]) -> None:
 
 
 def have_sinks(tx: Tx, root_id: str) -> None:
-    """Record that the events of this tree may have sinks."""
+    """Record that the stacks of this tree may have event sinks."""
     tx.do(_SINKS, {"b_root": root_id})
 
 
 def _purge(tx: Tx, root_id: str, after: int) -> None:
-    """Delete surplus events of each stack in the tree that has events after that number."""
+    """Delete the oldest events of each stack that has too many and has events after the number
+    `after`.
+    """
     keep = {"b_keep": tx.retention.events}
     for full in tx.rows(_FULL, {"b_root": root_id, "b_after": after, **keep}):
         mine = {"b_stack": full.stack_id}
@@ -102,7 +106,7 @@ def _purge(tx: Tx, root_id: str, after: int) -> None:
 
 
 def first(tx: Tx, one: Event, *, sinks: bool) -> None:
-    """Store the first event of a new tree, whose sequence was stored as 1."""
+    """Store the first event of a new tree; the row of the tree already has the number 1."""
     tx.many(_INSERT, [_row(tx, one, 1)])
     if tx.notifies:
         outbox.put_states(tx, [one])
@@ -111,8 +115,9 @@ def first(tx: Tx, one: Event, *, sinks: bool) -> None:
 
 
 def _advanced(tx: Tx, root_id: str, count: int) -> tuple[int, bool]:
-    """Return the tree's sequence number after `count` more events, and whether the events may have
-    sinks.
+    """Reserve `count` numbers for events of a tree.
+
+    Return the last of them, and whether the tree may have event sinks.
     """
     mine = {"b_root": root_id}
     moved = {**mine, "b_count": count}
@@ -125,7 +130,7 @@ def _advanced(tx: Tx, root_id: str, count: int) -> tuple[int, bool]:
 
 
 def _row(tx: Tx, one: Event, seq: int) -> dict[str, Any]:
-    """Return the row of an event; only the first event of an action stores the properties."""
+    """Return the row of an event. Properties are stored only with the first event of an action."""
     kept = one.properties if one.status == Status.IN_PROGRESS else None
     return {
         "root_id": one.root_id,
@@ -146,7 +151,7 @@ def _row(tx: Tx, one: Event, seq: int) -> dict[str, Any]:
 def of_stack(
     stack: StackRow, event_id: str, time: float, action: str, status: str, reason: str
 ) -> Event:
-    """Return an event of the stack itself."""
+    """Return an event about the stack itself, not about one of its resources."""
     return Event(
         event_id,
         stack.id,

@@ -1,6 +1,6 @@
-"""Health marks: a user declares a resource healthy or unhealthy, without a check in the cloud.
+"""Health marks: a user declares a resource healthy or unhealthy without a check in the cloud.
 
-If no engine owns the stack, the record is written at once. Otherwise the owner receives a message,
+If no engine owns the stack, the record is written at once. Otherwise its owner gets a message,
 because only the owner writes the records of a stack.
 """
 
@@ -19,10 +19,10 @@ from hearth.store.tables import inbox, node, resource
 
 
 def marked(record: Record, *, healthy: bool, reason: str, now: float) -> Record | None:
-    """Return the record with the mark, or None if the mark changes nothing. Source: engine.md,
-    23.
+    """Return the record with the health mark, or None if the mark changes nothing.
 
-    The mark hides the state of a suspended resource, so the record notes that it is asleep.
+    The mark replaces the state of a suspended resource, so the record notes that its object is
+    suspended. Source: engine.md, 23.
     """
     if record.action is Action.DELETE:
         return None
@@ -44,9 +44,10 @@ def mark(
     now: float,
     event_id: str,
 ) -> bool:
-    """Mark a resource; return False if the owner must do so when it reads the message.
+    """Mark a resource as healthy or unhealthy.
 
-    Raises `Rejected` with ActionInProgress while a node works on the resource.
+    Return False if an engine owns the stack and must write the mark. Raises Rejected with
+    ActionInProgress if an action on the resource is in progress.
     """
     row = accept.lock(tx, stack_id)
     if tx.first(sa.select(node.c.resource_id).where(node.c.resource_id == record_id)):
@@ -67,14 +68,14 @@ def mark(
 
 
 def unread(tx: Tx, stack_id: str) -> bool:
-    """Return whether the owner has health marks that it has not written yet."""
+    """Return whether the owner of the stack has not yet written all health marks."""
     marks = inbox.c.kind == kind_of(HealthMarked)
     mine = sa.select(inbox.c.id).where(inbox.c.stack_id == stack_id, marks).limit(1)
     return tx.first(mine) is not None
 
 
 def event(row: StackRow, record: Record, event_id: str, now: float) -> Event:
-    """Return the event for a health mark."""
+    """Return the event that reports a health mark."""
     return Event(
         event_id, row.id, row.root_id, now, record.name, record.type, record.physical_id,
         record.action.value, record.status.value, record.reason,

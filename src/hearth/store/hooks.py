@@ -1,6 +1,7 @@
-"""Hooks: marks in a resource's private data which show that it waits for a user.
+"""Hooks: entries in the private data of a resource that show that it waits for a user.
 
-A mark is valid for the traversal that set it. Clearing it sends a message to the owner.
+An entry is valid for the traversal that set it. Clearing a hook sends a message to the stack's
+owner.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +29,9 @@ _DATA = Listed(
 
 
 def mark(state: str, traversal: str) -> str:
-    """Return the mark of a hook, the value in the private data under the hook's name."""
+    """Return the entry in the private data for a hook in this state; its key is the name of the
+    hook.
+    """
     return f"{state}:{traversal}"
 
 
@@ -41,12 +44,12 @@ def is_cleared(data: Mapping[str, str], hook: Hook, traversal: str) -> bool:
 
 
 def paused(action: Action, hook: Hook) -> str:
-    """Return the reason of the event when a resource begins to wait."""
+    """Return the reason of the event that reports that a resource waits at a hook."""
     return f"{action} paused until Hook {hook} is cleared"
 
 
 def waited_at(tx: Tx, record_ids: Sequence[str], traversal: str) -> dict[str, Hook]:
-    """Return, by record id, the hook at which the record waits in a traversal.
+    """Return the hook at which each record waits in this traversal, by record id.
 
     Records that do not wait are left out. `record_ids` must not be empty.
     """
@@ -57,7 +60,7 @@ def waited_at(tx: Tx, record_ids: Sequence[str], traversal: str) -> dict[str, Ho
 
 
 def clear(tx: Tx, stack_id: str, record: Record, name: str, event_id: str, now: float) -> None:
-    """Clear a hook. Raises `Rejected` if the resource does not wait at that hook."""
+    """Clear a hook at which a resource waits. Raises Rejected if it does not wait at that hook."""
     row = accept.lock(tx, stack_id)
     version, data, metadata = reads.data_of(tx, record.id)
     known = [hook for hook in Hook if hook.value == name]

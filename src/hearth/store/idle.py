@@ -1,4 +1,4 @@
-"""The limit of idle transactions, which is set on each connection."""
+"""The limit for idle transactions, which is set on each database connection."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ SESSION_NAME = "hearth"
 
 
 def bound(raw: Any, dialect: str) -> None:
-    """Set the idle limit of transactions on a new connection."""
+    """Set the limit for idle transactions on a new connection."""
     if dialect == "mysql":
         settings = [f"SESSION idle_transaction_timeout = {IDLE_S}"]
     else:

@@ -1,6 +1,6 @@
-"""Key pairs of clusters, encrypted, and the rotations of key pairs that are in progress.
+"""Key pairs of clusters, encrypted, and the rotations of key pairs in progress.
 
-A cluster has at most one key pair of a kind, so a repeated attempt finds the key pair that the
+A cluster has at most one key pair of each kind, so a repeated attempt finds the key pair that the
 first attempt stored.
 """
 
@@ -23,7 +23,10 @@ DROP = "drop"  # it has ended: `refs` are the key pairs that must be deleted
 
 @dataclass(frozen=True, slots=True)
 class KeyPairRow:
-    """A row of the table `cluster_key_pair`; `body` maps names of texts to secret texts."""
+    """A row of the table `cluster_key_pair`.
+
+    `body` has the certificate, the private key and the passphrase.
+    """
 
     id: str
     cluster_id: str
@@ -36,10 +39,10 @@ class KeyPairRow:
 
 @dataclass(frozen=True, slots=True)
 class Rotation:
-    """A row of the table `cluster_rotation`: certificates of a cluster that are being replaced.
+    """A row of the table `cluster_rotation`: the replacement of a cluster's certificates.
 
-    `refs` maps fields of the cluster to references of the new key pairs; in the last phase, to
-    references of the old key pairs, which must be deleted.
+    `refs` maps fields of the cluster to references of the new key pairs. In the last phase they are
+    the references of the key pairs that must be deleted.
     """
 
     cluster_id: str
@@ -50,7 +53,9 @@ class Rotation:
 
 
 def put(tx: Tx, new: KeyPairRow) -> str:
-    """Store a key pair unless the cluster has one of its kind; return the id of the stored one."""
+    """Store a key pair unless the cluster has one of this kind; return the id of the stored key
+    pair.
+    """
     if (known := find(tx, new.cluster_id, new.kind)) is not None:
         return known
     values = {
@@ -67,7 +72,7 @@ def put(tx: Tx, new: KeyPairRow) -> str:
 
 
 def find(tx: Tx, cluster_id: str, kind: str) -> str | None:
-    """Return the id of the cluster's key pair of a kind, or None."""
+    """Return the id of the cluster's key pair of this kind, or None."""
     table = cluster_key_pair.c
     its = sa.and_(table.cluster_id == cluster_id, table.kind == kind)
     found: str | None = tx.value(sa.select(table.id).where(its))
@@ -75,7 +80,7 @@ def find(tx: Tx, cluster_id: str, kind: str) -> str | None:
 
 
 def get(tx: Tx, cluster_id: str, pair_id: str) -> KeyPairRow | None:
-    """Return a key pair of a cluster, or None."""
+    """Return the cluster's key pair with this id, or None."""
     table = cluster_key_pair.c
     its = sa.and_(table.id == pair_id, table.cluster_id == cluster_id)
     row = tx.first(sa.select(cluster_key_pair).where(its))
@@ -83,7 +88,7 @@ def get(tx: Tx, cluster_id: str, pair_id: str) -> KeyPairRow | None:
 
 
 def drop(tx: Tx, cluster_id: str, pair_id: str) -> None:
-    """Delete a key pair of a cluster, if it exists."""
+    """Delete the cluster's key pair with this id, if it exists."""
     table = cluster_key_pair.c
     its = sa.and_(table.id == pair_id, table.cluster_id == cluster_id)
     tx.execute(cluster_key_pair.delete().where(its))
@@ -96,7 +101,7 @@ def drop_of_cluster(tx: Tx, cluster_id: str) -> None:
 
 
 def rotation(tx: Tx, cluster_id: str) -> Rotation | None:
-    """Return the rotation of a cluster that is in progress, or None."""
+    """Return the rotation in progress of a cluster, or None."""
     row = tx.first(sa.select(cluster_rotation).where(cluster_rotation.c.cluster_id == cluster_id))
     if row is None:
         return None
@@ -104,7 +109,7 @@ def rotation(tx: Tx, cluster_id: str) -> Rotation | None:
 
 
 def begin_rotation(tx: Tx, new: Rotation) -> Rotation:
-    """Store a rotation unless the cluster has one; return the stored one."""
+    """Store a rotation unless the cluster has one in progress; return the stored one."""
     if (known := rotation(tx, new.cluster_id)) is not None:
         return known
     tx.execute(cluster_rotation.insert(), _values(new))
@@ -112,7 +117,7 @@ def begin_rotation(tx: Tx, new: Rotation) -> Rotation:
 
 
 def change_rotation(tx: Tx, changed: Rotation) -> None:
-    """Update the row of a rotation, if it is still the same rotation."""
+    """Update the row of a rotation; do nothing if the cluster has another rotation now."""
     table = cluster_rotation
     its = sa.and_(table.c.cluster_id == changed.cluster_id, table.c.id == changed.id)
     tx.execute(table.update().where(its).values(_values(changed)))

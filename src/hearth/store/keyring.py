@@ -1,9 +1,9 @@
-"""The keys of a database: check that a process has the right keys, and re-encrypt with a new key.
+"""The keys of a database: check that a process has the right ones, and encrypt with a new key.
 
 The row `pepper` of the table `keyring` contains the key of all fingerprints, encrypted like user
 data. So a process without the right key fails before it writes anything, and fingerprints stay the
-same when keys change. `rekey` encrypts that row last: while a value still needs an old key, a
-process without that key does not start.
+same when keys change. `rekey` encrypts that row last. Until then a process needs the old key to
+start, because some values still do.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ from hearth.store.seal import Sealer, Unsealable, key_id_of, pepper_of
 from hearth.store.tables import SEALED, SEALED_TEXT, key_of, keyring
 
 PEPPER = "pepper"
-BATCH = 200  # rows that one transaction seals anew
+BATCH = 200  # rows per transaction
 
 _PLACE = ("keyring.body", PEPPER)
 _ITS = sa.select(keyring.c.body).where(keyring.c.name == PEPPER)
@@ -30,16 +30,17 @@ class WrongKey(Exception):
 
     def __init__(self) -> None:
         super().__init__(
-            "auth_encryption_key: none of its keys opens this database, which was encrypted "
+            "auth_encryption_key: none of its keys decrypts this database, which was encrypted "
             "with another key; append that key to the option, after a comma"
         )
 
 
 def unlock(store: Store, secrets: Sequence[str]) -> None:
-    """Check the keys against the database, and read the key of fingerprints from it.
+    """Check the configured keys against the database, and read the key for fingerprints from it.
 
-    Store a new one if the database has none. A database of an earlier release keeps its
-    fingerprints: their key is derived from the key that encrypted its values. Raises WrongKey.
+    If the database has none, a new one is stored. A database of an earlier release keeps its
+    fingerprints: their key is derived from the key with which its values are encrypted. Raises
+    WrongKey.
     """
     try:
         pepper = store.transact(_pepper, write=False)
@@ -67,13 +68,15 @@ def _first_pepper(store: Store, secrets: Sequence[str]) -> bytes:
     row = {"name": PEPPER, "body": store.sealer.seal_bytes(pepper, *_PLACE)}
     try:
         store.transact(lambda tx: tx.execute(keyring.insert(), row))
-    except IntegrityError:  # another process was faster
+    except IntegrityError:  # another process has stored one
         pepper = store.transact(_pepper, write=False) or pepper
     return pepper
 
 
 def _sample(tx: Tx) -> tuple[bytes, tuple[str, ...]] | None:
-    """Return any encrypted value with the column and row to which it is bound, or None."""
+    """Return one encrypted value and the place for which it was encrypted; None if there is no
+    value.
+    """
     for table, column in sealed_columns():
         if table is keyring or column.type is not SEALED:
             continue
@@ -86,14 +89,16 @@ def _sample(tx: Tx) -> tuple[bytes, tuple[str, ...]] | None:
 
 
 def _place(table: sa.Table, column: sa.Column[Any], row: Any) -> tuple[str, ...]:
-    """Return the column and the row key to which an encrypted value is bound, in the sealer's
-    format.
+    """Return the place for which a value is encrypted: its column, followed by the key of its
+    row.
     """
     return f"{table.name}.{column.name}", *(str(getattr(row, name)) for name in key_of(table))
 
 
 def sealed_columns() -> Iterator[tuple[sa.Table, sa.Column[Any]]]:
-    """Yield every column with encrypted values; the column of the pepper comes last."""
+    """Yield every column that contains encrypted values; that of the key for fingerprints comes
+    last.
+    """
     for table in sorted(metadata.sorted_tables, key=lambda table: table is keyring):
         for column in table.columns:
             if column.type is SEALED or column.type is SEALED_TEXT:
@@ -101,10 +106,10 @@ def sealed_columns() -> Iterator[tuple[sa.Table, sa.Column[Any]]]:
 
 
 def rekey(store: Store) -> Iterator[tuple[str, int]]:
-    """Encrypt everything with the newest key; yield (table.column, number of values) for each.
+    """Encrypt all values with the newest key; yield (table.column, number of values) per column.
 
-    The service may run meanwhile: a value that changes is left to the process that writes it. After
-    an interruption, a second run continues with the remaining values. Raises Unsealable.
+    The service may run at the same time: if a process changes a value, that process encrypts it. If
+    this is interrupted, a second call continues with the remaining values. Raises Unsealable.
     """
     for table, column in sealed_columns():
         total, after = 0, None
@@ -119,8 +124,10 @@ def rekey(store: Store) -> Iterator[tuple[str, int]]:
 def _batch(
     table: sa.Table, column: sa.Column[Any], after: tuple[object, ...] | None, tx: Tx
 ) -> tuple[int, tuple[object, ...] | None]:
-    """Encrypt the next rows again; return their number, and the key of the last row (None at the
-    end).
+    """Encrypt the values in the next rows with the newest key.
+
+    Return their number, and the primary key of the last row; the latter is None at the end of the
+    table.
     """
     keys = list(table.primary_key.columns)
     of = dict.fromkeys([*keys, *(table.c[name] for name in key_of(table))])
@@ -141,9 +148,7 @@ def _batch(
 
 
 def _anew(sealer: Sealer, stored: Any, place: tuple[str, ...]) -> bytes | str | None:
-    """Return the value encrypted with the newest key for the same place, or None if it already
-    is.
-    """
+    """Return the value encrypted with the newest key for the same place; None if it already is."""
     if isinstance(stored, str):
         if sealer.is_newest_text(stored):
             return None
@@ -154,7 +159,9 @@ def _anew(sealer: Sealer, stored: Any, place: tuple[str, ...]) -> bytes | str | 
 
 
 def _behind(keys: Sequence[sa.Column[object]], after: tuple[object, ...]) -> sa.ColumnElement[bool]:
-    """Return the condition for rows that follow a primary key, in its order."""
+    """Return the condition for the rows that come after a primary key, in the order of primary
+    keys.
+    """
     first, *rest = keys
     further = first > after[0]
     if not rest:

@@ -1,7 +1,7 @@
 """Messages to the owner of a stack. Each kind is a struct, stored in the table `mail`.
 
-A message only requests that the owner reads the current rows. Only the end of a nested stack's
-operation also carries the data that its parent needs.
+A message only makes the owner read the current rows. The exception is the message about the end of
+a nested stack's operation, which also carries data that its parent stack needs.
 """
 
 from collections.abc import Mapping
@@ -15,31 +15,34 @@ from hearth.store.rows import StackRow
 
 
 class OperationBegun(msgspec.Struct, frozen=True):
-    """The stack's row has a newer operation."""
+    """A newer operation of the stack is in its row."""
 
 
 class Cancel(msgspec.Struct, frozen=True):
-    """Cancel the operation of a traversal; with `rollback` the stack is rolled back."""
+    """A request to cancel the operation with this traversal.
+
+    If `rollback` is true, the stack is rolled back.
+    """
 
     rollback: bool
     traversal: str
 
 
 class HookCleared(msgspec.Struct, frozen=True):
-    """A user cleared the hook at which a resource waits."""
+    """A user has cleared the hook at which a resource waits."""
 
     record: str
     hook: str
 
 
 class DataChanged(msgspec.Struct, frozen=True):
-    """A process other than the owner wrote a resource's private data or metadata."""
+    """A process other than the owner has changed the private data or the metadata of a resource."""
 
     record: str
 
 
 class HealthMarked(msgspec.Struct, frozen=True):
-    """A request of a user to mark a resource as healthy or unhealthy."""
+    """A user requests that a resource is marked as healthy or unhealthy."""
 
     record: str
     healthy: bool
@@ -47,13 +50,13 @@ class HealthMarked(msgspec.Struct, frozen=True):
 
 
 class Signalled(msgspec.Struct, frozen=True):
-    """A resource received a signal, which is stored in its row."""
+    """A resource has received a signal, which is stored in its rows."""
 
     record: str
 
 
 class SnapshotDeleted(msgspec.Struct, frozen=True):
-    """A user requested the delete of a snapshot and of its objects in the cloud."""
+    """A user requests the deletion of a snapshot and of its objects in the cloud."""
 
     id: str
 
@@ -61,9 +64,9 @@ class SnapshotDeleted(msgspec.Struct, frozen=True):
 class ChildEnded(msgspec.Struct, frozen=True):
     """The operation of a nested stack has ended.
 
-    `record` is the parent's, `asked_by` the traversal that requested the operation. `outputs` and
-    `members` are None if the operation changed nothing, so that the values recorded by the parent
-    stay valid.
+    `record` is the id of its resource's record in the parent stack. `asked_by` is the traversal of
+    the parent that requested the operation. `outputs` and `members` are None if the operation
+    changed nothing; then the values that the parent has recorded stay valid.
     """
 
     record: str | None
@@ -78,7 +81,7 @@ class ChildEnded(msgspec.Struct, frozen=True):
 
 
 class UnknownKind(msgspec.Struct, frozen=True):
-    """A message that only a newer version of Hearth understands."""
+    """A message of a kind that only a newer version of Hearth knows."""
 
     kind: str
 
@@ -117,25 +120,27 @@ class Message:
 
 
 def kind_of(content: type[Content]) -> str:
-    """Return the value of the column `kind` for a type of message."""
+    """Return the value in the column `kind` for this type of message."""
     return _NAMES[content]
 
 
 def packed(content: Content) -> tuple[str, Any]:
-    """Return the kind and the body of a message for its row."""
+    """Return (kind, body) of a message, as its row stores them."""
     return _NAMES[type(content)], msgspec.to_builtins(content)
 
 
 def unpacked(kind: str, body: Any) -> Content:
-    """Return the message in a row. Raises msgspec.ValidationError if the body is invalid."""
+    """Return the message that a row stores. Raises msgspec.ValidationError if its body is
+    invalid.
+    """
     known = _KINDS.get(kind)
     return UnknownKind(kind) if known is None else msgspec.convert(body, known)
 
 
 def child_ended(row: StackRow, **more: Any) -> ChildEnded:
-    """Return the message to a parent at the end of a nested stack's operation.
+    """Return the message to the parent stack about the end of a nested stack's operation.
 
-    `more` are the outputs and the members.
+    `more` are the outputs and the members, if the operation changed them.
     """
     return ChildEnded(
         record=row.parent_record,

@@ -1,10 +1,11 @@
-"""Messages that leave Hearth, stored in the transaction of the change that they report.
+"""The outbox: messages to other services, stored in the transaction of the change that they report.
 
-One process at a time sends: the living engine with the smallest id. It sends in the order of the
-rows, so the notifications of a stack or a cluster are sent in the order of its states, each at
-least once.
-Events for sinks are sent in lanes, one for each stack tree and sink: a failure delays only its own
-lane.
+One process at a time sends them: the running engine with the smallest id. Notifications are sent in
+the order of their rows, so those of a stack or cluster have the order of its states. Each is sent
+at least once.
+
+Events for event sinks are sent in lanes, one for each tree of stacks and sink. A failure delays
+only its own lane.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -84,7 +85,7 @@ _LATER = Prepared(
 
 @dataclass(frozen=True, slots=True)
 class Leaving:
-    """A row of the outbox that waits to be sent."""
+    """A row of the outbox: a message that must still be sent."""
 
     id: int
     kind: str
@@ -94,7 +95,10 @@ class Leaving:
 
 @dataclass(frozen=True, slots=True)
 class ScalingNotice:
-    """The start, end or failure of a scaling of a group. `facts` are added to the message."""
+    """A notification about the start, the end or the failure of a scaling of a group.
+
+    `facts` are added to the message.
+    """
 
     id: str
     time: float
@@ -104,7 +108,7 @@ class ScalingNotice:
 
 
 def put_scalings(tx: Tx, notices: Sequence[ScalingNotice]) -> None:
-    """Store messages about scalings, if notifications are enabled."""
+    """Store notifications about scalings, if notifications are enabled."""
     if not notices or not tx.notifies:
         return
     ids = sorted({one.stack_id for one in notices})
@@ -117,7 +121,7 @@ def put_scalings(tx: Tx, notices: Sequence[ScalingNotice]) -> None:
 
 
 def put_states(tx: Tx, events: Iterable[Event]) -> None:
-    """Store messages about new states of stacks, taken from the events of the stacks."""
+    """Store notifications about new states of stacks, for those of the events that report one."""
     own = [one for one in events if one.physical_id == one.stack_id]
     if not own:
         return
@@ -132,7 +136,9 @@ def put_states(tx: Tx, events: Iterable[Event]) -> None:
 
 
 def put_cluster(tx: Tx, ident: str, notification: Notification, now: float) -> None:
-    """Store a notification about a cluster with its id, if notifications are enabled."""
+    """Store a notification about a cluster, if notifications are enabled; `ident` is the message
+    id.
+    """
     if not tx.notifies:
         return
     body = {"id": ident, "time": now, **msgspec.to_builtins(notification)}
@@ -140,9 +146,9 @@ def put_cluster(tx: Tx, ident: str, notification: Notification, now: float) -> N
 
 
 def put_events(tx: Tx, root_id: str, events: Iterable[Event]) -> None:
-    """Store the events of a tree for each sink that its root stack names now.
+    """Store the events of a tree of stacks once for each event sink that the root stack has now.
 
-    Each row includes the credential, in case the stack and its credential are deleted before the
+    Each row includes the credential, because the stack and its credential may be deleted before the
     event is posted.
     """
     its = tx.first(_ROOT, {"b_root": root_id})
@@ -167,7 +173,9 @@ def _row(tx: Tx, kind: str, now: float, body: Any) -> dict[str, Any]:
 
 
 def _state(tx: Tx, ident: str, time: float, one: Any, its: Any) -> dict[str, Any]:
-    """Return the message for the stack event `one`; `its` is the row of the stack."""
+    """Return the content of a notification about the stack event `one`; `its` is the row of the
+    stack.
+    """
     found = its.facts is not None
     user_id = credentials.opened(tx, its.facts, its.credential_id).user_id if found else None
     return {
@@ -189,12 +197,12 @@ def _state(tx: Tx, ident: str, time: float, one: Any, its: Any) -> dict[str, Any
 
 
 def pending(tx: Tx, engine_id: str, most: int) -> list[Leaving]:
-    """Return the oldest notifications to send; empty unless this engine is the one that sends."""
+    """Return the oldest notifications to send; empty if another engine is the one that sends."""
     return _leaving(tx, tx.rows(_PENDING, {"me": engine_id, "most": most}))
 
 
 def due_lanes(tx: Tx, engine_id: str, most: int) -> list[str]:
-    """Return the lanes whose first row is due; empty unless this engine is the one that sends."""
+    """Return the lanes whose first row is due; empty if another engine is the one that sends."""
     return [row.lane for row in tx.rows(_DUE, {"me": engine_id, "most": most})]
 
 
@@ -204,7 +212,7 @@ def of_lane(tx: Tx, lane: str, most: int) -> list[Leaving]:
 
 
 def later(tx: Tx, row_id: int, pause_s: float) -> None:
-    """Delay a lane, because its first row could not be sent."""
+    """Delay a lane by `pause_s` seconds, because its first row could not be sent."""
     tx.do(_LATER, {"b_id": row_id, "b_pause": pause_s})
 
 

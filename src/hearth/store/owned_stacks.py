@@ -1,4 +1,4 @@
-"""The stacks that an engine still owns after others may have declared it dead."""
+"""Query the stacks that an engine still owns; others may have declared the engine dead."""
 
 import sqlalchemy as sa
 
@@ -14,5 +14,5 @@ _OWNED = Prepared(
 
 
 def owned_stacks(tx: Tx, engine_id: str) -> dict[str, int]:
-    """Return the stacks that an engine owns, with the epoch of each."""
+    """Return the epoch of each stack that an engine owns, by stack id."""
     return {row.id: row.epoch for row in tx.rows(_OWNED, {"me": engine_id})}

@@ -1,7 +1,7 @@
-"""Prepared statements: built once, with their text cached for each kind of database.
+"""Prepared statements: built once, with their SQL text cached per type of database.
 
-Building and hashing a statement takes many times longer than executing it. A query that depends on
-a request (lists with filters) has no cached text and is executed by SQLAlchemy.
+Building and hashing a statement takes many times longer than running it. A query that depends on a
+request, such as a list with filters, has no cached text; SQLAlchemy runs it.
 """
 
 from collections import namedtuple
@@ -16,7 +16,7 @@ from sqlalchemy.sql.functions import FunctionElement
 
 
 class _Now(FunctionElement[float]):
-    """The database's clock, seconds since 1970."""
+    """The current time of the database's clock as an SQL expression, in seconds since 1970."""
 
     type = sa.Double()
     inherit_cache = True
@@ -42,9 +42,10 @@ NOW: sa.ColumnElement[float] = _Now()
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A statement in the driver's form.
+    """The SQL text of a statement for one database driver.
 
-    `values` puts parameters in the driver's order; `row` builds a row from the result.
+    `values` returns the parameters in the form that the driver expects; `row` makes a named tuple
+    of a result row.
     """
 
     sql: str
@@ -53,10 +54,10 @@ class Text:
 
 
 class Prepared:
-    """A statement of which only the parameter values change.
+    """A statement that is always the same except for the values of its parameters.
 
-    Values pass to and from the driver unchanged, so columns need plain types; rows are named
-    tuples. Keep the statement in a constant, because it caches its texts.
+    Values pass to and from the driver unchanged, so columns must have plain types; rows are named
+    tuples. Keep the object in a constant, because it caches its texts.
     """
 
     def __init__(self, statement: sa.Executable) -> None:
@@ -64,7 +65,7 @@ class Prepared:
         self._texts: dict[tuple[str, tuple[str, ...]], Text] = {}
 
     def text(self, dialect: sa.Dialect, names: tuple[str, ...]) -> Text:
-        """Return the text for a kind of database and these parameter names."""
+        """Return the SQL text for a type of database and for parameters with these names."""
         key = (dialect.name, names)
         known = self._texts.get(key)
         if known is None:
@@ -73,10 +74,10 @@ class Prepared:
 
 
 class Listed:
-    """A statement over a list of ids.
+    """A statement with a list of ids as parameters.
 
-    `build` builds it from the parameters for the ids, once for each power of two; a shorter list
-    repeats its last id.
+    `build` gets the parameters for the ids and returns the statement. It is called once for each
+    power of two; a shorter list is filled up with its last id.
     """
 
     def __init__(
@@ -89,7 +90,9 @@ class Listed:
         self._known: dict[int, Prepared] = {}
 
     def of(self, ids: Sequence[Any]) -> tuple[Prepared, dict[str, Any]]:
-        """Return the statement and the parameters for these ids (at least one)."""
+        """Return the statement for these ids and the values of its parameters; `ids` must not be
+        empty.
+        """
         size = 1 << (len(ids) - 1).bit_length()
         known = self._known.get(size)
         if known is None:
@@ -118,9 +121,10 @@ def _text(statement: Any, dialect: sa.Dialect, names: tuple[str, ...]) -> Text:
 def _arranged(
     order: Sequence[str] | None, own: Mapping[str, Any]
 ) -> Callable[[Mapping[str, Any]], Any]:
-    """Return a function that brings parameters into the given order, by name if `order` is None.
+    """Return a function that converts a map of parameters to the form of the driver.
 
-    The function adds the values `own` of the statement itself.
+    That is a tuple in the given order, or a map if `order` is None. `own` are values that belong to
+    the statement itself.
     """
     match order:
         case None:

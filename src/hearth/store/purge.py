@@ -1,7 +1,7 @@
 """Permanent removal of deleted stacks: their rows, events and revisions.
 
-Texts of templates and files stay: they are stored once by content, and a stack that is being
-created may use an existing one.
+The texts of templates and files are kept. They are stored once by content, and a stack that is
+being created may use an existing one.
 """
 
 import sqlalchemy as sa
@@ -29,11 +29,11 @@ _ALIVE = sa.select(engine.c.id).where(engine.c.beat_at >= NOW - LEASE_S)
 
 
 def purge(tx: Tx, *, age_s: float, project_id: str | None, most: int) -> int:
-    """Remove at most `most` stacks, including nested ones, that were deleted more than `age_s`
-    seconds ago.
+    """Remove at most `most` stacks that were deleted more than `age_s` seconds ago; return their
+    number.
 
-    Return the number removed. The age is by the database's clock. A stack that a living engine
-    still owns stays.
+    Nested stacks are included. The age is measured by the database's clock. A stack that a running
+    engine still owns is kept.
     """
     left = sa.or_(stack.c.owner.is_(None), stack.c.owner.not_in(_ALIVE))
     wanted = (

@@ -1,4 +1,4 @@
-"""Queries for requests. Every query has a scope: it finds a stack only within a project."""
+"""Queries for API requests. They find a stack only within a project, unless the project is None."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,10 +31,11 @@ _BY_ID = Prepared(sa.select(stack).where(stack.c.id == sa.bindparam("identity", 
 def find_stack(
     tx: Tx, project_id: str | None, identity: str, *, deleted: bool = False
 ) -> StackRow | None:
-    """Return the stack with that id or name, or None; with `project_id` None in any project.
+    """Return the stack with this id or name, or None.
 
-    A stack belongs to its project, and also to its domain project. With `deleted`, an id also finds
-    a deleted stack; a name never does.
+    It must belong to the project, or have it as domain project; if `project_id` is None, it may
+    belong to any project. If `deleted` is true, a deleted stack is found by its id, but never by
+    its name.
     """
     found = tx.first(_BY_ID, {"identity": identity})
     if found is not None and (
@@ -48,7 +49,7 @@ def find_stack(
 
 
 def user_project(tx: Tx, stack_id: str) -> str | None:
-    """Return the domain project of a stack's users, or None if it has none."""
+    """Return the id of a stack's domain project, or None if it has none."""
     found: str | None = tx.value(sa.select(stack.c.user_project_id).where(stack.c.id == stack_id))
     return found
 
@@ -66,8 +67,9 @@ _OF_USERS = _named(stack.c.user_project_id == _PROJECT)
 
 
 def _by_name(tx: Tx, project_id: str | None, name: str) -> Any:
-    """Return the stack with that name that is nearest to the root. Both projects of a stack have an
-    index.
+    """Return the stack with this name; if there are several, the one with the least depth.
+
+    The project and the domain project are queried separately, because each has an index.
     """
     if project_id is None:
         return tx.first(_ANYWHERE, {"name": name})
@@ -77,7 +79,7 @@ def _by_name(tx: Tx, project_id: str | None, name: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class StackFilter:
-    """The filters and the order of a list of stacks."""
+    """The filters, the order and the page of a list of stacks."""
 
     project_id: str | None
     limit: int | None = None
@@ -94,7 +96,7 @@ class StackFilter:
 
 
 def list_stacks(tx: Tx, wanted: StackFilter) -> list[StackRow]:
-    """Return the stacks after the marker, at most `limit`."""
+    """Return the matching stacks that follow the marker, at most `limit`."""
     query = _filtered(wanted)
     keys = [SORT_KEYS[name] for name in wanted.sort_keys if name in SORT_KEYS]
     down = wanted.descending
@@ -110,7 +112,7 @@ def list_stacks(tx: Tx, wanted: StackFilter) -> list[StackRow]:
 
 
 def count_stacks(tx: Tx, wanted: StackFilter) -> int:
-    """Return the number of matching stacks, without the limit."""
+    """Return the number of all matching stacks, regardless of marker and limit."""
     inner = _filtered(wanted).subquery()
     found: int = tx.execute(sa.select(sa.func.count()).select_from(inner)).scalar_one()
     return found
@@ -159,7 +161,7 @@ def _after(
 
 
 def children(tx: Tx, root: StackRow, depth: int) -> list[StackRow]:
-    """Return the nested stacks of a stack, down to `depth` levels, without deleted ones."""
+    """Return the nested stacks of a stack down to `depth` levels, except deleted ones."""
     rows = tx.rows(
         sa.select(stack)
         .where(
@@ -178,8 +180,9 @@ def children(tx: Tx, root: StackRow, depth: int) -> list[StackRow]:
 
 
 def path(tx: Tx, row: StackRow) -> list[tuple[str | None, str]]:
-    """Return the stacks from the root to this one, each as (name of its resource in the parent,
-    name of the stack).
+    """Return the stacks from the root stack to this one as (resource name, stack name).
+
+    The resource name is that of the stack's resource in its parent; None for the root stack.
     """
     found: list[tuple[str | None, str]] = []
     parent_id, record, name = row.parent_id, row.parent_record, row.name
@@ -218,7 +221,7 @@ _RECORDS_OF = Listed(
 
 
 def record_rows(tx: Tx, ids: Sequence[str]) -> list[Any]:
-    """Return the rows of all records of these stacks, oldest first."""
+    """Return the rows of all records of the given stacks, oldest first."""
     return tx.listed(_RECORDS_OF, ids)
 
 
@@ -233,7 +236,7 @@ _NAMED = Prepared(
 
 
 def records_named(tx: Tx, stack_id: str, name: str) -> list[Record]:
-    """Return the records of one name in a stack, oldest first."""
+    """Return the records with this name in a stack, oldest first."""
     return [record_of(tx, row) for row in tx.rows(_NAMED, {"stack_id": stack_id, "name": name})]
 
 
@@ -244,7 +247,10 @@ def name_of(tx: Tx, record_id: str) -> str | None:
 
 
 def stacks_with_physical_id(tx: Tx, project_id: str, physical_id: str) -> list[StackRow]:
-    """Return at most two stacks of a project that have a resource with that physical id."""
+    """Return up to two stacks of a project that have a resource with this physical id.
+
+    Two are enough to detect that the id is ambiguous.
+    """
     query = (
         sa.select(stack)
         .join(resource, resource.c.stack_id == stack.c.id)
@@ -279,9 +285,9 @@ _BESIDE = Prepared(
 
 
 def resources_beside(tx: Tx, row: StackRow, most: int) -> int:
-    """Return the number of resource names in the other stacks of the tree, at most `most`.
+    """Return the number of resources in the other stacks of the tree, but at most `most`.
 
-    Return None while the root stack rolls back, because a rollback may exceed the limit.
+    While the root stack rolls back, return 0, because a rollback may exceed the limit of resources.
     """
     found: int = tx.value(_BESIDE, {"root_id": row.root_id, "stack_id": row.id, "most": most})
     return found
@@ -289,7 +295,7 @@ def resources_beside(tx: Tx, row: StackRow, most: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class FlightRow:
-    """The attempt in progress for a resource, from its node row."""
+    """The attempt in progress on a resource, as its row describes it."""
 
     resource_id: str
     stack_id: str
@@ -301,7 +307,7 @@ class FlightRow:
 
 
 def flights(tx: Tx, stack_ids: Sequence[str]) -> dict[str, FlightRow]:
-    """Return the attempts in progress in these stacks, by record id."""
+    """Return the attempts in progress in the given stacks, by record id."""
     if not stack_ids:
         return {}
     names = ("resource_id", "stack_id", "action", "phase", "step", "attempt", "started_at")
@@ -310,7 +316,7 @@ def flights(tx: Tx, stack_ids: Sequence[str]) -> dict[str, FlightRow]:
 
 
 def in_charge(found: Sequence[Record]) -> dict[str, Record]:
-    """Return the record in charge of each name: the newest one that no other has replaced."""
+    """Return the record in charge of each name; if none is, the newest record of that name."""
     chosen: dict[str, Record] = {}
     for record in found:
         before = chosen.get(record.name)
@@ -323,7 +329,7 @@ def in_charge(found: Sequence[Record]) -> dict[str, Record]:
 
 
 def record_in_charge(tx: Tx, stack_id: str, name: str) -> Record | None:
-    """Return the record in charge of a name in a stack, or None."""
+    """Return the record of a stack that is in charge of this name, or None."""
     return in_charge(records_named(tx, stack_id, name)).get(name)
 
 
@@ -335,7 +341,7 @@ _DATA = Prepared(
 
 
 def data_of(tx: Tx, resource_id: str) -> tuple[int, dict[str, str], Any]:
-    """Return the version (0 without a row), private data and metadata of a resource."""
+    """Return (version, private data, metadata) of a resource; the version is 0 if no row exists."""
     row = tx.first(_DATA, {"resource_id": resource_id})
     if row is None:
         return 0, {}, {}
@@ -369,10 +375,10 @@ _DESCRIBED = Prepared(
 
 
 def fingerprints(tx: Tx, keys: Sequence[tuple[str, str]]) -> list[int]:
-    """Return a number for each resource, given as the id of its stack and its name. The number
-    changes with every change of the stack's row and the resource's rows.
+    """Return a number for each resource, which changes whenever a row about the resource changes.
 
-    Numbers from different processes cannot be compared.
+    `keys` are pairs (stack id, resource name). The row of the stack counts, too. Numbers from
+    different processes cannot be compared.
     """
     found: list[int] = []
     for first in range(0, len(keys), FINGERPRINTS_AT_ONCE):
@@ -389,11 +395,13 @@ def fingerprints(tx: Tx, keys: Sequence[tuple[str, str]]) -> list[int]:
 
 
 METADATA_BYTES_MAX = 1024 * 1024
-"""The maximum size of a resource's metadata as JSON, in bytes: as much as a request can contain."""
+"""The maximum size of a resource's metadata as JSON, in bytes; a request cannot contain more
+either.
+"""
 
 
 def demand_metadata(metadata: Any) -> None:
-    """Raise Rejected if the metadata is too large."""
+    """Raise Rejected if the metadata of a resource is too large."""
     size = len(msgspec.json.encode(metadata, enc_hook=str))
     if size > METADATA_BYTES_MAX:
         words = (
@@ -406,9 +414,10 @@ def demand_metadata(metadata: Any) -> None:
 def set_data(
     tx: Tx, stack_id: str, resource_id: str, version: int, data: Mapping[str, Any], metadata: Any
 ) -> bool:
-    """Write data and metadata if their version is still `version`, else return False.
+    """Write the private data and the metadata of a resource; return whether they were written.
 
-    Raises Rejected if the metadata is too large.
+    They are not written if their version is no longer `version`. Raises Rejected if the metadata is
+    too large.
     """
     demand_metadata(metadata)
     values = {
@@ -432,7 +441,10 @@ def set_data(
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """A filter of events. `equal` maps columns of `event` to allowed values."""
+    """The filters, the order and the page of a list of events.
+
+    `equal` maps columns of the table `event` to the allowed values.
+    """
 
     stack_ids: tuple[str, ...]
     limit: int | None = None
@@ -444,7 +456,7 @@ class EventFilter:
 
 @dataclass(frozen=True, slots=True)
 class NumberedEvent:
-    """An event and its number in the tree's sequence."""
+    """An event with its number in the tree of stacks."""
 
     seq: int
     event: Event
@@ -454,11 +466,11 @@ _LISTED = [column for column in event.c if column is not event.c.properties]
 
 
 def list_events(tx: Tx, wanted: EventFilter) -> list[NumberedEvent]:
-    """Return events without properties, newest first by default.
+    """Return the matching events without their properties, newest first by default.
 
-    The sequence number breaks ties and is the cursor. An unknown marker is ignored: a client that
-    follows a stack from an event that has been purged continues with the oldest remaining one and
-    sees no event twice.
+    Events at the same time are sorted by number, which is also the marker. An unknown marker is
+    ignored. So a client that follows a stack from an event that was purged continues with the
+    oldest remaining event, and sees no event twice.
     """
     query = sa.select(*_LISTED).where(event.c.stack_id.in_(wanted.stack_ids))
     for name, values in wanted.equal.items():
@@ -478,7 +490,9 @@ def list_events(tx: Tx, wanted: EventFilter) -> list[NumberedEvent]:
 
 
 def get_event(tx: Tx, stack_id: str, event_id: str) -> NumberedEvent | None:
-    """Return an event with the properties that the resource had or was about to get, or None."""
+    """Return an event with the properties of its resource at that time, or None if there is no such
+    event.
+    """
     row = tx.first(sa.select(*_LISTED).where(event.c.id == event_id, event.c.stack_id == stack_id))
     if row is None:
         return None
@@ -499,7 +513,7 @@ def get_event(tx: Tx, stack_id: str, event_id: str) -> NumberedEvent | None:
 
 
 def event_of(tx: Tx, row: Any, properties: Any = None) -> NumberedEvent:
-    """Return an event from a row of the table; the row needs no column `properties`."""
+    """Return the event in a row of the table `event`; `properties` are passed separately."""
     one = Event(
         row.id,
         row.stack_id,
@@ -522,7 +536,7 @@ def revision_of(tx: Tx, row: StackRow) -> Revision:
 
 
 def credential_of(tx: Tx, row: StackRow) -> credentials.StackCredential | None:
-    """Return the stored credential of a stack."""
+    """Return the credential of a stack, or None if it has none."""
     if row.credential_id is None:
         return None
     found = tx.first(sa.select(credential).where(credential.c.id == row.credential_id))
@@ -530,6 +544,9 @@ def credential_of(tx: Tx, row: StackRow) -> credentials.StackCredential | None:
 
 
 def stack_by_physical_id(tx: Tx, physical_id: str) -> StackRow | None:
-    """Return a nested stack by its id, in any project; callers have checked the parent."""
+    """Return the nested stack with this id in any project, or None.
+
+    Callers must have checked its parent stack.
+    """
     row = tx.first(sa.select(stack).where(stack.c.id == physical_id))
     return stack_row(tx, row) if row is not None else None

@@ -1,14 +1,15 @@
-"""The amount of history to keep. The transaction that adds history also purges it."""
+"""How much history is kept. The transaction that adds history also deletes what is too old."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """Approximate limits of history; 0 or less keeps everything.
+    """Approximate limits of the history that is kept; a limit of 0 or less keeps everything.
 
-    A stack's oldest events beyond `events` are deleted after each `events_batch` new events of its
-    tree. The last `revisions` revisions of a stack stay, and those that are still in use.
+    After every `events_batch` new events of a tree of stacks, the oldest events of each stack
+    beyond `events` are deleted. The last `revisions` revisions of a stack are kept, and all
+    revisions in use.
     """
 
     events: int = 1000

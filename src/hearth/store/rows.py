@@ -12,23 +12,26 @@ from hearth.model.state import Action, Status
 from hearth.store.database import Tx
 
 REASON_MAX = 4096
-"""The maximum characters of a stored reason, because services and guests can send any length."""
+"""The maximum length of a stored reason in characters. Services and servers can send texts of any
+length.
+"""
 
 
 def cut(reason: str) -> str:
-    """Return a reason, shortened to the stored length."""
+    """Return a reason, shortened to the maximum length that is stored."""
     return reason if len(reason) <= REASON_MAX else f"{reason[: REASON_MAX - 1]}…"
 
 
-DATA = "resource_data.data"  # what its sealed values are bound to, with the resource
+DATA = "resource_data.data"  # the column for which values are encrypted, with the resource id
 METADATA = "resource_data.metadata"
 
 
 class Options(msgspec.Struct, frozen=True):
     """The options of an operation.
 
-    `converge`: compare with the real state. `abandon`: delete the stack and retain its objects.
-    `further`: one more batch of an operation that has already involved every member.
+    `converge`: compare with the real state in the cloud. `abandon`: delete the stack but leave its
+    objects in the cloud. `further`: this is one more batch of a group's update that has already
+    examined every member.
     """
 
     converge: bool = False
@@ -37,19 +40,19 @@ class Options(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> str | None:
-        """Return the options as text for a row, or None."""
+        """Return the options as text for a row, or None if none is set."""
         return " ".join(name for name in self.__struct_fields__ if getattr(self, name)) or None
 
 
 @cache
 def options_of(words: str | None) -> Options:
-    """Return the options in a row; a word that only a newer version knows is ignored."""
+    """Return the options in a row; ignore a word that only a newer version of Hearth knows."""
     known = [word for word in (words or "").split() if word in Options.__struct_fields__]
     return Options(**dict.fromkeys(known, True))
 
 
 class StackRow(msgspec.Struct, frozen=True):
-    """A row of the table `stack`, column by column, with enums for action and status."""
+    """A row of the table `stack`: one field per column, with enums for action and status."""
 
     id: str
     project_id: str
@@ -91,7 +94,9 @@ class StackRow(msgspec.Struct, frozen=True):
 
     @property
     def deletes_objects(self) -> bool:
-        """Return whether the last operation is a delete that deletes objects, not an abandon."""
+        """Return whether the last operation is a delete that also deletes the objects in the
+        cloud.
+        """
         return self.action is Action.DELETE and not self.options.abandon
 
     def having(self, **changes: Any) -> "StackRow":
@@ -99,7 +104,7 @@ class StackRow(msgspec.Struct, frozen=True):
 
 
 def stack_row(tx: Tx, row: Any) -> StackRow:
-    """Return the stack of a row with all columns of `stack`."""
+    """Return the stack in a row that has all columns of the table."""
     values = list(row)
     for place, column in _TEXTS:
         values[place] = tx.unseal_text(values[place], column, values[0])
@@ -122,7 +127,7 @@ _TEXTS = [(COLUMNS.index(name), f"stack.{name}") for name in ("reason", "first_f
 
 
 def stack_values(tx: Tx, row: StackRow) -> dict[str, Any]:
-    """Return all columns of a stack."""
+    """Return the values of all columns for a stack."""
     values = msgspec.structs.asdict(row)
     values["action"], values["status"] = row.action.value, row.status.value
     values["options"] = row.options.words
@@ -150,10 +155,10 @@ class Event(msgspec.Struct, frozen=True):
 
 
 class AttemptRow(msgspec.Struct, frozen=True):
-    """An attempt at an action on a resource: its intent is committed, its end is not.
+    """An attempt at an action on a resource whose intent is committed but whose end is not.
 
-    `step` and `phase` ("intent" or "accepted") are its progress; `attempt` counts from 0. `wanted`
-    is the state that the record has after a success, stored as JSON.
+    `step` and `phase` ("intent" or "accepted") show how far it is; `attempt` counts from 0.
+    `wanted` is the desired state, as JSON, which the record has after a success.
     """
 
     resource_id: str
@@ -169,8 +174,10 @@ class AttemptRow(msgspec.Struct, frozen=True):
 
 
 class Document(msgspec.Struct, frozen=True, omit_defaults=True, rename={"purpose": "for"}):
-    """The data for each resource in an adopt or a restore: `{name: {...}}`, as in the document of a
-    stack. `late`: a later operation of the parent stack continues the adoption.
+    """The part of a stack's document that an adopt or a restore needs.
+
+    It is the data of each resource by name. If `late` is true, a later operation of the parent
+    stack completes the adoption.
     """
 
     purpose: Action
@@ -180,11 +187,11 @@ class Document(msgspec.Struct, frozen=True, omit_defaults=True, rename={"purpose
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """The desired state of a stack: template and files as text, and the given values.
+    """The desired state of a stack: its template, its files, and the values given for it.
 
     `files` maps names to texts. For a nested stack, `exports` are the attributes of its resources
-    that the parent reads, and `facade` is the parent's resource as seen from inside. `document` is
-    the data of an adopt or a restore.
+    that the parent stack reads, and `facade` is the parent's resource as the template of the nested
+    stack sees it. `document` is the data of an adopt or a restore.
     """
 
     template: str
@@ -197,17 +204,17 @@ class Revision:
 
     @property
     def characters(self) -> int:
-        """Return the number of characters in the template and the files."""
+        """Return the number of characters in the template and in all files."""
         return characters_of(self.template, self.files)
 
 
 def characters_of(template: str, files: Mapping[str, str]) -> int:
-    """Return the number of characters in a template and its files."""
+    """Return the number of characters in the template and in all files."""
     return len(template) + sum(len(text) for text in files.values() if isinstance(text, str))
 
 
 def record_values(tx: Tx, record: Record) -> dict[str, Any]:
-    """Return all columns of a record."""
+    """Return the values of all columns for a record."""
     return {
         **record_state(tx, record),
         "stack_id": "",
@@ -222,13 +229,13 @@ def record_values(tx: Tx, record: Record) -> dict[str, Any]:
 
 
 def json_list(ids: Iterable[str]) -> str:
-    """Return ids as a sorted JSON list."""
+    """Return ids as a JSON list in sorted order."""
     listed = sorted(ids)
     return '["' + '","'.join(listed) + '"]' if listed else "[]"
 
 
 def record_state(tx: Tx, record: Record) -> dict[str, Any]:
-    """Return the columns of a record that change while a node works on it."""
+    """Return the values of those columns of a record that change while a node works on it."""
     return {
         "id": record.id,
         "action": record.action.value,
@@ -243,19 +250,19 @@ def record_state(tx: Tx, record: Record) -> dict[str, Any]:
 
 
 def seal_held(tx: Tx, record: Record) -> bytes:
-    """Return a record's held values, encrypted for the column `state`."""
+    """Return the values of the last success of a record, encrypted for the column `state`."""
     held = msgspec.json.encode(record.held, enc_hook=str)
     return tx.sealer.seal_bytes(held, "resource.state", record.id)
 
 
 _held = msgspec.json.Decoder(Held).decode
 _ids = msgspec.json.Decoder(frozenset[str]).decode
-_ACTIONS = {action.value: action for action in Action}  # a tenth of what the enum takes for it
+_ACTIONS = {action.value: action for action in Action}  # ten times faster than the enum
 _STATUSES = {status.value: status for status in Status}
 
 
 def record_of(tx: Tx, row: Any) -> Record:
-    """Return the record of a row with all columns of `resource`."""
+    """Return the record in a row that has all columns of the table `resource`."""
     return Record(
         id=row.id,
         name=row.name,

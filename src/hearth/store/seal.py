@@ -1,14 +1,14 @@
 """Encryption of user data before it is stored in a row.
 
-A sealed value is `format byte, length of the key id, key id, nonce (12 bytes), AES-GCM text`. The
-key id names the key, so keys can rotate while old rows stay readable. A value can only be decrypted
-for the place for which it was sealed, a column and the key of a row, so nobody with access to the
-database can give a stack the credential of another one. Format 1, of earlier releases, has no
-place; it can still be read, and `rekey` (keyring.py) converts it. To compare sealed values, compare
-their `fingerprint`, a keyed hash.
+An encrypted value is `format byte, length of the key id, key id, nonce (12 bytes), AES-GCM text`.
+The key id names the key, so keys can be rotated while old rows stay readable. A value can only be
+decrypted for the place for which it was encrypted: a column and the key of a row. So a person with
+access to the database cannot give a stack the credential of another one. Format 1, of earlier
+releases, has no place. It can still be read, and `rekey` (keyring.py) converts it. To compare
+encrypted values, compare their `fingerprint`, a keyed hash.
 
-In a text column a sealed value is base64 with a prefix. A text without the prefix is from an older
-release, or a text that every stack has (`PLAIN_TEXTS`).
+In a text column an encrypted value is base64 with a prefix. A text without the prefix was stored by
+an older release, or it is one of `PLAIN_TEXTS`, which contain no user data.
 """
 
 import binascii
@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 FORMAT = b"\x02"
 FORMAT_WITHOUT_PLACE = b"\x01"
 TEXT_MARK = "\x02"
-PLAIN_TEXTS = frozenset({"", "state changed"})  # words that tell nothing
+PLAIN_TEXTS = frozenset({"", "state changed"})  # texts that reveal nothing
 NONCE_BYTES = 12
 KEY_CHARACTERS_MIN = 32  # of a configured key; a shorter one can be guessed
 
@@ -35,11 +35,11 @@ _decode = msgspec.json.Decoder().decode
 
 
 class Unsealable(Exception):
-    """No configured key decrypts a value, or the value was changed."""
+    """A value cannot be decrypted: no configured key fits, or the value was changed."""
 
 
 class Sealer:
-    """Encrypts with the newest key and decrypts with any.
+    """Encrypts with the newest key and decrypts with any key.
 
     `keys` maps a key id to 32 bytes; the last key encrypts. `pepper` is the key of the fingerprints
     and must never change.
@@ -47,7 +47,7 @@ class Sealer:
 
     def __init__(self, keys: Mapping[str, bytes], pepper: bytes) -> None:
         if not keys:
-            raise ValueError("at least one key is needed")
+            raise ValueError("no encryption key is configured: at least one is needed")
         self._ciphers = {key_id.encode(): AESGCM(key) for key_id, key in keys.items()}
         newest = list(self._ciphers)[-1]
         self._prefix = FORMAT + bytes([len(newest)]) + newest
@@ -55,7 +55,7 @@ class Sealer:
         self._pepper = pepper
 
     def with_pepper(self, pepper: bytes) -> "Sealer":
-        """Return a sealer with the same keys and another key of fingerprints."""
+        """Return a sealer with the same keys and another key for fingerprints."""
         other = copy.copy(self)
         other._pepper = pepper
         return other
@@ -74,13 +74,14 @@ class Sealer:
         return self.seal_bytes(_encode(value), column, *key)
 
     def unseal(self, sealed: bytes, column: str, *key: object) -> Any:
-        """Return the JSON value. Raises `Unsealable`, also if it was encrypted for another
-        place.
+        """Decrypt a value for its column and row key. Raises Unsealable.
+
+        It is also raised if the value was encrypted for another column or row.
         """
         return _decode(self.unseal_bytes(sealed, column, *key))
 
     def seal_text(self, text: str, column: str, *key: object) -> str:
-        """Return a text as a text column stores it: encrypted, or plain if it is in
+        """Return a text as a text column stores it: encrypted, or unchanged if it is in
         `PLAIN_TEXTS`.
         """
         if text in PLAIN_TEXTS:
@@ -89,13 +90,19 @@ class Sealer:
         return TEXT_MARK + binascii.b2a_base64(sealed, newline=False).decode()
 
     def unseal_text(self, stored: str, column: str, *key: object) -> str:
-        """Return the text; an older release may have stored it unencrypted. Raises `Unsealable`."""
+        """Decrypt a text from a text column; a text that is not encrypted is returned as it is.
+
+        Raises Unsealable.
+        """
         if not stored.startswith(TEXT_MARK):
             return stored
         return self.unseal_bytes(_of_text(stored), column, *key).decode()
 
     def is_newest_text(self, stored: str) -> bool:
-        """Return whether a stored text is encrypted with the newest key, or never encrypted."""
+        """Return whether a stored text needs no new encryption.
+
+        It is encrypted with the newest key, or it is one of `PLAIN_TEXTS`.
+        """
         if not stored.startswith(TEXT_MARK):
             return stored in PLAIN_TEXTS
         return self.is_newest(_of_text(stored))
@@ -119,41 +126,43 @@ class Sealer:
             ) from None
 
     def fingerprint(self, value: Any) -> str:
-        """Return a hash that is equal for equal values, and useless without the pepper (64 hex
-        digits).
+        """Return a keyed hash of a value, as 64 hexadecimal digits.
+
+        Equal values have equal hashes. Without the key, nothing about the value can be found out.
         """
         return hmac.digest(self._pepper, _encode(value), "sha256").hex()
 
 
 def sealer_of(secrets: Sequence[str]) -> Sealer:
-    """Return a sealer from the configured keys: the first key encrypts, all keys decrypt.
+    """Return a sealer with the configured keys: the first key encrypts, all keys decrypt.
 
-    Fingerprints use the first key until the database provides their key (keyring.py).
+    Fingerprints use a key derived from the first key until `keyring.unlock` reads theirs.
     """
     keys = {key_id_of(one): _derive(one, "seal") for one in reversed(secrets)}
     return Sealer(keys, pepper_of(secrets[0]))
 
 
 def sealer_from_secret(secret: str) -> Sealer:
-    """Return a sealer from one key."""
+    """Return a sealer with a single key."""
     return sealer_of([secret])
 
 
 def key_id_of(secret: str) -> str:
-    """Return the id of a key, which is stored before each value that the key encrypted."""
+    """Return the id of a key, which is stored with each value that the key encrypted."""
     return hashlib.sha256(secret.encode()).hexdigest()[:8]
 
 
 def pepper_of(secret: str) -> bytes:
-    """Return the key of fingerprints that is derived from a configured key."""
+    """Return a key for fingerprints, derived from a configured key."""
     return _derive(secret, "fingerprint")
 
 
 def keys_in(setting: str) -> tuple[str, ...]:
-    """Return the keys in the setting, separated by commas: the first encrypts, all decrypt.
+    """Return the keys in the value of the option: the first one encrypts, all of them decrypt.
 
-    Heat has a single key, which may contain a comma. So the whole text also counts as a key, and it
-    is the only one if the part before the first comma is too short for a key.
+    They are separated by commas. Heat has a single key, which may contain a comma. So the whole
+    text also counts as a key; it is the only one if the part before the first comma is too short
+    for a key.
     """
     parts = [part.strip() for part in setting.split(",") if part.strip()]
     several = len(parts) > 1 and len(parts[0]) >= KEY_CHARACTERS_MIN
@@ -168,7 +177,7 @@ def _of_text(stored: str) -> bytes:
     try:
         return binascii.a2b_base64(stored[len(TEXT_MARK) :], strict_mode=True)
     except ValueError:
-        raise Unsealable("the encrypted text was changed") from None
+        raise Unsealable("an encrypted text is not valid base64: it was changed") from None
 
 
 def _derive(secret: str, purpose: str) -> bytes:

@@ -1,7 +1,7 @@
-"""The list of deployments in a server's metadata, which agents in the server read.
+"""The list of software deployments in a server's metadata, which agents in the server read.
 
-Only changes of deployments write the list, and they lock the stack: the second of two concurrent
-changes sees the result of the first. Source: spec/software-config.md, 4 and 9.
+Only changes of deployments write the list, and they lock the stack. So of two concurrent changes,
+the second one sees the result of the first. Source: spec/software-config.md, 4 and 9.
 """
 
 from dataclasses import dataclass
@@ -20,16 +20,17 @@ DEPLOYMENTS = "deployments"
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A resource of a stack that represents a server."""
+    """The ids of a resource that represents a server, and of its stack."""
 
     stack_id: str
     resource_id: str
 
 
 def push(tx: Tx, project_id: str, server_id: str) -> list[Server]:
-    """Write the project's deployments of a server into the metadata of its resources.
+    """Write the list of a server's deployments into the metadata of the resources that represent
+    it.
 
-    Return these resources; empty if the server is unknown or is being deleted.
+    Return these resources; empty if no resource represents the server.
     """
     found = _standing_for(tx, project_id, server_id)
     if not found:
@@ -58,7 +59,10 @@ def _standing_for(tx: Tx, project_id: str, server_id: str) -> list[Server]:
 
 
 def type_of(tx: Tx, project_id: str, server_id: str) -> str | None:
-    """Return the type of the oldest resource whose physical id is that of a server, or None."""
+    """Return the type of the oldest resource that represents a server, or None.
+
+    A resource represents a server if its physical id is the id of the server.
+    """
     found = _standing_for(tx, project_id, server_id)
     if not found:
         return None
@@ -78,7 +82,10 @@ def _write(tx: Tx, one: Server, listed: list[dict[str, Any]]) -> None:
 
 
 def kept(before: Any, after: Any) -> Any:
-    """Return metadata from an engine, with the current list of deployments from the row."""
+    """Return the metadata `after` with the list of deployments in `before`.
+
+    An engine writes metadata, but must not overwrite the list.
+    """
     if isinstance(before, dict) and isinstance(after, dict) and DEPLOYMENTS in before:
         return {**after, DEPLOYMENTS: before[DEPLOYMENTS]}
     return after

@@ -1,7 +1,8 @@
 """Snapshots of stacks: request, list and delete.
 
-An engine fills a snapshot at the end of the stack's SNAPSHOT operation. A delete marks the snapshot
-and informs the owner; the row is removed after its objects in the cloud.
+An engine completes a snapshot at the end of the stack's SNAPSHOT operation. A delete marks the
+snapshot and sends a message to the stack's owner; the row is removed when its objects in the cloud
+are deleted.
 """
 
 from collections.abc import Sequence
@@ -29,7 +30,9 @@ _OF_STACKS = Listed(
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A row of the table `snapshot`. `body` is None until it is complete."""
+    """A row of the table `snapshot`; `body` is the stack's document, or None until it is
+    complete.
+    """
 
     id: str
     stack_id: str
@@ -51,7 +54,11 @@ def take(
     new_id: accept.NewId,
     requester: Requester | None = None,
 ) -> Snapshot:
-    """Begin a snapshot of a stack. Raises `Rejected`; `limit` -1 means no limit."""
+    """Begin a snapshot of a stack and return it.
+
+    Raises Rejected if the stack already has `limit` snapshots, or if its state does not allow one.
+    A limit of -1 means no limit.
+    """
     accept.lock(tx, stack_id)
     if 0 <= limit <= len(of_stack(tx, stack_id)):
         words = f"Request limit exceeded: a stack may have {limit} snapshots at most."
@@ -68,7 +75,10 @@ def of_stack(tx: Tx, stack_id: str) -> list[Snapshot]:
 
 
 def of_stacks(tx: Tx, ids: Sequence[str]) -> dict[str, list[Snapshot]]:
-    """Return the snapshots, oldest first, by stack; stacks without snapshots are left out."""
+    """Return the snapshots of the given stacks, oldest first, by stack id.
+
+    Stacks without snapshots are left out.
+    """
     found: dict[str, list[Snapshot]] = {}
     for row in tx.listed(_OF_STACKS, ids):
         found.setdefault(row.stack_id, []).append(_snapshot(tx, row))
@@ -76,7 +86,7 @@ def of_stacks(tx: Tx, ids: Sequence[str]) -> dict[str, list[Snapshot]]:
 
 
 def get(tx: Tx, stack_id: str, snapshot_id: str) -> Snapshot:
-    """Return a snapshot. Raises `Rejected` with NotFound."""
+    """Return the snapshot of the stack with this id. Raises Rejected with NotFound."""
     mine = sa.and_(snapshot.c.id == snapshot_id, snapshot.c.stack_id == stack_id)
     row = tx.first(sa.select(snapshot).where(mine))
     if row is None:
@@ -85,7 +95,7 @@ def get(tx: Tx, stack_id: str, snapshot_id: str) -> Snapshot:
 
 
 def drop(tx: Tx, stack_id: str, snapshot_id: str, now: float) -> None:
-    """Request the delete of a snapshot. Raises `Rejected` while its create is in progress."""
+    """Request the deletion of a snapshot. Raises Rejected while the snapshot is being created."""
     accept.lock(tx, stack_id)
     found = get(tx, stack_id, snapshot_id)
     if found.action is Action.CREATE and found.status is Status.IN_PROGRESS:
@@ -97,7 +107,7 @@ def drop(tx: Tx, stack_id: str, snapshot_id: str, now: float) -> None:
 def set_state(
     tx: Tx, snapshot_id: str, action: Action, status: Status, reason: str, body: Any = None
 ) -> None:
-    """Write a snapshot's state, and its document if `body` is given."""
+    """Write the state of a snapshot; also its document if `body` is given."""
     values: dict[str, Any] = {
         "action": action.value,
         "status": status.value,
@@ -109,8 +119,9 @@ def set_state(
 
 
 def take_over(tx: Tx, root_id: str, since: float) -> None:
-    """Delete the snapshots that nested stacks took since a time, because the root's snapshot
-    contains them.
+    """Delete the snapshots that nested stacks created since this time.
+
+    The snapshot of the root stack contains them.
     """
     below = sa.select(stack.c.id).where(stack.c.root_id == root_id, stack.c.id != root_id)
     tx.execute(
@@ -119,7 +130,7 @@ def take_over(tx: Tx, root_id: str, since: float) -> None:
 
 
 def end_making(tx: Tx, stack_id: str, status: Status, reason: str, body: Any) -> None:
-    """Record how the snapshot in progress ended: complete or failed."""
+    """Record that the snapshot in progress of a stack is complete or has failed."""
     making = sa.and_(
         snapshot.c.stack_id == stack_id,
         snapshot.c.action == Action.CREATE.value,

@@ -1,6 +1,6 @@
-"""Software configurations: scripts and settings for servers, stored as given.
+"""Software configurations: scripts and settings for servers, stored as they were sent.
 
-A configuration never changes. While a deployment uses it, it cannot be deleted.
+A configuration never changes, and it cannot be deleted while a deployment uses it.
 """
 
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from hearth.store.tables import software_config, software_deployment
 
 
 def shown_time(seconds: float) -> str:
-    """Return a time since 1970 in the format of agents and clients."""
+    """Return a time, in seconds since 1970, in the format that agents and clients expect."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -22,7 +22,7 @@ def shown_time(seconds: float) -> str:
 class Config:
     """A row of the table `software_config`.
 
-    `config` is any JSON value; the items of `inputs` and `outputs` are in the format of
+    `config` is any JSON value. The items of `inputs` and `outputs` have the format of
     `resources/heat/software_io.py`.
     """
 
@@ -37,7 +37,7 @@ class Config:
     options: dict[str, Any] = field(default_factory=dict)
 
     def document(self) -> dict[str, Any]:
-        """Return the configuration in the format of agents and clients."""
+        """Return the configuration in the format that agents and clients expect."""
         return {
             "id": self.id,
             "name": self.name,
@@ -50,13 +50,13 @@ class Config:
         }
 
     def input(self, name: str) -> Any:
-        """Return the value of an input, or None if there is no such input or value."""
+        """Return the value of an input; None if there is no such input, or if it has no value."""
         found = (one.get("value") for one in self.inputs if one["name"] == name)
         return next(found, None)
 
 
 def put(tx: Tx, new: Config) -> None:
-    """Store a configuration."""
+    """Store a new software configuration."""
     body = {
         "config": new.config,
         "inputs": new.inputs,
@@ -75,16 +75,17 @@ def put(tx: Tx, new: Config) -> None:
 
 
 def count(tx: Tx, project_id: str) -> int:
-    """Return the number of configurations in a project."""
+    """Return the number of software configurations of a project."""
     mine = sa.select(sa.func.count()).where(software_config.c.project_id == project_id)
     found: int = tx.execute(mine).scalar_one()
     return found
 
 
 def find(tx: Tx, project_id: str | None, config_id: str, *, lock: bool = False) -> Config | None:
-    """Return a configuration of the project, or None; with `project_id` None, of any project.
+    """Return a software configuration of the project, or None.
 
-    With `lock` no other transaction can delete it before this one ends.
+    If `project_id` is None, it may belong to any project. If `lock` is true, no other transaction
+    can delete it before this one ends.
     """
     query = sa.select(software_config).where(software_config.c.id == config_id)
     if project_id is not None:
@@ -96,9 +97,9 @@ def find(tx: Tx, project_id: str | None, config_id: str, *, lock: bool = False) 
 def of_project(
     tx: Tx, project_id: str | None, *, limit: int | None = None, marker: str | None = None
 ) -> list[Config]:
-    """Return the configurations of a project, or of all projects, newest first, after the marker.
+    """Return a page of the software configurations of a project, newest first.
 
-    An unknown marker is ignored.
+    If `project_id` is None, those of all projects are listed. An unknown marker is ignored.
     """
     table = software_config.c
     query = sa.select(software_config)
@@ -114,7 +115,7 @@ def of_project(
 
 
 def user_of(tx: Tx, config_id: str) -> str | None:
-    """Return the id of the oldest deployment that uses the configuration, in any project, or
+    """Return the id of the oldest deployment, in any project, that uses the configuration, or
     None.
     """
     table = software_deployment.c
@@ -129,7 +130,7 @@ def forget(tx: Tx, config_id: str) -> None:
 
 
 def config_of(tx: Tx, row: Any) -> Config:
-    """Return the configuration of a row with all columns of the table."""
+    """Return the software configuration in a row that has all columns of the table."""
     return Config(
         id=row.id,
         project_id=row.project_id,

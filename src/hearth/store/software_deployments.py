@@ -1,6 +1,6 @@
-"""Software deployments: the configuration for a server, and its result.
+"""Software deployments: the configuration for a server, and the results that it reports.
 
-A deployment is visible in two projects: its own, and its stack's domain project if it names one.
+A deployment is visible in its own project, and in the domain project that it names, if any.
 """
 
 from dataclasses import dataclass, field
@@ -17,8 +17,9 @@ IN_PROGRESS = "IN_PROGRESS"
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """A row of the table `software_deployment`; `output_values` is None until results are
-    reported.
+    """A row of the table `software_deployment`.
+
+    `output_values` is None until the server has reported results.
     """
 
     id: str
@@ -35,7 +36,10 @@ class Deployment:
     updated_at: float | None = None
 
     def document(self) -> dict[str, Any]:
-        """Return the deployment in the format of clients; `updated_time` only after an update."""
+        """Return the deployment in the format that clients expect.
+
+        It contains `updated_time` only after an update.
+        """
         shown = {
             "id": self.id,
             "server_id": self.server_id,
@@ -71,10 +75,10 @@ def forget(tx: Tx, deployment_id: str) -> None:
 def find(
     tx: Tx, project_id: str | None, deployment_id: str, *, lock: bool = False
 ) -> Deployment | None:
-    """Return a deployment that is visible in the project, or None; the project None means any
-    project.
+    """Return a deployment that is visible in the project, or None.
 
-    With `lock` no other transaction can change it before this one ends.
+    If `project_id` is None, all projects are searched. If `lock` is true, no other transaction can
+    change the deployment before this one ends.
     """
     query = sa.select(software_deployment).where(software_deployment.c.id == deployment_id)
     if project_id is not None:
@@ -84,8 +88,9 @@ def find(
 
 
 def of_project(tx: Tx, project_id: str, server_id: str | None = None) -> list[Deployment]:
-    """Return the deployments that are visible in a project, of one server or of all, oldest
-    first.
+    """Return the deployments that are visible in a project, oldest first.
+
+    If `server_id` is given, only those of that server are included.
     """
     table = software_deployment.c
     query = sa.select(software_deployment).where(_seen_by(project_id))
@@ -104,11 +109,11 @@ def count(tx: Tx, project_id: str) -> int:
 def configs_of(
     tx: Tx, project_id: str, server_id: str, *, users_only: bool = False
 ) -> list[Config]:
-    """Return the configurations of a server from the deployments that are visible in the project,
-    sorted by name.
+    """Return the configurations in a server's deployments that are visible in the project.
 
-    Names are sorted by code points, as agents expect, independently of the database's collation.
-    With `users_only`, only deployments of stacks with domain users in the project are included.
+    They are sorted by the code points of their names, as agents expect, regardless of the
+    database's collation. If `users_only` is true, only deployments of stacks with this domain
+    project are included.
     """
     table = software_deployment.c
     seen = _shared_with(project_id) if users_only else _seen_by(project_id)
@@ -125,7 +130,7 @@ def configs_of(
 def has_users(tx: Tx, project_id: str, user_project_id: str) -> bool:
     """Return whether `user_project_id` is the domain project of a stack of `project_id`.
 
-    True if both are the same project.
+    It is also true if both are the same project.
     """
     its = sa.and_(stack.c.project_id == project_id, stack.c.user_project_id == user_project_id)
     own = user_project_id == project_id
@@ -133,7 +138,9 @@ def has_users(tx: Tx, project_id: str, user_project_id: str) -> bool:
 
 
 def stack_of(tx: Tx, deployment_id: str) -> str | None:
-    """Return the id of the stack that runs a deployment, or None if a user created it."""
+    """Return the id of the stack that contains the deployment; None if a user created it
+    directly.
+    """
     query = sa.select(resource.c.stack_id).where(resource.c.id == deployment_id)
     found: str | None = tx.value(query)
     return found
@@ -144,9 +151,10 @@ def _seen_by(project_id: str) -> sa.ColumnElement[bool]:
 
 
 def _shared_with(project_id: str) -> sa.ColumnElement[bool]:
-    """Return the condition for deployments that were created for the domain users in the project.
+    """Return the condition for deployments that are shared with the domain project `project_id`.
 
-    The creator must own a stack with this domain project, because a request may name any project.
+    The project of the deployment must own a stack with this domain project, because a request may
+    name any project.
     """
     table = software_deployment.c
     owns = sa.select(stack.c.id).where(

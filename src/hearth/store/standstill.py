@@ -1,9 +1,9 @@
-"""Idle transactions: a stopped process or machine must not keep its locks for long.
+"""End idle transactions, so that a process or machine that stands still does not keep its locks.
 
-Other engines must be able to take over the stacks when the lease has expired. So the server ends a
-transaction that is idle for as long as a lease. PostgreSQL does not end a transaction that is idle
-during or after a batch of statements from psycopg. There each heartbeat of an engine ends idle
-transactions.
+Other engines must be able to take over its stacks when its lease has expired. Therefore the
+database server ends a transaction that is idle for as long as a lease. PostgreSQL does not do so if
+the transaction is idle during or after a batch of statements from psycopg. There, each heartbeat of
+an engine ends such transactions.
 """
 
 import sqlalchemy as sa
@@ -20,6 +20,8 @@ _END = sa.text("""
 
 
 def end_all(tx: Tx) -> None:
-    """End transactions that have been idle for too long; their processes repeat them."""
+    """End all transactions that have been idle for too long; the processes that began them repeat
+    them.
+    """
     if tx.dialect == "postgresql":
         tx.execute(_END, {"name": idle.SESSION_NAME, "idle_s": idle.IDLE_S})

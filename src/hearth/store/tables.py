@@ -1,6 +1,7 @@
-"""The tables. A column named *sealed* in its comment holds user values and is encrypted (seal.py).
+"""The tables of the database.
 
-Times are seconds since 1970, UTC, as doubles: they sort and compare alike on all three databases.
+A column whose comment begins with *sealed* holds user values and is encrypted (seal.py). Times are
+seconds since 1970, UTC, as doubles: all three databases sort and compare them in the same way.
 """
 
 from sqlalchemy import (
@@ -31,8 +32,8 @@ TIME: Double[float] = Double()
 COUNTER = BigInteger().with_variant(Integer(), "sqlite")
 
 SEALED_BY = "sealed_by"
-"""The key in `Table.info` for the columns that `key_of` returns, if the id of a row is not known
-yet when its values are encrypted.
+"""The key in `Table.info` under which a table names the columns that `key_of` returns. It is needed
+if the id of a row is not known yet when its values are encrypted.
 """
 
 metadata = MetaData(
@@ -46,8 +47,13 @@ metadata = MetaData(
 keyring = Table(
     "keyring",
     metadata,
-    Column("name", String(16), primary_key=True, comment="pepper: the key of fingerprints"),
-    Column("body", SEALED, nullable=False, comment="sealed: shows that a key is the right one"),
+    Column("name", String(16), primary_key=True, comment="pepper: the key for fingerprints"),
+    Column(
+        "body",
+        SEALED,
+        nullable=False,
+        comment="sealed: the value; decrypting it checks a configured key",
+    ),
 )
 
 blob = Table(
@@ -63,13 +69,16 @@ revision = Table(
     Column("stack_id", ID, primary_key=True),
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column(
-        "content", String(64), nullable=False, comment="keyed hash of all below: equal means equal"
+        "content",
+        String(64),
+        nullable=False,
+        comment="keyed hash of the columns below; equal for equal content",
     ),
     Column("template", String(64), nullable=False, comment="hash of a blob"),
     Column("body", SEALED, nullable=False, comment="sealed: files, environment, parameters"),
     Column("created_at", TIME, nullable=False),
     Column("created_by", NAME),
-    Column("copy_of", Integer, comment="the revision it was made of: a rollback, a way back"),
+    Column("copy_of", Integer, comment="the revision from which it was copied, as in a rollback"),
 )
 
 stack = Table(
@@ -81,20 +90,23 @@ stack = Table(
     Column(
         "live_name",
         NAME,
-        comment="name while it must be unique, null for nested and deleted stacks",
+        comment="the name if it must be unique; null for nested and deleted stacks",
     ),
     Column("root_id", ID, nullable=False),
     Column("parent_id", ID),
-    Column("parent_record", ID, comment="the parent's resource record that this stack is"),
-    Column("parent_traversal", ID, comment="the parent's traversal that asked for the operation"),
+    Column("parent_record", ID, comment="id of the parent's record of this nested stack"),
+    Column("parent_traversal", ID, comment="the parent's traversal that requested the operation"),
     Column("depth", Integer, nullable=False),
     Column("action", String(16), nullable=False),
     Column("status", String(16), nullable=False),
     Column("reason", SEALED_TEXT, nullable=False, comment="sealed"),
     Column("first_failure", SEALED_TEXT, comment="sealed"),
-    Column("revision", Integer, nullable=False, comment="the revision aimed at"),
+    Column("revision", Integer, nullable=False, comment="number of the target revision"),
     Column(
-        "previous_revision", Integer, nullable=False, comment="where a rollback goes; 0 is nothing"
+        "previous_revision",
+        Integer,
+        nullable=False,
+        comment="revision to which a rollback returns; 0: none",
     ),
     Column("traversal", ID, nullable=False),
     Column("started_at", TIME, nullable=False),
@@ -104,7 +116,7 @@ stack = Table(
     Column("owner", ID),
     Column("epoch", Integer, nullable=False),
     Column("takeovers", Integer, nullable=False),
-    Column("due_at", TIME, comment="when the stack wants an owner; null is never"),
+    Column("due_at", TIME, comment="when the stack needs an owner; null: never"),
     Column("credential_id", ID),
     Column("user_project_id", String(64)),
     Column("creator", NAME),
@@ -128,7 +140,7 @@ tree = Table(
     Column("root_id", ID, primary_key=True),
     Column("event_seq", BigInteger, nullable=False),
     Column("resources", Integer, nullable=False),
-    Column("sinks", Boolean, comment="whether a revision of the root ever named event sinks"),
+    Column("sinks", Boolean, comment="whether a revision of the root stack ever had event sinks"),
 )
 
 resource = Table(
@@ -144,10 +156,15 @@ resource = Table(
     Column("physical_id", NAME, index=True),
     Column("since", Integer, nullable=False, comment="first revision in which it has its name"),
     Column("until", Integer, comment="first revision in which it no longer has it"),
-    Column("traversal", ID, comment="the traversal that worked on it last"),
+    Column("traversal", ID, comment="the traversal that last worked on it"),
     Column("replaces", ID),
     Column("replaced_by", ID),
-    Column("requires", TEXT, nullable=False, comment="JSON list of records it was built upon"),
+    Column(
+        "requires",
+        TEXT,
+        nullable=False,
+        comment="JSON list of the ids of the records that it required",
+    ),
     Column("state", SEALED, nullable=False, comment="sealed: definition, properties, attributes"),
     Column("created_at", TIME, nullable=False),
     Column("updated_at", TIME),
@@ -175,9 +192,7 @@ node = Table(
     Column("phase", String(16), nullable=False, comment="intent or accepted"),
     Column("step", String(64), nullable=False),
     Column("attempt", Integer, nullable=False),
-    Column(
-        "wanted", SEALED, nullable=False, comment="sealed: what the record shall hold in the end"
-    ),
+    Column("wanted", SEALED, nullable=False, comment="sealed: the desired state of the record"),
     Column("started_at", TIME, nullable=False),
     Column("due_at", TIME),
 )
@@ -201,7 +216,9 @@ outbox = Table(
     Column("body", SEALED, nullable=False, comment="sealed"),
     Column("due_at", TIME, nullable=False, index=True),
     Column("attempts", Integer, nullable=False),
-    Column("lane", String(64), index=True, comment="keyed hash: what must leave one by one"),
+    Column(
+        "lane", String(64), index=True, comment="keyed hash: messages of one lane are sent in order"
+    ),
     info={SEALED_BY: ("kind",)},
 )
 
@@ -230,14 +247,14 @@ engine = Table(
     Column("host", NAME, nullable=False),
     Column("pid", Integer, nullable=False),
     Column("started_at", TIME, nullable=False),
-    Column("beat_at", TIME, nullable=False, comment="database time of the last beat"),
+    Column("beat_at", TIME, nullable=False, comment="database time of the last heartbeat"),
     Column("draining", Boolean, nullable=False, server_default=false()),
 )
 
 receipt = Table(
     "receipt",
     metadata,
-    Column("id", String(32), primary_key=True, comment="of a request's transaction"),
+    Column("id", String(32), primary_key=True, comment="id of a transaction of a request"),
     Column("at", TIME, nullable=False, index=True),
 )
 
@@ -257,8 +274,8 @@ orphan = Table(
     Column("stack_id", ID, nullable=False, index=True),
     Column("resource_id", ID, nullable=False),
     Column("resource_type", NAME, nullable=False),
-    Column("since", TIME, nullable=False, comment="when the attempt ended without an answer"),
-    Column("facts", SEALED, nullable=False, comment="sealed: what finding it needs"),
+    Column("since", TIME, nullable=False, comment="when the call ended without a response"),
+    Column("facts", SEALED, nullable=False, comment="sealed: the facts that a search for it needs"),
 )
 
 snapshot = Table(
@@ -304,6 +321,6 @@ software_deployment = Table(
 
 
 def key_of(table: Table) -> tuple[str, ...]:
-    """Return the columns that identify the row to which its encrypted values are bound."""
+    """Return the columns whose values identify a row when its values are encrypted."""
     known: tuple[str, ...] | None = table.info.get(SEALED_BY)
     return known or tuple(column.name for column in table.primary_key.columns)

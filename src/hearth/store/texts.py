@@ -1,4 +1,4 @@
-"""Templates and files, stored once by content, and the revisions that use them."""
+"""Templates and files, stored once per content, and the revisions that use them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ _NEWEST = Listed(
 )
 _KNOWN = Listed(lambda keys: sa.select(blob.c.hash).where(blob.c.hash.in_(keys)))
 _TEXTS = Listed(lambda keys: sa.select(blob).where(blob.c.hash.in_(keys)))
-_PUT = {  # others may put the same text at the same time
+_PUT = {  # other transactions may insert the same text at the same time
     "sqlite": Prepared(blob.insert().prefix_with("OR IGNORE")),
     "postgresql": Prepared(postgresql.insert(blob).on_conflict_do_nothing()),
     "mysql": Prepared(blob.insert().prefix_with("IGNORE")),
@@ -71,7 +71,10 @@ _OLD = Prepared(
 
 @dataclass(frozen=True, slots=True)
 class RevisionRow:
-    """The number, creator and time of a revision, and the number of the revision that it copies."""
+    """The number, the creator and the time of a revision.
+
+    `copy_of` is the number of the revision from which it was copied, if any.
+    """
 
     number: int
     created_at: float
@@ -85,7 +88,7 @@ def list_revisions(tx: Tx, stack_id: str) -> list[RevisionRow]:
 
 
 def put_rows(tx: Tx, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Store revisions whose texts are stored already, and delete old revisions that are no longer
+    """Store revisions whose texts are already stored, and delete old revisions that are not
     needed.
     """
     if rows:
@@ -102,7 +105,7 @@ def revision_values(
     created_by: str | None,
     copy_of: int | None = None,
 ) -> dict[str, Any]:
-    """Store the texts of a revision; return its columns."""
+    """Store the texts of a revision, and return the values for its row."""
     texts, template, body = _body(tx, wanted)
     put_texts(tx, texts)
     return {
@@ -118,13 +121,15 @@ def revision_values(
 
 
 def content_of(tx: Tx, wanted: Revision) -> str:
-    """Return the hash that `revision_contents` returns when the revision is stored."""
+    """Return the hash of a revision's content; `revision_contents` returns it for stored
+    revisions.
+    """
     _, template, body = _body(tx, wanted)
     return tx.sealer.fingerprint([template, body])
 
 
 def _body(tx: Tx, wanted: Revision) -> tuple[dict[str, str], str, dict[str, Any]]:
-    """Return the texts by hash, the hash of the template, and the rest of the revision."""
+    """Return (texts by hash, hash of the template, the other content) of a revision."""
     by_text = {text: tx.hash_of(text) for text in (wanted.template, *wanted.files.values())}
     texts = {key: text for text, key in by_text.items()}
     body = {
@@ -139,7 +144,7 @@ def _body(tx: Tx, wanted: Revision) -> tuple[dict[str, str], str, dict[str, Any]
 
 
 def _forget(tx: Tx, newest: Mapping[str, int]) -> None:
-    """Delete revisions that are too old, unless the stack or one of its records uses them."""
+    """Delete the oldest revisions, except those that the stack or one of its records uses."""
     lasts = {i: number - tx.retention.revisions for i, number in newest.items()}
     old = [{"stack_id": i, "last": last} for i, last in lasts.items() if 0 < last < newest[i]]
     if old:
@@ -147,7 +152,7 @@ def _forget(tx: Tx, newest: Mapping[str, int]) -> None:
 
 
 def copy_revision(tx: Tx, stack_id: str, number: int, as_number: int, now: float) -> None:
-    """Store a copy of a revision under a new number, for a rollback."""
+    """Store a copy of a revision with a new number, for a rollback."""
     row = tx.first(_REVISION, {"stack_id": stack_id, "number": number})
     body = tx.seal(_opened(tx, row), "revision.body", stack_id, as_number)
     new = {"number": as_number, "body": body, "created_at": now, "copy_of": number}
@@ -159,12 +164,12 @@ def _opened(tx: Tx, row: Any) -> Any:
 
 
 def get_revision(tx: Tx, stack_id: str, number: int) -> Revision:
-    """Return a revision with its texts."""
+    """Return the revision of a stack with this number, with its texts."""
     return _revisions(tx, [tx.first(_REVISION, {"stack_id": stack_id, "number": number})])[stack_id]
 
 
 def get_revisions(tx: Tx, ids: Sequence[str]) -> dict[str, Revision]:
-    """Return the current revisions of these stacks, with their texts, by stack."""
+    """Return the current revisions of the given stacks, with their texts, by stack id."""
     return _revisions(tx, tx.listed(_PRESENT_OF, ids))
 
 
@@ -188,20 +193,21 @@ def _revision(row: Any, body: Mapping[str, Any], texts: Mapping[str, str]) -> Re
 
 
 def get_template(tx: Tx, stack_id: str, number: int) -> str:
-    """Return the template of a revision without its other texts."""
+    """Return the template of a revision, without reading its files."""
     row = tx.first(_REVISION, {"stack_id": stack_id, "number": number})
     return get_texts(tx, {row.template})[row.template]
 
 
 def revision_contents(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
-    """Return the keyed hashes of the current revisions of these stacks; equal hashes mean equal
-    content.
+    """Return the hashes of the current revisions of the given stacks, by stack id.
+
+    Equal hashes mean equal content.
     """
     return {r.stack_id: r.content for r in tx.listed(_CONTENTS, ids)}
 
 
 def newest_revisions(tx: Tx, ids: Sequence[str]) -> dict[str, int]:
-    """Return the highest revision number of each stack."""
+    """Return the highest number of a revision of each of the given stacks, by stack id."""
     return {r.stack_id: r.number for r in tx.listed(_NEWEST, ids)}
 
 

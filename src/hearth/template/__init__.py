@@ -1,9 +1,11 @@
-"""A compiler: template text in, an immutable program out, cheap to run.
+"""The template compiler: it turns template text into an immutable program that is cheap to
+evaluate.
 
-`load` creates nodes with their positions, `parse` one syntax tree for HOT and CFN, `bind` finds
-types and nested templates, `compile` checks, `specialise` adds parameter values. All errors are
-reported at once, as `Rejected`. The package does no I/O, and knows no clock and no cloud. Resource
-types come from `TypeCatalog`, values of resources from `World`.
+`load` creates nodes with their positions. `parse` creates one kind of syntax tree for HOT and CFN.
+`compile` finds the resource types and nested templates, and checks the result, the module.
+`specialise` adds parameter values, which makes it a program. All errors are reported at once, as
+`Rejected`. The package does no I/O and uses no clock. Resource types come from a `TypeCatalog`, and
+values of resources from a `World`.
 """
 
 from hearth.template.compile import compile_template, module_key, parameter_types

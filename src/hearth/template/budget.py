@@ -1,8 +1,8 @@
-"""The budget of a request: memory and steps for the evaluation of templates.
+"""The budget of a request: the memory and steps that evaluating its templates may use.
 
-Every function has its own limits, but a thousand calls could still use any amount of memory. So the
-memory of all results and the steps of all calls of a request are counted. A request opens a budget
-with `spending`; nested blocks share it.
+Every function has its own limits, but a thousand calls could still use any amount of memory.
+Therefore the memory of all results and the steps of all calls in a request are counted. A request
+opens a budget with `spending`; blocks inside it share the budget.
 """
 
 from __future__ import annotations
@@ -17,43 +17,51 @@ from hearth.template.errors import EvaluationError
 from hearth.template.function import Function, Reads
 
 MADE_BYTES = 32 * 1024 * 1024
-"""The approximate memory for results, for any template."""
+"""The approximate memory in bytes that the results of functions may use in any request."""
 
 RESOURCE_BYTES = 32 * 1024
-"""Additional memory per resource: the size of user data."""
+"""The additional memory in bytes for each resource of the template, enough for its user data."""
 
 MADE_BYTES_MAX = 256 * 1024 * 1024
-"""The maximum memory for any number of resources."""
+"""The maximum memory in bytes, regardless of the number of resources."""
 
 READ_SHARE = 4
-"""The divisor for values that are read from parameters and files, because they exist already."""
+"""The divisor for the memory of values that are read from parameters and files, because these exist
+already.
+"""
 
 STEPS = 25_000_000
-"""The steps of all YAQL expressions together, for any template: about three seconds."""
+"""The steps that all YAQL expressions of any request may use together; they take about three
+seconds.
+"""
 
 RESOURCE_STEPS = 250_000
-"""Additional steps per resource: an expression over a hundred items."""
+"""The additional steps for each resource of the template, enough for an expression over 100
+items.
+"""
 
 STEPS_MAX = 100_000_000
-"""The maximum steps for any number of resources."""
+"""The maximum number of steps, regardless of the number of resources."""
 
 INLINE_BYTES = 2 * 1024 * 1024
-"""The memory for results on the event loop: a few milliseconds of work."""
+"""The memory in bytes for results on the event loop, which takes a few milliseconds to fill."""
 
 INLINE_STEPS = 50_000
-"""The steps of YAQL expressions on the event loop."""
+"""The number of steps of YAQL expressions on the event loop."""
 
 INLINE_RESOURCES = 100
-"""The resources compiled or checked on the event loop; those of a nested template count once per
-environment."""
+"""The number of resources that are compiled or checked on the event loop. Those of a nested
+template count once per environment.
+"""
 
 TEXT_BYTES, ITEM_BYTES = 50, 60
 
 
 class Budget:
-    """The remaining budget.
+    """The memory, steps and resources that a request may still use.
 
-    With `inline` it is a few milliseconds of work; then Overrun is raised.
+    If `inline` is true, the budget is a few milliseconds of work on the event loop. When it is used
+    up, Overrun is raised instead of EvaluationError.
     """
 
     __slots__ = ("allowed", "bytes", "inline", "resources", "steps", "steps_allowed")
@@ -65,7 +73,7 @@ class Budget:
         self.resources = INLINE_RESOURCES
 
     def widen(self, resources: int) -> None:
-        """Increase the budget by the allowance for a number of resources."""
+        """Increase the budget by the allowance for this number of resources."""
         if self.inline:
             return
         more = min(resources * RESOURCE_BYTES, MADE_BYTES_MAX - self.allowed)
@@ -76,7 +84,9 @@ class Budget:
         self.steps += more
 
     def made(self, function: Function, value: Any) -> None:
-        """Count the result of a function. Raises EvaluationError if the total is too large."""
+        """Subtract the memory of a function's result. Raises EvaluationError if the budget is used
+        up.
+        """
         if type(value) is str and len(value) < TEXT_BYTES:
             return
         share = READ_SHARE if _reads(function) else 1
@@ -84,7 +94,7 @@ class Budget:
         self.check()
 
     def check(self) -> None:
-        """Raise EvaluationError if the total is already too large."""
+        """Raise EvaluationError if the memory budget is used up."""
         if self.bytes < 0:
             if self.inline:
                 raise Overrun
@@ -92,7 +102,9 @@ class Budget:
             raise EvaluationError(words)
 
     def compiled(self, resources: int) -> None:
-        """Count resources that were compiled or checked. Raises Overrun."""
+        """Subtract resources that were compiled or checked. Raises Overrun if an inline budget is
+        used up.
+        """
         self.resources -= resources
         if self.inline and self.resources < 0:
             raise Overrun
@@ -102,13 +114,13 @@ _current: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 
 def current() -> Budget | None:
-    """Return the current budget."""
+    """Return the budget of the current request, or None."""
     return _current.get()
 
 
 @contextmanager
 def inlined() -> Iterator[None]:
-    """Open a budget of a few milliseconds for the block; after that Overrun is raised."""
+    """Limit the work in the block to a few milliseconds; Overrun is raised if it needs more."""
     token = _current.set(Budget(inline=True))
     try:
         with patience(inline=True):
@@ -118,7 +130,7 @@ def inlined() -> Iterator[None]:
 
 
 class spending:  # noqa: N801 - it is used as a function
-    """Use the current budget, or open a new one for the block.
+    """A context manager that opens a budget, or uses the current one if there is one.
 
     It is not a generator, because it is entered for every resource, usually inside another one.
     """

@@ -1,4 +1,4 @@
-"""Nested templates as resource types: their parameters are properties, their outputs attributes.
+"""Nested templates as resource types: parameters become properties, outputs become attributes.
 
 Source: spec/hot.md, section 10; spec/groups-and-nesting.md, section 2.
 """
@@ -19,7 +19,7 @@ from hearth.template.types import Definition, Definitions, TypeInfo
 
 @dataclass(frozen=True)
 class ChildType:
-    """The resource type that a nested template defines."""
+    """The resource type that a nested template represents."""
 
     name: str
     parameters: Mapping[str, ParameterSchema]
@@ -42,26 +42,28 @@ class ChildType:
         object.__setattr__(self, "attributes", attributes)
 
     def nested_definition(self, properties: Mapping[str, Any]) -> None:
-        """Return None: the nested template is a file, not generated from properties."""
+        """Return None, because the nested template is a file and not generated from properties."""
         return
 
     def conflicts(
         self, properties: Mapping[str, Any], still_open: Collection[str] = ()
     ) -> Iterable[str]:
-        """Return nothing: the resources of the nested template report invalid parameters."""
+        """Return nothing, because the nested template itself reports invalid parameters."""
         return ()
 
     def implicit_requires(
         self, name: str, definition: Definition, program: Definitions
     ) -> Iterable[str]:
-        """Return nothing: a nested stack depends only on the references in its properties."""
+        """Return nothing, because a nested stack depends only on the references in its
+        properties.
+        """
         return ()
 
 
 def parameters_of(
     properties: Mapping[str, Any], schemas: Mapping[str, ParameterSchema]
 ) -> dict[str, Any]:
-    """Return property values as the nested stack's parameters. Raises ValueError."""
+    """Convert property values to the parameters of the nested stack. Raises ValueError."""
     values = {}
     for name, value in properties.items():
         schema = schemas.get(name)
@@ -88,7 +90,7 @@ EMPTY: Mapping[ParameterType, Any] = {
     ParameterType.JSON: {},
     ParameterType.BOOLEAN: False,
 }
-"""The value that a nested stack gets for a null property, by type."""
+"""The parameter value for a null property, by the type of the parameter."""
 
 
 def _joined(items: list[Any]) -> str:
@@ -110,7 +112,7 @@ SAME_KIND = {ValueKind.INTEGER: ValueKind.NUMBER}
 
 
 def misfits(child: ChildType, built_in: TypeInfo, at: Span) -> list[Problem]:
-    """Return the reasons why a nested template cannot replace a built-in type."""
+    """Return the problems because of which a nested template cannot replace a built-in type."""
     problems: list[Problem] = []
 
     def wrong(words: str, place: Span = at) -> None:
@@ -120,23 +122,23 @@ def misfits(child: ChildType, built_in: TypeInfo, at: Span) -> list[Problem]:
         mine = child.properties.get(name)
         if mine is None:
             if prop.required:
-                wrong(f'property "{name}" of {built_in.name} is required and missing here')
+                wrong(f'no parameter "{name}", a required property of {built_in.name}')
         elif (
             prop.kind is not ValueKind.ANY and SAME_KIND.get(prop.kind, prop.kind) is not mine.kind
         ):
-            wrong(f'property "{name}" must be a {prop.kind}, as in {built_in.name}')
+            wrong(f'parameter "{name}" must be a {prop.kind}, as in {built_in.name}')
     for name, mine in child.properties.items():
         if mine.required and name not in built_in.properties:
-            words = f'property "{name}" is required here, but {built_in.name} has no such property'
+            words = f'parameter "{name}" is required, but {built_in.name} has no such property'
             wrong(words, at.under("properties"))
     for name in built_in.attributes:
         if name != "show" and name not in child.attributes:
-            wrong(f'attribute "{name}" of {built_in.name} is missing here')
+            wrong(f'no output "{name}", an attribute of {built_in.name}')
     return problems
 
 
 def inside(problem: Problem, path: str) -> Problem:
-    """Return a problem of a nested template with a path that leads through the parent."""
+    """Return a problem of a nested template, with `path` of the parent prepended to its path."""
     at = problem.at or Span()
     inner = f"{path}.{at.path}" if at.path else path
     return replace(problem, at=replace(at, path=inner))

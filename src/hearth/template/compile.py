@@ -1,5 +1,6 @@
-"""The compilation from text to Module: load, parse, bind types and nested templates, check without
-values.
+"""Compile text to a module: load it, parse it, find types and nested templates, check them.
+
+No values are needed for that.
 """
 
 from __future__ import annotations
@@ -40,25 +41,27 @@ from hearth.template.values import Stack
 from hearth.template.world import Facade
 
 COMPILER_VERSION = 1
-"""A part of every module's key; increase it when the modules of existing texts change."""
+"""A part of the key of every module. Increase it if the compiler makes different modules of the
+same text.
+"""
 
 
 PROBLEMS_MAX = 100
 """The maximum number of problems in a report."""
 
 TREE_RESOURCES_MAX = 100_000
-"""The maximum number of resources that are checked in a template and its nested templates: a nested
-template counts once per environment.
+"""The maximum number of resources in a template and its nested templates. A nested template counts
+once per environment.
 """
 
 TOO_DEEP = "too-deep"
-"""The rule for chains of nested templates."""
+"""The code of the rule that templates must not be nested too deeply."""
 
 NESTED_MAX = 64
-"""The number of templates of groups that a module caches."""
+"""The number of generated templates of groups for which a module caches their modules."""
 
 CHEAPER = 4
-"""The number of resources whose specialisation costs as much as compiling one."""
+"""How many times cheaper it is to specialise a resource than to compile it."""
 
 
 def compile_template(
@@ -86,9 +89,10 @@ def draft_template(
     file: str = "template",
     limits: Limits | None = None,
 ) -> Module:
-    """Return the module of a template as far as it is valid, with its problems.
+    """Return the module of a template even if it has problems, which the module contains.
 
-    `parsed` are the loaded templates in the files. Raises Rejected if the text is not a template.
+    `parsed` are the loaded templates among the files. Raises Rejected if the text is not a
+    template.
     """
     with collector_paused(), spending():
         compiler = _Compiler(files, catalog, limits or Limits(), parsed)
@@ -106,7 +110,7 @@ def compile_nested(
 ) -> Module:
     """Return the module of the nested stack that a group generates from its properties.
 
-    Raises Rejected.
+    `definition` is the generated template. Raises Rejected.
     """
     key = f"{resource}\0{json.dumps(definition, sort_keys=True, default=str)}"
     known = parent.nested.get(key)
@@ -129,7 +133,7 @@ def module_key(
     environment: Environment,
     limits: Limits | None = None,
 ) -> str:
-    """Return a cache key: requests with equal keys have equal modules."""
+    """Return a cache key for a module; requests with equal keys have equal modules."""
     digest = hashlib.blake2b(digest_size=20)
     text = template if isinstance(template, str) else json.dumps(template, default=str)
     for part in (str(COMPILER_VERSION), repr(limits or Limits()), environment.key, text):
@@ -142,7 +146,7 @@ def module_key(
 
 @dataclass(frozen=True, eq=False)
 class _Compiled(Module):
-    """A module that can be specialised, and that can compile the modules of nested stacks."""
+    """A module that can create programs and the modules of nested stacks."""
 
     def specialise(
         self,
@@ -166,7 +170,9 @@ class _Compiled(Module):
 
 
 class _Compiler:
-    """Compiles a tree of templates; equal nested templates are compiled only once."""
+    """Compiles a template with its nested templates; equal nested templates are compiled only
+    once.
+    """
 
     def __init__(
         self,
@@ -193,7 +199,9 @@ class _Compiler:
         file: str,
         depth: int,
     ) -> Module:
-        """Return a draft with its problems. Raises Rejected only if the text is not a template."""
+        """Return a module that contains its problems. Raises Rejected only if the text is not a
+        template.
+        """
         syntax = self.syntax(template, file, depth)
         self.resources_left -= len(syntax.resources)
         if (budget := current()) is not None:
@@ -220,8 +228,9 @@ class _Compiler:
         )
 
     def syntax(self, template: str | Mapping[str, Any] | Node, file: str, depth: int) -> Syntax:
-        """Return the syntax of a template; that of a nested template does not depend on the
-        environment.
+        """Parse a template and return its syntax tree.
+
+        The tree of a nested template is cached, because it does not depend on the environment.
         """
         known = self.syntaxes.get(file) if depth else None
         if known is None:
@@ -258,8 +267,9 @@ class _Compiler:
         environment: Environment,
         depth: int,
     ) -> dict[str, Binding]:
-        """Return the resolved types of the members of groups, by the name of the group, as far as
-        the template states the member type literally.
+        """Return the resource types of the members of groups, by the name of the group.
+
+        Groups whose member type is not literal text are left out.
         """
         found = {}
         for name, source in syntax.resources.items():
@@ -343,10 +353,10 @@ class _Compiler:
 
 
 def syntax_problems(syntax: Syntax, environment: Environment) -> Iterator[Problem]:
-    """Yield the problems of a template itself.
+    """Yield the problems found while a template was parsed.
 
-    In a nested template the environment's `parameter_defaults` replace defaults, so only the root's
-    defaults are always checked.
+    Problems of defaults are left out in a nested template if the environment's `parameter_defaults`
+    replace these defaults.
     """
     word = syntax.grammar.word("parameters")
     covered = {f"{word}.{name}" for name in environment.parameter_defaults}
@@ -362,7 +372,7 @@ def syntax_problems(syntax: Syntax, environment: Environment) -> Iterator[Proble
 
 
 def place_of_type(source: ResourceSource) -> Span:
-    """Return the place of a resource's type."""
+    """Return the place in the template at which the type of a resource is given."""
     node = source.node.value.get("type") or source.node.value.get("Type") or source.node
     return Span(source.at.file, node.line, node.column, source.at.path)
 
@@ -384,8 +394,9 @@ def _check(syntax: Syntax, bindings: Mapping[str, Binding]) -> Iterator[Problem]
 
 
 def _broken(source: ResourceSource) -> Iterator[Problem]:
-    """Yield the problems of invalid calls. As in Heat they count even if the condition of the
-    resource is false.
+    """Yield the problems of invalid function calls in a resource.
+
+    As in Heat they are reported even if the condition of the resource is false.
     """
     expressions: Iterable[Expr | None] = (
         source.properties,
@@ -402,10 +413,9 @@ def _broken(source: ResourceSource) -> Iterator[Problem]:
 def parameter_types(
     template: str | Mapping[str, Any], files: Mapping[str, str], limits: Limits | None = None
 ) -> dict[str, ParameterType]:
-    """Return the types of all parameters of a template and of the templates in the files, for
-    `Environment.merge`.
+    """Return the types of all parameters in a template and in the files, by parameter name.
 
-    Files that are not templates are ignored.
+    Files that are not templates are ignored. `Environment.merge` needs the types.
     """
     types: dict[str, ParameterType] = {}
     for text in (template, *files.values()):

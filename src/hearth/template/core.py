@@ -1,4 +1,4 @@
-"""The part of a resource's definition that the programs of one module share."""
+"""The part of a resource's definition that all programs of a module share."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from hearth.template.scope import Scope
 
 
 class Core:
-    """The part of a definition that the programs of one module share, because it contains no
-    parameters.
+    """The part of a resource's definition that contains no parameters.
+
+    All programs of one module share it.
     """
 
     __slots__ = (
@@ -58,7 +59,7 @@ class Core:
         self._fingerprint = ""
 
     def word(self, key: str) -> str:
-        """Return the name of a resource key in the format of its template."""
+        """Return the keyword for a key of a resource in the format of the template, HOT or CFN."""
         return key if self.hot else key.title().replace("_", "")
 
     def fingerprint(self, type_name: str) -> str:
@@ -78,8 +79,9 @@ class Core:
 
 
 def _by_entry(expr: Expr, source: Expr, scope: Scope | None) -> Expr:
-    """Return the map, split into entries if one of them is secret, so that the others are not
-    secret.
+    """Split a constant map into its entries if one of them is secret.
+
+    Otherwise all other entries would also count as secret.
     """
     if not isinstance(expr, Const) or not expr.secret or not isinstance(source, MapOf):
         return expr
@@ -89,7 +91,7 @@ def _by_entry(expr: Expr, source: Expr, scope: Scope | None) -> Expr:
 
 
 def fingerprint_of(parts: Sequence[Any]) -> str:
-    """Return a stable hash of JSON data and expressions."""
+    """Return a hash of JSON data and expressions that is the same in every process."""
     data = [frozen(part) if isinstance(part, Expr) else part for part in parts]
     text = json.dumps(data, sort_keys=True, default=str)
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()

@@ -1,4 +1,4 @@
-"""Parameter declarations, from nodes to schemas, with all their errors."""
+"""Read the declarations of parameters: from nodes to schemas, with all errors."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from hearth.template.parameters import (
 from hearth.template.versions import Grammar
 
 WRONG_DEFAULT = "wrong-default"
-"""The rule for defaults that are invalid values."""
+"""The code of the rule that a default must be a valid value."""
 
 
 class InvalidBound(InvalidSchemaError):
-    """The limit in a constraint is not a number."""
+    """The problem of a limit in a constraint that is not a number."""
 
     @property
     def kind(self) -> str:
@@ -37,7 +37,7 @@ class InvalidBound(InvalidSchemaError):
 
 
 class _Bad(Exception):
-    """A declaration is invalid; the error is at a node or at its key."""
+    """A declaration is invalid. The error is at a node or at the key of a node."""
 
     def __init__(
         self,
@@ -70,14 +70,14 @@ def _unknown(words: str, word: str, known: Iterable[str], node: Node, *, at_key:
 
 @dataclass
 class Declarations:
-    """Reads the parameter section of one template."""
+    """Reads the section of one template that declares parameters."""
 
     grammar: Grammar
     file: str
     problems: list[Problem]
 
     def read(self, section: Node) -> dict[str, ParameterSchema]:
-        """Return the schemas by name; invalid ones are left out and reported."""
+        """Return the schemas of the parameters by name. Invalid ones are left out and reported."""
         schemas = {}
         for name, node in section.value.items():
             path = f"{self.grammar.word('parameters')}.{name}"
@@ -100,8 +100,9 @@ class Declarations:
         return schemas
 
     def one(self, name: str, node: Node, at: Span, wrongs: list[_Bad]) -> ParameterSchema:
-        """Return a declaration. Raises _Bad if it is unusable; other errors are added to
-        `wrongs`.
+        """Return the schema of one parameter.
+
+        Raises _Bad if the declaration cannot be used; other errors are appended to `wrongs`.
         """
         fields = node.value
         if not isinstance(fields, dict):
@@ -123,10 +124,10 @@ class Declarations:
         return schema
 
     def check_default(self, schema: ParameterSchema, node: Node) -> None:
-        """Check the default like a value, even if a value is given. Raises _Bad.
+        """Check a default as if it were a value. Raises _Bad.
 
-        A default of the wrong type without constraints is only checked if it is used, because a
-        value may replace it.
+        If it has the wrong type but no constraints, it is checked only if it is used, because a
+        value may be given instead.
         """
         if not schema.has_default:
             return

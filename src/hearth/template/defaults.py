@@ -1,4 +1,4 @@
-"""The type mappings of every installation: old names of types, and the member types of server
+"""The type mappings that every installation has: old names of types, and member types of server
 groups.
 
 Source: spec/environment.md, section 7; spec/groups-and-nesting.md, section 5.

@@ -1,9 +1,9 @@
-"""Evaluations that take too long for the event loop, and their answers from another process.
+"""Evaluations that take too long for the event loop, and their results from another process.
 
-On the loop, an evaluation has a budget of a few milliseconds (`budget.inlined`). If it exceeds the
-budget, `Deferred` is raised, with the evaluation and its world. A caller that can wait computes it
-in another process, stores the answer, and evaluates again. An answer is valid as long as the world
-returns the same replies as during its computation.
+On the event loop, an evaluation has a budget of a few milliseconds (`budget.inlined`). If it
+exceeds the budget, `Deferred` is raised, with the evaluation and its world. A caller that can wait
+computes the result in another process, stores it as an `Answer`, and evaluates again. An answer is
+valid as long as the world returns the same values as during its computation.
 """
 
 from __future__ import annotations
@@ -25,14 +25,18 @@ ANSWERS_MAX = 256
 """The maximum number of evaluations with cached answers."""
 
 SAME_MAX = 4
-"""The maximum number of cached answers for one evaluation; the oldest are dropped."""
+"""The maximum number of cached answers for one evaluation; the oldest one is dropped first."""
 
 Question = tuple[str, tuple[Any, ...]]
-"""A method of a world (`facade` is an attribute) and its arguments."""
+"""A value that is requested from a world: the name of a method (or the attribute `facade`), and its
+arguments.
+"""
 
 
 class Deferred(BaseException):
-    """An evaluation for another process: a `method` of `target` in a world."""
+    """An evaluation must run in another process. It is a call of `method` of `target` in a
+    world.
+    """
 
     def __init__(self, target: Any, method: str, world: Any, options: dict[str, Any]) -> None:
         super().__init__(method)
@@ -43,15 +47,15 @@ class Deferred(BaseException):
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """Return a key that is equal for the same evaluation in any world."""
+        """Return a key that identifies the evaluation regardless of its world."""
         return id(self.target), self.method, *sorted(self.options.items())
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The result or error of an evaluation, and the replies of the world on which it depends.
+    """The result or the error of an evaluation, and the values of the world on which it depends.
 
-    `target` is kept so that no other object can get its id.
+    A reference to `target` is kept so that no other object can get the same id.
     """
 
     target: Any
@@ -60,12 +64,14 @@ class Answer:
     error: BaseException | None = None
 
     def holds(self, world: Any) -> bool:
-        """Return whether the world still returns the same replies."""
+        """Return whether the world still returns the same values."""
         return all(same(reply_of(world, asked), reply) for asked, reply in self.replies)
 
 
 def reply_of(world: Any, question: Question) -> Any:
-    """Return a world's reply to a question; an exception that it raises counts as a reply."""
+    """Return the value that a world returns for a question; if it raises an exception, return
+    that.
+    """
     name, arguments = question
     if name == "facade":
         return world.facade
@@ -79,7 +85,7 @@ def reply_of(world: Any, question: Question) -> Any:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Return whether two replies are equal; errors are compared by their message."""
+    """Return whether two values of worlds are equal; exceptions are compared by their message."""
     if isinstance(one, Exception):
         return type(one) is type(other) and str(one) == str(other)
     return bool(one == other)
@@ -87,7 +93,7 @@ def same(one: Any, other: Any) -> bool:
 
 @dataclass
 class Answers:
-    """The cached answers, by evaluation; the oldest are dropped."""
+    """The cached answers by evaluation; the oldest ones are dropped first."""
 
     known: OrderedDict[tuple[Any, ...], list[Answer]] = field(default_factory=OrderedDict)
     inside: bool = False
@@ -101,7 +107,7 @@ class Answers:
             self.known.popitem(last=False)
 
     def find(self, deferred: Deferred) -> Answer | None:
-        """Return the answer that is valid in the world of this evaluation, or None."""
+        """Return the answer for an evaluation that is valid in its world, or None."""
         for answer in reversed(self.known.get(deferred.key, ())):
             if answer.holds(deferred.world):
                 return answer
@@ -115,7 +121,7 @@ _answers: ContextVar[Answers | None] = ContextVar("answers", default=None)
 def deferring(answers: Answers) -> Iterator[None]:
     """Limit each evaluation in the block to a few milliseconds.
 
-    Raises Deferred for one that needs more time and has no stored answer.
+    Deferred is raised for an evaluation that needs more time, unless `answers` has its result.
     """
     token = _answers.set(answers)
     try:
@@ -126,7 +132,10 @@ def deferring(answers: Answers) -> Iterator[None]:
 
 
 def deferrable(method: F) -> F:
-    """Decorate a method of a definition, an output or a program that evaluates in a world."""
+    """Decorate a method that evaluates in a world, so that its evaluation can be deferred.
+
+    `deferring` then limits it, and uses its stored answer.
+    """
     name = getattr(method, "__name__", "")
 
     @wraps(method)

@@ -16,14 +16,14 @@ from hearth.template.world import NOWHERE
 
 
 def parameter_texts(program: Program) -> dict[str, str]:
-    """Return all parameters as text, for `stack show`."""
+    """Return the values of all parameters as text, by name, as `stack show` prints them."""
     return {name: value.text for name, value in program.parameters.items()}
 
 
 def validated(program: Program, given: Mapping[str, Any], *, show_nested: bool) -> dict[str, Any]:
-    """Return the answer to template-validate, without the environment.
+    """Return the body of the response to template-validate, without the environment.
 
-    The program was specialised without checks; `given` are the values of the request.
+    The program must have been specialised without checks; `given` are the values in the request.
     """
     module = program.module
     shown: dict[str, Any] = {
@@ -43,9 +43,8 @@ def validated(program: Program, given: Mapping[str, Any], *, show_nested: bool) 
 
 
 def _nested(program: Program) -> dict[str, Any]:
-    """Return the parameters of nested stacks, by resource.
-
-    Raises Rejected for an invalid member.
+    """Return the parameters of nested stacks, by resource name. Raises Rejected if a member is
+    invalid.
     """
     nested = {}
     for name, definition in program.resources.items():
@@ -67,7 +66,11 @@ def _nested(program: Program) -> dict[str, Any]:
 def _inside(
     program: Program, definition: ResourceDefinition, evaluated: Evaluated
 ) -> Program | None:
-    """Return the program of a nested stack; if its values are invalid, a program without them."""
+    """Return the program of a nested stack; if its parameter values are invalid, one without
+    values.
+
+    Return None if the resource has no nested stack.
+    """
     try:
         return program.inside(definition, evaluated, check=False)
     except (Rejected, ValueError):
@@ -124,7 +127,7 @@ def _constraint(constraint: Constraint) -> dict[str, Any]:
 
 
 def versions() -> list[dict[str, Any]]:
-    """Return all versions of the language, for `template-versions`."""
+    """Return all versions of the template language, in the form of `template-versions`."""
     return [
         {
             "version": f"{grammar.key}.{grammar.value}",
@@ -136,7 +139,11 @@ def versions() -> list[dict[str, Any]]:
 
 
 def functions(version: str, *, conditions: bool) -> list[dict[str, str]] | None:
-    """Return the functions of a version such as `heat_template_version.rocky`; None if unknown."""
+    """Return the functions of a version, in the form of `template-function-list`.
+
+    The result is None if there is no such version, which is named like
+    `heat_template_version.rocky`.
+    """
     key, _, value = version.partition(".")
     grammar = BY_VERSION.get((key, value))
     if grammar is None:

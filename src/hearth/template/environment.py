@@ -1,6 +1,6 @@
-"""Environments: values and types for a stack, and how several environments are merged.
+"""Environments: parameter values and type mappings for a stack, and how several of them are merged.
 
-They are immutable. Source: spec/environment.md.
+An environment is immutable. Source: spec/environment.md.
 """
 
 from __future__ import annotations
@@ -38,12 +38,14 @@ SECTIONS: Mapping[str, type] = {
     "encrypted_param_names": list,
 }
 MAY_BE_EMPTY = SECTIONS.keys() - {"parameters", "resource_registry"}
-"""Sections that may have another kind if empty: clients send an empty list for an empty map."""
+"""Sections that may have another type if they are empty, because clients send an empty list for an
+empty map.
+"""
 
 TEMPLATE_ENDINGS = (".yaml", ".template")
 NAMES_TRIED_MAX = 100
-"""The maximum number of names in one lookup, because a wildcard can create longer and longer
-names.
+"""The maximum number of names that one lookup of a type tries, because mappings with wildcards can
+produce longer and longer names.
 """
 
 SINKS = ("zaqar-queue",)
@@ -51,15 +53,16 @@ SINK_KEYS = ("type", "target", "ttl")
 
 
 class Names(Protocol):
-    """The part of a catalogue that a lookup of a type needs."""
+    """The part of a type catalogue that is needed to look up a type."""
 
     def find(self, name: str) -> Any: ...
 
 
 @dataclass(frozen=True)
 class TemplateEntry:
-    """The result of a lookup: a nested template, with its key in the files and the name of the
-    entry.
+    """The result of looking up a type name: a nested template.
+
+    `template` is its key in the files, and `entry` the name of the entry in the resource registry.
     """
 
     template: str
@@ -69,18 +72,18 @@ class TemplateEntry:
 
 @dataclass(frozen=True)
 class TypeEntry:
-    """The result of a lookup: a built-in type."""
+    """The result of looking up a type name: a built-in resource type."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class Environment:
-    """Values and type mappings.
+    """The parameter values and type mappings for a stack.
 
     `base` is the operator's environment, which the user's environment overrides; `texts` are the
-    templates that it names. The environment of a nested stack is `of_child`: its
-    `parameter_defaults` replace the template's own defaults.
+    templates to which the operator's entries refer. In the environment of a nested stack,
+    `of_child` is true: then `parameter_defaults` replace the defaults in the template.
     """
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -102,12 +105,12 @@ class Environment:
         base: Environment | None = None,
         limits: Limits | None = None,
     ) -> Environment:
-        """Return the environment of a text or a map. Raises Rejected."""
+        """Parse an environment, given as a text or as a map. Raises Rejected."""
         return cls.of(load(source or "", file, limits), file, base=base)
 
     @classmethod
     def of(cls, root: Node, file: str, *, base: Environment | None = None) -> Environment:
-        """Return the environment of a loaded document. Raises Rejected."""
+        """Return the environment in a document that is already loaded. Raises Rejected."""
         if root.value is None:
             return cls(base=base)
         problems = list(_problems(root, file))
@@ -117,7 +120,7 @@ class Environment:
         return cls(**given, base=base)
 
     def as_map(self) -> dict[str, Any]:
-        """Return all sections, including empty ones, without internal data."""
+        """Return the environment as a map of all sections, including empty ones."""
         return {
             "parameters": dict(self.parameters),
             "parameter_defaults": dict(self.parameter_defaults),
@@ -128,7 +131,9 @@ class Environment:
         }
 
     def with_parameters(self, parameters: Mapping[str, Any]) -> Environment:
-        """Return the environment with values that override its own."""
+        """Return a copy of the environment with these parameter values added; they override
+        existing ones.
+        """
         return replace(self, parameters={**self.parameters, **parameters})
 
     def merge(
@@ -138,10 +143,11 @@ class Environment:
         types: Mapping[str, ParameterType],
         firm: Mapping[str, Any] | None = None,
     ) -> Environment:
-        """Return the environment with files merged into it, in order. Raises Rejected.
+        """Return the environment with environment files merged into it, in order. Raises Rejected.
 
-        `types` are the types of all parameters of the root template and the templates in `files`.
-        No file replaces the value of a parameter in `firm`; a merge strategy still merges it.
+        `keys` are the names of the files. `types` are the types of all parameters in the root
+        template and in `files`. The value of a parameter in `firm` is not replaced by a file, but
+        it is merged if the parameter has a merge strategy.
         """
         if not keys:
             return self
@@ -158,7 +164,7 @@ class Environment:
 
     @property
     def key(self) -> str:
-        """Return as text the parts on which a module depends; equal for equal environments."""
+        """Return as text the parts of the environment on which a module depends."""
         base = self.base.key if self.base is not None else ""
         replacing = self.of_child and bool(self.parameter_defaults)
         content = [self.resource_registry, self.parameter_defaults, self.texts, replacing]
@@ -166,21 +172,22 @@ class Environment:
 
     @property
     def names_resources(self) -> bool:
-        """Return whether any entry depends on the name of a resource."""
+        """Return whether the environment has entries for single resources, given by name."""
         return bool(self.resource_registry.get("resources"))
 
     def find(
         self, type_name: str, resource: str, catalog: Names
     ) -> TemplateEntry | TypeEntry | None:
-        """Return the type or template to which a type name resolves for the named resource, or
-        None.
+        """Return the built-in type or nested template for the type name of a resource; None if
+        there is none.
         """
         return self._find(type_name, resource, catalog, set(), {})
 
     def mappings(self, type_name: str, resource: str, catalog: Names) -> dict[str, str]:
-        """Return the entries that lead from a type name to the result of `find`, without wildcards.
+        """Return the registry entries that lead from a type name to the result of `find`.
 
-        The map has the form {type name: value of the entry that resolved it}.
+        The result maps each type name on the way to the value of its entry. Wildcards are replaced
+        by the names that they matched.
         """
         steps: dict[str, str] = {}
         self._find(type_name, resource, catalog, set(), steps)
@@ -189,9 +196,9 @@ class Environment:
     def _find(
         self, type_name: str, resource: str, catalog: Names, seen: set[str], steps: dict[str, str]
     ) -> TemplateEntry | TypeEntry | None:
-        """Return the result of `find`; `seen` are the names already visited, which are skipped.
+        """Return the result of `find`. The names in `seen` are not followed again.
 
-        `steps` collects the entries that led to the result.
+        The entries on the way are added to `steps`.
         """
         if type_name in seen or len(seen) >= NAMES_TRIED_MAX:
             return None
@@ -214,7 +221,7 @@ class Environment:
         return TypeEntry(type_name) if catalog.find(type_name) is not None else None
 
     def leads_to(self, type_name: str, resource: str) -> str:
-        """Return the last name to which a type is mapped, even if no such type exists."""
+        """Return the last name to which the mappings lead, even if no type has that name."""
         for _ in range(NAMES_TRIED_MAX):
             better = next(self._candidates(type_name, resource), None)
             if better is None or better[1] is None or better[0].endswith("*"):
@@ -225,7 +232,10 @@ class Environment:
         return type_name
 
     def _candidates(self, type_name: str, resource: str) -> Iterator[tuple[str, Any, bool]]:
-        """Yield (name of the entry, its value, whether it is the operator's), best first."""
+        """Yield the registry entries that match a type name, those with precedence first.
+
+        Each is (name of the entry, its value, whether it is the operator's).
+        """
         mine = self.resource_registry
         own = _subtree(mine, resource)
         if isinstance(own, Mapping) and isinstance(own.get(type_name), str):
@@ -245,7 +255,7 @@ class Environment:
         return _General(self.resource_registry)
 
     def for_child(self, resource: str, entry: TemplateEntry | None) -> Environment:
-        """Return the environment of a resource's nested stack.
+        """Return the environment for the nested stack of a resource.
 
         Source: spec/environment.md, section 4.3.
         """
@@ -269,11 +279,11 @@ class Environment:
     # -- hooks and restricted actions -------------------------------------------------------
 
     def hooks(self, resource: str) -> frozenset[str]:
-        """Return the hooks at which the named resource waits for a signal."""
+        """Return the hooks at which the resource with this name must wait."""
         return frozenset(self._listed(resource, "hooks"))
 
     def restricted_actions(self, resource: str) -> frozenset[str]:
-        """Return the actions that are forbidden for the named resource."""
+        """Return the actions that the environment forbids for the resource with this name."""
         return frozenset(self._listed(resource, "restricted_actions"))
 
     def _listed(self, resource: str, key: str) -> Iterator[str]:
@@ -299,7 +309,9 @@ def _subtree(registry: Mapping[str, Any], resource: str) -> Any:
 
 
 class _General:
-    """The entries of a registry that apply to all resources, prepared for lookups."""
+    """The entries of a resource registry that apply to resources of any name, prepared for
+    lookups.
+    """
 
     def __init__(self, registry: Mapping[str, Any]) -> None:
         removed = tuple(
@@ -316,7 +328,7 @@ class _General:
                 self.exact[name] = value
 
     def fitting(self, type_name: str) -> Iterator[tuple[str, str]]:
-        """Yield the entries that match a type: name and value."""
+        """Yield (name, value) of the entries that match a type name."""
         if type_name in self.exact:
             yield type_name, self.exact[type_name]
         for start, name, value in self.wildcards:
@@ -368,9 +380,9 @@ def _problems(root: Node, file: str) -> Iterator[Problem]:
 
 
 def _named_problems(node: Node, file: str, path: str, depth: int = 0) -> Iterator[Problem]:
-    """Yield the problems of the entries for single resources.
+    """Yield the problems of the registry entries for single resources.
 
-    From the second level on, an entry may be a type mapping.
+    At depth 2 and more, an entry may be a type mapping.
     """
     if depth > 1 and isinstance(node.value, str):
         return

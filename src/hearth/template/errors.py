@@ -1,4 +1,4 @@
-"""The exceptions of an evaluation that cannot compute a value."""
+"""Exceptions that are raised if a value cannot be computed."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from hearth.model.span import Span, Step
 
 
 class EvaluationError(Exception):
-    """A value cannot be computed; `at` is the function that failed, or its argument at `steps`.
+    """A value cannot be computed.
 
-    `problem` creates the problem if it is not a failed validation. `reason` is the original text;
-    with `whole`, neither the function nor the place is added to it.
+    `at` is the place of the function that failed; `steps` lead from there to the invalid argument.
+    `problem` creates the problem to report, if it is not a failed validation. `reason` is the
+    original text of the error. If `whole` is true, the name of the function is not added to the
+    text.
     """
 
     whole = False
@@ -31,7 +33,9 @@ class EvaluationError(Exception):
         self.steps = steps
 
     def add_place(self, function: str, at: Span) -> None:
-        """Add the name of the failed function, as in the template, and its place."""
+        """Add the name of the function that failed, as it is written in the template, and its
+        place.
+        """
         self.at = at
         word = function.partition(".")[0]
         if word not in str(self) and not self.whole:
@@ -43,6 +47,6 @@ class ParameterError(EvaluationError):
 
 
 class BelowError(EvaluationError):
-    """An output of a nested stack has no value; the message gives the reason."""
+    """An output of a nested stack has no value. The message is complete, with the reason."""
 
     whole = True

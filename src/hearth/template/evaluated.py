@@ -1,4 +1,4 @@
-"""The evaluated definition of a resource."""
+"""The result of evaluating the definition of a resource."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from hearth.schema import Findings
 
 @dataclass(frozen=True)
 class Evaluated:
-    """The values of a resource's definition in a world.
+    """The values in the definition of a resource, evaluated in a world.
 
-    `unknown` names the resources that must exist before all values are known. `open_properties` are
-    the top-level properties that wait for them, `secret` are those that contain a hidden value.
-    `findings` are the problems, and the questions that only the cloud can answer.
+    `unknown` names the resources on which unknown values depend. `open_properties` are the
+    top-level properties that contain unknown values, and `secret` those that contain hidden values.
+    `findings` are the problems, and the checks that need the cloud.
     """
 
     properties: Mapping[str, Any]

@@ -1,8 +1,8 @@
-"""The syntax tree of values, before and after parameters are known.
+"""The syntax tree of values: expressions.
 
-`specialise` returns a smaller tree, in which everything that needs only parameters, conditions and
-files is a constant. `evaluate` returns the value. Values may contain unknowns; a constant knows
-whether it is secret. A tree is immutable and shared.
+`specialise` returns a smaller tree, in which everything that depends only on parameters, conditions
+and files is a constant. `evaluate` returns the value. Values may contain unknowns. A constant
+records whether it is secret. A tree is immutable and may be shared.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from hearth.template.scope import Evaluable, Scope
 
 
 class _Omit:
-    """The value of an `if` without else whose condition is false: the entry or item is removed."""
+    """The value of an `if` without else whose condition is false: the map entry or list item is
+    removed.
+    """
 
     def __reduce__(self) -> str:
         return "OMIT"
@@ -31,7 +33,9 @@ OMIT: Final = _Omit()
 
 
 class _Computed:
-    """The placeholder for the result of a function call, for checking the shape of arguments."""
+    """A placeholder for the result of a function call, used while the form of arguments is
+    checked.
+    """
 
     def __reduce__(self) -> str:
         return "COMPUTED"
@@ -43,20 +47,20 @@ class Expr:
     __slots__ = ()
 
     def specialise(self, scope: Scope) -> Expr:
-        """Return the remaining expression after parameters and conditions are known."""
+        """Return the expression with known parameters and conditions replaced by their values."""
         raise NotImplementedError
 
     def evaluate(self, scope: Scope) -> Any:
-        """Return the value. Raises EvaluationError."""
+        """Return the value of the expression in a scope. Raises EvaluationError."""
         raise NotImplementedError
 
     def parts(self) -> Iterator[Expr]:
-        """Return the direct subexpressions."""
+        """Yield the direct subexpressions."""
         return iter(())
 
 
 class Const(Expr):
-    """A known value."""
+    """An expression with a known value; `secret` is true if it contains a hidden value."""
 
     __slots__ = ("secret", "value")
 
@@ -74,7 +78,7 @@ class Const(Expr):
 
 
 class ListOf(Expr):
-    """A list with items that are not known yet."""
+    """A list of expressions that are not all known."""
 
     __slots__ = ("items",)
 
@@ -94,7 +98,7 @@ class ListOf(Expr):
 
 
 class MapOf(Expr):
-    """A map with values that are not known yet."""
+    """A map whose values are expressions that are not all known."""
 
     __slots__ = ("entries",)
 
@@ -114,7 +118,9 @@ class MapOf(Expr):
 
 
 class Call(Expr):
-    """An intrinsic function, its arguments, and their node."""
+    """A call of an intrinsic function: the function, its arguments, and the node in the
+    template.
+    """
 
     __slots__ = ("args", "at", "function", "node")
 
@@ -125,7 +131,7 @@ class Call(Expr):
         self.node = node
 
     def place_of(self, *steps: Step) -> Span:
-        """Return the place of an argument; a single argument may be the whole node."""
+        """Return the place of an argument in the template, given by the steps that lead to it."""
         node = self.node.nearest_to(list(steps))
         return Span(self.at.file, node.line, node.column, self.at.path)
 
@@ -167,7 +173,9 @@ class Call(Expr):
             raise
 
     def _whole(self, function: Function, args: Any) -> None:
-        """Check arguments again after an `if` without else has removed some."""
+        """Check the form of the arguments again if an `if` without else has removed some of
+        them.
+        """
         written = self.node.value
         if not isinstance(written, list | dict) or type(args) is not type(written):
             return
@@ -180,7 +188,9 @@ class Call(Expr):
 
 
 class If(Expr):
-    """A choice. Only the selected branch is evaluated; the other may be invalid."""
+    """A choice between two expressions. Only the selected one is evaluated; the other may be
+    invalid.
+    """
 
     __slots__ = ("at", "condition", "otherwise", "then")
 
@@ -205,7 +215,7 @@ class If(Expr):
 
 
 class Broken(Expr):
-    """An invalid expression, which only counts if its branch is selected."""
+    """An invalid expression. It causes an error only if it is evaluated."""
 
     __slots__ = ("problems",)
 
@@ -223,7 +233,7 @@ COMPUTED: Final = _Computed()
 
 
 def list_of(items: list[Expr]) -> Expr:
-    """Return a list expression, a constant if all its items are constants."""
+    """Return a list expression; if all items are constants, return a constant."""
     values = []
     secret = False
     for item in items:
@@ -235,7 +245,7 @@ def list_of(items: list[Expr]) -> Expr:
 
 
 def map_of(entries: dict[str, Expr]) -> Expr:
-    """Return a map expression, a constant if all its entries are constants."""
+    """Return a map expression; if all entries are constants, return a constant."""
     values = {}
     secret = False
     for key, entry in entries.items():
@@ -247,7 +257,7 @@ def map_of(entries: dict[str, Expr]) -> Expr:
 
 
 def shape(expr: Expr) -> Any:
-    """Return arguments as plain values, with COMPUTED in place of function calls."""
+    """Return the arguments of a call as plain values, with COMPUTED in place of nested calls."""
     match expr:
         case Const():
             return expr.value
@@ -260,7 +270,9 @@ def shape(expr: Expr) -> Any:
 
 
 def problems_in(expr: Expr) -> Iterator[Problem]:
-    """Yield the invalid expressions outside the branches of an `if`."""
+    """Yield the problems of the invalid parts of an expression, except those in branches of an
+    `if`.
+    """
     if isinstance(expr, Broken):
         yield from expr.problems
     elif not isinstance(expr, Const):
@@ -269,7 +281,7 @@ def problems_in(expr: Expr) -> Iterator[Problem]:
 
 
 def calls_in(expr: Expr) -> Iterator[Call]:
-    """Yield the calls in an expression, outer ones first, outside the branches of an `if`."""
+    """Yield the calls in an expression, outer calls first, except those in branches of an `if`."""
     if isinstance(expr, Const):
         return
     if isinstance(expr, Call):
@@ -279,7 +291,7 @@ def calls_in(expr: Expr) -> Iterator[Call]:
 
 
 def frozen(expr: Evaluable) -> Any:
-    """Return the expression as JSON data, equal for equal expressions."""
+    """Return an expression as JSON data; equal expressions have equal data."""
     match expr:
         case Const():
             return ["=", plain(expr.value)]
@@ -296,7 +308,7 @@ def frozen(expr: Evaluable) -> Any:
 
 
 def keys_of(expr: Expr) -> tuple[str, ...]:
-    """Return the keys of a literal map; none if the expression is not a literal map."""
+    """Return the keys of an expression that is a literal map; for any other expression, nothing."""
     match expr:
         case MapOf(entries=entries):
             return tuple(entries)
@@ -307,7 +319,7 @@ def keys_of(expr: Expr) -> tuple[str, ...]:
 
 
 def plain(value: Any) -> Any:
-    """Return the value with unknowns represented as data."""
+    """Return the value with each Unknown represented as a map."""
     match value:
         case Unknown():
             return {"unknown": sorted(value.until)}

@@ -1,4 +1,6 @@
-"""Functions of the template language: entries with a name and a pure function."""
+"""The functions of the template language: a function is an entry with a name and a pure
+function.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,14 @@ from hearth.template.scope import Evaluable, Scope
 from hearth.template.signature import Takes
 
 TEXT_MAX = 8 * 1024 * 1024
-"""The maximum characters in the result of one function."""
+"""The maximum length of a text that a function creates, in characters."""
 
 Apply = Callable[[Any, Scope], Any]
 Check = Callable[[Any], str | None]
 
 
 class Reads(Enum):
-    """What a function call needs for its evaluation: nothing, parameters and conditions, or a
+    """What a function reads besides its arguments: nothing, parameters and conditions, or the
     world.
     """
 
@@ -30,7 +32,7 @@ class Reads(Enum):
 
 
 class Refers(Enum):
-    """What kind of object the arguments of a function name."""
+    """What the arguments of a function name: nothing, a resource, or an attribute of a resource."""
 
     NOTHING = auto()
     RESOURCE = auto()
@@ -41,11 +43,12 @@ class Refers(Enum):
 class Function:
     """An intrinsic function.
 
-    `name` is unique among all variants; `apply` takes resolved arguments; `check` gets arguments
-    with COMPUTED in place of calls and returns an error of their shape; the result of a `strict`
-    function is unknown if any part of its arguments is; `rewrite` may choose another function when
-    the enabled resources are known. `takes` and `gives` are the types of arguments and result, for
-    values that are not known yet; without them any type.
+    `name` is unique among all variants of functions. `apply` computes the result from evaluated
+    arguments. `check` gets arguments in which calls are replaced by COMPUTED, and returns an error
+    in their form or None. The result of a `strict` function is unknown if any part of its arguments
+    is. `rewrite` may choose another function when the enabled resources are known. `takes` and
+    `gives` are the types of the arguments and of the result, for values that are not known yet;
+    without them all types are possible.
     """
 
     name: str
@@ -63,7 +66,9 @@ class Function:
         return named, (self.name,)
 
     def kinds(self, args: Any) -> frozenset[ValueKind]:
-        """Return the possible types of the result; empty for any."""
+        """Return the possible types of the result; the result is empty if all types are
+        possible.
+        """
         if callable(self.gives):
             return self.gives(args)
         return frozenset() if self.gives is ValueKind.ANY else frozenset({self.gives})
@@ -73,7 +78,10 @@ REGISTRY: dict[str, Function] = {}
 
 
 def register(function: Function) -> Function:
-    """Register a function under its name. Raises ValueError if another function has the name."""
+    """Register a function under its name and return it.
+
+    Raises ValueError if another function has the same name.
+    """
     if REGISTRY.get(function.name, function) is not function:
         raise ValueError(f"another function {function.name} is already registered")
     REGISTRY[function.name] = function
@@ -81,19 +89,21 @@ def register(function: Function) -> Function:
 
 
 def named(name: str) -> Function:
-    """Return the registered function with this name."""
+    """Return the registered function with this name. Raises KeyError."""
     return REGISTRY[name]
 
 
 def bounded(characters: int) -> None:
-    """Raise EvaluationError for a text that would be too long, before it is created."""
+    """Raise EvaluationError if a text of this length would be too long; call it before creating the
+    text.
+    """
     if characters > TEXT_MAX:
         words = f"a text of {characters} characters is longer than the {TEXT_MAX} allowed"
         raise EvaluationError(words)
 
 
 def pure(function: Callable[[Any], Any]) -> Apply:
-    """Return an `apply` for a function that needs only its arguments, not the scope."""
+    """Convert a function of the arguments to an `apply` function, which also gets the scope."""
 
     def apply(args: Any, scope: Scope) -> Any:
         return function(args)

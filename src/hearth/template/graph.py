@@ -1,4 +1,4 @@
-"""Dependencies: an order of names in which each follows its requirements, or a cycle."""
+"""The order of names that depend on each other, and cycles in their dependencies."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 
 def topological(requires: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
-    """Return names after their requirements; names in a cycle, or that depend on one, are left
-    out.
+    """Return names in an order in which each comes after all names that it requires.
+
+    Names in a cycle, and names that depend on one, are left out.
     """
     waiting = {name: len(needs) for name, needs in requires.items()}
     dependents: dict[str, list[str]] = {}
@@ -24,7 +25,9 @@ def topological(requires: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
 
 
 def cycle_in(requires: Mapping[str, frozenset[str]], done: set[str]) -> tuple[str, ...]:
-    """Return a cycle among the names that are not `done`; its first name is also its last."""
+    """Return the names in a cycle among those that are not in `done`; the first name is repeated
+    last.
+    """
     name = next(name for name in requires if name not in done)
     path: dict[str, int] = {}  # name: place
     while name not in path:

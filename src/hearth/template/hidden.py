@@ -7,15 +7,13 @@ from hearth.model.unknown import Unknown
 from hearth.template.parameters import MASK
 
 CHARACTERS_MIN = 4
-"""Shorter values are masked only as whole words: inside words they would mask unrelated characters
-and reveal themselves.
+"""Shorter values are masked only where they are whole words. Inside words they would mask unrelated
+characters and reveal themselves.
 """
 
 
 def texts_in(values: Iterable[Any], characters_min: int = CHARACTERS_MIN) -> tuple[str, ...]:
-    """Return all texts inside the values, longer ones first; texts that are too short to be masked
-    are left out.
-    """
+    """Return all texts in the values, the longest first; texts that are too short are left out."""
     found: set[str] = set()
     waiting = list(values)
     for value in waiting:
@@ -33,7 +31,9 @@ def texts_in(values: Iterable[Any], characters_min: int = CHARACTERS_MIN) -> tup
 
 
 def masked(text: str, hidden: Iterable[str]) -> str:
-    """Return the text with each hidden text masked; a short one only if it is a whole word."""
+    """Return the text with every hidden text in it masked; a short one only where it is a whole
+    word.
+    """
     for secret in hidden:
         if len(secret) >= CHARACTERS_MIN:
             text = text.replace(secret, MASK)
@@ -49,7 +49,7 @@ def masked(text: str, hidden: Iterable[str]) -> str:
 
 
 def masked_in(value: Any, hidden: tuple[str, ...]) -> Any:
-    """Return a JSON value with every text in it masked, including keys."""
+    """Return a JSON value with every hidden text in it masked, in values and in keys."""
     match value:
         case str():
             return masked(value, hidden)
@@ -61,7 +61,7 @@ def masked_in(value: Any, hidden: tuple[str, ...]) -> Any:
 
 
 def _whole(text: str, start: int, end: int) -> bool:
-    """Return whether the text at this place is a whole word."""
+    """Return whether the text between these positions is a whole word."""
     before = start > 0 and text[start - 1].isalnum() and text[start].isalnum()
     behind = end < len(text) and text[end - 1].isalnum() and text[end].isalnum()
     return not before and not behind

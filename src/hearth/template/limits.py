@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of texts and trees; -1 as a number of resources means no limit."""
+    """The limits for texts and for trees of templates; -1 resources means no limit."""
 
     template_size_max: int = 524288  # characters of one text
     nodes_max: int = 1_000_000  # after aliases are expanded
@@ -19,5 +19,5 @@ class Limits:
 
 
 def too_many_resources(count: int, most: int) -> str:
-    """Return the message for a template or a tree of stacks with too many resources."""
+    """Return the error message for a template or a tree of stacks that has too many resources."""
     return f"Request limit exceeded: {count} resources are more than the {most} allowed"

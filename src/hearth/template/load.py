@@ -1,8 +1,8 @@
-"""Conversion of YAML or JSON text to nodes with positions.
+"""Convert YAML or JSON text to nodes with positions.
 
-The events come from the C parser. Building light nodes from them costs a third of composing
-PyYAML's nodes, allows limits while a document is read, and never recurses. Scalars follow YAML 1.1,
-except that dates stay text; map keys become text. Source: spec/hot.md, section 1.
+The events come from libyaml's parser. Building light nodes from them costs a third of PyYAML's
+nodes, allows limits while a document is read, and never recurses. Scalars follow YAML 1.1, except
+that dates stay text. Keys of maps become text. Source: spec/hot.md, section 1.
 """
 
 from __future__ import annotations
@@ -35,18 +35,21 @@ from hearth.schema.patterns import Overrun, inline
 from hearth.template.limits import Limits
 
 INLINE_NODES = 10_000
-"""The maximum values of one text that is read on the event loop, with aliases expanded."""
+"""The maximum number of values in a text that is read on the event loop; aliases count with their
+content.
+"""
 
 Plain = Any
 """A JSON value: None, bool, int, float, str, list or dict."""
 
 
 class Node:
-    """A value and its position (line and column from 1; 0 without a text).
+    """A value in a document, and its position: line and column, counted from 1 (0: not from a
+    text).
 
-    `value` is a scalar, a list of nodes, or a dict of nodes by text key. `odd_key`: the key of this
-    node was not text in the source. `odd`: the value is a number or boolean by a surprising rule of
-    YAML 1.1: `yes`, `010`, `10:20`.
+    `value` is a scalar, a list of nodes, or a dict of nodes by text key. `odd_key` is true if the
+    key of this node was not text in the source. `odd` is true if YAML 1.1 surprisingly reads the
+    value as a number or a boolean, as in `yes`, `010` and `10:20`.
     """
 
     __slots__ = ("column", "key_column", "key_line", "line", "odd", "odd_key", "value")
@@ -74,11 +77,11 @@ class Node:
         return value
 
     def span(self, file: str, path: str = "") -> Span:
-        """Return the place of this node in a file."""
+        """Return the position of this node as a Span."""
         return Span(file, self.line, self.column, path)
 
     def key_span(self, file: str, path: str = "") -> Span:
-        """Return the place of this node's key."""
+        """Return the position of the key of this node as a Span."""
         return Span(file, self.key_line, self.key_column, path)
 
     def child(self, *names: str) -> Node | None:
@@ -90,7 +93,7 @@ class Node:
         return node
 
     def nearest_to(self, steps: list[Step]) -> Node:
-        """Return the node at a path below this one, or the last existing node on the way."""
+        """Follow the steps from this node, and return the last node that exists on the way."""
         node = self
         for step in steps:
             value = node.value
@@ -104,8 +107,9 @@ class Node:
 
 
 def _node(value: Any, line: int, column: int, *rest: Any) -> Node:
-    """Rebuild a node when it is unpickled; it is a Python function so that other threads can run in
-    between.
+    """Create a node while it is unpickled.
+
+    It is a Python function so that other threads can run in between.
     """
     node = Node(value, line, column)
     node.key_line, node.key_column, node.odd_key, node.odd = rest
@@ -114,7 +118,7 @@ def _node(value: Any, line: int, column: int, *rest: Any) -> Node:
 
 @dataclass(frozen=True)
 class Repeated:
-    """A duplicate key of a map; the later entry is used."""
+    """A key that occurs twice in a map. The later entry is used."""
 
     key: str
     line: int
@@ -123,12 +127,14 @@ class Repeated:
 
 
 TEXT_COUNTS = 32
-"""The number of characters that count as one more value, because aliases also repeat texts."""
+"""The number of characters of a text that count as one more value, because aliases can repeat
+texts, too.
+"""
 
 ENDS_OF_YAML_ONLY = ("\x85", "\u2028", "\u2029")
 
 WRITTEN_LINE_MAX = 200
-"""The maximum characters of a JSON line that a person may have typed."""
+"""The maximum length of a line in JSON that a person has probably written."""
 
 
 def load(
@@ -137,8 +143,9 @@ def load(
     limits: Limits | None = None,
     repeated: list[Repeated] | None = None,
 ) -> Node:
-    """Return the root node of a document. Raises Rejected. Duplicate keys are added to
-    `repeated`.
+    """Parse a document and return its root node. Raises Rejected.
+
+    Duplicate keys are appended to `repeated`.
     """
     limits = limits or Limits()
     if not isinstance(source, str):
@@ -165,7 +172,7 @@ def load(
 
 
 def from_plain(value: Any, file: str = "template", limits: Limits | None = None) -> Node:
-    """Return nodes without positions for an already parsed value, in which Unknown stays Unknown.
+    """Convert a parsed value to nodes without positions; an Unknown in it is kept.
 
     Raises Rejected.
     """
@@ -196,7 +203,7 @@ def from_plain(value: Any, file: str = "template", limits: Limits | None = None)
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Suspend garbage collection in the block, which creates many objects and no garbage."""
+    """Suspend garbage collection in the block, which creates many objects but no garbage."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -207,7 +214,7 @@ def collector_paused() -> Iterator[None]:
 
 
 def key_text(key: Any) -> str:
-    """Return a map key as JSON writes it."""
+    """Return the key of a map in the form that JSON requires."""
     match key:
         case str():
             return key
@@ -222,14 +229,14 @@ def key_text(key: Any) -> str:
 
 
 def _is_dumped(source: str, plain: Any) -> bool:
-    """Return whether a program wrote this JSON, such as a client that sends a parsed template."""
+    """Return whether a program wrote the JSON text, as clients do that send a parsed template."""
     if "\n" in source.strip():
         return False
     return len(source) > WRITTEN_LINE_MAX or json.dumps(plain) == source
 
 
 def _as_json(source: str) -> Any:
-    """Return the value of a text that is a map or a list in JSON; None for other texts."""
+    """Return the map or list that a JSON text contains; None for any other text."""
     if source.lstrip()[:1] not in ("{", "["):
         return None
     try:
@@ -263,7 +270,7 @@ def _limit_problem(at: Span, limits: Limits, by_count: bool) -> Problem:
 
 
 class _Open:
-    """A list or map whose content is still being read."""
+    """A list or a map whose content has not been read completely."""
 
     __slots__ = ("anchor", "count", "key", "merges", "node", "value")
 
@@ -284,7 +291,7 @@ _NO_KEY = _NoKey()
 
 
 class _Composer:
-    """Builds the node tree of a text with a single document."""
+    """Builds the tree of nodes for a text, which must contain a single document."""
 
     def __init__(
         self,
@@ -385,8 +392,9 @@ class _Composer:
         self.add(copy)
 
     def add(self, node: Node) -> None:
-        """Add a completed node to its parent, as key, value or item; without a parent it is the
-        root.
+        """Add a complete node to the list or map being read, as a key, a value or an item.
+
+        Outside of lists and maps, the node is the root.
         """
         top = self.open[-1] if self.open else None
         if top is not None and top.key is _NO_KEY and isinstance(top.value, dict):
@@ -420,8 +428,10 @@ class _Composer:
             value[name] = node
 
     def merge(self, top: _Open, node: Node, key: Node) -> None:
-        """Record the maps of a merge key. A later record takes precedence, so the first map of a
-        list is recorded last; of several merge keys the last one takes precedence.
+        """Record the maps of a merge key.
+
+        Maps recorded later take precedence, so the first map of a list is recorded last. If there
+        are several merge keys, the last one takes precedence.
         """
         sources = node.value if isinstance(node.value, list) else [node]
         for source in reversed(sources):
@@ -488,7 +498,7 @@ NUMBER_START = frozenset("+-.0123456789")
 
 
 def yaml_scalar(text: str) -> Any:
-    """Return the value of an unquoted YAML 1.1 scalar; dates stay text."""
+    """Return the value of an unquoted scalar in YAML 1.1, except that dates stay text."""
     if text in WORDS:
         return WORDS[text]
     if text[0] in NUMBER_START:
@@ -502,7 +512,7 @@ def yaml_scalar(text: str) -> Any:
 
 
 def json_scalar(text: str) -> Any:
-    """Return the value of a JSON word or number."""
+    """Return the value of a literal or a number in JSON."""
     return json.loads(text)
 
 

@@ -1,7 +1,7 @@
-"""Attributes inside nested stacks: `resource.M` and the following steps form one attribute name.
+"""Names of attributes inside nested stacks: `resource.M` and the steps after it form one name.
 
-`[n, resource.m, resource.q, value, k]` reads `resource.m.resource.q.value` of `n`, and then `k` in
-the result. Source: spec/hot.md, section 10.3.
+For example, `[n, resource.m, resource.q, value, k]` reads the attribute
+`resource.m.resource.q.value` of `n`, and then `k` in its value. Source: spec/hot.md, section 10.3.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ MEMBER = "resource."
 
 
 def asked(attribute: str, path: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
-    """Return the name of the attribute to read, and the remaining steps."""
+    """Return the complete name of the attribute to read, and the remaining steps of the path."""
     if not attribute.startswith(MEMBER):
         return attribute, tuple(path)
     member, dot, rest = attribute.removeprefix(MEMBER).partition(".")
@@ -26,9 +26,9 @@ def asked(attribute: str, path: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
 
 
 def names_read(reads: Iterable[tuple[Any, ...]]) -> set[str]:
-    """Return the names of the attributes that are read.
+    """Return the names of the attributes that these reads need.
 
-    The oldest versions read the whole attribute first, so its name is included.
+    The oldest versions first read the whole attribute, so its name is also included.
     """
     found: set[str] = set()
     for attribute, *path in reads:
@@ -37,10 +37,11 @@ def names_read(reads: Iterable[tuple[Any, ...]]) -> set[str]:
 
 
 def asked_below(reads: Iterable[tuple[Any, ...]]) -> set[str]:
-    """Return the attributes of members that are needed by reads of the nested stack's resource.
+    """Return the attributes of members that a nested stack must report because its resource is
+    read.
 
     The result may contain words that are not attributes. It also contains the names that lead into
-    deeper nested stacks.
+    nested stacks inside the nested stack.
     """
     reads = list(reads)
     found = {word for read in reads for part in read for word in str(part).split(".")}

@@ -19,7 +19,10 @@ STRATEGIES = ("overwrite", "merge", "deep_merge")
 
 
 class Merger:
-    """Merges environment files. Source: spec/environment.md, section 3."""
+    """Merges environment files, in the order in which they are added.
+
+    Source: spec/environment.md, section 3.
+    """
 
     def __init__(self, start: Mapping[str, Any], types: Mapping[str, ParameterType]) -> None:
         self.types = types
@@ -28,7 +31,7 @@ class Merger:
         self.combined: set[str] = set()  # parameters whose values were merged
 
     def add(self, file: str, environment: Mapping[str, Any]) -> None:
-        """Merge one more file."""
+        """Merge another environment file, given by its name and its content."""
         chosen = environment["parameter_merge_strategies"]
         for section, value in environment.items():
             if not value or section == "parameter_merge_strategies":
@@ -121,7 +124,10 @@ def _merged_lists(old: Any, new: Any) -> Any:
 
 
 def merged_maps(old: Mapping[str, Any], new: Mapping[str, Any], deep: bool) -> dict[str, Any]:
-    """Return the old map with the entries of the new map; nulls are ignored."""
+    """Return the old map updated with the entries of the new one; null values are ignored.
+
+    If `deep` is true, maps inside are merged, too.
+    """
     result = dict(old)
     for key, value in new.items():
         if value is None:

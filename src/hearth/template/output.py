@@ -16,7 +16,7 @@ from hearth.template.world import World
 
 @dataclass(frozen=True, eq=False)
 class Output:
-    """An output. An output with a false condition has the value null."""
+    """An output of a template. If its condition is false, its value is null."""
 
     name: str
     description: str
@@ -27,7 +27,10 @@ class Output:
 
     @deferrable
     def evaluate(self, world: World) -> tuple[Any, str | None]:
-        """Return the value, or the reason why it has none. The value may contain unknowns."""
+        """Return (value, None), or (None, error) if the value cannot be computed.
+
+        The value may contain unknowns.
+        """
         try:
             return self.attempt(world), None
         except BelowError as error:
@@ -38,7 +41,7 @@ class Output:
 
     @deferrable
     def secret(self, world: World) -> bool:
-        """Return whether the evaluation reads a hidden value."""
+        """Return whether the output contains a hidden value."""
         scope = self.scope.in_world(world)
         try:
             with spending():
@@ -49,7 +52,10 @@ class Output:
 
     @deferrable
     def reason(self, world: World) -> str | None:
-        """Return why the output has no value, without the place, for the parent stack."""
+        """Return why the output has no value, without its place; None if it has one.
+
+        A parent stack reports this reason.
+        """
         try:
             self.attempt(world)
         except EvaluationError as error:
@@ -57,7 +63,9 @@ class Output:
         return None
 
     def attempt(self, world: World) -> Any:
-        """Return the value, which may contain unknowns. Raises EvaluationError."""
+        """Return the value, which may contain unknowns. Raises EvaluationError if it cannot be
+        computed.
+        """
         if not self.enabled:
             return None
         with spending():

@@ -51,7 +51,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class ParameterSchema:
-    """A declared parameter."""
+    """The declaration of a parameter."""
 
     name: str
     type: ParameterType
@@ -70,13 +70,15 @@ class ParameterSchema:
 
     @property
     def judged_late(self) -> bool:
-        """Whether the type of the default only matters if no value is given."""
+        """Whether a default of the wrong type is an error only if it is used."""
         if self.type is ParameterType.LIST:
             return False
         return self.type is ParameterType.JSON or not self.constraints
 
     def as_property(self, required: bool) -> Prop:
-        """Return the property of a nested stack for this parameter."""
+        """Return the property that this parameter becomes if the template is used as a resource
+        type.
+        """
         return Prop(
             KINDS[self.type],
             str(self.description or ""),
@@ -90,7 +92,7 @@ class ParameterSchema:
 
 @dataclass(frozen=True)
 class ParameterValue:
-    """A parameter with its value; `value` may be Unknown."""
+    """The value of a parameter, with its declaration; `value` may be Unknown."""
 
     schema: ParameterSchema
     value: Any
@@ -102,14 +104,14 @@ class ParameterValue:
 
     @property
     def text(self) -> str:
-        """The value as in `stack show`."""
+        """The value as text, as `stack show` prints it."""
         if self.schema.hidden:
             return MASK
         return text_form(self.schema.type, self.value)
 
 
 def _of_text(constraint: Constraint, kind: ParameterType) -> bool:
-    """Return whether a constraint applies to the text of a value instead of its parsed value."""
+    """Return whether a constraint checks the text of a value instead of the parsed value."""
     return kind is ParameterType.JSON and isinstance(constraint, Length)
 
 
@@ -139,7 +141,11 @@ def parse_value(kind: ParameterType, value: Any) -> Any:
 
 
 def unquoted(schema: ParameterSchema, value: Any) -> str | None:
-    """Return the error for a number or list whose length is checked as text, or None."""
+    """Return the error if a number or a list is given for a parameter that requires a text.
+
+    That is a parameter of type string whose length or pattern is checked. Return None if there is
+    no error.
+    """
     if schema.type is not ParameterType.STRING or isinstance(value, str | Unknown):
         return None
     if any(isinstance(one, Length | AllowedPattern) for one in schema.constraints):
@@ -148,7 +154,7 @@ def unquoted(schema: ParameterSchema, value: Any) -> str | None:
 
 
 def wrong(schema: ParameterSchema, value: Any) -> str | None:
-    """Return the message of the first violated constraint, or None."""
+    """Return the message of the first constraint that the value violates, or None."""
     for constraint in schema.constraints:
         if isinstance(constraint, Custom):
             continue
@@ -162,7 +168,7 @@ def wrong(schema: ParameterSchema, value: Any) -> str | None:
 
 
 def lookups(schema: ParameterSchema) -> list[Custom]:
-    """Return the constraints that only the cloud can check."""
+    """Return the constraints of a parameter that can only be checked in the cloud."""
     return [one for one in schema.constraints if isinstance(one, Custom)]
 
 
@@ -241,12 +247,13 @@ FITS: dict[type, frozenset[ParameterType]] = {
     AllowedPattern: frozenset({ParameterType.STRING}),
     Custom: frozenset(ParameterType) - {ParameterType.JSON},
 }
-"""The types to which a constraint applies."""
+"""The types of parameters to which each class of constraint can be applied."""
 
 
 def bound(value: Any, whole: bool = False) -> Any:
-    """Return the limit of a constraint, given as a number or text. Raises ValueError or
-    TypeError.
+    """Return the limit in a constraint, which is a number or the text of a number.
+
+    If `whole` is true, it must be an integer. Raises ValueError or TypeError.
     """
     if value is None:
         return None

@@ -1,6 +1,6 @@
-"""Parsing of nodes into one syntax tree for HOT and CFN.
+"""Parse nodes into a syntax tree, which is the same for HOT and CFN.
 
-An error in an expression stays in the tree, because its branch may never be selected. All other
+An error in an expression is kept in the tree, because its branch may never be selected. All other
 errors are reported at once. Source: spec/hot.md, sections 3, 5, 6, 7.
 """
 
@@ -35,7 +35,7 @@ EMPTY = Const({})
 
 @dataclass(frozen=True, eq=False)
 class ResourceSource:
-    """A resource as declared in the template."""
+    """A resource in the syntax tree."""
 
     name: str
     type: str
@@ -53,7 +53,7 @@ class ResourceSource:
 
 @dataclass(frozen=True, eq=False)
 class OutputSource:
-    """An output as declared in the template."""
+    """An output in the syntax tree."""
 
     name: str
     value: Expr
@@ -64,14 +64,14 @@ class OutputSource:
 
 @dataclass(frozen=True)
 class ParameterGroup:
-    """A parameter group of the template, for user interfaces."""
+    """A group of parameters in the template, which user interfaces show together."""
 
     written: Mapping[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Syntax:
-    """A parsed template, not bound to types."""
+    """The syntax tree of a template, without the resource types."""
 
     grammar: Grammar
     file: str
@@ -87,7 +87,11 @@ class Syntax:
 
 
 def parse(root: Node, file: str, *, child: bool = False) -> Syntax:
-    """Return the syntax of a template. Raises Rejected if its version cannot be determined."""
+    """Parse a template and return its syntax tree.
+
+    Raises Rejected if the root is not a map, or if its version cannot be determined. Other problems
+    are in the tree.
+    """
     if not isinstance(root.value, dict):
         raise Rejected([HTTPBadRequest(root.span(file), "a template must be a map")])
     return _Parser(_grammar(root, file), root, file, child).parse()
@@ -500,7 +504,7 @@ class _Parser:
 
 
 def _direct(expr: Expr) -> list[Expr]:
-    """Return an expression and its subexpressions, except inside choices."""
+    """Return an expression and all its subexpressions, except those inside choices."""
     found = [expr]
     if not isinstance(expr, If):
         for part in expr.parts():

@@ -1,11 +1,11 @@
 """Modules and programs: a module is a template without parameter values, a program has them.
 
-A module depends on content only: it can be cached and shared by equal stacks. A program has
-resources with residual expressions, their graph, and outputs. A module creates programs, and a
-program has modules of nested stacks, so both are in this file.
+A module depends on its content only, so it can be cached and shared by equal stacks. A program has
+the definitions of the resources, the graph of their dependencies, and the outputs. A module creates
+programs, and a program needs the modules of nested stacks, so both are in this file.
 
-Values come from a `World`. A value that is not known there is Unknown, at any depth. Values
-computed from secrets are marked as secret.
+Values come from a `World`. A value that the world does not know is Unknown, at any depth. Values
+that are computed from secrets are marked as secret.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ from hearth.template.world import NOWHERE, Facade, NullWorld, Within, World
 
 @dataclass
 class TreeFindings(Findings):
-    """The findings about a program and its nested stacks, with their resources and types."""
+    """The findings about a program and its nested stacks, with the number and the types of their
+    resources.
+    """
 
     resources: int = 0
     types: set[str] = field(default_factory=set)
@@ -50,9 +52,10 @@ class TreeFindings(Findings):
 
 @dataclass(frozen=True, eq=False)
 class Binding:
-    """The resolved type of a resource; its problems count only if the resource is enabled.
+    """The resource type to which a resource in the template resolves.
 
-    `problems` belong to the resource, `inside` to the nested template, with paths in that template.
+    `problems` belong to the resource. `inside` are problems of the nested template, with paths in
+    that template. They are reported only if the resource is enabled.
     """
 
     type_info: TypeInfo | None
@@ -64,9 +67,9 @@ class Binding:
 
 @dataclass(frozen=True, eq=False)
 class Module:
-    """A template that is parsed, bound and checked, without parameter values.
+    """A template that is parsed and checked, with its resource types but without parameter values.
 
-    The compiler creates instances of a subclass, which can create programs.
+    The compiler creates instances of a subclass that can create programs.
     """
 
     syntax: Syntax
@@ -85,14 +88,17 @@ class Module:
     nested: dict[str, Module] = field(default_factory=dict)  # of groups, by content
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for another process: a copy, because other threads may change the
-        module.
+        """Return the state for pickling, with copies of those parts that other threads may
+        change.
         """
         return {**vars(self), "closed": dict(self.closed), "open": set(self.open), "nested": {}}
 
     @cached_property
     def impersonal(self) -> bool:
-        """Whether equal programs result for stacks that differ only in name and id."""
+        """Whether the template does not use the name, id and project of its stack.
+
+        Then stacks that differ only in these can share a program.
+        """
         uses = Uses()
         uses.add(self.syntax.root)
         pseudo = pseudo_parameters(self.syntax, Stack("", "", ""))
@@ -113,24 +119,24 @@ class Module:
 
     @property
     def description(self) -> Any:
-        """The description, as in `stack show`."""
+        """The description in the template, as `stack show` prints it."""
         text = self.syntax.description
         return "No description" if text is None else text
 
     @property
     def version(self) -> str:
-        """The version of the language."""
+        """The version of the template language."""
         return self.syntax.grammar.value
 
     def attribute_names(self, resource: str) -> list[str]:
-        """Return the attributes of a resource that its type declares."""
+        """Return the names of the attributes that the type of a resource declares."""
         binding = self.bindings.get(resource)
         type_info = binding.type_info if binding is not None else None
         return [name for name in type_info.attributes if name != "show"] if type_info else []
 
     def within(self, resource: str) -> Within | None:
-        """Return the function of the resource's type that follows paths into attributes, or
-        None.
+        """Return the function with which the type of a resource follows a path into an attribute,
+        or None.
         """
         return getattr(self.bindings[resource].type_info, "within", None)
 
@@ -147,10 +153,10 @@ class Module:
     ) -> Program:
         """Return the program for these parameter values. Raises Rejected.
 
-        The environment's `parameter_defaults` are added; its `parameters` are not, because the
-        caller has merged them already. Without `strict`, parameters may be missing: evaluations
-        that need them fail. Without `check`, constraints on values are not checked, and an unused
-        condition may need a missing parameter.
+        The environment's `parameter_defaults` are added. Its `parameters` are not, because the
+        caller has already merged them into `parameters`. If `strict` is false, parameters may be
+        missing; expressions that need them then fail. If `check` is false, values are not checked
+        with constraints, and an unused condition may need a missing parameter.
         """
         raise NotImplementedError
 
@@ -164,7 +170,7 @@ class Module:
 
 @dataclass(frozen=True, eq=False)
 class ResourceDefinition:
-    """The definition of an enabled resource."""
+    """The definition of a resource whose condition is not false."""
 
     name: str
     type: str
@@ -180,7 +186,7 @@ class ResourceDefinition:
 
     @property
     def opaque(self) -> bool:
-        """Whether the properties are Unknown as a whole, including their names."""
+        """Whether the properties as a whole are Unknown, so that even their names are not known."""
         return isinstance(self.properties, Const) and isinstance(self.properties.value, Unknown)
 
     @property
@@ -197,7 +203,10 @@ class ResourceDefinition:
 
     @property
     def deletion_policy(self) -> str:
-        """`Delete`, `Retain` or `Snapshot`; adopted resources are retained."""
+        """The deletion policy: `Delete`, `Retain` or `Snapshot`.
+
+        Resources with an external id are always retained.
+        """
         return self.core.deletion_policy
 
     @property
@@ -218,24 +227,29 @@ class ResourceDefinition:
 
     @property
     def template(self) -> str:
-        """The name of the nested template, as it is written in the paths of problems."""
+        """The name of the nested template in the paths of problems."""
         if self.child is None:
             return "nested_stack"
         return self.child.syntax.file
 
     @property
     def way_in(self) -> str:
-        """The path of the resource's nested template, for problems inside it."""
+        """The path of the nested template, which is prepended to the paths of problems inside
+        it.
+        """
         return f"{self.span.path}<{self.template}>"
 
     @property
     def fingerprint(self) -> str:
-        """A hash that is equal for equal definitions, without the description."""
+        """A hash of the definition without its description; equal definitions have equal hashes."""
         return self.core.fingerprint(self.type)
 
     @deferrable
     def evaluate(self, world: World) -> Evaluated:
-        """Return converted properties and metadata, with defaults; problems are collected."""
+        """Evaluate the properties, with defaults and converted to their types, and the metadata.
+
+        Problems are collected in the result.
+        """
         if self.core.static is not None:
             return self.core.static
         with spending():
@@ -246,9 +260,7 @@ class ResourceDefinition:
 
     @deferrable
     def check(self, world: World) -> Evaluated:
-        """Return the result of `evaluate`, but with null instead of unknown values, which are not
-        checked.
-        """
+        """Evaluate the definition and check it completely, with null in place of unknown values."""
         with spending():
             return self._check(world)
 
@@ -272,8 +284,9 @@ class ResourceDefinition:
         return replace(evaluated, findings=findings)
 
     def conflicts(self, evaluated: Evaluated) -> list[Problem]:
-        """Return the violated relations between properties whose values are known, and the metadata
-        keys that the template must not set.
+        """Return the problems of relations between properties, as far as their values are known.
+
+        Also return problems of keys that the metadata of this type must not contain.
         """
         reserved = [*self._reserved(evaluated)] if evaluated.metadata else []
         found = [*self.type_info.conflicts(evaluated.properties, evaluated.open_properties)]
@@ -298,7 +311,7 @@ class ResourceDefinition:
 
     @deferrable
     def policy(self, world: World, *, findings: Findings | None = None) -> Mapping[str, Any]:
-        """Return the update policy with its defaults; problems are added to the findings."""
+        """Return the evaluated update policy with its defaults; append problems to `findings`."""
         if not self.core.has_policy and not self.type_info.update_policy:  # nearly always
             return {}
         findings = findings or Findings(locate=self._locate)
@@ -416,7 +429,9 @@ class ResourceDefinition:
         return node.span(self.span.file, f"{self.span.path}.{word}")
 
     def _locate(self, at: Span) -> Span:
-        """Return the place of a path, as precisely as the source allows."""
+        """Return the place with the line and column of its path, or of the nearest part that
+        exists.
+        """
         base = f"{self.span.path}."
         rest = at.path.removeprefix(base).replace("[", ".").replace("]", "")
         steps = [int(step) if step.isdigit() else step for step in rest.split(".")]
@@ -426,7 +441,7 @@ class ResourceDefinition:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """The desired state of a stack."""
+    """A template with parameter values: the desired state of a stack."""
 
     module: Module
     parameters: Mapping[str, ParameterValue]  # pseudo parameters too
@@ -440,7 +455,10 @@ class Program:
     lookups: tuple[Lookup, ...] = ()  # questions about parameter values, for the cloud
 
     def of_stack(self, stack: Stack) -> Program:
-        """Return the same program for another stack; the module must not depend on stack names."""
+        """Return the same program for another stack.
+
+        The template must not use the name, id and project of its stack; see `Module.impersonal`.
+        """
         own = pseudo_parameters(self.module.syntax, stack)
         return replace(self, stack=stack, parameters={**self.parameters, **own})
 
@@ -454,7 +472,9 @@ class Program:
 
     @deferrable
     def check_values(self, world: World) -> TreeFindings:
-        """Return all findings of a create or an update, with those of nested stacks."""
+        """Check everything for a create or an update, including nested stacks; return all
+        findings.
+        """
         findings = TreeFindings(resources=len(self.resources), types=set(self.module.types))
         with collector_paused(), spending() as budget:
             budget.widen(len(self.resources))
@@ -468,7 +488,9 @@ class Program:
         return findings
 
     def child(self, definition: ResourceDefinition, properties: Mapping[str, Any]) -> Module | None:
-        """Return the module of a resource's nested stack, or None. Raises Rejected."""
+        """Return the module of a resource's nested stack, or None if it has none. Raises
+        Rejected.
+        """
         if definition.child is not None:
             return definition.child
         nested = definition.type_info.nested_definition(properties)
@@ -514,10 +536,11 @@ class Program:
     def inside(
         self, definition: ResourceDefinition, evaluated: Evaluated, *, check: bool = True
     ) -> Program | None:
-        """Return the program of a resource's nested stack before its create, or None.
+        """Return the program of a resource's nested stack as it would be created; None if it has
+        none.
 
-        Unknown properties and metadata are Unknown in the nested stack; `check` is passed to
-        `Module.specialise`. Raises Rejected, and ValueError for a value that no parameter can have.
+        Unknown properties and metadata are also Unknown in the nested stack; `check` is passed to
+        `Module.specialise`. Raises Rejected, and ValueError if a value cannot be a parameter.
         """
         module = self.child(definition, evaluated.properties)
         if module is None:
@@ -539,7 +562,7 @@ class Program:
     def _types_of_no_members(
         self, definition: ResourceDefinition, properties: Mapping[str, Any]
     ) -> Set[str]:
-        """Return the resource types that members of a group without members would have.
+        """Return the resource types that the members of a group would have if it had members.
 
         Raises Rejected.
         """
@@ -554,7 +577,7 @@ class Program:
         return self.module.compile_nested(text, definition.name).types
 
     def text(self, pseudo: str) -> str:
-        """Return the text of a pseudo parameter, given its last word such as `stack_name`."""
+        """Return the value of a pseudo parameter as text; `pseudo` is its name without `OS::`."""
         value = self.parameters.get(f"OS::{pseudo}")
         return str(value.value) if value is not None else ""
 
@@ -562,7 +585,7 @@ class Program:
 def without_replaced(
     schema: Mapping[str, Prop], rules: Sequence[Rule], given: Mapping[str, Any]
 ) -> Mapping[str, Prop]:
-    """Return the schema in which a property is optional if its deprecated name has a value."""
+    """Return the schema in which a property is optional if its deprecated name is given."""
     excused = {
         rule.path[0]
         for rule in rules
@@ -574,7 +597,10 @@ def without_replaced(
 
 
 def reported_by_parent(problem: Problem, path: str) -> Problem:
-    """Return a nested stack's problem as its parent reports it; `path` leads to that stack."""
+    """Return the problem that a parent stack reports for a problem of its nested stack.
+
+    `path` leads to the nested stack.
+    """
     moved = inside(problem, path)
     if isinstance(problem, StackValidationFailed):
         return moved

@@ -1,4 +1,4 @@
-"""The resources, parameters and conditions to which expressions refer: their free variables."""
+"""References in expressions: to resources, parameters and conditions."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from hearth.template.function import Reads, Refers
 from hearth.template.parse import OutputSource, ResourceSource
 
 Read = tuple[Any, ...]
-"""An attribute that is read, and the steps into it."""
+"""An attribute that an expression reads: its name, and the steps of the path into it."""
 
 FACADE_NAMES = ("resource_facade", "Fn::ResourceFacade")
 
 
 @dataclass(frozen=True)
 class Reference:
-    """A call that names a resource.
+    """A function call that refers to a resource.
 
-    The attribute is None for `get_resource`, and () if all or computed attributes are read.
+    `read` is the attribute that it reads. It is None for `get_resource`, and empty if all
+    attributes or a computed one are read.
     """
 
     resource: str
@@ -31,12 +32,12 @@ class Reference:
 
     @property
     def at(self) -> Span:
-        """The place of the resource's name."""
+        """The place at which the resource is named."""
         return self.call.place_of(0)
 
 
 def referred(refers: Refers, args: Expr) -> str | None:
-    """Return the resource that a call names, if the name is literal."""
+    """Return the name of the resource to which a call refers; None if the name is not literal."""
     if refers is Refers.NOTHING:
         return None
     value: Any = None
@@ -83,8 +84,9 @@ def _flat(args: Any) -> bool:
 
 
 def is_closed(expr: Expr | None) -> bool:
-    """Return whether an expression does not depend on parameters, conditions or disabled
-    resources.
+    """Return whether the value of an expression depends neither on parameters nor on conditions.
+
+    An expression with a reference to a resource that may be disabled is not closed either.
     """
     if expr is None or type(expr) is Const:
         return True
@@ -98,7 +100,9 @@ def is_closed(expr: Expr | None) -> bool:
 
 
 def is_closed_source(source: ResourceSource) -> bool:
-    """Return whether a definition is the same for all parameter values; see `is_closed`."""
+    """Return whether a resource's definition is the same for all parameter values; see
+    `is_closed`.
+    """
     expressions = (
         source.properties,
         source.metadata,
@@ -112,7 +116,7 @@ def is_closed_source(source: ResourceSource) -> bool:
 def names_of_conditions(
     resources: Mapping[str, ResourceSource], outputs: Mapping[str, OutputSource]
 ) -> set[str]:
-    """Return the names of conditions that are used outside the conditions section."""
+    """Return the names of the conditions that resources and outputs use."""
     used: set[str] = set()
 
     def look(expr: Expr | None) -> None:

@@ -1,4 +1,4 @@
-"""The scope of an evaluation: parameters, conditions, files and the world."""
+"""The scope in which expressions are evaluated: parameters, conditions, files and the world."""
 
 from __future__ import annotations
 
@@ -27,18 +27,20 @@ from hearth.template.signature import Signature, spoken
 from hearth.template.world import NOWHERE, Facade, Within, World
 
 CONDITIONS_DEEP_MAX = 50
-"""The maximum depth of conditions that use each other; each is decided once."""
+"""The maximum depth of conditions that refer to other conditions. Each condition is evaluated
+once.
+"""
 
 
 class Evaluable(Protocol):
-    """What the scope of an evaluation uses of an expression."""
+    """The part of an expression that a scope uses."""
 
     def evaluate(self, scope: Scope) -> object:
         """Return the value of the expression in a scope. Raises EvaluationError."""
 
 
 class Choice(Protocol):
-    """What the scope of an evaluation uses of an `if`."""
+    """The part of an `if` expression that a scope uses."""
 
     @property
     def condition(self) -> Evaluable: ...
@@ -52,16 +54,16 @@ class Attributes(Protocol):
     """The attributes of a template's resources, as their types declare them."""
 
     def attribute_names(self, resource: str) -> list[str]:
-        """Return the attributes of a resource that its type declares."""
+        """Return the names of the attributes that the type of a resource declares."""
 
     def within(self, resource: str) -> Within | None:
-        """Return the function of the resource's type that follows paths into attributes, or
-        None.
+        """Return the function with which the type of a resource follows a path into an attribute,
+        or None.
         """
 
 
 class Conditions:
-    """The conditions of a template, each decided only once."""
+    """The conditions of a template. Each is evaluated only once."""
 
     def __init__(self, definitions: Mapping[str, Evaluable], scope: Scope) -> None:
         self.definitions = definitions
@@ -72,7 +74,9 @@ class Conditions:
         self.deciding: set[str] = set()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for another process: a copy, because more conditions may be decided."""
+        """Return the state for pickling, with copies of those parts that other threads may
+        change.
+        """
         return {
             **vars(self),
             "known": dict(self.known),
@@ -82,8 +86,10 @@ class Conditions:
         }
 
     def decide(self, name: str) -> bool | Unknown:
-        """Return whether the named condition is true; Unknown if that is not known. Raises
-        EvaluationError.
+        """Return whether the condition with this name is true; Unknown if it depends on unknown
+        values.
+
+        Raises EvaluationError.
         """
         if name in self.known:
             return self.known[name]
@@ -119,7 +125,7 @@ class Conditions:
 
 
 class Scope:
-    """One evaluation. `secret` becomes true when a secret value is read."""
+    """The scope of one evaluation. `secret` becomes true as soon as a hidden value is read."""
 
     def __init__(
         self,
@@ -144,12 +150,12 @@ class Scope:
         self.hidden = hidden_texts(parameters.values())
 
     def attribute_names(self, resource: str) -> list[str]:
-        """Return the attributes of a resource that its type declares."""
+        """Return the names of the attributes that the type of a resource declares."""
         return [] if self.module is None else self.module.attribute_names(resource)
 
     def within(self, resource: str) -> Within | None:
-        """Return the function of the resource's type that follows paths into attributes, or
-        None.
+        """Return the function with which the type of a resource follows a path into an attribute,
+        or None.
         """
         return None if self.module is None else self.module.within(resource)
 
@@ -164,17 +170,17 @@ class Scope:
         return other
 
     def masked(self, text: str) -> str:
-        """Return the text with hidden parameters masked, for messages."""
+        """Return the text of a message with the values of hidden parameters masked."""
         return masked(text, self.hidden)
 
     def masked_problem(self, problem: Problem) -> Problem:
-        """Return the problem with hidden parameters masked."""
+        """Return the problem with the values of hidden parameters masked."""
         if self.hidden and isinstance(problem, Worded):
             return replace(problem, words=self.masked(problem.words))
         return problem
 
     def parameter(self, name: Any) -> Any:
-        """Return the value of a parameter. Raises EvaluationError."""
+        """Return the value of the parameter with this name. Raises EvaluationError."""
         if not isinstance(name, str):
             raise EvaluationError(f"the name of a parameter must be text, not {name!r}")
         value = self.parameters.get(name)
@@ -190,11 +196,13 @@ class Scope:
         return value.value
 
     def reference(self, name: str) -> Any:
-        """Return the value of `get_resource` in this world."""
+        """Return the result of `get_resource` for a resource."""
         return self.world.reference(name)
 
     def attribute(self, name: str, attribute: str, path: tuple[Any, ...]) -> Any:
-        """Return the value of `get_attr` in this world; a secret one is recorded in `secret`."""
+        """Return the result of `get_attr` for a resource; if it may be hidden, `secret` becomes
+        true.
+        """
         secret = getattr(self.world, "secret", None)
         if secret is not None and secret(name, attribute):
             self.secret = True
@@ -205,8 +213,9 @@ class Scope:
         return value if isinstance(value, Unknown) else within(attribute, value, path)
 
     def truth(self, value: Any) -> bool | Unknown:
-        """Return a boolean as it is, or the value of the named condition. Raises
-        EvaluationError.
+        """Return a boolean unchanged; for a text, return the value of the condition with that name.
+
+        Raises EvaluationError.
         """
         match value:
             case bool() | Unknown():
@@ -217,22 +226,20 @@ class Scope:
                 raise EvaluationError(f"{value!r} is neither a boolean nor the name of a condition")
 
     def undecided(self, choice: Choice) -> Any:
-        """Return the value of an `if` whose condition is unknown: the value for a false
-        condition.
-        """
+        """Return the value of an `if` whose condition is Unknown: it is evaluated as false."""
         return choice.otherwise.evaluate(self)
 
     def typed(self, function: Signature, args: Any, value: Unknown) -> Unknown:
-        """Return an Unknown with what is known about the result of a function."""
+        """Return an Unknown with everything that is known about the result of a function."""
         return value
 
     def condition_problem(self, error: EvaluationError, at: Span) -> Problem:
-        """Return the problem at a place whose condition cannot be decided."""
+        """Return the problem to report at a place if its condition cannot be evaluated."""
         if error.problem is not None:
             return error.problem(at)
         return StackValidationFailed(at, self.masked(str(error)))
 
 
 def hidden_texts(values: Iterable[ParameterValue]) -> tuple[str, ...]:
-    """Return the texts of hidden parameters to mask, longer ones first."""
+    """Return the texts in the values of hidden parameters, the longest first."""
     return texts_in((value.value for value in values if value.hidden), characters_min=1)

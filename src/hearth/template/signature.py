@@ -1,4 +1,6 @@
-"""The types of a function's arguments, as data; they are checked while values are not known yet."""
+"""The types of the arguments of functions, with which arguments are checked before they are
+known.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from hearth.model.value import ValueKind
 
 Kinds = frozenset[ValueKind]
 Want = tuple[tuple[Step, ...], Any, Kinds]
-"""The place of an argument, the argument, and its allowed kinds."""
+"""The path of an argument, its value, and the types that are allowed."""
 
 Takes = Callable[[Any], Iterator[Want]]
 
@@ -24,7 +26,9 @@ class Signature(Protocol):
     def takes(self) -> Takes | None: ...
 
     def kinds(self, args: object) -> Kinds:
-        """Return the possible types of the result; empty for any."""
+        """Return the possible types of the result; the result is empty if all types are
+        possible.
+        """
 
 
 TEXT = frozenset({ValueKind.STRING})
@@ -38,7 +42,7 @@ ANYTHING: Kinds = frozenset()
 
 @dataclass(frozen=True)
 class Positions:
-    """A list of arguments, each with its own types."""
+    """A signature for a list of arguments, each with its own allowed types."""
 
     kinds: tuple[Kinds, ...]
     rest: Kinds
@@ -50,7 +54,7 @@ class Positions:
 
     @property
     def form(self) -> str:
-        """Return the form as text: `[string, list, …]`."""
+        """Return the signature as text, such as `[string, list, …]`."""
         items = [_either(kinds) for kinds in self.kinds]
         if self.rest:
             items += [_either(self.rest), "…"]
@@ -59,7 +63,7 @@ class Positions:
 
 @dataclass(frozen=True)
 class Named:
-    """A map of arguments by name."""
+    """A signature for a map of arguments, each with its own allowed types."""
 
     kinds: Mapping[str, Kinds]
 
@@ -71,13 +75,13 @@ class Named:
 
     @property
     def form(self) -> str:
-        """Return the form as text: `{template: string, …}`."""
+        """Return the signature as text, such as `{template: string, …}`."""
         return f"{{{', '.join(f'{name}: {_either(one)}' for name, one in self.kinds.items())}}}"
 
 
 @dataclass(frozen=True)
 class Whole:
-    """A single argument."""
+    """A signature for a single argument."""
 
     kinds: Kinds
 
@@ -86,13 +90,13 @@ class Whole:
 
     @property
     def form(self) -> str:
-        """Return the form as text: `string`."""
+        """Return the signature as text, such as `string`."""
         return _either(self.kinds)
 
 
 @dataclass(frozen=True)
 class Marks:
-    """The lists that `repeat` iterates over."""
+    """A signature for the lists in the argument `for_each` of `repeat`."""
 
     def __call__(self, args: Any) -> Iterator[Want]:
         if isinstance(args, Mapping) and isinstance(args.get("for_each"), Mapping):
@@ -101,7 +105,7 @@ class Marks:
 
     @property
     def form(self) -> str:
-        """Return the form as text."""
+        """Return the signature as text."""
         return f"{{for_each: {{MARK: {_either(ITERABLE)}, …}}}}"
 
 
@@ -124,7 +128,7 @@ marks: Final = Marks()
 
 
 def misfit(takes: Takes, args: Any) -> tuple[tuple[Step, ...], str] | None:
-    """Return the place and the error of the first argument with a wrong type, or None."""
+    """Return (path, error) of the first argument whose type is certainly wrong, or None."""
     for path, value, allowed in takes(args):
         if isinstance(value, Unknown) and value.kinds and allowed and not value.kinds & allowed:
             return path, f"expected {spoken(allowed)}, got {spoken(value.kinds)}"
@@ -132,7 +136,7 @@ def misfit(takes: Takes, args: Any) -> tuple[tuple[Step, ...], str] | None:
 
 
 def spoken(kinds: Kinds) -> str:
-    """Return types as text: `a list or a map`."""
+    """Return types as text, such as `a list or a map`."""
     words = [
         f"{'an' if kind in 'integer any' else 'a'} {kind}" for kind in ValueKind if kind in kinds
     ]

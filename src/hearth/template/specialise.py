@@ -1,6 +1,4 @@
-"""Specialisation from Module to Program: parameter values, conditions, constants, resource
-graph.
-"""
+"""Specialise a module to a program: parameter values, conditions, constants, the resource graph."""
 
 from __future__ import annotations
 
@@ -50,7 +48,7 @@ __all__ = ["Specialiser", "references_in"]
 
 
 class Specialiser:
-    """One specialisation of one module."""
+    """Creates one program from a module."""
 
     def __init__(
         self, module: Module, stack: Stack, facade: Facade | None, strict: bool, check: bool = True
@@ -65,7 +63,7 @@ class Specialiser:
         self.undecided: set[str] = set()  # resources whose conditions depend on unknown values
 
     def run(self, given: Mapping[str, Any]) -> Program:
-        """Return the program. Raises Rejected with all errors."""
+        """Return the program for the given parameter values. Raises Rejected with all errors."""
         defaults = self.module.environment.parameter_defaults
         reader = ParameterReader(self.syntax, defaults, self.stack, self.strict, self.check)
         parameters = reader.read(given)
@@ -112,8 +110,9 @@ class Specialiser:
     # -- conditions -------------------------------------------------------------------------
 
     def decide_conditions(self, scope: Scope) -> None:
-        """Report errors in unused conditions; errors in the others are reported where they are
-        used.
+        """Evaluate all conditions, and report errors in those that are not used.
+
+        Errors in the others are reported where they are used.
         """
         word = self.syntax.grammar.word("conditions")
         for name in self.syntax.conditions:
@@ -205,7 +204,7 @@ class Specialiser:
                 self.check_attribute(one)
 
     def may_be(self, resource: str) -> bool:
-        """Return whether the resource is left out only because its condition is not decided yet."""
+        """Return whether a resource may exist: its condition depends on unknown values."""
         source = self.syntax.resources.get(resource)
         return source is not None and source.at.path in self.undecided
 
@@ -321,7 +320,7 @@ class Specialiser:
         definitions: Mapping[str, ResourceDefinition],
         reads: Mapping[str, frozenset[Read]],
     ) -> None:
-        """Report attributes that only an update policy reads, because they would never be
+        """Report attributes that only an update policy reads, because such attributes are not
         recorded.
         """
         for definition in definitions.values():
@@ -332,10 +331,9 @@ class Specialiser:
                     self.problems.append(StackValidationFailed(one.at, words))
 
     def ordered(self, program: Program) -> Program:
-        """Add the dependencies that resource types imply to the program, set its topological order,
-        and return it.
+        """Return the program with the dependencies that resource types imply, and with its order.
 
-        Raises Rejected on a cycle.
+        Raises Rejected if the dependencies contain a cycle.
         """
         requires = dict(program.requires)
         for name, definition in program.resources.items():

@@ -1,4 +1,4 @@
-"""Checks of resources and references that need no values."""
+"""Checks of resources and of references that need no values."""
 
 from __future__ import annotations
 
@@ -22,16 +22,18 @@ from hearth.template.references import Reference, referred
 from hearth.template.types import TypeInfo
 
 UNKNOWN_PROPERTY = "unknown-property"
-"""The rule for properties that the schema does not have."""
+"""The code of the rule that a property must exist in the schema."""
 
 
 def way_into(source: ResourceSource, entry: TemplateEntry) -> str:
-    """Return the path of a resource's nested template, for problems inside it."""
+    """Return the path of a resource's nested template, which is prepended to the paths inside
+    it.
+    """
     return f"{source.at.path}<{entry.template}>"
 
 
 def problems_of(binding: Binding, source: ResourceSource) -> Iterator[Problem]:
-    """Yield the problems of a resource's type and of its nested template, attributed to the
+    """Yield the problems of a resource's type and of its nested template, as problems of the
     resource.
     """
     if binding.entry is not None:
@@ -41,8 +43,9 @@ def problems_of(binding: Binding, source: ResourceSource) -> Iterator[Problem]:
 
 
 def _wrapped(problem: Problem, path: str) -> Problem:
-    """Return a nested template's problem as a failed validation whose text begins with its own
-    type.
+    """Convert a problem of a nested template to a failed validation in the parent template.
+
+    Its text begins with the original error type.
     """
     moved = inside(problem, path)
     if isinstance(problem, StackValidationFailed):
@@ -53,7 +56,7 @@ def _wrapped(problem: Problem, path: str) -> Problem:
 def check_resource(
     source: ResourceSource, type_info: TypeInfo | None, syntax: Syntax
 ) -> Iterator[Problem]:
-    """Return the problems of a resource that do not depend on values."""
+    """Yield the problems of a resource that do not depend on values."""
     if type_info is None:
         return
     if not isinstance(source.properties, Const | MapOf):
@@ -99,7 +102,7 @@ def _check_policy(source: ResourceSource, type_info: TypeInfo, syntax: Syntax) -
 
 
 def check_depends_on(source: ResourceSource, declared: Collection[str]) -> Iterator[Problem]:
-    """Return the problems of `depends_on` with undeclared resources."""
+    """Yield a problem for each name in `depends_on` that is not a declared resource."""
     for name in source.depends_on:
         if name not in declared:
             node = source.node.nearest_to(["depends_on"])
@@ -111,7 +114,9 @@ def check_depends_on(source: ResourceSource, declared: Collection[str]) -> Itera
 
 
 def check_references(source: ResourceSource, declared: Collection[str]) -> Iterator[Problem]:
-    """Return the problems of references outside choices to undeclared names."""
+    """Yield a problem for each reference to a resource that is not declared, except inside
+    choices.
+    """
     yield from check_depends_on(source, declared)
     for expr in (source.properties, source.metadata):
         if type(expr) is Const:
@@ -123,7 +128,7 @@ def check_references(source: ResourceSource, declared: Collection[str]) -> Itera
 
 
 def no_target(call: Call, name: str, declared: Iterable[str]) -> Problem:
-    """Return the problem of a call with an undeclared or disabled resource name."""
+    """Return the problem of a call that refers to an undeclared or disabled resource."""
     words = _text_for_list(call, declared)
     if words is None:
         return no_resource(call.place_of(0), name, declared)
@@ -131,9 +136,9 @@ def no_target(call: Call, name: str, declared: Iterable[str]) -> Problem:
 
 
 def _text_for_list(call: Call, declared: Iterable[str]) -> str | None:
-    """Return the problem of text in place of a list of resource and attribute, or None.
+    """Return the error message for a text that is given in place of a list [resource, attribute].
 
-    Each character counts as an item, as in Heat.
+    Return None if that is not the mistake. As in Heat, each character would count as an item.
     """
     text = call.args.value if isinstance(call.args, Const) else None
     if call.function.refers is not Refers.ATTRIBUTE or not isinstance(text, str):
@@ -145,7 +150,7 @@ def _text_for_list(call: Call, declared: Iterable[str]) -> str | None:
 
 
 def no_resource(at: Span, name: str, declared: Iterable[str]) -> Problem:
-    """Return the problem of a reference to an undeclared or disabled resource."""
+    """Return the problem of a name that is not a declared and enabled resource."""
     near = nearest(name, declared)
     return InvalidTemplateReference(at, name, near, code="unknown-resource", suggestion=near)
 

@@ -1,4 +1,4 @@
-"""The interface of resource types, and what a type may use of a program."""
+"""The interfaces between the compiler and resource types."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hearth.template.expr import Expr
 
 
 class Definition(Protocol):
-    """The definition of a resource, as its resource type uses it."""
+    """The definition of a resource, as resource types see it."""
 
     @property
     def name(self) -> str: ...
@@ -24,7 +24,7 @@ class Definition(Protocol):
 
 
 class Definitions(Protocol):
-    """A program, as the resource types of its resources use it."""
+    """A program, as resource types see it."""
 
     @property
     def resources(self) -> Mapping[str, Definition]: ...
@@ -33,12 +33,12 @@ class Definitions(Protocol):
 
 
 class TypeInfo(Protocol):
-    """A resource type, as the compiler uses it.
+    """A resource type, as the compiler sees it.
 
-    A type may also have `accepts_any_property = True`: its properties are not checked; and
-    `reserved_metadata(properties)`: the keys that the metadata must not have with these properties.
-    `member_property` is the property of a group that contains the definition of its members. A type
-    whose attributes cover several resources has `within`, which follows a path into each of them.
+    A type may have further attributes. `accepts_any_property = True`: properties are not checked.
+    `reserved_metadata(properties)` returns the keys that the metadata must not contain.
+    `member_property` is the property of a group with the definition of its members. `within`
+    follows a path into an attribute, for a type whose attributes cover several resources.
     """
 
     @property
@@ -57,23 +57,28 @@ class TypeInfo(Protocol):
     def snapshot_policy_allowed(self) -> bool: ...
 
     def nested_definition(self, properties: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Return the template of the nested stack for these properties, or None."""
+        """Return the template of the nested stack that these properties describe, or None if there
+        is none.
+        """
 
     def conflicts(
         self, properties: Mapping[str, Any], still_open: Collection[str] = ()
     ) -> Iterable[str | Violation]:
-        """Return errors in the combination of properties; the properties in `still_open` have no
-        value yet.
+        """Return the errors in the combination of properties.
+
+        The properties in `still_open` have no known value yet.
         """
 
     def implicit_requires(
         self, name: str, definition: Definition, program: Definitions
     ) -> Iterable[str]:
-        """Return dependencies that the template does not express."""
+        """Return the names of resources on which this one depends without a reference in the
+        template.
+        """
 
 
 class TypeCatalog(Protocol):
-    """All resource types."""
+    """A catalogue of all resource types."""
 
     def find(self, name: str) -> TypeInfo | None:
         """Return the type with this exact name, or None."""
@@ -82,4 +87,4 @@ class TypeCatalog(Protocol):
         """Return the names of all types."""
 
     def missing(self, name: str) -> str | None:
-        """Return why a type of Heat is not available; None if the name is unknown."""
+        """Return why Hearth does not have a type of Heat; None if Heat has no such type."""

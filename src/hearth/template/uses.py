@@ -1,4 +1,4 @@
-"""The literal names in a template."""
+"""The names that occur as literal text in the function calls of a template."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hearth.template.load import Node
 
 @dataclass
 class Uses:
-    """The names in the calls of a template, in all branches."""
+    """The names in the function calls of a template, including all branches of choices."""
 
     parameters: set[str] = field(default_factory=set)
     words: set[str] = field(default_factory=set)  # any text: it may name a condition
@@ -18,7 +18,7 @@ class Uses:
     computed: set[str] = field(default_factory=set)  # functions whose name is computed
 
     def add(self, root: Node) -> None:
-        """Collect the names below a node."""
+        """Collect the names in a node and in everything below it."""
         waiting = [root]
         while waiting:
             value = waiting.pop().value

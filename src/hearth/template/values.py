@@ -1,4 +1,5 @@
-"""The values of parameters for one stack: given, from defaults, or pseudo parameters.
+"""The values of parameters for one stack: from the request, from defaults, and of pseudo
+parameters.
 
 Source: spec/hot.md, sections 4.1 and 4.5.
 """
@@ -37,7 +38,7 @@ CFN_REGION = "ap-southeast-1"
 
 @dataclass(frozen=True)
 class Stack:
-    """The identity of the stack of a program."""
+    """The name, the id and the project of the stack for which a program is created."""
 
     name: str
     id: str
@@ -46,8 +47,9 @@ class Stack:
 
 @dataclass
 class ParameterReader:
-    """Reads the parameters of one template; collects errors, missing values and questions for the
-    cloud.
+    """Determines the values of the parameters of one template.
+
+    It collects errors, the names of missing parameters, and the checks that need the cloud.
     """
 
     syntax: Syntax
@@ -104,7 +106,7 @@ class ParameterReader:
 
 
 def pseudo_parameters(syntax: Syntax, stack: Stack) -> dict[str, ParameterValue]:
-    """Return the pseudo parameters, which every stack has."""
+    """Return the pseudo parameters, such as `OS::stack_name`, with their values, by name."""
     values = {
         "OS::stack_name": stack.name,
         "OS::stack_id": stack.id,

@@ -1,7 +1,7 @@
-"""The versions of the language, as data. Source: spec/hot.md, section 2; spec/cfn-template.md.
+"""The versions of the template language, as data.
 
-A grammar maps the keywords of its version to Hearth's names, so that later steps know a single
-format.
+A grammar maps the keywords of its version to Hearth's names, so that later steps need to know only
+one format. Source: spec/hot.md, section 2; spec/cfn-template.md.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ AWS_KEY = "AWSTemplateFormatVersion"
 
 @dataclass(frozen=True)
 class Grammar:
-    """The keywords that a version allows. Maps lead from its keywords to Hearth's names.
+    """The keywords and functions that a version allows; maps lead from keywords to Hearth's names.
 
-    A name of None in `functions` is a function that the version has removed: it is recognised and
-    refused.
+    A value of None in `functions` means that the version has removed the function: its use is
+    recognised and refused.
     """
 
     key: str
@@ -49,7 +49,9 @@ class Grammar:
         return "hot" if self.hot else "cfn"
 
     def word(self, ours: str) -> str:
-        """Return this format's keyword for a section or key, given Hearth's name."""
+        """Return the keyword of this version for a section or key; `ours` is Hearth's name for
+        it.
+        """
         for words in (self.sections, self.resource_keys, self.output_keys):
             for theirs, known in words.items():
                 if known == ours:
@@ -57,7 +59,7 @@ class Grammar:
         return ours
 
     def function(self, name: str) -> Function | None:
-        """Return the function with this name; None if it is unknown or was removed."""
+        """Return the function with this name; None if the version does not have it."""
         known = self.functions.get(name)
         return named(known) if known else None
 
@@ -276,9 +278,7 @@ BY_VERSION: Mapping[tuple[str, str], Grammar] = {
 
 
 def function_text(word: str) -> str:
-    """Return the one-line description of a function, given its name in templates; empty if
-    unknown.
-    """
+    """Return the one-line description of a function; empty if there is no such function."""
     if word in TEXTS:
         return TEXTS[word]
     known = (one for grammar in GRAMMARS if (one := grammar.function(word)))
@@ -287,9 +287,9 @@ def function_text(word: str) -> str:
 
 
 def add_function(name: str, function: Function, since: str = GRAMMARS[-1].value) -> None:
-    """Add a third-party function to HOT, beginning with a version.
+    """Add a function of a third party to HOT, beginning with the version `since`.
 
-    Call it before the first template is compiled. Raises ValueError if the name is taken.
+    Call this before the first template is compiled. Raises ValueError if the name is already used.
     """
     grammars = [grammar for grammar in GRAMMARS if grammar.hot and grammar.value >= since]
     for grammar in grammars:
@@ -301,5 +301,5 @@ def add_function(name: str, function: Function, since: str = GRAMMARS[-1].value)
 
 
 def versions_of(key: str) -> tuple[str, ...]:
-    """Return the values that a version key may have."""
+    """Return the valid values of a version key, such as `heat_template_version`."""
     return tuple(value for known, value in BY_VERSION if known == key)

@@ -1,4 +1,4 @@
-"""Paths into a value, as in `get_attr`. Source: spec/hot.md, section 8.3."""
+"""Follow a path into a value, as `get_attr` does. Source: spec/hot.md, section 8.3."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import Any
 from hearth.model.unknown import Unknown
 
 NESTING_MAX = 100
-"""The maximum depth of a value from outside a template: functions on values are recursive."""
+"""The maximum depth of a value that does not come from a template. Functions on values are
+recursive.
+"""
 
 
 def too_deep(value: Any) -> bool:
-    """Return whether lists and maps are nested deeper than allowed. Does not recurse."""
+    """Return whether lists and maps in a value are nested too deeply. This does not recurse."""
     level = [value]
     for _ in range(NESTING_MAX):
         level = [
@@ -40,9 +42,9 @@ def values_in(value: Any) -> int:
 
 
 def walk(value: Any, path: Iterable[Any]) -> Any:
-    """Return the value at a path: keys of maps, indexes of lists and texts.
+    """Return the value at a path; its steps are keys of maps, and indexes of lists and texts.
 
-    Null if the path does not exist, Unknown if a value on the way is unknown.
+    It is null if the path does not exist, and Unknown if a value on the way is unknown.
     """
     for step in path:
         if isinstance(value, Unknown):

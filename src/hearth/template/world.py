@@ -1,4 +1,4 @@
-"""The values of a stack's resources, in the form in which the compiler requests them."""
+"""The interface through which the compiler reads the values of a stack's resources."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from typing import Any, Protocol
 from hearth.model.unknown import UNKNOWN, Unknown, nulled
 
 Within = Callable[[str, Any, Sequence[Any]], Any]
-"""Returns the value at a path in an attribute, given the attribute's name and value."""
+"""A function that returns the value at a path in an attribute, given the attribute's name and
+value.
+"""
 
 
 @dataclass(frozen=True)
 class Facade:
-    """The parent resource of a stack, as seen from inside.
+    """The parent resource of a nested stack, as the template of the nested stack sees it.
 
-    `secret` is true if one of its properties is secret, or if its own stack has a secret facade.
+    `secret` is true if one of its properties is hidden, or if the parent stack itself has a secret
+    facade.
     """
 
     metadata: Mapping[str, Any] = field(default_factory=dict)
@@ -27,12 +30,12 @@ class Facade:
 
 
 class World(Protocol):
-    """The recorded values of a stack's resources.
+    """The values of a stack's resources, as the compiler reads them.
 
-    Answers are plain values, or Unknown for resources that do not exist yet. `path` is resolved. A
-    world may raise EvaluationError, and may have two more methods: `secret(name, attribute)`
-    returns whether an attribute must not be shown, `availability_zones()` returns those of the
-    cloud.
+    Values are plain, or Unknown for resources that do not exist yet. The methods follow `path`
+    themselves, and may raise EvaluationError. A world may have two more methods: `secret(name,
+    attribute)` returns whether an attribute must not be shown, and `availability_zones()` returns
+    the names of the zones.
     """
 
     @property
@@ -40,10 +43,10 @@ class World(Protocol):
         """The parent resource of this stack, or None in a root stack."""
 
     def reference(self, name: str) -> Any:
-        """Return the value of `get_resource`."""
+        """Return the result of `get_resource` for a resource."""
 
     def attribute(self, name: str, attribute: str, path: tuple[Any, ...]) -> Any:
-        """Return the value of `get_attr`."""
+        """Return the result of `get_attr` for a resource."""
 
 
 class Nowhere:
@@ -65,7 +68,9 @@ NOWHERE = Nowhere()
 
 
 class NullWorld:
-    """The world of validation at create time: references are names, attributes are null."""
+    """A world for validation before a create: references are resource names, attributes are
+    null.
+    """
 
     def __init__(self, world: World) -> None:
         self.world = world

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hearth.cli.bootstrap import conf
@@ -69,6 +69,8 @@ def test_what_is_not_known_stands_in_a_comment(tmp_path: Path):
 
 
 @given(password=VISIBLE)
+@example(password="'")
+@example(password=" '$x' ")
 def test_a_password_is_read_as_it_was_written(password: str, tmp_path_factory):
     folder = tmp_path_factory.mktemp("conf")
     told = replace(DESIRED, service_password=password)

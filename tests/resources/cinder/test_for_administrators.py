@@ -125,7 +125,9 @@ def test_limits_are_set_changed_and_given_up():
 def test_a_limit_below_what_is_in_use_is_refused():
     async def story(driver):
         await driver.create("OS::Cinder::Volume", {"size": 5})
-        with pytest.raises(CloudFault, match="gigabytes: 4 is below the 5 in use"):
+        with pytest.raises(
+            CloudFault, match="gigabytes: the limit 4 is below the current usage, 5"
+        ):
             await driver.create(QUOTA, {"project": "admin", "gigabytes": 4})
         return driver.left()
 

@@ -129,7 +129,7 @@ def test_it_looks_again_until_time_is_over_and_reads_what_is_old_once():
     ("url", "words"),
     [
         ("http://h/other", "handle: http://h/other is not a temporary URL"),
-        ("http://h/v1/AUTH_x/elsewhere/o", "handle: elsewhere is not the container"),
+        ("http://h/v1/AUTH_x/elsewhere/o", "handle: expected a URL in the container"),
     ],
 )
 def test_a_url_that_is_no_handle_of_the_stack_is_refused(url, words):

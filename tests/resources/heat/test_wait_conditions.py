@@ -218,7 +218,7 @@ def test_a_message_that_is_no_signal_is_dropped():
 
 
 def test_without_a_domain_for_users_the_handle_says_so():
-    with pytest.raises(CloudFault, match="no domain for the users"):
+    with pytest.raises(CloudFault, match="No domain for the users"):
         run(context_of(HANDLE, {}), Action.CREATE)
 
 

@@ -44,7 +44,7 @@ def test_a_queue_is_made_changed_and_deleted():
 def test_a_queue_that_somebody_else_made_is_left_alone():
     async def story(driver):
         await ask(driver, "PUT", f"{QUEUES}/theirs", json={})
-        with pytest.raises(Broken, match='There is a queue "theirs" already'):
+        with pytest.raises(Broken, match='A queue named "theirs" already exists'):
             await driver.create("OS::Zaqar::Queue", {"name": "theirs"})
         await driver.delete_all()
         assert driver.left() == {"messaging.queues": 1}

@@ -1,6 +1,5 @@
-"""The CloudFormation-style API: the query API, guest metadata and pre-signed signals.
+"""The CloudFormation-style API: the query API, metadata for servers, and pre-signed signals.
 
-Keystone checks the signature of each request and returns the caller. Only polls of servers are
-checked here, see polls.py.
-Source: spec/cfn-api.md.
+Keystone checks the signature of each request and returns the caller. Only the signatures of servers
+that poll are checked by Hearth itself, see polls.py. Source: spec/cfn-api.md.
 """

@@ -1,7 +1,7 @@
 """The actions of the query API.
 
-Each action takes the request and returns the content of its result. The table ACTIONS lists all of
-them.
+Each action gets the request and returns the content of the result element. The table ACTIONS lists
+all actions.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -33,9 +33,11 @@ from hearth.store.rows import StackRow
 from hearth.template import Program
 
 NO_ESTIMATE = "about:blank"
-"""The URL in answers to EstimateTemplateCost: there is no price list."""
+"""The URL in responses to EstimateTemplateCost, because there is no price list."""
 EVENTS_MAX = 1000
-"""The maximum number of events per stack in one answer, newest first; there are no pages."""
+"""The maximum number of events per stack in a response; these are the newest, as there are no
+pages.
+"""
 ROLLBACK_OFF = {"DO_NOTHING": True, "ROLLBACK": False, "DELETE": False}
 
 
@@ -48,14 +50,17 @@ class Request:
     params: Mapping[str, str]
 
     def needed(self, name: str) -> str:
-        """Return a required parameter. Raises CfnError."""
+        """Return the value of a parameter. Raises CfnError if it is missing or empty."""
         value = self.params.get(name)
         if not value:
             raise CfnError("MissingParameter", name)
         return value
 
     async def stack(self, *, deleted: bool = False) -> StackRow:
-        """Return the stack that the parameter StackName names. Raises CfnError and Rejected."""
+        """Return the stack in the parameter StackName, which is a name, an id or an ARN.
+
+        If `deleted` is true, a deleted stack is also found. Raises CfnError and Rejected.
+        """
         identity = self.needed("StackName")
         name = named(identity)
         found = await find_stack(
@@ -84,7 +89,7 @@ async def list_all(asked: Request) -> view.Tree:
 
 
 async def describe(asked: Request) -> view.Tree:
-    """DescribeStacks: one stack or all stacks, with parameters and outputs."""
+    """DescribeStacks: the stack in StackName, or all stacks, with parameters and outputs."""
     one = asked.params.get("StackName")
     rows = [await asked.stack(deleted=True)] if one else await _own(asked)
     return {"Stacks": [await _stack(asked, row) for row in rows]}
@@ -122,7 +127,10 @@ async def _stack_request(asked: Request) -> StackRequest:
     parameters: dict[str, str] = {}
     for one in members(params, "Parameters"):
         if "ParameterKey" not in one or "ParameterValue" not in one:
-            raise CfnError("MissingParameter", "each entry of Parameters needs a key and a value")
+            raise CfnError(
+                "MissingParameter",
+                "each member of Parameters needs ParameterKey and ParameterValue",
+            )
         if one["ParameterKey"] in parameters:
             words = f"Parameters has {one['ParameterKey']} twice"
             raise CfnError("InvalidParameterValue", words)
@@ -148,8 +156,9 @@ def _rollback_off(params: Mapping[str, str]) -> bool | None:
 
 
 async def _template(asked: Request) -> str:
-    """Return the template text, from the body or fetched from TemplateUrl, which AWS spells
-    TemplateURL.
+    """Return the text of the template, sent in the request or fetched from a URL.
+
+    The URL is in TemplateUrl, or in TemplateURL as AWS spells it.
     """
     params = asked.params
     if body := params.get("TemplateBody"):
@@ -172,14 +181,16 @@ async def delete(asked: Request) -> str:
 
 
 async def template(asked: Request) -> view.Tree:
-    """GetTemplate: as JSON, even if the template was sent as YAML."""
+    """GetTemplate: the template as JSON, even if it was sent as YAML."""
     row = await asked.stack(deleted=True)
     revision = await asked.services.store.read(lambda tx: reads.revision_of(tx, row))
     return {"TemplateBody": await as_object(asked.services, row, revision.template)}
 
 
 async def check(asked: Request) -> view.Tree | str:
-    """ValidateTemplate: errors of a template are part of an answer with status 200."""
+    """ValidateTemplate: the declarations of a template; its errors are also reported with status
+    200.
+    """
     stack_request = StackRequest(template=await _template(asked))
     try:
         found = await validate(asked.services, asked.caller, stack_request, show_nested=False)
@@ -189,7 +200,7 @@ async def check(asked: Request) -> view.Tree | str:
 
 
 async def estimate(asked: Request) -> view.Tree:
-    """EstimateTemplateCost: a fixed answer, because there is no price list."""
+    """EstimateTemplateCost: always the same URL, because there is no price list."""
     return {"Url": NO_ESTIMATE}
 
 
@@ -206,7 +217,7 @@ async def events(asked: Request) -> view.Tree:
 
 
 async def resource(asked: Request) -> view.Tree:
-    """DescribeStackResource: with the metadata; servers poll it."""
+    """DescribeStackResource: a resource with its metadata, which servers poll."""
     identity, name = asked.needed("StackName"), asked.needed("LogicalResourceId")
     arn = named(identity)
     key = identity if arn is None else arn.stack_id
@@ -217,7 +228,9 @@ async def resource(asked: Request) -> view.Tree:
 
 
 async def resources(asked: Request) -> view.Tree:
-    """DescribeStackResources: of a stack, or of the stack with a physical resource id."""
+    """DescribeStackResources: the resources of a stack, given by its name or by a physical resource
+    id.
+    """
     row = await _stack_or_holder(asked)
     found = await asked.services.store.read(lambda tx: reads.records(tx, row.id))
     records = reads.in_charge(found)
@@ -260,7 +273,7 @@ async def resource_list(asked: Request) -> view.Tree:
 
 @dataclass(frozen=True)
 class Action:
-    """One action; `rule` is its policy rule."""
+    """An action of the query API; `rule` is the policy rule that it needs."""
 
     name: str
     act: Callable[[Request], Awaitable[Any]]

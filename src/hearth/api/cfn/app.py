@@ -1,4 +1,6 @@
-"""The application of this API: on its own port, and below /cfn of the main API."""
+"""The application of the CloudFormation-style API: on its own port, and below /cfn of the main
+API.
+"""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -27,7 +29,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 async def query(request: Request) -> Response:
-    """GET or POST /v1/: run the action that the parameters name."""
+    """GET or POST /v1/: run the action in the parameter Action."""
     asked = await read(request, form=True)
     request.state.as_json = asked.as_json
     gate: Gate = request.app.state.gate
@@ -40,7 +42,7 @@ async def query(request: Request) -> Response:
     request.state.caller = caller
     rates: Rates = request.app.state.rates
     if (wait_s := rates.wait_s(caller)) > 0:
-        raise CfnError("Throttling", f"wait for {wait_s:.1f} s")
+        raise CfnError("Throttling", f"send the next request in {wait_s:.1f} s")
     action = actions.ACTIONS.get(asked.params.get("Action", ""))
     if action is None:
         named = asked.params.get("Action")
@@ -64,7 +66,9 @@ async def _act(request: Request, asking: actions.Request, action: actions.Action
 
 
 async def _poll(request: Request, asking: actions.Request, polls: Polls, kept: Kept) -> Response:
-    """Return the kept answer; if a row has changed since, a new one."""
+    """Return the cached response to a poll; if a row has changed since, return and cache a new
+    one.
+    """
     seen, name = None, asking.needed("LogicalResourceId")
     if kept.stack_id:
         store, key = asking.services.store, (kept.stack_id, name)
@@ -73,13 +77,13 @@ async def _poll(request: Request, asking: actions.Request, polls: Polls, kept: K
             return faults.rendered(request, kept.body)
     response = await _act(request, asking, actions.ACTIONS[ACTION])
     found = await asking.stack()
-    # seen before the answer was made: after a change in between it is made again
+    # `seen` is older than the response, so a change in between invalidates the response
     polls.keep(kept, found.id, seen if found.id == kept.stack_id else None, bytes(response.body))
     return response
 
 
 async def versions(request: Request) -> Response:
-    """GET /: 300, as in the REST API."""
+    """GET /: the version document, with status 300 as in the REST API."""
     root = request.scope.get("root_path", "")
     href = f"{request.url.scheme}://{request.url.netloc}{root}/v1/"
     links = [{"rel": "self", "href": href}]
@@ -88,24 +92,27 @@ async def versions(request: Request) -> Response:
 
 
 async def unknown(request: Request) -> Response:
-    """Answer every other path or method of this version with an error."""
+    """Raise an error for every other path or method below /v1."""
     raise CfnError("InvalidAction", f"{request.method} {request.url.path} does not exist")
 
 
 async def unheard(request: Request, problem: Exception) -> Response:
-    """Answer `NoToken` as the main API answers an invalid token."""
+    """Exception handler for `NoToken`: respond with 401, as the main API does."""
     gate: Gate = request.app.state.gate
     return unauthorized(gate.auth_url)
 
 
 async def elsewhere(request: Request, problem: Exception) -> Response:
-    """Answer errors of the framework, such as paths without a version."""
+    """Exception handler for errors of the web framework, such as an unknown path."""
     assert isinstance(problem, HTTPException)
     return PlainTextResponse(str(problem.detail), problem.status_code, problem.headers)
 
 
 def _route(path: str, by_method: dict[str, Handler]) -> Route:
-    """Return a route that accepts every method, so that an unknown path never becomes a 405."""
+    """Return a route that accepts every method.
+
+    So an unsupported method gets an error of this API and not a 405.
+    """
 
     async def handle(request: Request) -> Response:
         return await by_method.get(request.method, unknown)(request)

@@ -1,4 +1,6 @@
-"""Names of stacks and resources in this API: arn:openstack:heat::PROJECT:stacks/NAME/ID."""
+"""ARNs, the names of stacks and resources in this API:
+arn:openstack:heat::PROJECT:stacks/NAME/ID.
+"""
 
 import re
 from dataclasses import dataclass
@@ -15,7 +17,7 @@ _ARN = re.compile(
 
 @dataclass(frozen=True)
 class Named:
-    """The target of an ARN: a stack of a project, or a resource of it."""
+    """The stack or the resource to which an ARN refers."""
 
     project: str
     stack: str
@@ -23,16 +25,18 @@ class Named:
     resource: str | None = None
 
     def fits(self, row: StackRow) -> bool:
-        """Return whether the ARN names this stack."""
+        """Return whether the ARN refers to this stack or to one of its resources."""
         return (self.project, self.stack, self.stack_id) == (row.project_id, row.name, row.id)
 
 
 def named(text: str) -> Named | None:
-    """Return the target of an ARN of this API, or None for other text; parts may be
-    percent-encoded.
+    """Return the stack or resource to which an ARN refers; None if the text is not such an ARN.
+
+    Parts of the ARN may be percent-encoded.
     """
     found = _ARN.fullmatch(text)
-    if found is None or "\0" in unquote(text):  # which no database accepts in text
+    # null characters are not accepted in texts of databases
+    if found is None or "\0" in unquote(text):
         return None
     resource = found["resource"]
     return Named(
@@ -44,6 +48,6 @@ def named(text: str) -> Named | None:
 
 
 def stack_arn(row: StackRow) -> str:
-    """Return the id of a stack in this API."""
+    """Return the ARN of a stack."""
     project, name, ident = (quote(part, safe="") for part in (row.project_id, row.name, row.id))
     return f"arn:openstack:heat::{project}:stacks/{name}/{ident}"

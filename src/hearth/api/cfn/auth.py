@@ -1,7 +1,7 @@
-"""Authentication: by a signature that Keystone checks, or by a token.
+"""Authentication of requests: by a signature that Keystone checks, or by a token.
 
-Each request is checked again, even if it is equal to an earlier one: a signature can expire and be
-replayed. The polls of servers are checked here, see polls.py.
+Each signature is checked again, even if an equal request was checked before, because a signature
+can expire or be replayed. The signatures of servers that poll are checked here, see polls.py.
 Source: spec/cfn-api.md, section 2.
 """
 
@@ -27,7 +27,7 @@ from hearth.service.caller import STACK_USER_ROLE, Caller
 log = logging.getLogger(__name__)
 
 OUTSIDE = frozenset({"Signature", "X-Amz-Signature"})
-"""Parameters that the signature does not cover: the signature itself."""
+"""The parameters that contain the signature, which it therefore does not cover."""
 PROVEN_S = 60.0  # if the token was accepted within this time, a 401 is about the signature
 _CREDENTIAL = re.compile(r"Credential=([^/,\s]+)")
 _SIGNATURE = re.compile(r"\bSignature=([^,\s]+)")
@@ -35,7 +35,7 @@ _SIGNATURE = re.compile(r"\bSignature=([^,\s]+)")
 
 @dataclass(frozen=True)
 class Identity:
-    """A Keystone that checks signatures, called with the credential of a service user."""
+    """A Keystone that checks signatures; `cloud` uses the credential of a service user."""
 
     cloud: Cloud
     auth_url: str
@@ -43,7 +43,9 @@ class Identity:
 
 @dataclass(frozen=True)
 class Signed:
-    """A signature and its access key; `four` is true for signature version 4."""
+    """The signature of a request and the access key in it; `four` is true for signature version
+    4.
+    """
 
     signature: str
     access: str | None
@@ -51,13 +53,13 @@ class Signed:
 
 
 class NoToken(Exception):
-    """A request has neither a signature nor a valid token."""
+    """The request has neither a signature nor a valid token."""
 
 
 class Gate:
-    """Finds the caller of a request.
+    """Finds the caller of a request by its signature or its token.
 
-    `identities` are tried in order; the first Keystone that knows the access key decides.
+    `identities` are tried in order until one of them accepts the signature.
     """
 
     def __init__(
@@ -75,7 +77,7 @@ class Gate:
         self.auth_url = auth_url
 
     async def caller(self, request: Request, asked: Asked) -> Caller:
-        """Return the caller. Raises CfnError and NoToken."""
+        """Return the caller of a request. Raises CfnError and NoToken."""
         found = signed(asked.params, request.headers.get("authorization", ""))
         if found is None:
             if "x-auth-user" in request.headers:
@@ -87,7 +89,7 @@ class Gate:
             words = f"version 4 does not cover {', '.join(loose)} in the query of a POST"
             raise CfnError("IncompleteSignature", words)
         if (moment := _signed_at(asked.params, request)) and moment > time.time() + AHEAD_MAX_S:
-            raise CfnError("RequestExpired", "the date of the request is in the future")
+            raise CfnError("RequestExpired", "the date in the request is in the future")
         credentials = credentials_of(request, asked, found)
         if self.polls is not None and (known := self.polls.caller(credentials)) is not None:
             return known
@@ -110,7 +112,7 @@ class Gate:
         try:
             caller = await self._tokens.caller(token) if token else None
         except CloudFault as fault:
-            log.error("a token cannot be checked: %s", fault)
+            log.error("Keystone cannot check a token: %s", fault)
             raise CfnError("ServiceUnavailable", "Keystone cannot check the token") from None
         if caller is None or not caller.project_id:
             raise NoToken
@@ -118,7 +120,10 @@ class Gate:
 
 
 def signed(params: Mapping[str, str], authorization: str) -> Signed | None:
-    """Return the signature of a request, or None."""
+    """Return the signature of a request, or None if it has none.
+
+    `authorization` is the value of the header Authorization.
+    """
     if old := params.get("Signature"):
         return Signed(old, params.get("AWSAccessKeyId") or _access(params, authorization))
     if new := params.get("X-Amz-Signature"):
@@ -130,13 +135,13 @@ def signed(params: Mapping[str, str], authorization: str) -> Signed | None:
 
 
 def _signed_at(params: Mapping[str, str], request: Request) -> float | None:
-    """Return the signing time in a request, in seconds since 1970; Keystone checks the rest."""
+    """Return the time at which a request was signed, in seconds since 1970, or None."""
     said = params.get("Timestamp") or params.get("X-Amz-Date")
     return moment_of(said or request.headers.get("x-amz-date", ""))
 
 
 def _access(params: Mapping[str, str], authorization: str) -> str | None:
-    """Return the access key of a signature of version 4, or None."""
+    """Return the access key in a signature of version 4, or None."""
     if credential := params.get("X-Amz-Credential"):
         return credential.partition("/")[0]
     found = _CREDENTIAL.search(authorization)
@@ -148,8 +153,8 @@ def _unsigned(asked: Asked) -> list[str]:
 
 
 def credentials_of(request: Request, asked: Asked, found: Signed) -> dict[str, Any]:
-    """Return the values from which Keystone recomputes the signature: the signed parts of the
-    request.
+    """Return the signed parts of the request, from which Keystone computes the signature to check
+    it.
     """
     path = bytes(request.scope.get("raw_path") or request.scope["path"].encode())
     headers: dict[str, str] = {}
@@ -187,7 +192,7 @@ async def _by_signature(
     if token:
         caller = caller_from(answer.part("token"), token, identity.auth_url, guest_role)
     if caller is None or not caller.project_id:
-        raise CfnError("AccessDenied", "the signer has no project")
+        raise CfnError("AccessDenied", "the access key does not belong to a project")
     return caller
 
 
@@ -198,8 +203,8 @@ def _refusal(fault: CloudFault) -> CfnError:
     if "signature not supplied" in words:
         return CfnError("SignatureDoesNotMatch")
     if fault.status in (0, 429) or fault.status > 500:
-        log.error("a signature cannot be checked: %s", fault)
+        log.error("Keystone cannot check a signature: %s", fault)
         return CfnError("ServiceUnavailable", "Keystone cannot check the signature")
     if fault.status == 500:  # Keystone's answer to a signature of an unknown form
-        log.warning("Keystone failed to check a signature: %s", fault)
+        log.warning("Keystone had an internal error while it checked a signature: %s", fault)
     return CfnError("AccessDenied")

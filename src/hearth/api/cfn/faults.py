@@ -1,6 +1,6 @@
-"""Errors of this API: codes, their HTTP status and text, as XML or JSON.
+"""Errors of the CloudFormation-style API: their codes, HTTP statuses and texts, as XML or JSON.
 
-A missing stack is a 400 here. Source: spec/cfn-api.md, section 5.
+Unlike in the REST API, a missing stack has the status 400. Source: spec/cfn-api.md, section 5.
 """
 
 import json
@@ -49,11 +49,11 @@ OF_PROBLEM: Mapping[str, str] = {
     "RequestLimitExceeded": "RequestLimitExceeded",
     "StackExists": "AlreadyExists",
 }
-"""Error codes by class name of the problem; all other problems have InvalidParameterValue."""
+"""The error code for each problem, by class name. All other problems have InvalidParameterValue."""
 
 
 class CfnError(Exception):
-    """An error of this API; `code` is one of CODES."""
+    """An error of the CloudFormation-style API; `code` is a key of CODES."""
 
     def __init__(self, code: str, detail: str = "") -> None:
         super().__init__(detail)
@@ -62,7 +62,10 @@ class CfnError(Exception):
 
 
 def answer(request: Request, tree: Any, root: str, status: int = 200) -> Response:
-    """Return a response with a tree in its root element, as XML or, on request, as JSON."""
+    """Return a response with the content `tree` in an element named `root`.
+
+    It is XML, or JSON if the client requested that.
+    """
     if _as_json(request):
         body = json.dumps({root: tree}, default=str).encode()
     else:
@@ -71,7 +74,7 @@ def answer(request: Request, tree: Any, root: str, status: int = 200) -> Respons
 
 
 def rendered(request: Request, body: bytes, status: int = 200) -> Response:
-    """Return a response with a body in the form that the client requested."""
+    """Return a response with this body, with the content type that the client requested."""
     kind = "application/json" if _as_json(request) else "application/xml"
     return Response(body, status_code=status, media_type=kind)
 
@@ -81,13 +84,15 @@ def _as_json(request: Request) -> bool:
 
 
 def of_problems(problems: tuple[Problem, ...]) -> CfnError:
-    """Return one error for all problems: the first sets the code, each has a line."""
+    """Return one error for all problems: the code is that of the first, and each has a line of
+    text.
+    """
     code = OF_PROBLEM.get(problems[0].kind, "InvalidParameterValue")
     return CfnError(code, "\n".join(problem.message for problem in problems))
 
 
 def shown(request: Request, refused: CfnError) -> Response:
-    """Return the answer for a CfnError."""
+    """Return the error response for a CfnError."""
     status, words = CODES[refused.code]
     error = {
         "Type": "Server" if status >= 500 else "Sender",
@@ -98,13 +103,13 @@ def shown(request: Request, refused: CfnError) -> Response:
 
 
 async def refused(request: Request, problem: Exception) -> Response:
-    """Exception handler for `CfnError`: answer with its code and text."""
+    """Exception handler for `CfnError`: respond with its code and text."""
     assert isinstance(problem, CfnError)
     return shown(request, problem)
 
 
 async def rejected(request: Request, problem: Exception) -> Response:
-    """Exception handler for `Rejected`: answer with all its problems as one error."""
+    """Exception handler for `Rejected`: respond with all its problems as one error."""
     assert isinstance(problem, Rejected)
     return shown(request, of_problems(problem.problems))
 
@@ -120,7 +125,7 @@ async def cloud_fault(request: Request, problem: Exception) -> Response:
 
 
 async def unexpected(request: Request, problem: Exception) -> Response:
-    """Exception handler for internal errors; the answer has no details, because they could be
+    """Exception handler for internal errors. The response has no details, because these may be
     secret.
     """
     request_id = getattr(request.state, "request_id", "-")

@@ -1,9 +1,9 @@
-"""Polls by servers: their signatures are checked here once Keystone has accepted the same key.
+"""Polls by servers: Hearth checks their signatures itself once Keystone has accepted the same key.
 
-A server asks for its metadata every few seconds and signs with the key of a user that Hearth
-created, so Hearth has the secret. Keystone is asked again after some minutes. The answer is kept,
-and used until one of the rows that it was made from changes.
-Source: spec/cfn-api.md, section 2.
+A server requests its metadata every few seconds. It signs the request with the key of a user that
+Hearth created, so Hearth knows the secret. After some minutes Keystone is asked again. The response
+is cached and used until one of the rows from which it was made changes. Source: spec/cfn-api.md,
+section 2.
 """
 
 import base64
@@ -24,8 +24,8 @@ from hearth.service.caller import Caller
 
 ACTION = "DescribeStackResource"
 KEPT_MAX = 20_000
-KEPT_BYTES_MAX = 32 * 1024 * 1024  # of answers
-FIELDS_MAX = 100  # of a poll
+KEPT_BYTES_MAX = 32 * 1024 * 1024  # of all cached responses together
+FIELDS_MAX = 100  # parameters of a poll
 KNOWN_TEXT_MAX = 200  # characters of a text whose decoded form is kept
 TIME_MAX = 64  # characters of a time
 AHEAD_MAX_S = 900.0  # a signer's clock may be ahead by this; Keystone refuses only old ones
@@ -35,16 +35,19 @@ _PAIR = r"[A-Za-z0-9]+=(?:[\w.~-]|%[0-9A-F]{2})*"
 CANONICAL = re.compile(f"{_PAIR}(?:&{_PAIR})*", re.ASCII)
 
 SecretOf = Callable[[Caller, Mapping[str, str], str], Awaitable[str | None]]
-"""Returns the secret of an access key, if it is that of the resource of the request."""
+"""A function that returns the secret of an access key if the key belongs to the resource in the
+request, otherwise None.
+"""
 
 
 @dataclass(slots=True)
 class Kept:
-    """The last answer to the poll of a server, and the fingerprint of the rows before it was
-    made.
+    """The cached response to the poll of a server.
+
+    `fingerprint` is the fingerprint of the resource's rows, read before the response was made.
     """
 
-    asked: tuple[str | None, ...]  # which resource, and in which form
+    asked: tuple[str | None, ...]  # the parameters of the request that select the response
     stack_id: str = ""
     fingerprint: int | None = None
     body: bytes = b""
@@ -59,18 +62,20 @@ class _Known:
 
 
 class Polls:
-    """The guests whose keys Keystone has accepted in the last `kept_s` seconds, by access key."""
+    """The servers whose access keys Keystone has accepted in the last `kept_s` seconds, by access
+    key.
+    """
 
     def __init__(self, secret_of: SecretOf, kept_s: float) -> None:
         self._secret_of = secret_of
         self._kept_s = kept_s
         self._known: OrderedDict[str, _Known] = OrderedDict()
-        self._bytes = 0  # of the answers of all
+        self._bytes = 0  # of all cached responses
 
     def caller(self, credentials: Mapping[str, Any]) -> Caller | None:
-        """Return the signer of a poll with valid `credentials`; None if Keystone must decide.
+        """Return the caller of a poll if its signature is valid; None if Keystone must check it.
 
-        `credentials` are the values for Keystone's `ec2tokens`.
+        `credentials` are the values that Keystone's `ec2tokens` expects.
         """
         known, now = self._known.get(credentials["access"]), time.time()
         if known is None or credentials["params"].get("Action") != ACTION:
@@ -81,7 +86,9 @@ class Polls:
         return known.caller if _proves(known.secret, credentials, now) else None
 
     async def accepted(self, caller: Caller, credentials: Mapping[str, Any]) -> None:
-        """Keep the answer of Keystone about the signer of a poll."""
+        """Remember that Keystone has accepted the signature of this caller, if the request is a
+        poll.
+        """
         access, params = credentials["access"], credentials["params"]
         if not caller.guest or params.get("Action") != ACTION or self._kept_s <= 0:
             return
@@ -95,20 +102,20 @@ class Polls:
             self._forget(next(iter(self._known)))
 
     def kept(self, caller: Caller, params: Mapping[str, str]) -> Kept | None:
-        """Return the kept answer for a poll; None for other requests.
+        """Return the cached response to a poll; None if the request is not a poll.
 
-        `caller` must be the object that the method `caller` returned for the poll. While the
-        resource's rows do not change, its user does not change either.
+        `caller` must be the object that the method `caller` returned for the poll. As long as the
+        rows of the resource do not change, its user does not change either.
         """
         known = self._known.get(params.get("AWSAccessKeyId", ""))
         own = known is not None and known.caller is caller and known.kept.asked == _asked(params)
         return known.kept if known is not None and own else None
 
     def keep(self, kept: Kept, stack_id: str, fingerprint: int | None, body: bytes) -> None:
-        """Store an answer in `kept`.
+        """Store a response in `kept`.
 
-        If all kept answers together would exceed KEPT_BYTES_MAX, the answer is not stored. Nor is
-        it if the access key of the poll has been forgotten in the meantime.
+        It is not stored if all cached responses together would exceed KEPT_BYTES_MAX, or if the
+        access key of the poll was forgotten in the meantime.
         """
         if not kept.asked:
             return
@@ -126,8 +133,9 @@ class Polls:
 
 
 def poll_of(scope: Scope) -> dict[str, Any] | None:
-    """Return the signed parts of a poll with a signature of version 2, as `Polls.caller` takes
-    them; None for every other request.
+    """Return the signed parts of a poll as `Polls.caller` expects them.
+
+    Return None for every other request, and for a poll that is not signed with version 2.
     """
     try:
         params, query = _params(scope["query_string"].decode())
@@ -153,8 +161,9 @@ def poll_of(scope: Scope) -> dict[str, Any] | None:
 
 
 def _params(query: str) -> tuple[dict[str, str], str | None]:
-    """Return the parameters in a query string, and the text of them that is signed, if the query
-    string has them in this form already. Raises ValueError.
+    """Return the parameters in a query string, and the text that their signature covers.
+
+    The text is None if the query string does not have the canonical form. Raises ValueError.
     """
     if CANONICAL.fullmatch(query):
         pairs = [pair.partition("=")[::2] for pair in query.split("&")]
@@ -180,8 +189,9 @@ def _asked(params: Mapping[str, str]) -> tuple[str | None, ...]:
 
 
 def _proves(secret: str, credentials: Mapping[str, Any], now: float) -> bool:
-    """Return whether `secret` made the signature, and the signature is recent, of version 2, with
-    SHA-256.
+    """Return whether the signature was made with `secret` and is recent.
+
+    Only signatures of version 2 with SHA-256 are accepted.
     """
     params = credentials["params"]
     form = (params.get("SignatureVersion"), params.get("SignatureMethod"))
@@ -200,7 +210,7 @@ def _proves(secret: str, credentials: Mapping[str, Any], now: float) -> bool:
 
 
 def _recent(said: str | None, now: float) -> bool:
-    """Return whether a time is less than 15 minutes ago; a signature without a time is valid."""
+    """Return whether a time is at most 15 minutes ago; a missing time also counts as recent."""
     if said is None:
         return True
     moment = moment_of(said)
@@ -208,11 +218,14 @@ def _recent(said: str | None, now: float) -> bool:
 
 
 def moment_of(said: str) -> float | None:
-    """Return a time in a request in seconds since 1970, UTC without a zone; None if invalid."""
+    """Return a time in a request as seconds since 1970; None if it is invalid.
+
+    A time without a time zone is UTC.
+    """
     return _moment(said) if len(said) <= TIME_MAX else None
 
 
-@lru_cache(maxsize=256)  # the guests of a second have the same
+@lru_cache(maxsize=256)  # servers that poll in the same second send the same time
 def _moment(said: str) -> float | None:
     try:
         moment = datetime.fromisoformat(said)

@@ -1,6 +1,6 @@
-"""The parameters of a request: those of the query and of a form in the body are merged.
+"""The parameters of a request: those in the query, and those of a form in the body.
 
-If a name occurs several times, the last value counts, for the signature and for the action.
+If a parameter occurs several times, its last value is used, for the signature and for the action.
 """
 
 import re
@@ -21,7 +21,9 @@ _MEMBER = re.compile(r"(?P<index>[0-9]{1,6})\.(?P<field>.+)", re.ASCII | re.DOTA
 
 @dataclass(frozen=True)
 class Asked:
-    """A request: all its parameters, the parameters of its query, and the bytes of its body."""
+    """The parts of a request: all parameters, the parameters in the query, and the bytes of the
+    body.
+    """
 
     params: Mapping[str, str]
     query: Mapping[str, str] = field(default_factory=dict)
@@ -29,15 +31,14 @@ class Asked:
 
     @property
     def as_json(self) -> bool:
-        """Return whether the client requested an answer in JSON."""
+        """Return whether the client requested a response in JSON."""
         return self.params.get("ContentType") == "JSON"
 
 
 async def read(request: Request, *, form: bool) -> Asked:
-    """Return the parameters and the body of a request. With `form` a form in the body adds
-    parameters.
+    """Read the parameters and the body of a request. Raises CfnError.
 
-    Raises CfnError.
+    If `form` is true, a form in the body is also read as parameters.
     """
     query = _pairs(bytes(request.scope.get("query_string", b"")))
     limit = services_of(request).limits.body_bytes
@@ -49,7 +50,10 @@ async def read(request: Request, *, form: bool) -> Asked:
 
 
 def members(params: Mapping[str, str], name: str) -> list[dict[str, str]]:
-    """Return the maps of a list, in the order of their numbers: NAME.member.N.FIELD."""
+    """Return the items of a list parameter, ordered by number; each item is a map of its fields.
+
+    The parameters are named NAME.member.N.FIELD. Raises CfnError.
+    """
     prefix = f"{name}.member."
     found: dict[int, dict[str, str]] = {}
     for key, value in params.items():
@@ -90,5 +94,5 @@ def _pairs(text: bytes) -> dict[str, str]:
         words = f"the request has more than {FIELDS_MAX} parameters"
         raise CfnError("RequestLimitExceeded", words) from None
     if any("\0" in key or "\0" in value for key, value in found):
-        raise CfnError("InvalidQueryParameter", "it contains a NUL character")
+        raise CfnError("InvalidQueryParameter", "a parameter contains a NUL character")
     return dict(found)

@@ -1,6 +1,7 @@
 """Pre-signed signals: PUT /v1/waitcondition/ARN and POST /v1/signal/ARN.
 
-The signer is a user of the stack's domain project; the ARN names the project of the stack's owner.
+The signature is that of a user in the stack's domain project, while the ARN contains the project
+that owns the stack.
 """
 
 import json
@@ -27,11 +28,11 @@ READ_KINDS = ("", "application/json", "text/plain")
 
 
 async def waitcondition(request: Request) -> Response:
-    """PUT: check and store the signal of a wait condition before answering."""
+    """PUT: store the signal of a wait condition, and respond when it is stored."""
     asked, caller = await _begin(request)
     details = _details(request, asked.raw)
     if details is None:
-        raise CfnError("InvalidParameterValue", "the body must be a JSON object")
+        raise CfnError("InvalidParameterValue", "expected a JSON object as the body")
     name, metadata = await _signal(request, caller, details)
     if asked.as_json:
         body = json.dumps({"resource": name, "metadata": metadata}, default=str)
@@ -40,7 +41,7 @@ async def waitcondition(request: Request) -> Response:
 
 
 async def plain(request: Request) -> Response:
-    """POST: accept a signal to any other resource; the body is optional."""
+    """POST: pass a signal to any other resource. The body is optional."""
     asked, caller = await _begin(request)
     await _signal(request, caller, _details(request, asked.raw))
     return Response(status_code=200)
@@ -53,14 +54,14 @@ async def _begin(request: Request) -> tuple[Asked, Caller]:
     caller = await gate.caller(request, asked)
     rates: Rates = request.app.state.rates
     if (wait_s := rates.wait_s(caller)) > 0:
-        raise CfnError("Throttling", f"wait for {wait_s:.1f} s")
+        raise CfnError("Throttling", f"send the next request in {wait_s:.1f} s")
     return asked, caller
 
 
 async def _signal(request: Request, caller: Caller, details: Any) -> tuple[str, Any]:
     found = named(request.path_params["arn"])
     if found is None or found.resource is None:
-        raise CfnError("InvalidParameterValue", "the path names no resource")
+        raise CfnError("InvalidParameterValue", "expected the ARN of a resource in the path")
     services = services_of(request)
     row = await find_stack(services, caller, caller.project_id, found.stack_id)
     if not found.fits(row):
@@ -71,7 +72,7 @@ async def _signal(request: Request, caller: Caller, details: Any) -> tuple[str, 
 
 
 def _details(request: Request, raw: bytes) -> Any:
-    """Return the value of the body, or None if it is empty. Raises CfnError."""
+    """Return the JSON object in the body; None if the body is something else. Raises CfnError."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip()
     if kind not in READ_KINDS or not raw.lstrip().startswith(b"{"):
         return None

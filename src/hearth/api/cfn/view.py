@@ -1,4 +1,4 @@
-"""Answers of this API, field by field. Source: spec/cfn-api.md, section 3."""
+"""The content of responses of this API, field by field. Source: spec/cfn-api.md, section 3."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -87,7 +87,7 @@ def resource_summary(record: Record) -> Tree:
 
 
 def resource(record: Record) -> Tree:
-    """Return the fields that all three forms of a resource share."""
+    """Return the fields of a resource that all three forms contain."""
     return {
         "LogicalResourceId": record.name,
         "PhysicalResourceId": record.physical_id or "",
@@ -113,7 +113,7 @@ def event(row: StackRow, one: Event) -> Tree:
 
 
 def validated(found: Mapping[str, Any]) -> Tree:
-    """Return the declarations of a template, parameters as a list."""
+    """Return the declarations in a template; the parameters are a list."""
     shown: Tree = {
         "Description": found["Description"],
         "Parameters": [_parameter(name, one) for name, one in found["Parameters"].items()],
@@ -147,7 +147,9 @@ def _changed(record: Record) -> str | None:
 
 
 def _without_colons(value: Any) -> Any:
-    """Return a value without colons in the keys of its maps, because keys become XML tags."""
+    """Return the value with the colons in the keys of its maps replaced, because keys become XML
+    tags.
+    """
     if isinstance(value, Mapping):
         return {str(k).replace(":", "."): _without_colons(v) for k, v in value.items()}
     if isinstance(value, list | tuple):

@@ -1,6 +1,6 @@
-"""A tree of maps, lists and values as XML, without namespace and declaration, as agents expect.
+"""Conversion of a tree of maps, lists and values to XML.
 
-Source: spec/cfn-api.md, section 1.
+The XML has no namespace and no declaration, as agents expect. Source: spec/cfn-api.md, section 1.
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import Any
 JSON_TAGS = frozenset({"Metadata", "TemplateBody"})
 """Elements whose value is always JSON text."""
 DEPTH_MAX = 50
-"""The maximum depth of elements; deeper values become JSON text."""
+"""The maximum depth of elements. Values nested more deeply become JSON text."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9._-]*")
 _NOT_XML = re.compile(
@@ -21,19 +21,19 @@ _SIGNS = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("\r", 
 
 
 def document(root: str, tree: Any) -> bytes:
-    """Return the document with one element `root`, in UTF-8."""
+    """Return an XML document, in UTF-8, with the tree in an element named `root`."""
     parts: list[str] = []
     _add(parts, root, tree, 0)
     return "".join(parts).encode()
 
 
 def json_text(value: Any) -> str:
-    """Return a value as JSON; an empty text for an empty value."""
+    """Return a value as JSON text; an empty value becomes an empty text."""
     return json.dumps(value, default=str) if value not in (None, {}, [], "") else ""
 
 
 def text(value: Any) -> str:
-    """Return a value as the text of an element: escaped, with characters that XML does not allow
+    """Return a value as the escaped text of an element; characters not allowed in XML are
     replaced.
     """
     if isinstance(value, bool):
@@ -45,7 +45,7 @@ def text(value: Any) -> str:
 
 
 def _add(parts: list[str], name: str, value: Any, depth: int) -> None:
-    """Append an element, as pieces of text."""
+    """Append the element for a value to `parts`, the pieces of the document."""
     parts.append(f"<{name}>")
     if isinstance(value, str) and name not in JSON_TAGS:
         parts.append(text(value))
@@ -64,8 +64,8 @@ def _add(parts: list[str], name: str, value: Any, depth: int) -> None:
 
 
 def _fits(value: Any, depth: int) -> bool:
-    """Return whether a value can be XML elements: keys of user maps may be invalid element
-    names.
+    """Return whether a value can be represented by XML elements; keys chosen by users may be
+    invalid names.
     """
     if not isinstance(value, Mapping | list | tuple):
         return True

@@ -1,1 +1,3 @@
-"""The REST API of the cluster service, version 1, with its microversions."""
+"""The REST API of the cluster service (Container Infrastructure Management), version 1, with its
+microversions.
+"""

@@ -1,4 +1,4 @@
-"""The application of the cluster API: the route table and the middleware around it."""
+"""The application of the cluster API: the routes and the middleware around them."""
 
 from collections.abc import Sequence
 
@@ -28,11 +28,11 @@ COLLECTIONS = (
     "clustertemplates", "clusters", "quotas", "certificates", "mservices", "stats", "federations",
     "nodegroups", "credentials",
 )  # fmt: skip
-NO_DETAIL = "/mservices/detail"  # clients offer it
+NO_DETAIL = "/mservices/detail"  # clients use it although Magnum does not have it
 
 
 async def versions(request: Request) -> Response:
-    """GET /: the version of the API, with the lowest and the highest microversion."""
+    """GET /: the version of the API, with the lowest and the highest supported microversion."""
     one = {
         "id": "v1",
         "links": [{"href": f"{base(request)}/v1/", "rel": "self"}],
@@ -50,7 +50,7 @@ async def versions(request: Request) -> Response:
 
 
 async def version_one(request: Request) -> Response:
-    """GET /v1: the collections of the API."""
+    """GET /v1: links to the collections of the API."""
     found = {
         "id": "v1",
         "media_types": [
@@ -77,7 +77,7 @@ def _is_open(path: str) -> bool:
 def application(
     services: Services, tokens: Tokens, auth_url: str, rates: Rates | None = None
 ) -> Starlette:
-    """Return the ASGI application of the cluster API. It may be mounted below any path."""
+    """Return the ASGI application of the cluster API, which may be mounted below any path."""
     app = Starlette(
         routes=[
             Route("/", versions),
@@ -119,7 +119,7 @@ async def _nothing(request: Request) -> Response:
 
 
 async def _answer(request: Request, endpoints: Sequence[Endpoint]) -> Response:
-    """Answer with the endpoint of the request's version."""
+    """Call the handler of the endpoint that exists in the request's microversion."""
     version = version_of(request)
     for endpoint in endpoints:
         if endpoint.since <= version <= endpoint.until:

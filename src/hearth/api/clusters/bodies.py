@@ -1,4 +1,7 @@
-"""The fields of each object in requests. Source: facts/magnum/objects.json."""
+"""The fields that request bodies may contain, for each type of object.
+
+Source: facts/magnum/objects.json.
+"""
 
 from hearth.api.clusters.types import (
     Field,
@@ -28,8 +31,9 @@ def _read_only(*names: str) -> list[Field]:
 
 
 def _unused(*names: str) -> list[Field]:
-    """Return fields that a request may contain without effect, because clients copy them from
-    answers.
+    """Return fields that a request may contain but that have no effect.
+
+    Clients copy them from responses.
     """
     return [Field(name, anything, unused=True) for name in names]
 

@@ -75,7 +75,7 @@ async def detail(request: Request) -> Response:
 
 
 async def _project(request: Request, rule: str, everywhere: str) -> str | None:
-    """Return the project whose clusters the caller lists, None for all. Raises Rejected."""
+    """Return the project whose clusters are listed; None for all projects. Raises Rejected."""
     services, caller = services_of(request), caller_of(request)
     await demand(services, caller, rule)
     return await scope(services, caller, everywhere)
@@ -126,7 +126,7 @@ async def update(request: Request) -> Response:
 
 
 async def _demand_update(request: Request, cluster: Cluster, changed: dict[str, Any]) -> None:
-    """Raise Rejected unless the caller may make the changes; nodes may only report health."""
+    """Raise Rejected if the caller may not make these changes; nodes may only report health."""
     services, caller = services_of(request), caller_of(request)
     if await fence.node_cluster(services, caller) is not None and changed.keys() <= set(
         HEALTH_FIELDS
@@ -167,7 +167,7 @@ async def resize(request: Request) -> Response:
 async def upgrade(request: Request) -> Response:
     """Upgrade a cluster or a group to another template."""
     if version_of(request) < UPGRADE_SINCE:
-        raise bad_request("Upgrade is not possible in version 1.7. It needs version 1.8.")
+        raise bad_request("Upgrades are not possible in API version 1.7. Use version 1.8 or later.")
     wanted = await body(request, UPGRADE)
     cluster = await _found(request, "cluster:upgrade", "cluster:upgrade_all_projects")
     services, caller = services_of(request), caller_of(request)
@@ -196,7 +196,7 @@ async def config(request: Request) -> Response:
 
 
 async def _found(request: Request, rule: str, everywhere: str | None = None) -> Cluster:
-    """Return the cluster in the path after the check of the policy rule. Raises Rejected."""
+    """Return the cluster in the path, after a check of the policy rule. Raises Rejected."""
     services, caller = services_of(request), caller_of(request)
     cluster = await find_cluster(services, caller, request.path_params["ident"], everywhere)
     await demand(services, caller, rule, cluster)
@@ -205,7 +205,9 @@ async def _found(request: Request, rule: str, everywhere: str | None = None) -> 
 
 def _demand_nodes(request: Request, count: int | None) -> None:
     if count == 0 and version_of(request) < ZERO_NODES_SINCE:
-        raise bad_request("Clusters without nodes need version 1.10. Use node_count 1 or more.")
+        raise bad_request(
+            "Clusters without nodes need API version 1.10. Use a node_count of at least 1."
+        )
 
 
 def _accepted(cluster: Cluster) -> Response:

@@ -1,4 +1,4 @@
-"""What handlers read from a request: services, caller, version, body and query."""
+"""The parts of a request that handlers use: services, caller, version, body and query."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, cast
@@ -14,7 +14,9 @@ from hearth.service.caller import Caller
 from hearth.service.services import Services
 
 Read = Callable[[str], Any]
-"""Reads the text of a query argument; raises ValueError with the words of the error."""
+"""A function that converts the text of a query argument; it raises ValueError with an
+explanation.
+"""
 Arguments = Mapping[str, Read]
 
 CONTAINERS_MAX = 50_000  # lists and maps of a body
@@ -22,7 +24,7 @@ _decode = msgspec.json.Decoder().decode  # strict: no NaN, no half of a surrogat
 
 
 def services_of(request: Request) -> Services:
-    """Return the services of the process."""
+    """Return the objects that use cases share."""
     return cast(Services, request.app.state.services)
 
 
@@ -37,13 +39,13 @@ def version_of(request: Request) -> Version:
 
 
 def base(request: Request) -> str:
-    """Return the URL of the API as the client used it, without the version."""
+    """Return the URL of the API as the client used it, without the version at the end."""
     url = request.url
     return f"{url.scheme}://{url.netloc}{request.scope.get('root_path', '')}"
 
 
 async def document(request: Request) -> Any:
-    """Return the JSON value in the body. Raises Rejected."""
+    """Return the JSON value in the body. Raises Rejected if it is invalid or too large."""
     limit = services_of(request).limits.body_bytes
     raw = bytearray()
     async for chunk in request.stream():
@@ -59,12 +61,12 @@ async def document(request: Request) -> Any:
 
 
 async def body(request: Request, declared: Fields) -> dict[str, Any]:
-    """Return the checked values of a POST body. Raises Rejected."""
+    """Return the checked values in the body of a POST request. Raises Rejected."""
     return given(await document(request), declared, version_of(request))
 
 
 def query(request: Request, arguments: Arguments) -> dict[str, Any]:
-    """Return the arguments of the query that are given. Raises Rejected."""
+    """Return the checked arguments in the query, by name. Raises Rejected."""
     found = {}
     for name, value in request.query_params.multi_items():
         read = arguments.get(name)
@@ -79,16 +81,17 @@ def query(request: Request, arguments: Arguments) -> dict[str, Any]:
 
 
 def admit(request: Request, arguments: Arguments) -> None:
-    """Check the path, the project of the caller, and the query, which `asked` then reads. Raises
-    Rejected.
+    """Check the path, the caller's project and the query. Raises Rejected.
+
+    The function `asked` can read the arguments of the query afterwards.
     """
     if "\0" in request.scope["path"] or b"%00" in request.scope["query_string"]:
-        raise bad_request("The URL contains a null character. Remove it.")
+        raise bad_request("The URL contains a null character. Remove the null character.")
     if not caller_of(request).project_id:
-        raise refused(403, "The token is not scoped to a project. Use a token of a project.")
+        raise refused(403, "The token is not scoped to a project. Use a project-scoped token.")
     request.state.query = query(request, arguments)
 
 
 def asked(request: Request, name: str, default: Any = None) -> Any:
-    """Return a checked argument of the query."""
+    """Return an argument of the query, which was checked before, or `default`."""
     return request.state.query.get(name, default)

@@ -1,4 +1,6 @@
-"""One row of the route table: a method, a path, the first and the last version, and the handler."""
+"""The rows of the route table: a method, a path, the versions in which they exist, and the
+handler.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,8 +19,9 @@ LAST: Version = (1, 9999)
 class Endpoint:
     """A method on a path below `/v1`.
 
-    `rule` is the policy rule that the handler checks. `query` are the arguments of the query.
-    `beside` marks an endpoint that Magnum does not have.
+    `since` and `until` are the first and the last microversion in which it exists. `rule` is the
+    policy rule that the handler checks. `query` are the arguments of the query. `beside` is true
+    for an endpoint that Magnum does not have.
     """
 
     method: str

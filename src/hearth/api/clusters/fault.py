@@ -1,4 +1,4 @@
-"""Errors as answers of the cluster API. Source: spec/clusters.md, 2.3."""
+"""Error responses of the cluster API. Source: spec/clusters.md, 2.3."""
 
 import logging
 import re
@@ -20,7 +20,11 @@ _FIRST_SENTENCE = re.compile(r"\.(\s|$)")  # the full stop of 1.10 ends none
 
 
 def answer(status: int, words: str, *, code: str | None = None) -> JSONResponse:
-    """Return the error body. `code` is empty for errors of routing and of headers."""
+    """Return an error response; `words` contain the title, up to the first full stop, and the
+    detail.
+
+    `code` is an empty text for errors of routing and of headers.
+    """
     if code is None:
         code = "client" if status < 500 else "server"
     if len(words) > DETAIL_MAX:
@@ -37,7 +41,7 @@ def answer(status: int, words: str, *, code: str | None = None) -> JSONResponse:
 
 
 async def rejected(request: Request, problem: Exception) -> JSONResponse:
-    """Exception handler for `Rejected`: answer with its problems."""
+    """Exception handler for `Rejected`: respond with its problems."""
     assert isinstance(problem, Rejected)
     first = problem.problems[0]
     status = first.status if isinstance(first, ClusterProblem) else base.status_of(first)
@@ -51,20 +55,20 @@ async def cloud_fault(request: Request, problem: Exception) -> JSONResponse:
         return answer(403, problem.message)
     if problem.status == 409:
         return answer(409, problem.message)
-    return answer(503, f"A service of the cloud does not answer as expected. {problem}")
+    return answer(503, f"A service of the cloud failed. {problem}")
 
 
 async def unexpected(request: Request, problem: Exception) -> JSONResponse:
-    """Exception handler for internal errors; the answer has no details, because they could be
+    """Exception handler for internal errors. The response has no details, because these may be
     secret.
     """
     request_id = getattr(request.state, "request_id", "-")
     log.error("%s %s %s", request.method, request.url.path, request_id, exc_info=problem)
-    return answer(500, "Internal error. The log of the service has more.")
+    return answer(500, "Internal error. The log of the service contains the details.")
 
 
 async def http(request: Request, problem: Exception) -> JSONResponse:
-    """Exception handler for errors of routing."""
+    """Exception handler for errors of routing, such as an unknown path."""
     assert isinstance(problem, HTTPException)
     words = problem.detail
     if words == HTTPStatus(problem.status_code).phrase:

@@ -79,7 +79,9 @@ async def update(request: Request) -> Response:
 async def _change_members(request: Request, found: Federation, one: patch.Change) -> Federation:
     services, caller = services_of(request), caller_of(request)
     if one.operation == "replace" or one.below or not isinstance(one.value, str):
-        raise bad_request("Members are added and removed one by one. Give the id as value.")
+        raise bad_request(
+            "Each operation adds or removes one member. Use the id of a cluster as value."
+        )
     if one.operation == "remove":
         return await change_federation(services, found, left=one.value)
     joined = await find_cluster(services, caller, one.value)

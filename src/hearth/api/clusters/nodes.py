@@ -1,5 +1,6 @@
-"""The route where nodes fetch their credential. Its address is secret: Hearth gives it only to
-nodes.
+"""The route from which nodes fetch their credential.
+
+Its URL is secret: Hearth gives it only to nodes.
 """
 
 from starlette.exceptions import HTTPException
@@ -22,6 +23,6 @@ async def credential(request: Request) -> Response:
     services, path = services_of(request), request.path_params
     found = await services.store.read(lambda tx: clusters.whole(tx, path["cluster"]))
     if found is None or not proves(services, found.cluster, path["signature"]):
-        raise HTTPException(404, "There is nothing at this address. Check it.")
+        raise HTTPException(404, "No credential exists at this URL. Check the URL.")
     env = await NodeIdentity(services).env_for_nodes(found.cluster)
     return JSONResponse(dict(env), headers={"Cache-Control": "no-store"})

@@ -1,4 +1,4 @@
-"""Lists page by page: the arguments, and the address of the next page.
+"""Lists in pages: the arguments that select a page, and the URL of the next page.
 
 Source: spec/clusters.md, 2.4.
 """
@@ -38,19 +38,19 @@ LIST: Mapping[str, Read] = {
     "sort_key": str,
     "sort_dir": _direction,
 }
-"""The arguments of a list of objects with a UUID."""
+"""The query arguments of a list whose objects have a UUID."""
 NUMBERED: Mapping[str, Read] = {**LIST, "marker": _number}
-"""The arguments of a list of objects that have a number and no UUID."""
+"""The query arguments of a list whose objects have a number instead of a UUID."""
 
 
 def wanted(request: Request, kind: type) -> Page:
-    """Return the page that a request asks for. Raises Rejected."""
+    """Return the page that the query of a request selects. Raises Rejected."""
     most = services_of(request).clusters.limit_max
     key = asked(request, "sort_key", "id")
     known = sort_keys(kind)
     if key not in known:
         raise bad_request(
-            f'Unknown sort_key "{key}"{hint(nearest(key, known))}. Use a column of the list.'
+            f'Unknown sort_key "{key}"{hint(nearest(key, known))}. Use an attribute of the list.'
         )
     return Page(
         limit=min(asked(request, "limit", most), most),
@@ -67,9 +67,10 @@ def answer(
     page: Page,
     last: str | int | None,
 ) -> JSONResponse:
-    """Return a page. `last` is the marker of the last object on it.
+    """Return the response with a page of a list. `last` is the marker of the last object on the
+    page.
 
-    A full page contains the address of the next page, which may be empty.
+    A full page contains the URL of the next page, although that page may be empty.
     """
     body: dict[str, Any] = {name: shown}
     if shown and len(shown) == page.limit:
@@ -86,5 +87,5 @@ def answer(
 
 
 def _others(request: Request) -> dict[str, Any]:
-    """Return the arguments of the request that select objects of the list."""
+    """Return the arguments of the query that filter the list."""
     return {name: value for name, value in request.state.query.items() if name not in LIST}

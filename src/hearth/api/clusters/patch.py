@@ -1,4 +1,4 @@
-"""The JSON patch dialect of PATCH requests: RFC 6902 with fewer operations and more rules.
+"""The variant of JSON Patch in PATCH requests: RFC 6902 with fewer operations and further rules.
 
 Source: spec/clusters.md, 2.5; facts/magnum/objects.json, `json_patch_op`.
 """
@@ -16,7 +16,7 @@ ALWAYS_INTERNAL = frozenset(
     {"created_at", "id", "links", "updated_at", "uuid", "project_id", "user_id"}
 )
 STRUCTURED = frozenset({"labels", "health_status_reason", "node_labels", "node_taints"})
-"""Attributes whose value may be a map or a list, also as the text of a Python literal."""
+"""Attributes whose value may be a map or a list, or the text of a Python literal of one."""
 OPERATIONS_MAX = 1_000
 LITERAL_MAX = 65_535  # characters
 _PATH = re.compile(r"(/[\w-]+)+")
@@ -27,7 +27,10 @@ _INDEX = re.compile(r"\d{1,4}", re.ASCII)
 
 @dataclass(frozen=True)
 class Change:
-    """One operation; `value` is None for remove."""
+    """One operation of a PATCH on an attribute, or on a member of it (`below`).
+
+    `value` is None for the operation remove.
+    """
 
     operation: str
     attribute: str
@@ -36,16 +39,16 @@ class Change:
 
     @property
     def path(self) -> str:
-        """Return the path as the client wrote it."""
+        """Return the path in the form in which the client wrote it."""
         return "/" + "/".join((self.attribute, *self.below))
 
 
 @dataclass(frozen=True)
 class Rules:
-    """The rules for a PATCH of one type of object.
+    """The rules for PATCH requests on one type of object.
 
-    A PATCH must not name `internal` attributes, and must not remove `kept` attributes. `structured`
-    are the attributes whose values may be maps or lists.
+    Attributes in `internal` must not be changed, and attributes in `kept` must not be removed.
+    Attributes in `structured` may have maps or lists as values.
     """
 
     fields: Fields
@@ -55,11 +58,14 @@ class Rules:
 
 
 def changes(document: Any, rules: Rules) -> list[Change]:
-    """Return the operations of a PATCH body, checked without the object. Raises Rejected."""
+    """Parse the body of a PATCH, and check everything that does not depend on the object.
+
+    Return its operations. Raises Rejected.
+    """
     if not isinstance(document, list):
         raise bad_request("Invalid body. Expected a list of patch operations.")
     if len(document) > OPERATIONS_MAX:
-        raise bad_request(f"Too many operations. At most {OPERATIONS_MAX} are possible.")
+        raise bad_request(f"Too many patch operations. At most {OPERATIONS_MAX} are allowed.")
     return [_change(one, rules) for one in document]
 
 
@@ -72,7 +78,7 @@ def _change(one: Any, rules: Rules) -> Change:
     if operation not in _OPERATIONS:
         raise bad_request(f"Unknown patch operation. Expected {', '.join(_OPERATIONS)} as op.")
     if not isinstance(path, str) or not _PATH.fullmatch(path):
-        raise bad_request("Invalid path in a patch operation. Expected one such as /node_count.")
+        raise bad_request("Invalid path in a patch operation. Expected a path such as /node_count.")
     attribute, *below = path[1:].split("/")
     if attribute in rules.internal:
         raise bad_request(f"Attribute {attribute} is internal. It cannot be changed.")
@@ -81,7 +87,7 @@ def _change(one: Any, rules: Rules) -> Change:
             raise bad_request(f"Attribute {attribute} is mandatory. It cannot be removed.")
         return Change(operation, attribute, tuple(below), one.get("value"))
     if one.get("value") is None:
-        raise bad_request(f"No value for {path}. The operation {operation} needs one.")
+        raise bad_request(f"No value for {path}. The operation {operation} needs a value.")
     value = _value(one["value"], attribute, tuple(below), rules)
     return Change(operation, attribute, tuple(below), value)
 
@@ -98,7 +104,7 @@ def _value(value: Any, attribute: str, below: tuple[str, ...], rules: Rules) -> 
 
 
 def _literal(value: str, attribute: str) -> Any:
-    """Return the map or list that a text describes. Raises Rejected."""
+    """Return the map or list that the text of a Python literal describes. Raises Rejected."""
     try:
         found = ast.literal_eval(value.strip()) if len(value) <= LITERAL_MAX else None
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
@@ -109,9 +115,9 @@ def _literal(value: str, attribute: str) -> Any:
 
 
 def applied(before: Mapping[str, Any], wanted: Iterable[Change], rules: Rules) -> dict[str, Any]:
-    """Return the attributes after the operations. Raises Rejected.
+    """Return the attributes of an object after the operations. Raises Rejected.
 
-    `before` has all attributes of the object; one without a value is null.
+    `before` contains all attributes of the object; attributes without a value are null.
     """
     after = dict(before)
     for change in wanted:
@@ -130,7 +136,7 @@ def _root(change: Change, one: Field, after: Mapping[str, Any]) -> Any:
 
 
 def _below(change: Change, container: Any) -> Any:
-    """Return the value of an attribute after a change of one of its members."""
+    """Return the new value of an attribute, after an operation on a member of its map or list."""
     if len(change.below) > 1 or not isinstance(container, dict | list):
         raise _unknown(change)
     (key,) = change.below
@@ -156,12 +162,14 @@ def _unknown(change: Change) -> Exception:
 
 
 def differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes that the operations changed, with their new values."""
+    """Return the attributes whose values have changed, with the new values."""
     return {name: value for name, value in after.items() if value != before[name]}
 
 
 def only(changed: Mapping[str, Any], allowed: Collection[str], what: str) -> None:
-    """Raise Rejected if an attribute changed that is not in `allowed`."""
+    """Raise Rejected if an attribute has changed that is not in `allowed`; `what` is the type of
+    object.
+    """
     if wrong := sorted(changed.keys() - set(allowed)):
         raise bad_request(
             f"Attribute {', '.join(wrong)} of a {what} cannot be changed. "

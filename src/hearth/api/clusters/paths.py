@@ -1,4 +1,4 @@
-"""Paths as clients send them: with or without the version, with or without a final slash."""
+"""Different forms of the same path: with or without the version, with or without a final slash."""
 
 from urllib.parse import quote
 
@@ -10,7 +10,7 @@ VERSION = "/v1"
 
 
 def normal(path: str) -> str:
-    """Return a path that begins with the version and has no final slash."""
+    """Return the normal form of a path: it begins with the version and has no final slash."""
     if path in ("", "/"):
         return "/"
     shorter = path[:-1] if path.endswith("/") else path
@@ -19,7 +19,7 @@ def normal(path: str) -> str:
 
 
 class Paths:
-    """Middleware that gives every request the normal form of its path, without a redirect."""
+    """Middleware that replaces the path of every request by its normal form, without a redirect."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

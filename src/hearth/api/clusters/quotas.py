@@ -50,9 +50,11 @@ async def update(request: Request) -> Response:
     wanted = await body(request, QUOTA)
     project_id, resource = _named(request)
     if wanted.get("project_id", project_id) != project_id:
-        raise bad_request("project_id differs from the project in the path. Use the same project.")
+        raise bad_request(
+            "project_id differs from the project in the URL. Use the same project id in both."
+        )
     if "hard_limit" not in wanted:
-        raise bad_request("Attribute hard_limit is mandatory. It has no value.")
+        raise bad_request("Attribute hard_limit is mandatory. Add a value.")
     services, caller = services_of(request), caller_of(request)
     after = await quotas.change_quota(services, caller, project_id, resource, wanted["hard_limit"])
     return JSONResponse(view.quota(after), status_code=202)

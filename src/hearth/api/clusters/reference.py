@@ -1,4 +1,4 @@
-"""The reference of the cluster API: generated from the route table and the fields of bodies."""
+"""The reference of the cluster API, generated from the route table and the fields of bodies."""
 
 from collections.abc import Iterator
 
@@ -44,7 +44,7 @@ OBJECTS: tuple[tuple[str, str, Fields], ...] = (
 
 
 def page() -> str:
-    """Return the whole reference as Markdown."""
+    """Return the reference as a Markdown page."""
     return "\n".join([HEAD, *_operations(), *_objects()]) + "\n"
 
 

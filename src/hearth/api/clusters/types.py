@@ -1,9 +1,8 @@
-"""Types of the fields of request bodies: which values a field takes, and to what they are
-converted.
+"""The types of fields in request bodies.
 
-A reader takes the value of a field and returns the value for the use cases; it raises ValueError
-with the text of the error. The body of a POST may give numbers as text, the operations of a PATCH
-may not. Source: facts/magnum/objects.json.
+A reader is a function that checks the value of a field and returns the value for the use cases. It
+raises ValueError with an explanation if the value is invalid. In the body of a POST, numbers may be
+given as text; in the operations of a PATCH they may not. Source: facts/magnum/objects.json.
 """
 
 import re
@@ -18,7 +17,9 @@ from hearth.clusters.problems import bad_request
 from hearth.model.problem import hint, nearest
 
 Reader = Callable[[Any, bool], Any]
-"""Takes the value, and whether numeric text is refused."""
+"""A function that converts the value of a field. Its second argument is true if numbers must not be
+given as text.
+"""
 
 INTEGER_MAX = 2**31 - 1  # of a column
 TEXT_MAX = 65_535  # characters of a text without a limit of its own
@@ -30,11 +31,11 @@ _NO = frozenset({"0", "f", "false", "off", "n", "no"})
 
 @dataclass(frozen=True)
 class Field:
-    """A field of an object.
+    """A field of an object, as request bodies may contain it.
 
     A body must not contain `read_only` fields. It may contain `unused` fields, which have no
     effect. `default` is the value of the field after a PATCH removes it. `since` is the first
-    version with the field.
+    microversion with the field.
     """
 
     name: str
@@ -50,12 +51,14 @@ Fields = Mapping[str, Field]
 
 
 def fields(*members: Field) -> Fields:
-    """Return the fields of an object by name."""
+    """Return the given fields as a map by name."""
     return {one.name: one for one in members}
 
 
 def text(least: int = 0, most: int = TEXT_MAX, pattern: str | None = None) -> Reader:
-    """Return the reader of a text with `least` to `most` characters."""
+    """Return a reader for a text of `least` to `most` characters that matches the pattern, if
+    any.
+    """
     form = re.compile(pattern) if pattern is not None else None
 
     def read(value: Any, strict: bool) -> str:
@@ -73,7 +76,7 @@ def text(least: int = 0, most: int = TEXT_MAX, pattern: str | None = None) -> Re
 
 
 def integer(least: int = 0, most: int = INTEGER_MAX) -> Reader:
-    """Return the reader of a whole number from `least` to `most`."""
+    """Return a reader for an integer from `least` to `most`."""
 
     def read(value: Any, strict: bool) -> int:
         if isinstance(value, str) and not strict and _INTEGER.fullmatch(value.strip()):
@@ -88,7 +91,7 @@ def integer(least: int = 0, most: int = INTEGER_MAX) -> Reader:
 
 
 def flag(value: Any, strict: bool = False) -> bool:
-    """Return a boolean, which may also be given as text or as 0 and 1."""
+    """Return a boolean, which may also be given as a text or as 0 or 1. Raises ValueError."""
     words = str(value).strip().lower() if isinstance(value, bool | int | str) else ""
     if words in _YES:
         return True
@@ -98,7 +101,7 @@ def flag(value: Any, strict: bool = False) -> bool:
 
 
 def word(*known: str) -> Reader:
-    """Return the reader of one of some words."""
+    """Return a reader for a text that must be one of the given words."""
 
     def read(value: Any, strict: bool) -> str:
         if value not in known:
@@ -110,7 +113,7 @@ def word(*known: str) -> Reader:
 
 
 def uuid(value: Any, strict: bool = False) -> str:
-    """Return a UUID in its usual form."""
+    """Return a UUID in its canonical form. Raises ValueError."""
     try:
         return str(UUID(value))
     except (ValueError, TypeError, AttributeError):
@@ -118,7 +121,7 @@ def uuid(value: Any, strict: bool = False) -> str:
 
 
 def addresses(value: Any, strict: bool) -> str:
-    """Return a list of IPv4 addresses, separated by commas."""
+    """Return a text with IPv4 addresses that are separated by commas. Raises ValueError."""
     listed: str = text(1, 255)(value, strict)
     for one in listed.split(","):
         try:
@@ -132,7 +135,7 @@ _SHORT = text(0, 255)
 
 
 def labels(value: Any, strict: bool) -> dict[str, str]:
-    """Return a map of labels; numbers and booleans become text."""
+    """Return a map of labels, with numbers and booleans converted to text. Raises ValueError."""
     found = {}
     for name, one in _members(value, "map", Mapping).items():
         if not isinstance(one, str | int | float):
@@ -142,23 +145,23 @@ def labels(value: Any, strict: bool) -> dict[str, str]:
 
 
 def texts(value: Any, strict: bool) -> list[str]:
-    """Return the value as a list of texts. Raises ValueError."""
+    """Return the value if it is a list of texts. Raises ValueError."""
     return [_SHORT(one, strict) for one in _members(value, "list", list)]
 
 
 def text_map(value: Any, strict: bool) -> dict[str, str]:
-    """Return the value as a map of texts. Raises ValueError."""
+    """Return the value if it is a map of texts. Raises ValueError."""
     found = _members(value, "map", Mapping)
     return {_SHORT(name, strict): text()(one, strict) for name, one in found.items()}
 
 
 def text_maps(value: Any, strict: bool) -> list[dict[str, str]]:
-    """Return the value as a list of maps of texts. Raises ValueError."""
+    """Return the value if it is a list of maps of texts. Raises ValueError."""
     return [text_map(one, strict) for one in _members(value, "list", list)]
 
 
 def anything(value: Any, strict: bool) -> Any:
-    """Return the value unchanged, for a field that is never used."""
+    """Return the value unchanged, for a field without effect."""
     return value
 
 
@@ -190,7 +193,10 @@ def _kind(value: Any) -> str:
 
 
 def given(document: Any, declared: Fields, version: Version) -> dict[str, Any]:
-    """Return the values in the body of a POST; a null counts as absent. Raises Rejected."""
+    """Return the checked values in the body of a POST, by field; null counts as missing.
+
+    Raises Rejected.
+    """
     if not isinstance(document, Mapping):
         raise bad_request("Invalid body. Expected a JSON object.")
     found = {}
@@ -203,12 +209,12 @@ def given(document: Any, declared: Fields, version: Version) -> dict[str, Any]:
             found[name] = value
     missing = [one.name for one in declared.values() if one.required and one.name not in found]
     if missing:
-        raise bad_request(f"Attribute {', '.join(missing)} is mandatory. It has no value.")
+        raise bad_request(f"Attribute {', '.join(missing)} is mandatory. Add a value.")
     return found
 
 
 def known(name: str, declared: Fields, version: Version) -> Field:
-    """Return the field of that name. Raises Rejected."""
+    """Return the field with this name. Raises Rejected if this microversion does not have it."""
     one = declared.get(name)
     if one is None:
         near = hint(nearest(name, declared))
@@ -222,7 +228,10 @@ def known(name: str, declared: Fields, version: Version) -> Field:
 
 
 def checked(one: Field, value: Any, *, strict: bool) -> Any:
-    """Return the value of a field as its reader returns it. Raises Rejected."""
+    """Return the value of a field, converted by its reader. Raises Rejected.
+
+    If `strict` is true, numbers must not be given as text.
+    """
     try:
         return one.read(value, strict)
     except ValueError as problem:

@@ -1,5 +1,4 @@
-"""Microversions: the version that a request asks for, and the headers of answers that name a
-version.
+"""Microversions: the version that a request selects, and the version headers of responses.
 
 Source: facts/magnum/versions.json.
 """
@@ -27,11 +26,11 @@ _PATHS = re.compile(r"/v1(/|$)")
 
 
 class Malformed(Exception):
-    """The header names another service, or no version; the message says what is expected."""
+    """The version header of a request is malformed; the message explains what is expected."""
 
 
 def parsed(text: str) -> Version:
-    """Return a version from its text. Raises Malformed."""
+    """Return the version that a text such as 1.10 describes. Raises Malformed."""
     found = _NUMBERS.fullmatch(text)
     if found is None:
         raise Malformed(f'Unknown version "{text}". Expected a number such as 1.10, or latest.')
@@ -39,12 +38,15 @@ def parsed(text: str) -> Version:
 
 
 def shown(version: Version) -> str:
-    """Return the text of a version."""
+    """Return a version as text, such as 1.10."""
     return f"{version[0]}.{version[1]}"
 
 
 def wanted(header: str | None, highest: Version) -> Version:
-    """Return the version that a request asks for, which may be out of range. Raises Malformed."""
+    """Return the version in the header of a request; `highest` is that of `latest`.
+
+    Without a header it is the lowest version. The result may not be supported. Raises Malformed.
+    """
     if header is None:
         return MINIMUM
     service, *rest = header.split()
@@ -56,10 +58,10 @@ def wanted(header: str | None, highest: Version) -> Version:
 
 
 class Microversions:
-    """Middleware that finds the version of a request and names it in the answer.
+    """Middleware that determines the microversion of a request and adds the version headers.
 
-    Handlers read the version from `request.state.version`. A request whose header is malformed, or
-    whose version does not exist, gets a 406.
+    Handlers read the version from `request.state.version`. The response is 406 if the header is
+    malformed or the version is not supported.
     """
 
     def __init__(self, app: ASGIApp, config: ClusterConfig) -> None:

@@ -1,4 +1,4 @@
-"""The bodies of answers, field by field as clients expect them.
+"""The bodies of responses, field by field as clients expect them.
 
 Source: facts/magnum/objects.json; facts/magnum/http_observed.json.
 """
@@ -72,14 +72,14 @@ _FEDERATION_SHORT = (
 
 
 def time(seconds: float | None) -> str | None:
-    """Return a time as text with microseconds and the offset of UTC, or None."""
+    """Return a time as text with microseconds and the UTC offset; None stays None."""
     if seconds is None:
         return None
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds")
 
 
 def links(request: Request, *path: str) -> list[Body]:
-    """Return the links of an object; the path of the second link has no version."""
+    """Return the links of an object; the URL of the second link has no version."""
     way = "/".join(quote(part, safe="") for part in path)
     return [
         {"href": f"{base(request)}/v1/{way}", "rel": "self"},
@@ -96,13 +96,13 @@ def _times(one: Any) -> Body:
 
 
 def template(request: Request, one: ClusterTemplate) -> Body:
-    """Return a cluster template as a body."""
+    """Return the body for a cluster template."""
     its_links = links(request, "clustertemplates", one.uuid)
     return {**_of(one, _TEMPLATE), "links": its_links, **_times(one)}
 
 
 def cluster_short(request: Request, one: Cluster, size: Size) -> Body:
-    """Return a cluster as in lists."""
+    """Return the body for a cluster in a list."""
     return {
         **_of(one, _CLUSTER_SHORT),
         "node_count": size.nodes,
@@ -121,9 +121,9 @@ def cluster(
     *,
     faults: bool = False,
 ) -> Body:
-    """Return a cluster with all attributes.
+    """Return the body for a cluster with all attributes.
 
-    With `faults`, a failed cluster also has the reasons of its failed groups.
+    If `faults` is true, a failed cluster also has the reasons of its failed groups.
     """
     size = Size()
     for group in groups:
@@ -152,7 +152,7 @@ def _condition(one: Condition) -> Body:
 
 
 def preview(request: Request, found: Preview) -> Body:
-    """Return what a create would do, without ids and links, because the objects do not exist."""
+    """Return the body for a preview, without ids and links, because the objects do not exist."""
     body: Body = {
         "accepted": all(one.passed for one in found.checks),
         "checks": [_check(one) for one in found.checks],
@@ -178,7 +178,9 @@ def _unborn(body: Body) -> Body:
 
 
 def _stack_preview(found: StackPrediction) -> Body:
-    """Return a stack as the Orchestration API previews it; hidden values are masked."""
+    """Return the preview of a stack in the form of the Orchestration API; hidden values are
+    masked.
+    """
     row, program = found.aim.row, found.aim.program
     return {
         "stack_name": row.name,
@@ -216,7 +218,7 @@ def _differences(base_labels: Labels, own: Labels) -> Body:
 
 
 def group_short(request: Request, one: NodeGroup) -> Body:
-    """Return a node group as in lists."""
+    """Return the body for a node group in a list."""
     found = {**_of(one, _GROUP_SHORT), "merge_labels": False}
     if services_of(request).clusters.plain_group_limits:
         found |= {"min_node_count": 0, "max_node_count": None}
@@ -226,7 +228,7 @@ def group_short(request: Request, one: NodeGroup) -> Body:
 def group(
     request: Request, one: NodeGroup, its_cluster: Cluster, members: Sequence[Body] | None = None
 ) -> Body:
-    """Return a node group with all attributes; `members` are its nodes."""
+    """Return the body for a node group with all attributes; `members` are its nodes."""
     found = {**_of(one, _GROUP_SHORT), **_of(one, _GROUP_MORE), "merge_labels": False}
     if version_of(request) >= SINCE_TAINTS:
         found |= _of(one, _TAINTS)
@@ -236,8 +238,9 @@ def group(
 
 
 def group_accepted(request: Request, one: NodeGroup, its_cluster: Cluster) -> Body:
-    """Return a new node group, in the answer to its create: without attributes that its stack
-    decides.
+    """Return the body for a new node group.
+
+    Attributes that depend on the stack of the group are left out.
     """
     found = _of(one, _GROUP_ACCEPTED)
     optional: tuple[str, ...] = _GROUP_ACCEPTED_IF_SET
@@ -256,7 +259,7 @@ def _group_rest(request: Request, one: NodeGroup, its_cluster: Cluster) -> Body:
 
 
 def certificate(request: Request, its_cluster: Cluster, pem: str, csr: str | None = None) -> Body:
-    """Return a certificate as a body."""
+    """Return the body for a certificate in PEM format."""
     found: Body = {
         "cluster_uuid": its_cluster.uuid,
         "links": links(request, "certificates", its_cluster.uuid),
@@ -267,13 +270,16 @@ def certificate(request: Request, its_cluster: Cluster, pem: str, csr: str | Non
 
 
 def quota(one: Quota) -> Body:
-    """Return a quota; the default quota is not stored, so it has no `id` and no times."""
+    """Return the body for a quota.
+
+    The default quota is not stored, so it has no `id` and no times.
+    """
     found = _of(one, ("project_id", "resource", "hard_limit"))
     return found if one.id == 0 else {"id": one.id, **found, **_times(one)}
 
 
 def conductor(one: Mapping[str, Any]) -> Body:
-    """Return a conductor as a body."""
+    """Return the body for a conductor."""
     names = ("id", "host", "binary", "disabled", "disabled_reason", "report_count")
     return {
         **{name: one[name] for name in names},
@@ -284,12 +290,12 @@ def conductor(one: Mapping[str, Any]) -> Body:
 
 
 def federation_short(request: Request, one: Federation) -> Body:
-    """Return a federation as in lists."""
+    """Return the body for a federation in a list."""
     its_links = links(request, "federations", one.uuid)
     return {**_of(one, _FEDERATION_SHORT), "links": its_links}
 
 
 def federation(request: Request, one: Federation) -> Body:
-    """Return a federation with all attributes."""
+    """Return the body for a federation with all attributes."""
     more = {"status_reason": one.status_reason, **_times(one)}
     return {**federation_short(request, one), **more}

@@ -1,1 +1,1 @@
-"""Middleware in front of the APIs, which does not depend on stacks."""
+"""Middleware that is common to all APIs and does not depend on stacks."""

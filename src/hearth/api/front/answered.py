@@ -1,10 +1,12 @@
-"""If an error occurs after the whole answer was sent, the connection stays open."""
+"""Keep the connection open if an error occurs after the whole response was sent."""
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
 class Answered:
-    """Drops an exception, which is logged already, if the whole answer has been sent."""
+    """Middleware that drops an exception, which is already logged, if the whole response was
+    sent.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""The limit of request bodies, with or without a Content-Length."""
+"""The limit for the size of request bodies, with or without a Content-Length header."""
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -8,7 +8,7 @@ from hearth.model.problem import Rejected, RequestLimitExceeded
 
 
 class BodyLimit:
-    """Raises Rejected while a body is read, as soon as it is too large."""
+    """Middleware that raises Rejected as soon as more than the limit was read from a body."""
 
     def __init__(self, app: ASGIApp, front: Front) -> None:
         self._app = app

@@ -16,11 +16,12 @@ from hearth.api.front.settings import Front
 
 
 def fronted(app: ASGIApp, front: Front, database: Callable[[], Awaitable[object]]) -> ASGIApp:
-    """Return an API with its middleware. `database` raises an exception if the database is
-    unavailable.
+    """Return an API with the middleware around it.
 
-    Health checks are answered before the log and see the address of the connection. The log shows
-    the request as the client sent it to the proxy. CORS headers are also added to errors.
+    Awaiting `database()` raises an exception if the database is unavailable. Health checks come
+    before the log, so they are not logged, and they see the address of the connection. The log
+    shows the request as the client sent it to the proxy. CORS headers are added to error responses,
+    too.
     """
     limited = BodyLimit(Departure(app), front)
     logged = AccessLog(CrossOrigin(limited, front), front.observer)

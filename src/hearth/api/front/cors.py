@@ -1,6 +1,6 @@
-"""CORS: browsers may call the API from pages of the configured origins.
+"""CORS: browsers may call the API from web pages of the configured origins.
 
-Starlette's middleware differs from Heat's in most answers; docs/decisions/0018 lists the
+Starlette's middleware behaves differently from Heat's in most cases; docs/decisions/0018 lists the
 differences.
 """
 
@@ -18,7 +18,9 @@ ANY = "*"
 
 
 class CrossOrigin:
-    """Answers preflight requests, and adds the CORS headers to all other answers."""
+    """Middleware that responds to preflight requests, and adds CORS headers to all other
+    responses.
+    """
 
     def __init__(self, app: ASGIApp, front: Front) -> None:
         self._app = app
@@ -52,7 +54,9 @@ class CrossOrigin:
 
 
 def _preflight(cors: Cors, origin: str, method: str, wanted: str) -> Response:
-    """Return the answer to a preflight request; a refused one has no CORS headers."""
+    """Return the response to a preflight request; it has no CORS headers if the request is
+    refused.
+    """
     answer = Response(status_code=200)
     answer.headers["Vary"] = "Origin"
     names = {one.strip().lower() for one in wanted.split(",") if one.strip()}

@@ -1,4 +1,4 @@
-"""Clients that disconnect before the answer: work for their request only is cancelled."""
+"""Cancel the work for a request if its client disconnects before the response."""
 
 import asyncio
 import contextlib
@@ -9,7 +9,10 @@ from hearth.engine.programs.compute.compute import Gone, departed
 
 
 class Departure:
-    """Watches the connection after the body was read; sets `departed` when the client is gone."""
+    """Middleware that watches the connection once the body is read.
+
+    When the client disconnects, the future in the context variable `departed` completes.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

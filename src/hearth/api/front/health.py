@@ -1,4 +1,6 @@
-"""Health checks for monitors and load balancers: whether this process can serve requests."""
+"""Health checks for monitors and load balancers: they show whether this process can serve
+requests.
+"""
 
 import asyncio
 import ipaddress
@@ -22,9 +24,9 @@ OK = "OK"
 
 
 class Healthcheck:
-    """Answers at the configured path: 200 if all checks pass, else 503.
+    """Middleware that responds at the configured path: 200 if all checks pass, otherwise 503.
 
-    Requests from clients that may not use the health check go to the API.
+    Requests from clients that may not use the health check are passed on to the API.
     """
 
     def __init__(
@@ -48,7 +50,9 @@ class Healthcheck:
         await self._app(scope, receive, send)
 
     async def _looked(self, scope: Scope, health: Health) -> dict[str, str]:
-        """Return the result of each check; OK means success."""
+        """Run all checks and return the result of each, by name; "OK" means that the check
+        passed.
+        """
         server = scope.get("server")
         port = server[1] if server else None
         by_port = health.disabled_by_port.get(port) if port is not None else None
@@ -73,7 +77,8 @@ class Healthcheck:
         except TimeoutError:
             return "NO ANSWER"
         except Exception as problem:  # after any error the database is unusable
-            log.warning("the database cannot be used: %s", str(problem).partition("\n")[0])
+            words = "health check: the database cannot be used: %s"
+            log.warning(words, str(problem).partition("\n")[0])
             return "NOT REACHED"
         return OK
 
@@ -94,7 +99,10 @@ def _may_ask(scope: Scope, health: Health) -> bool:
 
 
 def _shown(scope: Scope, health: Health, found: Mapping[str, str]) -> Response:
-    """Return text, or JSON on request; only the detailed form names failed checks."""
+    """Return the response with the results, as text or, if requested, as JSON.
+
+    Only the detailed form contains the names of failed checks.
+    """
     bad = {check: words for check, words in found.items() if words != OK}
     status = 503 if bad else 200
     if "application/json" in Headers(scope=scope).get("accept", ""):

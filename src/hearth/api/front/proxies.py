@@ -1,6 +1,6 @@
-"""Headers of proxies: the scheme, host, path prefix and address that the client used.
+"""Headers of proxies, which contain the scheme, host, path prefix and address that the client used.
 
-They count only if the operator enables them: otherwise any client could send them.
+They are used only if the operator enables this, because any client can send such headers.
 """
 
 import re
@@ -22,7 +22,10 @@ USUAL_PORTS = {"http": "80", "https": "443"}
 
 
 class ProxyHeaders:
-    """Restores the request that the client sent to the first proxy; ignores invalid values."""
+    """Middleware that restores the request as the client sent it to the first proxy.
+
+    Invalid values in the headers are ignored.
+    """
 
     def __init__(self, app: ASGIApp, front: Front) -> None:
         self._app = app
@@ -35,8 +38,9 @@ class ProxyHeaders:
 
 
 def as_sent(scope: Scope, front: Front) -> Scope:
-    """Return a request as the client sent it, and note in its state whether it has headers of
-    proxies.
+    """Return a request as the client sent it.
+
+    Its state `proxied` shows whether the request has headers of proxies.
     """
     proxied = any(name in RAW_HEADERS for name, _ in scope["headers"])
     state(scope)["proxied"] = proxied
@@ -46,8 +50,10 @@ def as_sent(scope: Scope, front: Front) -> Scope:
 
 
 def forwarded(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return proto, host, for and prefix as the first proxy sent them; the `Forwarded` header takes
-    precedence.
+    """Return the values that the first proxy sent: proto, host, for and prefix.
+
+    The header `Forwarded` takes precedence over the `X-Forwarded-` headers. Invalid values are left
+    out.
     """
     found = {
         name: headers.get(f"x-forwarded-{name}", "").partition(",")[0].strip()

@@ -1,4 +1,4 @@
-"""Rate limits of projects: a token bucket for each."""
+"""Rate limits: a token bucket for each project, and for each stack domain user."""
 
 import math
 import time
@@ -24,7 +24,7 @@ class _Bucket:
 
 
 class Rates:
-    """The buckets of this process. Their size follows the current settings."""
+    """The token buckets of this process. Their size and rate follow the current settings."""
 
     def __init__(self, front: Front, clock: Callable[[], float] = time.monotonic) -> None:
         self._front = front
@@ -32,10 +32,10 @@ class Rates:
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
 
     def wait_s(self, caller: Caller) -> float:
-        """Take a token from the bucket of the caller's project, and of the user if it is a stack
-        domain user.
+        """Take a token from the bucket of the caller's project.
 
-        Return 0 on success, else the seconds until both buckets have a token.
+        For a stack domain user, also take one from the bucket of the user. Return 0 on success,
+        otherwise the seconds until a token is available.
         """
         settings = self._front.settings
         wait_s = self._wait_s(caller.project_id, settings.rate)
@@ -70,8 +70,10 @@ def _refusal(words: str) -> Response:
 
 
 class RateLimited:
-    """Returns 429 if a project exceeds its rate. Open paths and callers without a project are not
-    limited. `refusal` returns the answer for a text.
+    """Middleware that responds with 429 if a project exceeds its rate.
+
+    Open paths and callers without a project are not limited. `refusal` returns the response with a
+    given text.
     """
 
     def __init__(

@@ -1,4 +1,6 @@
-"""Request ids: each request gets one; a client can also send a global request id for the log."""
+"""Request ids: each request gets one. A client can also send a global request id, which is
+logged.
+"""
 
 import re
 import uuid
@@ -14,7 +16,7 @@ OURS = re.compile(r"req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECAS
 
 
 class RequestId:
-    """Sets `request_id` and `global_request_id` in the state of each request.
+    """Middleware that sets `request_id` and `global_request_id` in the state of each request.
 
     `global_request_id` comes from the client: `req-` and a UUID; other values are ignored. The
     request continues the trace in its header `traceparent`, or begins a new one.
@@ -42,7 +44,7 @@ class RequestId:
 
 
 def assigned(scope: Scope) -> tuple[bytes, bytes]:
-    """Give a request its id; return the header of the answer."""
+    """Assign a request id to a request, and return the header for its response."""
     sent = Headers(scope=scope).get(NAME, "")
     mine = f"req-{uuid.uuid4()}"
     state(scope)["request_id"] = mine

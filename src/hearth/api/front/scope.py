@@ -1,4 +1,4 @@
-"""Parts of the ASGI scope that several middleware share."""
+"""Helpers to read the ASGI scope, shared by several middleware."""
 
 from typing import Any
 
@@ -6,18 +6,18 @@ from starlette.types import Scope
 
 
 def state(scope: Scope) -> dict[str, Any]:
-    """Return the state of a request; handlers see it as `request.state`."""
+    """Return the state of a request, which handlers see as `request.state`."""
     found: dict[str, Any] = scope.setdefault("state", {})
     return found
 
 
 def below(scope: Scope) -> str:
-    """Return the path without the prefix of a proxy."""
+    """Return the path of a request without the prefix that a proxy added."""
     path: str = scope["path"]
     return path.removeprefix(scope.get("root_path", "")) or "/"
 
 
 def peer(scope: Scope) -> str:
-    """Return the address of the connected client; empty if unknown."""
+    """Return the address of the client; an empty text if it is unknown."""
     client = scope.get("client")
     return str(client[0]) if client else ""

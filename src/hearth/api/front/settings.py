@@ -1,4 +1,4 @@
-"""Settings of the middleware. They can change while a process runs."""
+"""The settings of the middleware. They can change while a process runs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,9 @@ from hearth.telemetry.observer import UNOBSERVED, Observer
 
 @dataclass(frozen=True)
 class Cors:
-    """The origins whose pages may call the API from a browser (`*`: all), and what they may use."""
+    """The origins (`*`: all) whose web pages may call the API, and the methods and headers they may
+    use.
+    """
 
     origins: frozenset[str] = frozenset()
     credentials: bool = True
@@ -22,7 +24,7 @@ class Cors:
 
 @dataclass(frozen=True)
 class Rate:
-    """The rate limit of a project: requests per second (0 for no limit) and `burst` requests at
+    """A rate limit: requests per second (0: no limit), and `burst`, the number of requests at
     once.
     """
 
@@ -32,8 +34,9 @@ class Rate:
 
 @dataclass(frozen=True)
 class Health:
-    """The health check and the clients that may use it. `disabled_by_port` is {port: path of a
-    file}.
+    """The settings of the health check, and the clients that may use it.
+
+    `disabled_by_port` maps a port to the path of the file that disables the check on that port.
     """
 
     CHECKS: ClassVar = frozenset(
@@ -43,7 +46,7 @@ class Health:
     detailed: bool = False
     checks: tuple[str, ...] = ()
     sources: tuple[IPv4Network | IPv6Network, ...] = ()
-    unproxied: bool = False  # only without a proxy between
+    unproxied: bool = False  # only requests without headers of proxies
     disabled_by: str | None = None
     disabled_by_port: Mapping[int, str] = field(default_factory=dict)
     enabled_by: tuple[str, ...] = ()
@@ -54,7 +57,7 @@ class FrontSettings:
     """The settings of all middleware in front of an API."""
 
     proxies: bool = False  # whether the headers of proxies are trusted
-    body_bytes: int | None = None  # besides what each API allows
+    body_bytes: int | None = None  # in addition to the limit of each API
     cors: Cors = field(default_factory=Cors)
     rate: Rate = field(default_factory=Rate)
     guest_rate: Rate = Rate(20.0, 1000)  # of one user of a stack

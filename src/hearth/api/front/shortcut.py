@@ -1,8 +1,8 @@
-"""Requests whose answers are known, answered without the application.
+"""Respond to requests whose response is cached, without calling the application.
 
-Thousands of servers poll for their metadata, each on a connection of its own. The framework would
-cost most of such a request. What the middleware does for it is done here: the request id, the
-headers of proxies, the line in the access log.
+Thousands of servers poll for their metadata, each on its own connection. The web framework would
+cause most of the cost of such a request. The necessary parts of the middleware are repeated here:
+the request id, the headers of proxies, and the line in the access log.
 """
 
 import time
@@ -23,26 +23,30 @@ POLL = "poll", "known answer"  # the route in metrics
 
 @dataclass(frozen=True, slots=True)
 class KnownAnswer:
-    """The body of an answer with status 200, and its content type."""
+    """A cached response with status 200: its body and its content type."""
 
     body: bytes
     kind: bytes
 
 
 Find = Callable[[Scope], Awaitable[KnownAnswer | None] | None]
-"""Finds the known answer to a request. Returns None at once if the request can have none."""
+"""A function that looks for the cached response to a request. It returns None at once if the
+request cannot have one; otherwise it returns an awaitable for the response or None.
+"""
 
 
 class Shortcut:
-    """Finds known answers for a connection, with the headers that the middleware adds."""
+    """Finds cached responses, and adds the headers that the middleware would add."""
 
     def __init__(self, find: Find, front: Front) -> None:
         self._find = find
         self._front = front
 
     def __call__(self, scope: Scope) -> Awaitable[tuple[list[Header], bytes] | None] | None:
-        """Return the headers and the body of the answer to a GET request; None if the application
-        must answer it.
+        """Return an awaitable for the headers and the body of the response to a GET request.
+
+        If there is no cached response, the awaitable has the result None, or this returns None at
+        once. Then the application must respond.
         """
         cross_origin = bool(self._front.settings.cors.origins)
         if cross_origin and "origin" in Headers(scope=scope):

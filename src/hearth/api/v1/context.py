@@ -1,4 +1,4 @@
-"""The caller, the stack and the policy checks of a request."""
+"""The caller and the stack of a request, and its policy checks."""
 
 from typing import cast
 
@@ -18,13 +18,14 @@ def services_of(request: Request) -> Services:
 
 
 def caller_of(request: Request) -> Caller:
-    """Return the caller of a request, whose policy rule was already checked."""
+    """Return the caller of a request."""
     return cast(Caller, request.state.caller)
 
 
 def admit(request: Request, endpoint: Endpoint) -> None:
-    """Raise Rejected unless the caller belongs to the project in the path and passes the policy
-    rule.
+    """Raise Rejected if the caller may not use this endpoint.
+
+    The caller must belong to the project in the path, and the policy rule must allow the request.
     """
     if "\0" in request.scope["path"] or b"%00" in request.scope["query_string"]:
         words = "The URL contains a null character."  # not all databases can search for it
@@ -42,7 +43,7 @@ def admit(request: Request, endpoint: Endpoint) -> None:
 
 
 def demand(request: Request, rule: str) -> None:
-    """Check a further policy rule, which depends on the request. Raises Rejected."""
+    """Check a further policy rule, which depends on the content of the request. Raises Rejected."""
     services_of(request).policy.demand(rule, caller_of(request))
 
 
@@ -51,16 +52,19 @@ def _forbidden(words: str) -> Rejected:
 
 
 def scope_of(request: Request) -> str | None:
-    """Return the project in which an id is searched; None for administrators: all projects."""
+    """Return the project to which searches by id are limited; None for administrators: all
+    projects.
+    """
     if services_of(request).policy.is_admin(caller_of(request)):
         return None
     return str(request.path_params["tenant_id"])
 
 
 async def stack_of(request: Request, *, deleted: bool = False) -> StackRow:
-    """Return the stack in the path; its name and id must belong together. Raises Rejected.
+    """Return the stack in the path. Raises Rejected unless its name and id belong together.
 
-    Stack domain users may use the path with their own project or with the owner's project.
+    Stack domain users may use the path with their own project or with the owner's project. If
+    `deleted` is true, a deleted stack is also found.
     """
     caller, path = caller_of(request), request.path_params
     row = await find_stack(

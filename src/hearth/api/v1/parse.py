@@ -1,4 +1,4 @@
-"""Parsing of requests. Malformed requests are refused here, with the name of the field."""
+"""Parsing of requests. A malformed request is rejected here with the name of the field."""
 
 import json
 import logging
@@ -43,8 +43,9 @@ def bad(words: str) -> Rejected:
 
 
 async def body(request: Request, *, needed: bool = True) -> dict[str, Any]:
-    """Return the JSON object in the body of a request; empty if the body is empty and not
-    `needed`.
+    """Return the JSON object in the body of a request. Raises Rejected.
+
+    If `needed` is false and the body has no JSON object, the result is empty.
     """
     limit = services_of(request).limits.body_bytes
     declared = request.headers.get("content-length", "0")
@@ -69,7 +70,7 @@ async def body(request: Request, *, needed: bool = True) -> dict[str, Any]:
     except ValueError as problem:
         raise bad(f"The request body is not valid JSON: {problem}") from None
     except RecursionError:
-        raise bad("The request body is nested too deep") from None
+        raise bad("The lists and maps in the request body are nested too deeply") from None
     return found
 
 
@@ -79,18 +80,21 @@ def too_large(size: int, limit: int) -> Rejected:
 
 
 def stack_request(data: Mapping[str, Any], *, existing: bool = False) -> StackRequest:
-    """Return the values that create, update, preview and validate have in common."""
+    """Return the fields that create, update, preview and validate requests have in common.
+
+    Raises Rejected. If `existing` is true, missing fields leave the stack unchanged.
+    """
     names = data.get("environment_files") or []
     if not isinstance(names, list):
-        raise bad("environment_files must be a list")
+        raise bad("environment_files must be a list of file names")
     environment = data.get("environment")
     if not isinstance(environment, (str, Mapping, type(None))):
-        raise bad("Environment is not valid: it must be a map or text")
+        raise bad("The environment is not valid: expected a map or a text")
     converge = data.get("converge")
     timeout = data.get("timeout_mins")
     minutes = None if timeout is None else integer(timeout, "timeout_mins")
     if minutes == 0:
-        log.warning("timeout_mins 0 means the default timeout of stacks")
+        log.warning("timeout_mins is 0: the default timeout of stacks applies")
     return StackRequest(
         template=_template(data.get("template")),
         template_url=None if "template" in data else _text(data, "template_url"),
@@ -113,8 +117,9 @@ def stack_request(data: Mapping[str, Any], *, existing: bool = False) -> StackRe
 
 
 async def stack_request_of(request: Request, data: Mapping[str, Any]) -> StackRequest:
-    """Return the stack request in a body, with its template URL and files fetched. Raises
-    Rejected.
+    """Return the stack request in a body, after fetching its template URL and its files.
+
+    Raises Rejected.
     """
     return await gathered(services_of(request), caller_of(request), stack_request(data))
 
@@ -122,31 +127,34 @@ async def stack_request_of(request: Request, data: Mapping[str, Any]) -> StackRe
 async def update_request_of(
     request: Request, data: Mapping[str, Any], *, existing: bool
 ) -> StackRequest:
-    """Return the request of an update, an update preview or an update plan; it may name an earlier
-    revision.
+    """Return the request for an update, its preview or its plan. Raises Rejected.
+
+    Instead of a template it may contain the number of an earlier revision.
     """
     found = stack_request(data, existing=existing)
     found = await gathered(services_of(request), caller_of(request), found)
     if data.get("revision") is None:
         return found
     if beside := [key for key in BESIDE_NO_REVISION if data.get(key)]:
-        words = "A revision contains template, files and environment"
-        raise bad(f"{words}: {', '.join(beside)} cannot be given together with it")
+        words = f"revision cannot be combined with {', '.join(beside)}"
+        raise bad(f"{words}: a revision already contains template, files and environment")
     return replace(found, revision=integer(data["revision"], "revision"))
 
 
 def adopt_data(data: Mapping[str, Any]) -> str | None:
-    """Return the text of the document of a stack to adopt, or None."""
+    """Return the text of the document to adopt, or None if the request contains none. Raises
+    Rejected.
+    """
     if "adopt_stack_data" not in data:
         return None
     value = data["adopt_stack_data"]
     if not isinstance(value, str | Mapping):
-        raise bad("adopt_stack_data must be a map or text")
+        raise bad("adopt_stack_data is not valid: expected a map or a text")
     return value if isinstance(value, str) else json.dumps(value)
 
 
 def health(data: Mapping[str, Any]) -> tuple[bool, str]:
-    """Return whether a resource is marked unhealthy, and why."""
+    """Return (whether to mark the resource as unhealthy, reason). Raises Rejected."""
     if unknown := sorted(set(data) - {"mark_unhealthy", "resource_status_reason"}):
         raise bad(f"Invalid keys in resource mark unhealthy {unknown}")
     if "mark_unhealthy" not in data:
@@ -165,19 +173,20 @@ def _template(value: Any) -> str | None:
             words = f"the template has no version key; add {VERSION_KEYS[0]}"
             raise Rejected([NoTemplateVersion(None, words)])
         return json.dumps(value)
-    raise bad("Template is not valid: it must be a map or text")
+    raise bad("The template is not valid: expected a map or a text")
 
 
 def _text(data: Mapping[str, Any], name: str) -> str | None:
     value = data.get(name)
     if value is not None and not isinstance(value, str):
-        raise bad(f"{name} must be text")
+        raise bad(f"{name} must be a text")
     return value or None
 
 
 def plain(text: str, name: str) -> str:
-    """Return a text if every database can store it: it must not contain null characters. Raises
-    Rejected.
+    """Return the text unchanged. Raises Rejected if it contains a null character.
+
+    Not every database can store null characters. `name` names the field.
     """
     if "\0" in text:
         raise bad(f"{name} contains a null character")
@@ -189,27 +198,31 @@ def _files(data: Mapping[str, Any]) -> dict[str, str]:
     if files is None:
         return {}
     if not isinstance(files, dict):
-        raise bad("files must be a map")
+        raise bad("files must be a map of file names to texts")
     for name, text in files.items():
         if not isinstance(text, str):
-            raise bad(f'the content of the file "{name}" must be text')
+            raise bad(f'The content of the file "{name}" must be a text')
     return files
 
 
 def _parameters(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameter values by name. An empty list, which some clients send, means an empty
-    map.
+    """Return the parameter values by name. Raises Rejected.
+
+    Some clients send an empty list instead of an empty map.
     """
     value = data.get("parameters", {})
     if value in ("", []):
         return {}
     if not isinstance(value, dict):
-        raise bad("parameters must be a map")
+        raise bad("parameters must be a map of names to values")
     return value
 
 
 def _cleared(value: Any) -> tuple[str, ...]:
-    """Return the parameters to clear. A string is split into its characters, as in Heat."""
+    """Return the names of the parameters to clear. Raises Rejected.
+
+    As in Heat, a text is split into its characters.
+    """
     if not isinstance(value or (), list | tuple | str):
         raise bad("clear_parameters must be a list of names")
     return tuple(str(name) for name in value or ())
@@ -219,7 +232,7 @@ def _tags(value: Any) -> tuple[str, ...] | None:
     if value is None:
         return None
     if not isinstance(value, str | list):
-        raise bad("tags must be text, with commas between them")
+        raise bad("tags must be a text in which commas separate the tags")
     items = value if isinstance(value, list) else value.split(",")
     tags = tuple(str(item) for item in items if str(item))
     for tag in tags:
@@ -230,7 +243,7 @@ def _tags(value: Any) -> tuple[str, ...] | None:
 
 
 def boolean(value: Any, name: str) -> bool:
-    """Return a boolean, given as JSON or as text in any case."""
+    """Return a boolean, given as JSON or as the text true or false in any case. Raises Rejected."""
     text = str(value).lower()
     if text not in ("true", "false"):
         raise bad(f'Unrecognized value "{value}" for "{name}", acceptable values are: true, false')
@@ -238,7 +251,7 @@ def boolean(value: Any, name: str) -> bool:
 
 
 def integer(value: Any, name: str) -> int:
-    """Return an integer from 0 up to the maximum of a database column. Raises Rejected."""
+    """Return an integer from 0 to the maximum of a database column. Raises Rejected."""
     text = str(value)
     if isinstance(value, bool) or not text.isdecimal():
         raise bad(f'"{value}" is not a valid value for "{name}": it must be a non-negative integer')
@@ -248,8 +261,9 @@ def integer(value: Any, name: str) -> int:
 
 
 def given(request: Request, query: Query) -> list[str]:
-    """Return the values of a query parameter, which the endpoint must declare. Empty values, which
-    forms send for empty fields, are dropped.
+    """Return the values of a query parameter, which the endpoint must have in its row.
+
+    Empty values are left out, because forms send them for empty fields.
     """
     endpoint: Endpoint = request.scope["hearth.endpoint"]
     if query not in endpoint.query:
@@ -258,7 +272,7 @@ def given(request: Request, query: Query) -> list[str]:
 
 
 def last(request: Request, query: Query) -> str | None:
-    """Return the last value of a query parameter, or None."""
+    """Return the last value of a query parameter, or None if it has none."""
     found = given(request, query)
     return found[-1] if found else None
 
@@ -279,7 +293,7 @@ def _words(request: Request, query: Query) -> tuple[str, ...]:
 
 
 def filters(request: Request) -> dict[str, tuple[Any, ...]]:
-    """Return the values of the endpoint's filters: {column: values}."""
+    """Return the allowed values of each column, from the endpoint's filters in the query."""
     endpoint: Endpoint = request.scope["hearth.endpoint"]
     equal: dict[str, tuple[Any, ...]] = {}
     for query in endpoint.filters:
@@ -296,7 +310,7 @@ def filters(request: Request) -> dict[str, tuple[Any, ...]]:
 
 
 def by_state(equal: dict[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
-    """Return the filters with each status such as `CREATE_COMPLETE` split into action and
+    """Return the filters with each status such as `CREATE_COMPLETE` split into an action and a
     status.
     """
     if "status" not in equal:
@@ -319,7 +333,10 @@ def _descending(request: Request) -> bool | None:
 
 
 def stack_filter(request: Request, project_id: str | None) -> StackFilter:
-    """Return the filter of a stack list. Unknown filter names are ignored."""
+    """Return the filters, the order and the page in the query of a stack list. Raises Rejected.
+
+    Unknown parameters are ignored.
+    """
     return StackFilter(
         project_id=project_id,
         limit=number(request, queries.LIMIT),
@@ -337,7 +354,10 @@ def stack_filter(request: Request, project_id: str | None) -> StackFilter:
 
 
 def status_words(values: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the statuses and the actions in a filter: `CREATE_COMPLETE` contains both."""
+    """Return (statuses, actions) from the values of a status filter.
+
+    A value such as `CREATE_COMPLETE` contains both.
+    """
     statuses, actions = [], []
     for value in values:
         action, _, status = value.upper().partition("_")
@@ -350,7 +370,10 @@ def status_words(values: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...
 
 
 def event_filter(request: Request, stack_ids: tuple[str, ...], **more: Any) -> EventFilter:
-    """Return the filter of an event list."""
+    """Return the filters, the order and the page in the query of an event list. Raises Rejected.
+
+    `more` are further filters.
+    """
     return EventFilter(
         stack_ids=stack_ids,
         limit=number(request, queries.LIMIT),

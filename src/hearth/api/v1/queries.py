@@ -1,4 +1,4 @@
-"""Query parameters: the table that parsing, the OpenAPI document and the reference use.
+"""The query parameters, used for parsing, the OpenAPI document and the reference.
 
 Source: facts/api_constants.json, query_parameters.
 """
@@ -14,12 +14,12 @@ DIRECTION: Shape = {"type": "string", "enum": ["asc", "desc"]}
 
 
 def words(*values: str) -> Shape:
-    """Return the schema of a string with one of these values."""
+    """Return the JSON Schema of a text that is one of these values."""
     return {"type": "string", "enum": list(values)}
 
 
 def _filters(columns: Mapping[str, str]) -> Iterator[Query]:
-    """Return filters of stored rows: {name: column}."""
+    """Yield a query parameter for each filter, given as {name of the parameter: column}."""
     for name, column in columns.items():
         yield Query(name, TEXT, f"Entries with this {name}.", repeated=True, column=column)
 

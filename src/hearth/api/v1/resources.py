@@ -21,7 +21,7 @@ FILTERS: Mapping[str, Callable[[Record, Sequence[str]], bool]] = {
     "physical_resource_id": lambda record, asked: (record.physical_id or "") in asked,
     "id": lambda record, asked: record.id in asked,
 }
-"""Return whether a record matches the filters."""
+"""For each filter, a function that returns whether a record matches the given values."""
 KEYS = {query.name for query in queries.RESOURCES}
 DEPTH_MAX = 5
 

@@ -1,7 +1,7 @@
-"""The index of the Orchestration API: every endpoint, with its request and its answer.
+"""The route table of the Orchestration API: every endpoint, with its request and its response.
 
-Source: facts/rest_routes.json. Each row is enforced, published as OpenAPI and printed in the API
-reference.
+Each row is enforced, published in the OpenAPI document and printed in the API reference. Source:
+facts/rest_routes.json.
 """
 
 from hearth.api.endpoint import Endpoint

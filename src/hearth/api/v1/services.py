@@ -40,8 +40,9 @@ def _view(one: EngineRow) -> dict[str, object]:
 
 
 def _time(seconds: float) -> str:
-    """Return a time as UTC text with microseconds and without a time zone: the format that Heat
-    uses only here.
+    """Return a time as UTC text with microseconds and without a time zone.
+
+    Heat uses this format only for services.
     """
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")
 

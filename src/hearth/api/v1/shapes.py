@@ -1,5 +1,6 @@
-"""JSON Schemas of the bodies of requests and answers. Source: facts/api_constants.json,
-responses.
+"""JSON Schemas of the bodies of requests and responses.
+
+Source: facts/api_constants.json, responses.
 """
 
 from collections.abc import Mapping
@@ -24,22 +25,24 @@ FREE: Shape = {"type": "object"}
 
 
 def ref(name: str) -> Shape:
-    """Return a reference to a schema of COMPONENTS."""
+    """Return a reference to the schema in COMPONENTS with this name."""
     return {"$ref": f"#/components/schemas/{name}"}
 
 
 def several(item: Shape) -> Shape:
-    """Return the schema of a list."""
+    """Return the schema of a list with such items."""
     return {"type": "array", "items": item}
 
 
 def each(value: Shape) -> Shape:
-    """Return the schema of a map with any keys."""
+    """Return the schema of a map with such values and any keys."""
     return {"type": "object", "additionalProperties": value}
 
 
 def exact(needed: Mapping[str, Shape], maybe: Mapping[str, Shape] | None = None) -> Shape:
-    """Return the schema of a map with the keys `needed`, optionally `maybe`, and no others."""
+    """Return the schema of a map with exactly the keys in `needed` and, optionally, those in
+    `maybe`.
+    """
     return {
         "type": "object",
         "properties": {**needed, **(maybe or {})},
@@ -49,14 +52,14 @@ def exact(needed: Mapping[str, Shape], maybe: Mapping[str, Shape] | None = None)
 
 
 def lenient(needed: Mapping[str, Shape], maybe: Mapping[str, Shape] | None = None) -> Shape:
-    """Return the schema of a map that may have other keys, which are ignored."""
+    """Return the schema of a map that may also have other keys, which are ignored."""
     shape = dict(exact(needed, maybe))
     del shape["additionalProperties"]
     return shape
 
 
 def wrapped(name: str, shape: Shape) -> Shape:
-    """Return the schema of a map with a single key."""
+    """Return the schema of a map with a single key, `name`, and such a value."""
     return exact({name: shape})
 
 

@@ -13,7 +13,7 @@ from hearth.store.snapshots import Snapshot
 
 
 async def create(request: Request) -> Response:
-    """Create a snapshot of a stack. The answer has no wrapping key."""
+    """Create a snapshot of a stack. The response is the snapshot itself, without a wrapping key."""
     row = await stack_of(request)
     name = (await parse.body(request)).get("name")
     made = await use.take_snapshot(
@@ -40,8 +40,9 @@ async def show(request: Request) -> Response:
 
 
 async def _shown(request: Request, row: StackRow, one: Snapshot) -> view.Body:
-    """Return a snapshot. Callers that may not export the stack see no hidden values and no private
-    keys.
+    """Return the body for a snapshot.
+
+    If the caller may not export the stack, hidden values are masked and private data is left out.
     """
     shown = await view.snapshot(services_of(request), row, one)
     if shown["data"] is not None and not may_export(services_of(request), caller_of(request)):

@@ -1,6 +1,7 @@
-"""Parsing of software configurations and deployments.
+"""Parsing of requests for software configurations and deployments.
 
-All errors are reported at once, with the names of the fields. Source: spec/rest-api.md, section 6.
+All errors in a request are reported at once, with the names of the fields. Source:
+spec/rest-api.md, section 6.
 """
 
 import math
@@ -20,7 +21,7 @@ STATUSES = ("IN_PROGRESS", "COMPLETE", "FAILED")
 
 
 def config(data: Mapping[str, Any]) -> ConfigRequest:
-    """Return the request for a new configuration. Raises Rejected."""
+    """Return the request to create a configuration. Raises Rejected."""
     fields = _Fields(data)
     found = ConfigRequest(
         name=fields.text("name"),
@@ -35,7 +36,7 @@ def config(data: Mapping[str, Any]) -> ConfigRequest:
 
 
 def deployment(data: Mapping[str, Any]) -> DeploymentRequest:
-    """Return the request for a new deployment. Raises Rejected."""
+    """Return the request to create a deployment. Raises Rejected."""
     fields = _Fields(data)
     found = DeploymentRequest(
         config_id=fields.needed("config_id"),
@@ -51,10 +52,9 @@ def deployment(data: Mapping[str, Any]) -> DeploymentRequest:
 
 
 def deployment_changes(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the changes that the update of a deployment requests, by the field names of
-    `Deployment`.
+    """Return the changes of a deployment that a request contains, by field names of `Deployment`.
 
-    Null leaves a field as it is. Raises Rejected.
+    A field that is null stays unchanged. Raises Rejected.
     """
     fields = _Fields(data)
     found = {
@@ -70,19 +70,19 @@ def deployment_changes(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Fields:
-    """The fields of a body, and the errors found in them."""
+    """Reads the fields of a request body, and collects the errors in them."""
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         self._data = data
         self.problems: list[Problem] = []
 
     def done(self) -> None:
-        """Raise Rejected with all errors, if there are any."""
+        """Raise Rejected with all errors if there are any."""
         if self.problems:
             raise Rejected(self.problems)
 
     def value(self, name: str) -> Any:
-        """Return any JSON value; None if it is missing or cannot be stored."""
+        """Return any JSON value; None if it is missing or cannot be stored, which is an error."""
         found = self._data.get(name)
         if (words := _unkept(found)) is None:
             return found
@@ -93,18 +93,18 @@ class _Fields:
         found = self.value(name)
         if found is None or isinstance(found, dict):
             return found
-        self._wrong(name, "this must be a map")
+        self._wrong(name, "expected a map")
         return None
 
     def text(self, name: str, *, most: int | None = NAME_CHARACTERS_MAX) -> str | None:
-        """Return a text of at most `most` characters; numbers are converted."""
+        """Return a text of at most `most` characters; a number is converted to text."""
         found = self.value(name)
         if isinstance(found, int | float) and not isinstance(found, bool):
             found = str(found)
         if found is None:
             return None
         if not isinstance(found, str):
-            self._wrong(name, "this must be text")
+            self._wrong(name, "expected a text")
             return None
         if most is not None and (len(found) > most or "\0" in found):
             words = f"this must be at most {most} characters long, without null characters"
@@ -128,7 +128,7 @@ class _Fields:
 
 
 def _unkept(value: Any) -> str | None:
-    """Return the reason why a value cannot be stored in the database, or None if it can."""
+    """Return the reason why a value cannot be stored in the database; None if it can be stored."""
     if too_deep(value):
         return "this is nested too deeply"
     waiting = [value]

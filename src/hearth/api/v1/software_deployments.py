@@ -29,7 +29,7 @@ async def create(request: Request) -> Response:
 
 
 async def show(request: Request) -> Response:
-    """Show a software deployment, with results that wait in the cloud."""
+    """Show a software deployment, including results that its server has left in the cloud."""
     caller, path = caller_of(request), request.path_params
     found = await use.show_deployment(
         services_of(request), caller, scope_of(request), path["deployment_id"]
@@ -38,7 +38,7 @@ async def show(request: Request) -> Response:
 
 
 async def update(request: Request) -> Response:
-    """Update the given keys of a software deployment; null changes nothing."""
+    """Update the given fields of a software deployment. A field that is null stays unchanged."""
     path = request.path_params
     changes = software.deployment_changes(await parse.body(request))
     changed = await use.update_deployment(

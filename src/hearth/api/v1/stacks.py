@@ -1,4 +1,4 @@
-"""Stacks: list, create, show, change, delete; their template, files, environment and outputs."""
+"""Handlers of the routes for stacks, and for their templates, files, environments and outputs."""
 
 import re
 from collections.abc import Mapping
@@ -53,7 +53,7 @@ async def index(request: Request) -> Response:
 
 
 async def detail(request: Request) -> Response:
-    """List stacks, under an older address."""
+    """List stacks; this is an older path for the same list."""
     return await index(request)
 
 
@@ -141,7 +141,7 @@ def _with_query(request: Request, url: str) -> str:
 
 
 async def show(request: Request) -> Response:
-    """Show a stack: state, parameters, outputs. The id finds deleted stacks, too."""
+    """Show a stack with its state, parameters and outputs. A deleted stack is found by its id."""
     row = await stack_of(request, deleted=True)
     services = services_of(request)
     values = None
@@ -155,8 +155,8 @@ async def show(request: Request) -> Response:
 
 
 async def update(request: Request) -> Response:
-    """Update a stack to the request. Of the previous options only timeout, rollback and converge
-    are kept.
+    """Update a stack. The request replaces the template, parameters and environment; of the options
+    only timeout, rollback and converge keep their values if they are missing.
     """
     return await _update(request, existing=False)
 
@@ -217,21 +217,23 @@ async def update_plan(request: Request) -> Response:
 
 
 async def delete(request: Request) -> Response:
-    """Delete a stack and its resources, in every state. Repeating it has no effect."""
+    """Delete a stack and its resources. This is possible in every state, and can be repeated."""
     row = await stack_of(request)
     await delete_stack(services_of(request), caller_of(request), row)
     return Response(status_code=204)
 
 
 async def action(request: Request) -> Response:
-    """Suspend, resume, check or cancel: exactly one action, whose value is ignored."""
+    """Suspend, resume, check or cancel. The body contains exactly one action; its value is
+    ignored.
+    """
     data = await parse.body(request)
     if len(data) != 1:
         raise parse.bad("The body must contain exactly one action")
     (word,) = data
     if word not in ACTIONS:
         known = ", ".join(ACTIONS)
-        raise parse.bad(f"Invalid action {word} specified: it is one of {known}")
+        raise parse.bad(f"Invalid action {word} specified: expected one of {known}")
     demand(request, f"actions:{word}")
     row = await stack_of(request)
     match word:

@@ -1,4 +1,6 @@
-"""The template service: validation, resource types, versions and functions of the language."""
+"""Handlers of the routes for validation, resource types, and versions and functions of the
+language.
+"""
 
 import re
 from collections.abc import Mapping
@@ -21,9 +23,9 @@ from hearth.template import describe
 
 
 async def validate(request: Request) -> Response:
-    """Validate a template. Values of parameters may be missing. All errors have one type.
+    """Validate a template. Values of parameters may be missing. All errors are of the same type.
 
-    With `show_findings` the answer has the findings of `hearth lint` and nothing else.
+    With `show_findings` the response has the findings of `hearth lint` and nothing else.
     """
     caller = caller_of(request)
     stack_request = await parse.stack_request_of(request, await parse.body(request))
@@ -46,7 +48,7 @@ async def type_list(request: Request) -> Response:
     status = parse.last(request, queries.SUPPORT_STATUS)
     if status is not None and status not in SupportStatus.__members__:
         known = ", ".join(SupportStatus.__members__)
-        raise Rejected([Invalid(None, f"Invalid support status {status}: it is one of {known}")])
+        raise Rejected([Invalid(None, f"Invalid support status {status}: expected one of {known}")])
     pattern = parse.last(request, queries.TYPE_NAME)
     version = parse.last(request, queries.TYPE_VERSION)
     found = []
@@ -137,7 +139,7 @@ async def type_template(request: Request) -> Response:
 
 
 def _visible(declared: Mapping[str, Prop] | Mapping[str, Attr]) -> dict[str, object]:
-    """Return the declarations as JSON; hidden ones exist only for old templates."""
+    """Return the declarations as JSON, without hidden ones, which exist only for old templates."""
     return {
         name: as_json(one)
         for name, one in declared.items()
@@ -162,7 +164,7 @@ async def versions(request: Request) -> Response:
 
 
 async def functions(request: Request) -> Response:
-    """List the functions of a version."""
+    """List the functions of a version of the template language."""
     version = request.path_params["template_version"]
     found = describe.functions(version, conditions=parse.flag(request, queries.WITH_CONDITION_FUNC))
     if found is None:

@@ -1,4 +1,4 @@
-"""A template generated from the schema of a resource type, for authors to complete."""
+"""Generate a template from the schema of a resource type, for authors to complete."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -27,7 +27,7 @@ CFN_TYPES = {
 
 
 def hot(kind: ResourceType) -> Body:
-    """Return the template for a resource type in HOT."""
+    """Return a template for a resource type in the format HOT."""
     properties = _properties(kind)
     name = type(kind).__name__
     return {
@@ -45,7 +45,7 @@ def hot(kind: ResourceType) -> Body:
 
 
 def cfn(kind: ResourceType) -> Body:
-    """Return the template for a resource type in the CloudFormation format."""
+    """Return a template for a resource type in the CloudFormation format."""
     properties = _properties(kind)
     name = type(kind).__name__
     return {

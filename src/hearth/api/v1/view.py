@@ -1,4 +1,4 @@
-"""The bodies of answers, field by field as clients expect them."""
+"""The bodies of responses, field by field as clients expect them."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -24,18 +24,18 @@ NO_DESCRIPTION = "No description"
 SECTIONS = {
     "parameters": dict, "parameter_defaults": dict, "resource_registry": dict, "event_sinks": list,
 }  # fmt: skip
-"""The sections of an environment in a document."""
+"""The sections of an environment in a document of a stack, with the type of each."""
 
 
 def time(seconds: float | None) -> str | None:
-    """Return a time as UTC text with whole seconds, or None."""
+    """Return a time as UTC text with whole seconds; None stays None."""
     if seconds is None:
         return None
     return _second(int(seconds // 1))
 
 
 def timed(item: Mapping[str, Any]) -> Body:
-    """Return a previewed resource with its times converted to text."""
+    """Return a resource of a preview with its times converted to text."""
     return {
         **item,
         "creation_time": time(item["creation_time"]),
@@ -50,12 +50,15 @@ def _second(seconds: int) -> str:
 
 @lru_cache(4096)
 def quoted(name: str) -> str:
-    """Return a name quoted as one segment of a path."""
+    """Return a name percent-encoded as one segment of a path."""
     return quote(name, safe="")
 
 
 def base(request: Request) -> str:
-    """Return the URL of the API as the client used it, with the version; built once per request."""
+    """Return the URL of the API as the client used it, with the version.
+
+    It is computed once per request.
+    """
     kept: str | None = request.scope.get("hearth.base")
     if kept is None:
         url = request.url
@@ -77,7 +80,7 @@ def created(request: Request, row: StackRow) -> Body:
 
 
 def summary(request: Request, row: StackRow, *, project: bool = False) -> Body:
-    """Return a stack as in a list; with `project` the answer contains its project."""
+    """Return the body for a stack in a list. If `project` is true, it contains the project."""
     body: Body = {"project": row.project_id} if project else {}
     return {
         **body,
@@ -100,7 +103,7 @@ def summary(request: Request, row: StackRow, *, project: bool = False) -> Body:
 def stack(
     request: Request, row: StackRow, program: Program | None, outputs: Sequence[OutputValue] | None
 ) -> Body:
-    """Return a stack as in `show`; without `outputs` the answer has no outputs."""
+    """Return the body for a single stack. If `outputs` is None, it contains no outputs."""
     description = program.description if program is not None else NO_DESCRIPTION
     body = {
         **summary(request, row),
@@ -119,14 +122,14 @@ def stack(
 
 
 async def documented(services: Services, row: StackRow, body: Mapping[str, Any]) -> Body:
-    """Return the result of `document`, computed without blocking the event loop."""
+    """Return `document` for the document of a stack, without blocking the event loop."""
     template = body.get("template")
     characters = len(template) if isinstance(template, str) else 0
     return await services.compute.run(document, body, project=row.project_id, characters=characters)
 
 
 def document(body: Mapping[str, Any]) -> Body:
-    """Return the document of a stack, with its template as an object."""
+    """Return the document of a stack, with its template as maps and lists instead of text."""
     shown = {**body}
     environment = body.get("environment", {})
     shown["environment"] = {
@@ -142,7 +145,9 @@ def document(body: Mapping[str, Any]) -> Body:
 
 
 async def snapshot(services: Services, row: StackRow, one: Snapshot) -> Body:
-    """Return a snapshot, with its document once it is complete."""
+    """Return the body for a snapshot; it contains the document of the stack once that is
+    complete.
+    """
     body = one.body if one.status is Status.COMPLETE else None
     return {
         "id": one.id,
@@ -156,7 +161,10 @@ async def snapshot(services: Services, row: StackRow, one: Snapshot) -> Body:
 
 
 def software_config_summary(one: Config, *, project: bool) -> Body:
-    """Return a software configuration as in a list, with its project for administrators."""
+    """Return the body for a software configuration in a list.
+
+    If `project` is true, it contains the project, which administrators see.
+    """
     body = {key: one.document()[key] for key in ("id", "name", "group", "creation_time")}
     return {**body, "project": one.project_id} if project else body
 
@@ -187,7 +195,7 @@ def resource(
     attributes: Mapping[str, Any] | None = None,
     description: str = "",
 ) -> Body:
-    """Return a resource; with `attributes` in the detailed form."""
+    """Return the body for a resource; if `attributes` is given, in the detailed form."""
     links = [
         {"href": resource_url(request, row, record.name), "rel": "self"},
         {"href": stack_url(request, row), "rel": "stack"},
@@ -222,7 +230,7 @@ def event(
     *,
     full: bool = False,
 ) -> Body:
-    """Return an event of a resource or of the stack itself."""
+    """Return the body for an event of a resource or of the stack itself."""
     e = one.event
     links = [
         {

@@ -1,7 +1,7 @@
-"""Examples: their source, their result, and how the page shows them.
+"""The examples of the language reference: their source, their result, and their form on the page.
 
-`vector` is the request of an example in the format of the language vectors, so that tests can run
-it.
+`Example.vector` is the request of an example in the format of the language vectors, so that tests
+can run it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ HERE = Path(__file__).parent
 FUNCTIONS, CHAPTERS = HERE / "functions.yaml", HERE / "chapters.yaml"
 NEWEST, NEWEST_CFN = "2021-04-16", "2010-09-09"
 RESULT = "result"
-"""The name of the output of an example."""
+"""The name of the output that an example consisting of an expression gets."""
 
 REQUEST = ("parameters", "files", "environment", "environment_files")
 
@@ -40,9 +40,9 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Example:
-    """An example and its result.
+    """An example with its result.
 
-    `source` is either one expression, or the sections of a template without the version.
+    `source` is either an expression, or the sections of a template without the version.
     """
 
     topic: str
@@ -55,7 +55,7 @@ class Example:
 
     @property
     def template(self) -> str:
-        """The whole template of the example."""
+        """The complete template of the example."""
         version = f'{self.grammar.key}: "{self.grammar.value}"\n'
         if not self.is_expression:
             return version + self.source
@@ -81,8 +81,9 @@ class Example:
 
     @property
     def shown(self) -> str:
-        """The example as the page shows it: files, environment, template and result in one
-        block.
+        """The example in the form in which the page shows it.
+
+        It is one block with files, environment, template and result.
         """
         parts = [*self._files()]
         template = [*self._version(), self.source.rstrip()] if self.source else []
@@ -108,7 +109,9 @@ class Example:
             yield f"# {self.grammar.key}: {self.grammar.value}"
 
     def _files(self) -> Iterator[str]:
-        """Return the environment and the files of the request."""
+        """Yield the environment and the files of the request, in the form in which the page shows
+        them.
+        """
         inline = self.request.get("environment")
         if inline:
             yield f"# the environment\n{inline.rstrip()}"
@@ -158,7 +161,7 @@ def _found(answer: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Words:
-    """The texts of the reference about a function."""
+    """The texts about a function in the reference."""
 
     name: str
     form: str
@@ -171,7 +174,7 @@ class Words:
 
 @cache
 def written() -> Mapping[str, Words]:
-    """Return the texts about each function, by name of the function."""
+    """Return the texts about all functions, by the name of the function."""
     found = {}
     for name, entry in _read(FUNCTIONS).items():
         version = NEWEST_CFN if in_cfn(name) else NEWEST
@@ -189,7 +192,7 @@ def written() -> Mapping[str, Words]:
 
 @cache
 def chapters() -> Mapping[str, tuple[Example, ...]]:
-    """Return the examples of each chapter, by name of the chapter in the page."""
+    """Return the examples of each chapter, by the name of the chapter."""
     return {
         name: tuple(_example(name, one, NEWEST) for one in entries)
         for name, entries in _read(CHAPTERS).items()

@@ -30,12 +30,12 @@ KNOWN_WHEN = {
 
 
 def hot_functions() -> str:
-    """Return the sections about the functions of HOT, as Markdown."""
+    """Return the sections about the functions of HOT as Markdown."""
     return "\n\n".join(_section(word) for word in words_of_functions() if not in_cfn(word))
 
 
 def cfn_functions() -> str:
-    """Return the sections about the functions of the CFN formats, as Markdown."""
+    """Return the sections about the functions of the CFN formats as Markdown."""
     return "\n\n".join(_section(word) for word in words_of_functions() if in_cfn(word))
 
 
@@ -57,7 +57,7 @@ def _section(word: str) -> str:
 
 
 def _facts(word: str, words: Words | None) -> Iterator[str]:
-    """Yield the versions of a function, its arguments and its result, from the declarations."""
+    """Yield the versions, the arguments and the result of a function, from its declaration."""
     for name, there in (("", _outside), ("In conditions: ", _inside)):
         found = _versions(word, there)
         if found:
@@ -90,7 +90,9 @@ def _inside(grammar: Grammar, word: str) -> bool:
 
 
 def _versions(word: str, there: object) -> str:
-    """Return the versions that have a function, such as `HOT since 2016-10-14`; empty for none."""
+    """Return the versions that have a function, such as `HOT since 2016-10-14`; empty if none has
+    it.
+    """
     assert callable(there)
     found = []
     hot = presence(lambda grammar: there(grammar, word))
@@ -101,7 +103,9 @@ def _versions(word: str, there: object) -> str:
 
 
 def _function(word: str) -> Function | None:
-    """Return the newest variant of a function; None for `if`, which has no class of its own."""
+    """Return the newest variant of a function; None for `if`, which is not a registered
+    function.
+    """
     names = [one for one in variants(word) if one in REGISTRY]
     if names:
         return REGISTRY[names[-1]]
@@ -111,7 +115,7 @@ def _function(word: str) -> Function | None:
 
 
 def _arguments(words: Words | None) -> Iterator[object]:
-    """Yield sample arguments of a function, because the type of its result may depend on them."""
+    """Yield examples of arguments, because the type of a function's result may depend on them."""
     for example in words.examples if words is not None else ():
         if example.is_expression:
             yield from _args(example)

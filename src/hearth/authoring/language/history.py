@@ -1,4 +1,4 @@
-"""The versions that have a feature, derived from the grammars."""
+"""Find out which versions of the language have a feature, from the grammars."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ HOT: tuple[Grammar, ...] = tuple(one for one in GRAMMARS if one.hot)
 CFN: tuple[Grammar, ...] = tuple(one for one in GRAMMARS if not one.hot)
 
 WITHOUT_ELSE = "if.without_else"
-"""The name for the `if` without a third argument, which is a flag of the grammar, not a variant."""
+"""The name for an `if` without a third argument, which is a flag of a grammar and not a function
+variant.
+"""
 
 
 @dataclass(frozen=True)
 class Run(Generic[T]):
-    """Consecutive versions of HOT in which a feature is the same."""
+    """A sequence of consecutive versions of HOT in which a feature is the same."""
 
     value: T
     first: Grammar
@@ -43,7 +45,8 @@ class Run(Generic[T]):
 
 
 def runs(value_in: Callable[[Grammar], T | None]) -> list[Run[T]]:
-    """Return the runs of consecutive versions with equal values.
+    """Group the versions of HOT by the value of `value_in`; consecutive versions with equal values
+    form a run.
 
     `value_in` returns None for a version that lacks the feature.
     """
@@ -60,30 +63,33 @@ def runs(value_in: Callable[[Grammar], T | None]) -> list[Run[T]]:
 
 
 def presence(there: Callable[[Grammar], bool]) -> str:
-    """Return the versions of HOT for which `there` is true, as text."""
+    """Return the versions of HOT for which `there` returns true, as text."""
     return ", ".join(run.words for run in runs(lambda grammar: there(grammar) or None))
 
 
 def variant(grammar: Grammar, word: str) -> str | None:
-    """Return the variant of a function in this version; `word` is its name in templates."""
+    """Return the name of the variant of a function in a version; `word` is its name in
+    templates.
+    """
     known = grammar.functions.get(word)
     return WITHOUT_ELSE if known == "if" and grammar.if_without_else else known
 
 
 def variants(word: str) -> list[str]:
-    """Return all variants of a function name outside conditions, oldest first."""
+    """Return the names of all variants of a function outside of conditions, oldest first."""
     return list(dict.fromkeys(v for one in (*HOT, *CFN) if (v := variant(one, word)) is not None))
 
 
 def words_of_functions() -> list[str]:
-    """Return the names of the functions of all versions, including those of conditions, in
-    alphabetical order.
+    """Return the names of the functions of all versions in alphabetical order.
+
+    Functions that only conditions can use are included.
     """
     return sorted({word for one in GRAMMARS for word in _words(one)}, key=str.lower)
 
 
 def in_cfn(word: str) -> bool:
-    """Return whether a function belongs to the CFN formats, which have their own names."""
+    """Return whether a function exists in the CFN formats, which have their own names."""
     return any(word in _words(one) for one in CFN)
 
 

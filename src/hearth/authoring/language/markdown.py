@@ -1,4 +1,4 @@
-"""Helpers for Markdown: tables, inline code, code blocks."""
+"""Helpers to write Markdown: tables, inline code, code blocks."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from typing import Any
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table; cells may contain anything but line breaks."""
+    """Return a Markdown table; the cells may contain any text without line breaks."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
                      for row in lines)  # fmt: skip
 
 
 def code(word: object) -> str:
-    """Return text as inline code."""
+    """Return a text as inline code, in Markdown."""
     text = str(word)
     return f"`` {text} ``" if "`" in text else f"`{text}`"
 
 
 def codes(words: Iterable[object]) -> str:
-    """Return several texts as inline code, separated by commas."""
+    """Return texts as inline code in Markdown, separated by commas."""
     return ", ".join(map(code, words))
 
 
 def block(text: str, language: str = "yaml") -> str:
-    """Return text as a code block."""
+    """Return a text as a Markdown code block."""
     return f"```{language}\n{text.rstrip()}\n```"
 
 
 def as_json(value: Any) -> str:
-    """Return a value as JSON in one line."""
+    """Return a value as JSON on one line."""
     return json.dumps(value, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""The reference page: its text, with tables, functions and examples inserted."""
+"""The page of the language reference: its text, with tables, functions and examples inserted."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ MADE: Mapping[str, Callable[[], str]] = {
 
 
 def page() -> str:
-    """Return the whole page as Markdown."""
+    """Return the page as Markdown."""
     words = WORDS.read_text(encoding="utf-8")
     body = PLACE.sub(_put, words)
     return body.replace("{{contents}}", _contents(body))
@@ -56,7 +56,7 @@ def _put(place: re.Match[str]) -> str:
 
 
 def _contents(body: str) -> str:
-    """Return the list of chapters, with the functions."""
+    """Return the table of contents: the chapters and the functions."""
     by_chapter: dict[str, list[str]] = {}
     for level, title in re.findall(r"^(##|###) (.+)$", re.sub(r"(?s)```.*?```", "", body), re.M):
         link = f"[{title}](#{_anchor(title)})"

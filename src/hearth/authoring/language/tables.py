@@ -1,4 +1,4 @@
-"""The tables of the reference page, each generated from the code that it describes."""
+"""The tables of the language reference, each generated from the code that it describes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from hearth.template.versions import GRAMMARS, HOT_KEY, Grammar
 
 
 def versions() -> str:
-    """Return a table of the versions of HOT and what each changes."""
+    """Return a table of the versions of HOT, with the changes in each."""
     rows = []
     before: Grammar | None = None
     for grammar in HOT:
@@ -58,7 +58,7 @@ def cfn_versions() -> str:
 
 
 def _changes(before: Grammar, after: Grammar) -> Iterable[str]:
-    """Return the differences between a version and its predecessor: additions and removals."""
+    """Yield the differences between a version and its predecessor: additions and removals."""
     for what, words_in in _WORDS.items():
         old, new = words_in(before), words_in(after)
         added = [one for one in new if one not in old and one not in (before.key, after.key)]
@@ -83,7 +83,9 @@ _WORDS: Mapping[tuple[str, str], Callable[[Grammar], Iterable[str]]] = {
     ("function", "functions"): lambda grammar: [n for n, one in grammar.functions.items() if one],
     ("in conditions", "in conditions"): lambda grammar: grammar.condition_functions,
 }
-"""The kinds of features, in singular and plural."""
+"""For each type of feature, in singular and plural, a function that returns the features of a
+version.
+"""
 
 
 def _variant_words(name: str, known: str) -> str:
@@ -110,7 +112,9 @@ def output_keys() -> str:
 
 
 def _by_word(words_in: Callable[[Grammar], Mapping[str, str]]) -> str:
-    """Return a table of HOT keywords with their versions and their CFN equivalents."""
+    """Return a table of HOT keywords, with the versions that have them and their CFN
+    equivalents.
+    """
     ours = dict.fromkeys(
         one for grammar in (*reversed(HOT), *CFN) for one in words_in(grammar).values()
     )
@@ -146,7 +150,7 @@ SAMPLES: tuple[Any, ...] = (
     "text", "", 12, "12", 1, 1.5, " 1e3 ", "inf", True, "yes", "True",
     "a, b", ["a", 1, None], {"a": 1}, '{"a": 1}',
 )  # fmt: skip
-"""The values that every type is tested with."""
+"""The values for which the tables show how each type converts them."""
 
 
 def parameter_types() -> str:
@@ -220,7 +224,7 @@ def parameter_keys() -> str:
 
 
 def constraints() -> str:
-    """Return a table of the constraints, the types that they apply to, and their versions."""
+    """Return a table of the constraints, with the types to which they apply, and their versions."""
     rows = []
     for kind, allowed in FITS.items():
         name, content, rule = _CONSTRAINTS[kind.__name__]

@@ -1,7 +1,7 @@
 """A language server for templates and environments.
 
-Editors send incomplete texts most of the time and wait for answers, so no answer needs a compiled
-template. A parser that accepts any text (`parser`) splits it into blocks that are parsed again only
-when they change (`layout`). The table in `locations` describes what the grammar expects at each
-place. Only the compiler reports problems, in a separate process (`linter`).
+While an author types, texts are incomplete and the editor waits for responses. Therefore no
+response needs a compiled template. The module `layout` splits a text into blocks, and parses a
+block again only when it changes. `parser` accepts any text. `locations` describes what the grammar
+expects at each place. Only the compiler reports problems; it runs in a separate process (`linter`).
 """

@@ -1,4 +1,4 @@
-"""Completion choices, and the edits that insert them."""
+"""The choices that a completion offers, and the edits that insert them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hearth.template.load import yaml_scalar
 
 
 class Sort(Enum):
-    """The kind of a completion, which decides its icon."""
+    """The type of a completion, which determines its icon in the editor."""
 
     TYPE = auto()
     PROPERTY = auto()
@@ -28,7 +28,7 @@ class Sort(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A name that completion can insert. Words with a lower `rank` are listed first."""
+    """A name that a completion offers. Names with a lower `rank` are listed first."""
 
     name: str
     sort: Sort
@@ -40,9 +40,10 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A word and its edit: `insert` replaces the text from `start` to `end`.
+    """A word that a completion offers, and its edit: `insert` replaces the text from `start` to
+    `end`.
 
-    With `snippet`, `$1` in `insert` marks the position of the cursor afterwards.
+    If `snippet` is true, `$1` in `insert` is the position of the cursor afterwards.
     """
 
     word: Word
@@ -53,14 +54,12 @@ class Choice:
 
 
 class Hand:
-    """Creates the edits that insert completions at the cursor, in the style of the surrounding
-    text.
-    """
+    """Creates the edits that insert words at the cursor in the style of the surrounding text."""
 
     def __init__(self, context: CursorContext, cursor: int, *, snippets: bool) -> None:
         """Prepare edits at `cursor`, an offset in the text.
 
-        `snippets`: the editor supports snippets.
+        `snippets` is true if the editor supports snippets.
         """
         self.context = context
         self.snippets = snippets
@@ -84,20 +83,19 @@ class Hand:
         return Choice(word, name + colon, self.start, self.end)
 
     def scalar(self, word: Word) -> Choice:
-        """Return the choice that inserts a word as a text scalar, with quotes where YAML needs
-        them.
-        """
+        """Return the choice that inserts a word as a text, with quotes if YAML requires them."""
         open_still = self.style and not self.closed and self.end == self.context.end - len(CURSOR)
         tail = self.style if open_still else ""
         return Choice(word, self._quoted(word.name) + tail, self.start, self.end)
 
     def literal(self, word: Word) -> Choice:
-        """Return the choice that inserts a word without quotes, such as true or 5."""
+        """Return the choice that inserts a value such as true or 5, without quotes."""
         return Choice(word, word.name, self.start, self.end)
 
     def call(self, word: Word, argument: str) -> Choice:
-        """Return the choice that inserts a function call in braces. In `argument`, `$1` marks the
-        cursor.
+        """Return the choice that inserts a function call in braces.
+
+        In `argument`, `$1` is the position of the cursor afterwards.
         """
         name = f'"{word.name}"' if self.json else word.name
         quoted = argument.replace("$1", '"$1"') if self.json else argument
@@ -115,7 +113,7 @@ class Hand:
 
 
 def plain_safe(name: str) -> bool:
-    """Return whether YAML reads a name without quotes as the same text, even inside brackets."""
+    """Return whether YAML reads the name as text without quotes, even inside brackets."""
     if not name or name[0] in "-?:,[]{}#&*!|>'\"%@` " or name[-1] in ": ":
         return False
     if any(sign in name for sign in (": ", " #", "\n", ",", "[", "]", "{", "}", "\\", '"')):
@@ -127,10 +125,10 @@ def plain_safe(name: str) -> bool:
 
 
 def words(names: Iterable[str], sort: Sort, *, rank: int = 5) -> list[Word]:
-    """Return a Word for each name, all of the same sort and rank."""
+    """Return a Word of the given sort and rank for each name."""
     return [Word(name, sort, rank=rank) for name in names]
 
 
 def described(texts: Mapping[str, str]) -> list[Word]:
-    """Return a Word for each entry of `{word: description}`."""
+    """Return a Word for each entry of the map {word: description}."""
     return [Word(name, Sort.KEYWORD, text=text) for name, text in texts.items()]

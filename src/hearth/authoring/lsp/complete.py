@@ -25,13 +25,13 @@ from hearth.schema import AllowedValues, ValueKind
 
 
 class Completion:
-    """The completions at an offset of a document."""
+    """Finds the completions at an offset of a document."""
 
     def __init__(self, schemas: Schemas) -> None:
         self.schemas = schemas
 
     def at(self, document: Document, offset: int, *, snippets: bool = False) -> list[Choice]:
-        """Return the choices at an offset of a text; empty if the grammar allows any text there."""
+        """Return the choices at an offset of a document; empty if any text is allowed there."""
         context = completion_context(document, offset)
         if context is None or context.scalar.style in ("|", ">", "*"):
             return []
@@ -51,7 +51,7 @@ class Completion:
     # -- keys -----------------------------------------------------------------------------------
 
     def keys(self, context: CursorContext) -> list[Word]:
-        """Return the possible keys at the cursor, without those that the map already has."""
+        """Return the keys that the map at the cursor may have, except those that it already has."""
         given = _given(context)
         alone = not given
         return [word for word in self._keys(context, alone) if word.name not in given]
@@ -114,8 +114,9 @@ class Completion:
 
 
 def _resource_around(context: CursorContext) -> str | None:
-    """Return the name of the resource that contains the cursor, because a resource cannot refer to
-    itself.
+    """Return the name of the resource that contains the cursor.
+
+    A resource cannot refer to itself, so it is not offered.
     """
     for hop in context.hops:
         if hop.location.what is What.RESOURCES and hop.entry is not None:
@@ -127,7 +128,7 @@ def _resource_around(context: CursorContext) -> str | None:
 
 
 def _given(context: CursorContext) -> set[str]:
-    """Return the other keys of the map that contains the cursor."""
+    """Return the keys of the map at the cursor, except the one that is being typed."""
     if context.location.what in (What.ROOT, What.ENVIRONMENT):
         sections = context.document.layout.sections
         return {one.key.text for one in sections if one.colon and one.start != context.start}
@@ -140,7 +141,7 @@ def _given(context: CursorContext) -> set[str]:
 
 
 def _may_be_key(context: CursorContext) -> bool:
-    """Return whether the scalar at the cursor may become the key of a map."""
+    """Return whether the scalar at the cursor may become a key, because no colon follows yet."""
     if context.is_key or not context.own_line or context.scalar.style not in ("", '"', "'"):
         return False
     return not context.flow

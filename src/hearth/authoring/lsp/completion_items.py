@@ -1,4 +1,4 @@
-"""The words that completion offers at a location: keys of a map, values of a scalar."""
+"""The words that a completion offers: the keys of a map, or the values of a scalar."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from hearth.template.versions import HOT_KEY, VERSION_KEYS, function_text, versi
 
 
 def properties(schemas: Schemas, document: Document, location: Location) -> Iterator[Word]:
-    """Yield the names of the properties at a location, required ones first."""
+    """Yield the names of the properties that are allowed at a location, required ones first."""
     entries = schemas.entries(document, location) or {}
     top = schemas.top_prop(document, location)
     for name, prop in entries.items():
@@ -47,7 +47,7 @@ def properties(schemas: Schemas, document: Document, location: Location) -> Iter
 
 
 def types(schemas: Schemas, path: Path) -> Iterator[Word]:
-    """Yield the names of the types that a file can use, except template files."""
+    """Yield the names of the resource types that a file can use, except template files."""
     known = types_of(schemas.catalog)
     for name in schemas.mapped_names(path):
         if name not in known:
@@ -57,7 +57,7 @@ def types(schemas: Schemas, path: Path) -> Iterator[Word]:
 
 @cache
 def types_of(catalog: AuthorCatalog) -> Mapping[str, Word]:
-    """Return all types of a catalogue as words. The first call is slow."""
+    """Return a Word for each type of a catalogue, by name. The first call is slow."""
     found = {}
     for name in catalog.names():
         info = catalog.find(name)
@@ -70,7 +70,7 @@ def types_of(catalog: AuthorCatalog) -> Mapping[str, Word]:
 
 
 def paths(files: Files, beside: Path, typed: str, *, templates: bool = False) -> Iterator[Word]:
-    """Yield the files and folders that complete a partly typed path."""
+    """Yield the files and folders whose path begins with the typed text."""
     folder_part = typed.rpartition("/")[0] + "/" if "/" in typed else ""
     folder = local(folder_part or ".", beside)
     if folder is None:
@@ -89,7 +89,7 @@ def paths(files: Files, beside: Path, typed: str, *, templates: bool = False) ->
 
 
 def beginnings() -> Iterator[Word]:
-    """Yield the top-level keys with which a template may begin."""
+    """Yield the keys with which a template may begin."""
     for name in VERSION_KEYS:
         yield Word(name, Sort.KEYWORD, text=fixed.SECTIONS[name], rank=1 + (name != HOT_KEY))
 
@@ -258,7 +258,7 @@ KEYS: Mapping[What, Names] = {
     What.REGISTRY_RESOURCES: _resources_beside,
     What.REGISTRY_RESOURCE: _registry_resource,
 }
-"""The keys that a map may have."""
+"""For each kind of location, a function that returns the keys that a map there may have."""
 
 NAMES: Mapping[What, Names] = {
     What.VERSION: lambda schemas, document, location: words(
@@ -291,9 +291,9 @@ NAMES: Mapping[What, Names] = {
     ),
     What.STRATEGY: lambda schemas, document, location: words(fixed.STRATEGIES, Sort.VALUE),
 }
-"""The values that a scalar at a location may have."""
+"""For each kind of location, a function that returns the values that a scalar there may have."""
 
 CALLED = frozenset({What.VALUE, What.CONDITION, What.OPERAND})
-"""The locations at which functions are offered."""
+"""The kinds of locations at which functions are offered."""
 
 ARGUMENTS: Mapping[str, str] = {"get_attr": "[$1]", "Fn::GetAtt": "[$1]", "Fn::FindInMap": "[$1]"}

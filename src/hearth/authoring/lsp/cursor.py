@@ -1,4 +1,6 @@
-"""The context of a cursor: the scalar at an offset, and the path to it from the root."""
+"""The context of the cursor: the scalar at an offset, and the path to it from the root of the
+text.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +13,16 @@ from hearth.authoring.lsp.syntax_tree import Entry, List, Map, Node, Scalar
 from hearth.authoring.lsp.text import Text
 
 CURSOR = "\ufdd0"
-"""The placeholder for the text that is typed next: a Unicode noncharacter, which no text
-contains.
+"""A placeholder for the text that is typed next. It is a Unicode noncharacter, which does not occur
+in texts.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """One step of a path from the root: into an entry of a map or an item of a list. `location` is
-    the location of the container.
+    """One step of a path from the root: to an entry of a map or an item of a list.
+
+    `location` is the location of the map or list.
     """
 
     container: Map | List
@@ -28,16 +31,17 @@ class Hop:
 
     @property
     def entry(self) -> Entry | None:
-        """The entry, if the container is a map."""
+        """The entry of the map, or None if the container is a list."""
         return self.container.entries[self.index] if isinstance(self.container, Map) else None
 
 
 @dataclass(frozen=True, slots=True)
 class CursorContext:
-    """The scalar at the cursor, with its containers.
+    """The scalar at the cursor, with the maps and lists that contain it.
 
-    Add `base` to the offsets in nodes. If `is_key`, the scalar is a key in the map of the last hop
-    and `location` is the location of this map; otherwise `location` is the location of the scalar.
+    Offsets in nodes are relative to `base`. If `is_key` is true, the scalar is a key of the map in
+    the last hop, and `location` is the location of that map. Otherwise `location` is that of the
+    scalar.
     """
 
     document: Document
@@ -68,14 +72,16 @@ class CursorContext:
 
     @property
     def own_line(self) -> bool:
-        """Whether the scalar is the first word in its line, apart from dashes."""
+        """Whether the scalar is the first text in its line, apart from dashes."""
         line = self.document.text.line_of(self.start)
         before = self.document.text.source[self.document.text.starts[line] : self.start]
         return not before.strip(" \t-")
 
 
 def context_at(document: Document, offset: int) -> CursorContext | None:
-    """Return the context of an offset; None in comments, in white space and outside of the tree."""
+    """Return the context of an offset; None in a comment, in white space, or outside of all
+    blocks.
+    """
     section = document.layout.section_at(offset)
     if section is None:
         return None
@@ -96,7 +102,7 @@ def context_at(document: Document, offset: int) -> CursorContext | None:
 
 
 def completion_context(document: Document, offset: int) -> CursorContext | None:
-    """Return the context of the text that is typed next at an offset, even if there is no text yet.
+    """Return the context of a text that is typed next at an offset, even if there is no text yet.
 
     The scalar contains CURSOR; the document of the context is the text with CURSOR inserted.
     """
@@ -137,8 +143,9 @@ def _find(
 
 
 def _within(node: Map | List, at: int) -> tuple[int, bool]:
-    """Return the index of the entry or item that contains an offset (-1 for none), and whether the
-    offset is in its key.
+    """Return (index of the entry or item at an offset, whether the offset is in its key).
+
+    The index is -1 if no entry or item contains the offset.
     """
     if isinstance(node, List):
         for index, item in enumerate(node.items):

@@ -1,4 +1,4 @@
-"""Finding the definition of the name under the cursor, in this file or another."""
+"""Find the definition of the name at the cursor, in this file or in another one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hearth.authoring.lsp.symbol import symbol_at
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A part of a document, or a whole file if it has no document."""
+    """The place of a definition: a part of a document, or a whole file if `document` is None."""
 
     path: Path
     document: Document | None = None

@@ -1,4 +1,4 @@
-"""Descriptions of declarations, as Markdown."""
+"""Descriptions of types, properties, attributes and parameters, as Markdown."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ VALUES_SHOWN_MAX = 20
 
 
 def type_text(kin: Kin) -> str:
-    """Return the description of a resource type and its required properties."""
+    """Return the description of a resource type, with its required properties."""
     parts = [f"**{kin.name}**"]
     if kin.child is not None:
         parts.append(f"Child template `{kin.child.path.name}`.")
@@ -49,14 +49,15 @@ def type_line(info: object) -> str:
 
 
 def property_line(prop: Prop) -> str:
-    """Return a short description of a property."""
+    """Return a short description of a property, on one line."""
     return f"{prop.kind}, required" if prop.required else str(prop.kind)
 
 
 def property_text(name: str, prop: Prop, top: Prop | None = None) -> str:
-    """Return the description of a property: type, default, constraints, effect of a change.
+    """Return the description of a property: its type, default and constraints, and what a change
+    does.
 
-    `top` is the property of the resource that contains this one.
+    `top` is the property of the resource that contains this one, if it is nested.
     """
     top = top or prop
     parts = [f"**{name}** ({property_line(prop)})"]
@@ -85,7 +86,7 @@ def attribute_text(name: str, attribute: Attr) -> str:
 
 
 def parameter_text(schema: ParameterSchema) -> str:
-    """Return the description of a declared parameter."""
+    """Return the description of a parameter."""
     parts = [f"**{schema.name}** ({schema.type})"]
     if schema.label:
         parts.append(str(schema.label))
@@ -102,7 +103,7 @@ def parameter_text(schema: ParameterSchema) -> str:
 
 
 def constraint_text(constraint: Constraint) -> str:
-    """Return the description of a constraint: the template author's own, if there is one."""
+    """Return the description of a constraint; that of the template's author takes precedence."""
     if constraint.description:
         return constraint.description
     match constraint:
@@ -123,7 +124,7 @@ def constraint_text(constraint: Constraint) -> str:
 
 
 def shown(value: Any) -> str:
-    """Return a value in one line: text as it is, anything else as JSON."""
+    """Return a value on one line: a text as it is, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, default=str)
 
 

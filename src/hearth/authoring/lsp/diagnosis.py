@@ -1,7 +1,7 @@
-"""Diagnostics of the open texts, published soon after the last change.
+"""Diagnostics for open texts, published soon after the last change.
 
-The linter checks a file together with all files that it refers to, so several runs can find
-problems in the same file. The diagnostics of a file are the findings of all runs.
+A run of the linter checks a file together with all files to which it refers, so several runs can
+find problems in the same file. The diagnostics of a file are the findings of all runs.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from hearth.authoring.lsp.symbol import fits
 from hearth.authoring.lsp.uses import Of, uses_in
 
 QUIET_S = 0.3
-"""Seconds without a change before a text is checked."""
+"""The seconds without a change after which a text is checked."""
 
 TREE_MAX = 200
-"""The maximum number of files that are followed from one template."""
+"""The maximum number of files that are followed from one file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A finding and the offsets of the text that it concerns."""
+    """A finding in a document, with the offsets of the text that it concerns."""
 
     finding: Finding
     document: Document
@@ -48,7 +48,10 @@ Log = Callable[[str], None]
 
 
 class Diagnosis:
-    """Runs the linter on open files after changes. `publish` shows all remarks about a file."""
+    """Runs the linter on open files after they have changed.
+
+    `publish` is called with a file and all remarks about it.
+    """
 
     def __init__(self, files: Files, schemas: Schemas, publish: Publish, log: Log) -> None:
         self.files = files
@@ -65,8 +68,10 @@ class Diagnosis:
     # -- what has changed -----------------------------------------------------------------------
 
     def changed(self, path: Path, after_s: float = QUIET_S) -> None:
-        """Record a change of a text or file; check the files that depend on it after `after_s`
-        seconds without changes.
+        """Record that a text or file has changed.
+
+        The open files that depend on it are checked after `after_s` seconds without a further
+        change.
         """
         due = asyncio.get_running_loop().time() + after_s
         document = self.files.at(path)
@@ -79,7 +84,7 @@ class Diagnosis:
             self._work = asyncio.create_task(self._lint_all())
 
     def closed(self, path: Path) -> None:
-        """Remove the diagnostics of a document that is closed."""
+        """Remove the diagnostics that come from the document, because it is closed."""
         self._due.pop(path, None)
         self._trees.pop(path, None)
         before = self._found.pop(path, {})
@@ -87,7 +92,7 @@ class Diagnosis:
             self._show(file)
 
     async def close(self) -> None:
-        """Stop the checks and end the process of the linter."""
+        """Stop all checks and end the process of the linter."""
         self._due.clear()
         if self._work is not None:
             self._work.cancel()
@@ -137,8 +142,10 @@ class Diagnosis:
         self._take(root, found)
 
     def _environments(self, document: Document) -> list[Document]:
-        """Return the environments for a template: the configured ones, or else those with matching
-        parameters.
+        """Return the environments with which a template is checked.
+
+        These are the configured ones; if none is configured, those in the folder whose parameters
+        the template has.
         """
         if document.genre is Genre.ENVIRONMENT:
             return []
@@ -148,7 +155,10 @@ class Diagnosis:
         return [one for one in listed if fits(one, document) or not one.items("parameters")]
 
     async def _tree(self, document: Document, tree: dict[Path, Document]) -> set[Path]:
-        """Return the files that a template refers to, including missing ones."""
+        """Return the paths of all files to which a template refers, including missing ones.
+
+        Documents that are nested templates are added to `tree`.
+        """
         paths = set(tree)
         waiting = [document] if document.genre is Genre.TEMPLATE else []
         while waiting and len(paths) < TREE_MAX:
@@ -191,9 +201,10 @@ class Diagnosis:
         return Remark(finding, document, start, end)
 
     def _take(self, root: Path, found: dict[Path, list[Remark]], *, tell: bool = True) -> None:
-        """Store the findings of a run on the file `root`, and publish them for each file.
+        """Store the findings of a run that started at the file `root`, and publish them for each
+        file.
 
-        With `tell`, the findings of `root` are published even if there are none.
+        If `tell` is true, the diagnostics of `root` are published even if there are none.
         """
         before = self._found.get(root, {})
         self._found[root] = found

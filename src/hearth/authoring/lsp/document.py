@@ -1,4 +1,4 @@
-"""A text that is a template, an environment, or neither."""
+"""A text in the editor or on the disk: a template, an environment, or neither."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NEWEST: Mapping[str, Grammar] = {grammar.key: grammar for grammar in GRAMMARS}
 
 
 class Genre(Enum):
-    """What a text is: a template, an environment, or neither."""
+    """The type of a text: a template, an environment, or neither."""
 
     TEMPLATE = auto()
     ENVIRONMENT = auto()
@@ -30,8 +30,9 @@ class Genre(Enum):
 
 
 class Document:
-    """A text, its sections and the names that they define. `before` is the same document before an
-    edit.
+    """A text, with its sections and the names that they define.
+
+    `before` is the same document before an edit, from which unchanged blocks are reused.
     """
 
     def __init__(self, text: Text, path: Path, before: Document | None = None) -> None:
@@ -41,8 +42,8 @@ class Document:
 
     @cached_property
     def genre(self) -> Genre:
-        """The genre: a text with a version is a template, a text with a resource registry is an
-        environment.
+        """The type of the text: a template has a version key, an environment has a resource
+        registry.
         """
         keys = {section.key.text for section in self.layout.sections if section.colon}
         if keys.intersection(VERSION_KEYS):
@@ -51,7 +52,7 @@ class Document:
 
     @cached_property
     def grammar(self) -> Grammar:
-        """The grammar of the version; if the version is unknown, the newest grammar of the
+        """The grammar of the template's version; if that is unknown, the newest grammar of the
         format.
         """
         for section in self.layout.sections:
@@ -67,7 +68,7 @@ class Document:
 
     @cached_property
     def sections(self) -> Mapping[str, Section]:
-        """The sections by their internal names."""
+        """The sections of the text, by Hearth's names for them."""
         if self.genre is Genre.ENVIRONMENT:
             return {one.key.text: one for one in self.layout.sections if one.colon}
         ours = self.grammar.sections
@@ -78,7 +79,9 @@ class Document:
         }
 
     def items(self, section: str) -> Mapping[str, Item]:
-        """Return the entries of a section by name; of duplicates, only the last entry."""
+        """Return the entries of a section by name. If names are duplicate, the last entry is
+        used.
+        """
         if section not in self._items:
             found = self.sections.get(section)
             self._items[section] = {one.name: one for one in found.items()} if found else {}
@@ -89,7 +92,7 @@ class Document:
         return {}
 
     def all_items(self, section: str) -> Iterator[Item]:
-        """Return the entries of a section in order, including duplicates."""
+        """Yield the entries of a section in order, including those with duplicate names."""
         found = self.sections.get(section)
         return found.items() if found else iter(())
 
@@ -106,19 +109,19 @@ class Document:
 
     @cached_property
     def registry(self) -> Mapping[str, Any]:
-        """The resource registry of an environment."""
+        """The resource registry in an environment."""
         section = self.sections.get("resource_registry")
         if section is None:
             return {}
         return {item.name: plain(item.value) for item in section.items()}
 
     def field(self, section: str, name: str, key: str) -> Node | None:
-        """Return the value of a key of an entry; `key` is the internal name."""
+        """Return the value of a key in an entry of a section; `key` is Hearth's name for it."""
         item = self.items(section).get(name)
         if item is None or not isinstance(item.value, Map):
             return None
         return item.value.get(self.grammar.word(key))
 
     def type_of(self, resource: str) -> str | None:
-        """Return the type of a resource as the template writes it."""
+        """Return the type of a resource, as it is written in the template."""
         return scalar_text(self.field("resources", resource, "type"))

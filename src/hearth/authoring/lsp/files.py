@@ -1,4 +1,4 @@
-"""The texts that are open in the editor, and the files beside them."""
+"""The texts that are open in the editor, and the files in their folders."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from hearth.template.environment import TEMPLATE_ENDINGS
 
 ENDINGS = (".yaml", ".yml", ".template", ".json")
 NEIGHBOURS_MAX = 200
-"""The maximum number of files in a folder that are read."""
+"""The maximum number of files that are read in a folder."""
 
 SIZE_MAX = 1024 * 1024
-"""The maximum size of a file on the disk, in bytes; larger files are not read."""
+"""The maximum size of a file that is read from the disk, in bytes."""
 
 SAYS = re.compile(
     r"^\s*[{\"']?\s*[\"']?(?:heat_template_version|HeatTemplateFormatVersion"
     r"|AWSTemplateFormatVersion|resource_registry|parameter_defaults)[\"']?\s*:",
     re.M,
 )
-"""A pattern that matches in every template and environment."""
+"""A pattern that matches somewhere in every template and every environment."""
 
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """A text that is open in the editor."""
+    """A text that is open in the editor, with the URI that the editor uses for it."""
 
     uri: str
     version: int | None
@@ -41,8 +41,9 @@ class Open:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A file as last read from the disk; `document` is None unless it is a template or
-    environment.
+    """A file as it was last read from the disk.
+
+    `document` is None if it is neither a template nor an environment.
     """
 
     stamp: tuple[int, int]
@@ -50,7 +51,7 @@ class _Read:
 
 
 class Files:
-    """Documents by URI and by path. An open text replaces the file on the disk."""
+    """Returns documents by URI or path. A text that is open replaces the file on the disk."""
 
     def __init__(self) -> None:
         self.root: Path | None = None
@@ -63,22 +64,22 @@ class Files:
     # -- what is open ---------------------------------------------------------------------------
 
     def open(self, uri: str, text: str, version: int | None = None) -> Document:
-        """Add a text that was opened."""
+        """Record that the editor has opened a text; return its document."""
         return self._put(uri, version, Document(Text(text), self.path(uri)))
 
     def change(self, uri: str, text: Text, version: int | None) -> Document:
-        """Replace the text of an open document."""
+        """Replace the text of an open document; return the new document."""
         return self._put(uri, version, Document(text, self.path(uri), self._open[uri].document))
 
     def close(self, uri: str) -> None:
-        """Forget an open text; the file on the disk is used again."""
+        """Record that the editor has closed a text. The file on the disk is used again."""
         known = self._open.pop(uri, None)
         if known is not None:
             self._by_path.pop(known.document.path, None)
             self.environment_edits += known.document.genre is Genre.ENVIRONMENT
 
     def opened(self, uri: str) -> Open | None:
-        """Return the text that is open under a URI; None if it is not open."""
+        """Return the text that is open under a URI, or None."""
         return self._open.get(uri)
 
     @property
@@ -99,7 +100,7 @@ class Files:
     # -- paths ----------------------------------------------------------------------------------
 
     def path(self, uri: str) -> Path:
-        """Return the path of a URI; for a text that has not been saved, a path in the folder of the
+        """Return the path of a URI; a text that was never saved gets a path in the folder of the
         other files.
         """
         path = to_fs_path(uri)
@@ -108,21 +109,25 @@ class Files:
         return (self.root or Path.cwd()) / re.sub(r"[/\\]+", "_", unquote(uri))
 
     def uri(self, path: Path) -> str:
-        """Return the URI of a path: the editor's own URI if the file is open."""
+        """Return the URI of a path; if the file is open, the one that the editor uses."""
         known = self._by_path.get(path)
         if known is not None:
             return known.uri
         return from_fs_path(str(path)) or ""
 
     def version(self, path: Path) -> int | None:
-        """Return the version number of an open text; None if it is not open."""
+        """Return the version number that the editor gave an open text; None if it is not open."""
         known = self._by_path.get(path)
         return known.version if known else None
 
     # -- what there is --------------------------------------------------------------------------
 
     def at(self, path: Path) -> Document | None:
-        """Return the document of a path, from the editor or the disk."""
+        """Return the document at a path, from the editor or else from the disk.
+
+        Return None if there is no file, or if the file on the disk is neither a template nor an
+        environment.
+        """
         known = self._by_path.get(path)
         if known is not None:
             return known.document
@@ -139,7 +144,7 @@ class Files:
         return read.document
 
     def beside(self, path: Path) -> Iterator[Document]:
-        """Yield the templates and environments in the folder of a file, and all open documents."""
+        """Yield all templates and environments in the folder of a file, and all open documents."""
         seen = set()
         for known in self.all_open:
             seen.add(known.document.path)
@@ -151,7 +156,7 @@ class Files:
                     yield document
 
     def names(self, folder: Path) -> list[Path]:
-        """Return the files and folders in a folder that are not hidden, sorted."""
+        """Return the files and folders in a folder in alphabetical order, except hidden ones."""
         try:
             with os.scandir(folder) as entries:
                 names = sorted(one.name for one in entries if not one.name.startswith("."))
@@ -160,7 +165,7 @@ class Files:
         return [folder / name for name in names[:NEIGHBOURS_MAX]]
 
     def environments(self, path: Path) -> list[Document]:
-        """Return the environments of a template: the configured ones, or else those in its
+        """Return the environments for a template: the configured ones, or else those in its
         folder.
         """
         if self.configured:
@@ -180,7 +185,7 @@ def _document(path: Path, size: int) -> Document | None:
 
 
 def local(name: str, beside: Path) -> Path | None:
-    """Return the path of a file that another file names; None if the name is not a path on the
+    """Return the path of a file to which another file refers by `name`; None if it is not on the
     disk.
     """
     if name.startswith("file://"):
@@ -192,5 +197,5 @@ def local(name: str, beside: Path) -> Path | None:
 
 
 def is_template_name(name: object) -> bool:
-    """Return whether the name of a type is that of a template file."""
+    """Return whether the name of a resource type is the name of a template file."""
     return isinstance(name, str) and name.endswith(TEMPLATE_ENDINGS)

@@ -1,4 +1,4 @@
-"""The text that an editor shows for the word under the mouse."""
+"""The description that an editor shows for the word under the mouse pointer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hearth.schema import Attr
 from hearth.template.versions import function_text
 
 EXCERPT_MAX = 400
-"""The maximum characters of a definition that are shown."""
+"""The maximum length, in characters, of a definition that is shown."""
 
 
 def hover(context: CursorContext, schemas: Schemas) -> str | None:

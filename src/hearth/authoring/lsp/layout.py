@@ -1,8 +1,8 @@
-"""A text as sections and blocks; each block is parsed separately and only once.
+"""The division of a text into sections and blocks; each block is parsed separately and only once.
 
-A section is a top-level key. A block is one entry of a section: a resource, a parameter, an output.
-Indentation alone shows where they begin. Blocks are cached by their content, so an edit only causes
-the edited block to be parsed again, even if others have moved.
+A section is a top-level key with its value. A block is one entry of a section, such as a resource,
+a parameter or an output. Only the indentation shows where they begin. Blocks are cached by their
+text, so after an edit only the edited block is parsed again, even if others have moved.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ Note = TypeVar("Note")
 
 
 class Block:
-    """A part of a text. Its offsets are relative to its beginning, so it can move in the text."""
+    """A part of a text. Its offsets are relative to its beginning, so they stay valid if it
+    moves.
+    """
 
     def __init__(self, text: str, *, json: bool = False) -> None:
         self.text = text
@@ -43,7 +45,7 @@ class Block:
         return key_of(match) if match else None
 
     def note(self, about: object, find: Callable[[], Note]) -> Note:
-        """Return the result of `find` for this block, cached under the key `about`."""
+        """Return the result of `find` for this block; it is cached under the key `about`."""
         if about not in self._notes:
             self._notes[about] = find()
         return self._notes[about]  # type: ignore[return-value]
@@ -51,7 +53,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A block and its offset in the text."""
+    """A block with its offset in the text."""
 
     start: int
     block: Block
@@ -63,7 +65,7 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One entry of a section. Add `base` to the offsets in `key` and `value`."""
+    """An entry of a section. The offsets in `key` and `value` are relative to `base`."""
 
     name: str
     key: Scalar
@@ -73,8 +75,9 @@ class Item:
     _block: Block
 
     def note(self, about: object, find: Callable[[], Note]) -> Note:
-        """Return the result of `find` for this entry, cached under `about` until its
-        text changes.
+        """Return the result of `find` for this entry.
+
+        It is cached under the key `about` until the text of the entry changes.
         """
         return self._block.note(about, find)
 
@@ -98,10 +101,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A top-level key and its blocks.
+    """A top-level key of a text, with the blocks of its value.
 
-    If `whole`, the section is one block, and `value` is the value of the key; otherwise each entry
-    has a block. Offsets in `key` are relative to `base`.
+    If `whole` is true, the section is a single block and `value` is its value; otherwise each entry
+    has a block. The offsets in `key` are relative to `base`.
     """
 
     key: Scalar
@@ -117,7 +120,7 @@ class Section:
         return self.base + self.key.start
 
     def block_at(self, offset: int) -> Placed | None:
-        """Return the block that contains an offset."""
+        """Return the block that contains an offset of the text, or None."""
         index = bisect_right([placed.start for placed in self.blocks], offset)
         return self.blocks[index - 1] if index else None
 
@@ -126,7 +129,7 @@ class Section:
         return self.value is not None
 
     def items(self) -> Iterator[Item]:
-        """Yield the entries whose key has a colon, in order."""
+        """Yield the entries of the section in order, except those whose key has no colon yet."""
         if isinstance(self.value, Map):
             (placed,) = self.blocks
             for entry in self.value.entries:
@@ -143,7 +146,7 @@ class Section:
 
 
 class Layout:
-    """The sections of a text. `before` is the layout of the same text before an edit."""
+    """The sections of a text. `before` is the layout of the text before an edit."""
 
     def __init__(self, source: str, before: Layout | None = None) -> None:
         self.source = source
@@ -158,7 +161,7 @@ class Layout:
         self._known = {}
 
     def block(self, start: int, end: int, *, json: bool = False) -> Placed:
-        """Return the block of a part of the text."""
+        """Return the block for a part of the text; a block with the same text is reused."""
         text = self.source[start:end]
         known = (text, json)
         block = self._known.get(known) or self._kept.get(known) or Block(text, json=json)
@@ -225,8 +228,8 @@ class Layout:
     # -- JSON -----------------------------------------------------------------------------------
 
     def _json(self, start: int) -> Iterator[Section]:
-        """Yield the sections of a JSON text, split by indentation. This needs each key on its own
-        line.
+        """Yield the sections of a JSON text in which each key has its own line, using the
+        indentation.
         """
         first = JSON_LINE.search(self.source, start)
         if first is None or self.source[start : first.start()].strip():
@@ -252,7 +255,7 @@ class Layout:
         return Section(_shifted(key_of(match), -start), start, end, blocks)
 
     def _braces(self) -> Iterator[Section]:
-        """Return the sections of a text in braces, parsed as a whole."""
+        """Yield the sections of a text in braces, which is parsed as a whole."""
         placed = self.block(0, len(self.source))
         root = placed.block.root
         for entry in root.entries if isinstance(root, Map) else ():
@@ -275,7 +278,7 @@ def _indented(indent: int) -> re.Pattern[str]:
 
 
 def _lines(indent: int, text: str, start: int, end: int) -> Iterator[re.Match[str]]:
-    """Yield the lines that are indented by 1 to `indent` characters."""
+    """Yield the lines that are indented by at least 1 and at most `indent` characters."""
     return _indented(indent).finditer(text, start, end) if indent > 0 else iter(())
 
 
@@ -285,7 +288,7 @@ def _json_lines(indent: int) -> re.Pattern[str]:
 
 
 def _parts(starts: Sequence[int], end: int) -> Iterator[tuple[int, int]]:
-    """Yield the spans from each start to the next, and from the last to the end."""
+    """Yield (start, end) of the parts between consecutive starts; the last part ends at `end`."""
     return zip(starts, [*starts[1:], end], strict=False)
 
 

@@ -1,7 +1,8 @@
 """`python -m hearth.authoring.lsp.linter`: the linter in a separate process.
 
-A run takes long and keeps the interpreter busy, and the process that answers the editor must not
-wait. This process reads one JSON object per line from its input and answers each with one line.
+A run takes long and keeps the interpreter busy, but the process that responds to the editor must
+not wait. This process reads one JSON object per line from its standard input, and writes a line
+with the result for each.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from typing import Any
 from hearth.authoring.lint import lint
 
 NICE = 10
-"""The niceness of the process: answers to the editor come before linter runs."""
+"""The niceness of the process, because responses to the editor have precedence over linter runs."""
 
 
 def run_linter(question: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the findings in a file, or the reason why it could not be checked."""
+    """Lint a file; return its findings, or the reason why it could not be checked."""
     path = Path(question["path"])
     texts = {Path(name): text for name, text in question["texts"].items()}
     try:
@@ -37,7 +38,7 @@ def run_linter(question: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Answer the questions on standard input until it ends."""
+    """Respond to requests on standard input until it ends."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # whatever prints must not come between the answers
     if hasattr(os, "nice"):

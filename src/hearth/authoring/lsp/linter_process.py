@@ -1,4 +1,6 @@
-"""The process that runs the linter: one run at a time, started when needed."""
+"""The client of the linter process: it starts the process when needed, and runs one check at a
+time.
+"""
 
 from __future__ import annotations
 
@@ -12,24 +14,24 @@ from typing import Any
 from hearth.authoring.finding import Finding, Severity
 
 ANSWER_S_MAX = 120.0
-"""The maximum time of one run, in seconds; then the process is killed."""
+"""The maximum duration of a run in seconds. After that the process is killed."""
 
 ANSWER_BYTES_MAX = 64 * 1024 * 1024
-"""The maximum size of one result, in bytes."""
+"""The maximum size of the result of a run, in bytes."""
 
 
 class NoAnswer(Exception):
-    """A run of the linter ended without a result; the message gives the reason."""
+    """A run of the linter has ended without a result. The message gives the reason."""
 
 
 class LinterProcess:
-    """A client of the linter's process; it restarts the process after it has ended."""
+    """The client of the linter process. If the process has ended, it is started again."""
 
     def __init__(self) -> None:
         self._process: Process | None = None
 
     async def ask(self, question: Mapping[str, Any]) -> list[Finding]:
-        """Return the findings of a run. Raises NoAnswer."""
+        """Run the linter and return the findings. Raises NoAnswer."""
         line = json.dumps(question).encode() + b"\n"
         process = await self._started()
         assert process.stdin is not None
@@ -53,7 +55,7 @@ class LinterProcess:
         return [_finding(one) for one in result["findings"]]
 
     async def close(self) -> None:
-        """End the linter process, if it is running."""
+        """End the linter process if it is running."""
         process, self._process = self._process, None
         if process is not None and process.returncode is None:
             process.kill()

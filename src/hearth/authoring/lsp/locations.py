@@ -1,8 +1,8 @@
-"""What the grammar expects at each map, list and scalar of a template or environment.
+"""What the grammar expects at each map, list and scalar of a template or an environment.
 
-A location is found from the root down, one key or index at a time. It depends only on the grammar
-of the version: the properties of a type are looked up later. It is not a Location of the Language
-Server Protocol, which is a range in a file.
+A location is determined from the root downwards, one key or index at a time. It depends only on the
+grammar of the version; the properties of a resource type are looked up later. It is not a Location
+of the Language Server Protocol, which is a range in a file.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hearth.template.versions import Grammar
 
 
 class What(Enum):
-    """The kinds of content that a location can expect."""
+    """The kinds of content that the grammar may expect at a location."""
 
     NOTHING = auto()
     ROOT = auto()
@@ -68,12 +68,12 @@ class What(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """The content that the grammar expects at a place, and the object that it belongs to.
+    """The content that the grammar expects at a place, and the object to which it belongs.
 
-    `name` is the resource, parameter, function, constraint or mapping. In a VALUE, `steps` lead to
-    it from the `root` of a resource (for example its properties); None if it has no schema. In an
-    ARGUMENT, `outer` is the location of the function call. A `conditional` location allows only
-    functions of conditions.
+    `name` is the name of the resource, parameter, function, constraint or mapping. In a VALUE,
+    `steps` lead to it from the `root` of a resource, such as its properties; they are None if there
+    is no schema. In an ARGUMENT, `outer` is the location of the function call. If `conditional` is
+    true, only functions of conditions are allowed.
     """
 
     what: What
@@ -93,12 +93,12 @@ OPERAND = Location(What.OPERAND, conditional=True)
 
 
 def functions_at(location: Location, grammar: Grammar) -> Mapping[str, str | None]:
-    """Return the functions that may be called at a location."""
+    """Return the functions that may be called at a location, from the grammar."""
     return grammar.condition_functions if location.conditional else grammar.functions
 
 
 def called(location: Location, node: Map, grammar: Grammar) -> str | None:
-    """Return the function that a map with a single key calls, or None."""
+    """Return the name of the function that a map with a single key calls; None if it is no call."""
     if len(node.entries) != 1 or location.what not in CALLS:
         return None
     name = node.entries[0].key.text
@@ -106,7 +106,7 @@ def called(location: Location, node: Map, grammar: Grammar) -> str | None:
 
 
 def under_key(location: Location, node: Map, entry: Entry, grammar: Grammar) -> Location:
-    """Return the location of the value of an entry of a map at `location`."""
+    """Return the location of the value in an entry of the map at `location`."""
     function = called(location, node, grammar)
     if function is not None:
         outer = location if location.what is not What.ARGUMENT else _free(location)
@@ -116,7 +116,7 @@ def under_key(location: Location, node: Map, entry: Entry, grammar: Grammar) -> 
 
 
 def at_index(location: Location, node: List, index: int) -> Location:
-    """Return the location of an item of a list at `location`."""
+    """Return the location of an item in the list at `location`."""
     match location.what:
         case What.VALUE:
             if location.steps is None:
@@ -130,7 +130,7 @@ def at_index(location: Location, node: List, index: int) -> Location:
 
 
 def at_scalar(location: Location) -> Location:
-    """Return the location that a scalar has at a place that also allows a map or list."""
+    """Return the location for a scalar at a place where the grammar also allows a map or a list."""
     if location.what is What.ARGUMENT:
         found = ALONE.get(location.name)
         return Location(found, conditional=location.conditional) if found else _free(location)
@@ -275,7 +275,7 @@ KEYS: Mapping[What, KeyRule] = {
     What.STRATEGIES: _named(What.STRATEGY),
 }
 CALLS = frozenset({What.VALUE, What.ARGUMENT, What.CONDITION, What.OPERAND, What.POLICY})
-"""The locations at which a map may be a function call."""
+"""The kinds of locations at which a map may be a function call."""
 
 # -- by index -----------------------------------------------------------------------------------
 
@@ -296,7 +296,7 @@ ALONE: Mapping[str, What] = {
     "Fn::ResourceFacade": What.FACADE,
     "not": What.OPERAND,
 }
-"""Functions whose argument may be a single word."""
+"""The functions whose argument may be a single name, with the kind of that name."""
 
 ItemRule = Callable[[Location, List, int], Location]
 

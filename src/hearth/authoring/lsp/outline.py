@@ -1,4 +1,4 @@
-"""The outline of a document."""
+"""The outline of a document, for the editor's list of symbols."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from hearth.template.versions import VERSION_KEYS
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of the outline. It covers `start` to `end`; its name covers `name_start` to
-    `name_end`.
+    """A line of the outline.
+
+    `start` and `end` are the offsets of the part of the text, `name_start` and `name_end` those of
+    its name.
     """
 
     name: str
@@ -29,8 +31,9 @@ class Line:
 
 
 def outline(document: Document) -> list[Line]:
-    """Return the sections with their entries; empty if the document is neither a template nor an
-    environment.
+    """Return the sections of a document with their entries.
+
+    It is empty if the document is neither a template nor an environment.
     """
     if document.genre is Genre.NOTHING:
         return []
@@ -55,7 +58,7 @@ def _items(document: Document, section: Section, ours: str) -> Iterator[Line]:
 
 
 def _detail(item: Item) -> str:
-    """Return the type of a resource or parameter."""
+    """Return the type of a resource or parameter, which the outline shows after its name."""
     value = item.value
     for key in ("type", "Type"):
         found = scalar_text(value.get(key)) if isinstance(value, Map) else None
@@ -65,7 +68,7 @@ def _detail(item: Item) -> str:
 
 
 def _trimmed(document: Document, start: int, end: int) -> int:
-    """Return an end offset that excludes trailing white space."""
+    """Return the end of a part without its trailing white space."""
     source = document.text.source
     while end > start and source[end - 1] in " \t\r\n,":
         end -= 1

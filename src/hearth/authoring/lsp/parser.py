@@ -1,11 +1,11 @@
-"""A parser that reads any text as a syntax tree and never fails.
+"""A parser that builds a syntax tree of any text and never fails.
 
 If a YAML loader accepts the text, the tree has the values that the loader returns, except for
-escapes and aliases. Otherwise, which is usual while somebody types, the tree is a guess:
-indentation shows what belongs together, a single word among the keys of a map is a key without a
-colon, and open brackets and quotes end before less indented keys.
+escapes and aliases. Otherwise, as usual while an author types, the tree is a guess. Indentation
+then determines the structure. A single word among the keys of a map is a key without a colon, and
+open brackets and quotes end before keys that are indented less.
 
-Offsets count from the beginning of the parsed text.
+Offsets are relative to the beginning of the parsed text.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from hearth.authoring.lsp.syntax_tree import Entry, List, Map, Node, Scalar
 
 
 def parse(text: str, *, json: bool = False) -> Node:
-    """Return the tree of a text. With `json` the text consists of the entries of a map in
-    braces.
+    """Return the syntax tree of a text.
+
+    If `json` is true, the text is the content of a map in braces, without the opening brace.
     """
     parser = _Parser(text)
     if json:
@@ -29,7 +30,7 @@ def parse(text: str, *, json: bool = False) -> Node:
 
 
 DEPTH_MAX = 80
-"""The maximum depth of nested lists and maps; deeper ones are parsed as text."""
+"""The maximum depth of nested lists and maps. Deeper ones are treated as text."""
 
 LINE = re.compile(r"^([ \t]*)(?=[^\s#])[^\r\n]*", re.M)
 MARKER = re.compile(r"(?:---|\.\.\.)(?=\s|\Z)|%")
@@ -54,7 +55,9 @@ FLOW_COLON = re.compile(r":(?=[\s,\[\]{}]|\Z)")
 
 @dataclass(slots=True)
 class _Line:
-    """A line with content: `indent` characters, then `start` to `end`."""
+    """A line that is not empty: it has `indent` characters of white space, and text from `start` to
+    `end`.
+    """
 
     indent: int
     start: int
@@ -62,7 +65,7 @@ class _Line:
 
 
 class _Parser:
-    """Parses one text; `at` is the next line."""
+    """Parses a text; `at` is the index of the next line."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -98,7 +101,10 @@ class _Parser:
     # -- block style ----------------------------------------------------------------------------
 
     def block(self, pos: int, column: int, outer: int) -> Node:
-        """Return the block that begins at `pos` of the next line; `outer` is the enclosing node."""
+        """Return the value that begins at the offset `pos` in the next line.
+
+        `outer` is the column of the node that contains it.
+        """
         if self.depth >= DEPTH_MAX:
             return self.rest(pos)
         self.depth += 1
@@ -121,7 +127,9 @@ class _Parser:
         return self.text[pos] == "-" and self.text[pos + 1 : pos + 2] in ("", " ", "\t", "\r", "\n")
 
     def starts_map(self, pos: int, column: int) -> bool:
-        """Return whether a word without a colon is the first key of a map that continues below."""
+        """Return whether a word without a colon is the first key of a map whose next key is in the
+        next line.
+        """
         if self.text[pos] in "\"'{[|>*":
             return False
         if self.at + 1 >= len(self.lines):
@@ -154,8 +162,10 @@ class _Parser:
         return found
 
     def strays(self, found: List, column: int) -> None:
-        """Add the lines below a list to its last item, if they are indented deeper than
-        the dashes.
+        """Add misplaced lines below a list to the list.
+
+        They are indented deeper than the dashes. A map is merged into the last item if that is a
+        map, too.
         """
         while self.at < len(self.lines) and self.lines[self.at].indent > column:
             line = self.lines[self.at]
@@ -200,7 +210,11 @@ class _Parser:
         return self.inline(after, column)
 
     def nested(self, column: int, empty: int, *, lists: bool) -> Node:
-        """Return the value in the lines below. They must be indented more, except lists."""
+        """Return the value in the following lines, which must be indented deeper than `column`.
+
+        If `lists` is true, a list may also begin at that column. If there is no value, it is
+        missing at `empty`.
+        """
         if self.at < len(self.lines):
             line = self.lines[self.at]
             if line.indent > column or (lists and line.indent == column and self.dash(line.start)):
@@ -208,7 +222,7 @@ class _Parser:
         return _missing(empty)
 
     def literal(self, pos: int, column: int) -> Scalar:
-        """Return a literal or folded block scalar."""
+        """Return a block scalar, which begins with `|` or `>`."""
         self.at += 1
         while self.at < len(self.lines) and self.lines[self.at].indent > column:
             self.at += 1
@@ -221,7 +235,7 @@ class _Parser:
         return Scalar(pos, end, self.text[pos:end], self.text[pos])
 
     def inline(self, pos: int, outer: int) -> Node:
-        """Return a value that begins on this line: quoted, in brackets, or plain."""
+        """Return the value that begins on this line: quoted, in brackets or braces, or plain."""
         char = self.text[pos]
         if char in "\"'":
             found: Node = self.quoted(pos, outer)
@@ -251,8 +265,8 @@ class _Parser:
         return Scalar(pos, end, text, style)
 
     def led(self, lead: Scalar, outer: int) -> Node:
-        """Return the value in the lines below a misplaced word, with that word as its first entry
-        or item.
+        """Return the value in the lines below a misplaced word; the word becomes its first entry or
+        item.
         """
         line = self.lines[self.at]
         below = self.block(line.start, line.indent, outer)
@@ -275,7 +289,7 @@ class _Parser:
         return Scalar(pos + 1, match.end() - 1, _unquoted(raw, style), style)
 
     def may_span(self, start: int, end: int, outer: int) -> bool:
-        """Return whether a value can span the lines from `start` to `end`: all are indented
+        """Return whether a value can extend from `start` to `end`, because its lines are indented
         enough.
         """
         if "\n" not in self.text[start:end]:
@@ -303,8 +317,9 @@ class _Parser:
         return found
 
     def gap(self, pos: int, outer: int) -> int:
-        """Return the offset after white space and comments; -1 if the brackets are not continued
-        there.
+        """Return the offset after white space and comments inside brackets.
+
+        Return -1 if the content of the brackets does not continue there.
         """
         after = _after(GAP, self.text, pos)
         if after >= len(self.text):
@@ -347,7 +362,7 @@ class _Parser:
         return Entry(_missing(key.start), key, colon=False), pos
 
     def colon(self, pos: int, outer: int, *, quoted: bool) -> int:
-        """Return the offset of the colon after a key; -1 if there is none."""
+        """Return the offset of the colon after a key in braces, or -1 if there is none."""
         after = self.gap(pos, outer)
         if after < 0 or self.text[after] != ":":
             return -1
@@ -413,7 +428,7 @@ def _missing(pos: int) -> Scalar:
 
 
 def key_of(match: re.Match[str]) -> Scalar:
-    """Return the key from a match of KEY."""
+    """Return the key that the pattern KEY has matched."""
     style = {"double": '"', "single": "'", "plain": ""}[match.lastgroup or "plain"]
     start, end = match.span(match.lastgroup or "plain")
     return Scalar(start, end, _unquoted(match.group(match.lastgroup or "plain"), style), style)

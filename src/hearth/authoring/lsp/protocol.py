@@ -1,8 +1,8 @@
 """The Language Server Protocol as pygls implements it, with two changes.
 
-First, Hearth stores the texts itself and accepts only the line ends of the protocol. Second, every
-request gets an answer: also a request with invalid parameters, before `initialize` or after
-`shutdown`, and also an invalid message.
+First, Hearth stores the texts itself, and only the line ends of the protocol separate lines.
+Second, every request gets a response, even if its parameters are invalid, if it comes before
+`initialize` or after `shutdown`, or if the message itself is invalid.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from pygls.protocol.language_server import lsp_method
 from hearth.authoring.lsp.wire import Ready
 
 UNREADABLE = object()
-"""The placeholder for a message that has already been answered."""
+"""A placeholder for an invalid message that was already responded to."""
 
 
 class Protocol(LanguageServerProtocol):
-    """The protocol handler of one server."""
+    """The protocol handler for the connection to one editor."""
 
     text_opened: Callable[[types.DidOpenTextDocumentParams], None]
     text_changed: Callable[[types.DidChangeTextDocumentParams], None]
@@ -45,12 +45,13 @@ class Protocol(LanguageServerProtocol):
         self.text_closed(params)
 
     def _serialize_message(self, data: Any) -> Any:
-        """Return an object in the form in which it is sent."""
+        """Convert an object to the form in which it is sent."""
         return data.json if isinstance(data, Ready) else super()._serialize_message(data)
 
     def structure_message(self, data: dict[str, Any]) -> Any:
-        """Return a message as an object. The JSON decoder also calls this for each map inside a
-        message.
+        """Convert a decoded message to an object.
+
+        The JSON decoder also calls this for each map inside a message.
         """
         try:
             return super().structure_message(data)
@@ -60,7 +61,7 @@ class Protocol(LanguageServerProtocol):
             return UNREADABLE
 
     def handle_message(self, message: Any) -> None:
-        """Handle a message, if it is valid and allowed at this time."""
+        """Handle a message if it is valid and allowed now; otherwise respond with an error."""
         if message is UNREADABLE:
             return
         if not hasattr(message, "jsonrpc"):
@@ -81,11 +82,11 @@ class Protocol(LanguageServerProtocol):
             super().handle_message(message)
 
     def refuse(self, request: str | int | None, error: JsonRpcException) -> None:
-        """Answer a request, or an invalid message, with an error."""
+        """Respond with an error to a request, or to an invalid message (`request` is None)."""
         response = types.ResponseErrorMessage(id=request, error=error.to_response_error())
         self._send_data(response)
 
     @property
     def was_shut_down(self) -> bool:
-        """Whether the editor has sent `shutdown`, which must precede `exit`."""
+        """Whether the editor has sent `shutdown`, as it must before `exit`."""
         return self._shutdown

@@ -1,4 +1,4 @@
-"""Renaming a parameter, resource, condition, mapping or output at all occurrences."""
+"""Rename a parameter, resource, condition, mapping or output wherever it occurs."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from hearth.authoring.lsp.uses import Of
 
 
 class Refused(Exception):
-    """A new name cannot be used; the message gives the reason."""
+    """The symbol cannot get the new name. The message gives the reason."""
 
 
 def renamed(symbol: Symbol, new: str, schemas: Schemas) -> list[Occurrence]:
-    """Return all occurrences that need the new name. Raises Refused."""
+    """Return all occurrences of a symbol that must be replaced by the new name. Raises Refused."""
     if not symbol.defined:
         raise Refused(f'"{symbol.name}" is not defined in {symbol.home.path.name}')
     if new == symbol.name:

@@ -1,4 +1,4 @@
-"""The declarations of resource types: built-in types and nested templates."""
+"""The properties and attributes of resource types: of built-in types and of nested templates."""
 
 from __future__ import annotations
 
@@ -18,14 +18,17 @@ from hearth.template.environment import Environment, TemplateEntry
 from hearth.template.types import TypeInfo
 
 LOOK_AGAIN_S = 1.0
-"""Seconds for which the environments on the disk are cached."""
+"""The seconds for which environments from the disk are cached."""
 
 NO_SCHEMA = Prop(ValueKind.ANY)
 
 
 @dataclass(frozen=True, slots=True)
 class Kin:
-    """A type with its declarations, and the document of the nested template if the type is one."""
+    """A resource type with its properties and attributes.
+
+    `child` is the document of the nested template if the type is one.
+    """
 
     name: str
     properties: Mapping[str, Prop]
@@ -36,7 +39,7 @@ class Kin:
 
 
 class Schemas:
-    """Types by the names that templates use for them."""
+    """Finds resource types by the names that templates use for them."""
 
     def __init__(self, files: Files, catalog: AuthorCatalog) -> None:
         self.files = files
@@ -44,8 +47,8 @@ class Schemas:
         self._environments: dict[Path, tuple[float, int, Environment]] = {}
 
     def environment(self, path: Path) -> Environment:
-        """Return the merged registries of all environments of a file; nested templates have full
-        paths.
+        """Return the merged registries of all environments for a file, with absolute paths of
+        templates.
         """
         now, edits = time.monotonic(), self.files.environment_edits
         until, known_edits, known = self._environments.get(path, (0.0, -1, Environment()))
@@ -63,14 +66,17 @@ class Schemas:
         return Environment(resource_registry=merged)
 
     def child_path(self, path: Path, type_name: str, resource: str = "") -> Path | None:
-        """Return the file of the nested template that a type in a file refers to."""
+        """Return the path of the nested template to which a type name refers, or None.
+
+        `path` is the file that contains the name.
+        """
         found = self.environment(path).find(type_name, resource, self.catalog)
         if isinstance(found, TemplateEntry):
             return local(found.template, path)
         return None
 
     def find(self, path: Path, type_name: str, resource: str = "") -> Kin | None:
-        """Return the type that a name in a file refers to."""
+        """Return the resource type to which a name in a file refers, or None."""
         found = self.environment(path).find(type_name, resource, self.catalog)
         if found is None:
             return None
@@ -86,28 +92,32 @@ class Schemas:
         return Kin(info.name, info.properties, info.attributes, info.update_policy, info)
 
     def of_resource(self, document: Document, resource: str) -> Kin | None:
-        """Return the type of a resource."""
+        """Return the type of a resource, or None if it is not known."""
         name = document.type_of(resource)
         return self.find(document.path, name, resource) if name else None
 
     def entries(self, document: Document, location: Location) -> Mapping[str, Prop] | None:
-        """Return the keys that the map at a location may have; None if they are not declared."""
+        """Return the keys that the map at a location may have, with their schemas.
+
+        Return None if any key is allowed.
+        """
         return self._walk(document, location)[1]
 
     def prop(self, document: Document, location: Location) -> Prop | None:
-        """Return the declaration of the value at a location."""
+        """Return the schema of the value at a location, or None."""
         return self._walk(document, location)[0]
 
     def top_prop(self, document: Document, location: Location) -> Prop | None:
-        """Return the declaration of the resource property that contains a location."""
+        """Return the schema of the resource's own property that contains a location, or None."""
         if not location.steps:
             return None
         top = Location(location.what, location.name, location.root, location.steps[:1])
         return self.prop(document, top)
 
     def names_type(self, document: Document, location: Location) -> bool:
-        """Return whether the value at a location is the name of a resource type, also inside a
-        property.
+        """Return whether the value at a location is the name of a resource type.
+
+        That may also be in the definition of a group's members.
         """
         if location.what is What.TYPE:
             return True
@@ -120,11 +130,11 @@ class Schemas:
     def held(
         self, document: Document, resource: str, steps: Sequence[str | int]
     ) -> tuple[str, str] | None:
-        """Return the type whose properties are at the path `steps` in a resource, and the resource
-        name for the registry.
+        """Return (type name, resource name) of the resource whose properties are at the path
+        `steps`.
 
-        It is the type of the resource itself, or of a resource definition inside a property, which
-        has no name ("").
+        It is the resource itself or a resource definition inside a property, as in a group; the
+        latter has no name, so the resource name is empty. Return None if there is none.
         """
         if not steps:
             name = document.type_of(resource)
@@ -140,7 +150,9 @@ class Schemas:
     def child(
         self, document: Document, resource: str, steps: Sequence[str | int] = ()
     ) -> Document | None:
-        """Return the nested template whose properties are at a path (`steps`) in a resource."""
+        """Return the nested template whose parameters are set at the path `steps` in a resource, or
+        None.
+        """
         found = self.held(document, resource, steps)
         kin = self.find(document.path, *found) if found else None
         return kin.child if kin else None
@@ -173,7 +185,7 @@ class Schemas:
         return prop, entries
 
     def mapped_names(self, path: Path) -> Iterator[str]:
-        """Yield the type names that the environments of a template map.
+        """Yield the type names that the environments for a template map to other types.
 
         Patterns and names of template files are left out.
         """
@@ -183,7 +195,7 @@ class Schemas:
 
 
 def _holds_resource(prop: Prop) -> bool:
-    """Return whether a property contains the definition of a resource."""
+    """Return whether the value of a property is the definition of a resource."""
     entries = prop.entries or {}
     return "type" in entries and "properties" in entries
 
@@ -209,7 +221,7 @@ def _child(name: str, child: Document) -> Kin:
 
 
 def _absolute(value: Any, beside: Path) -> Any:
-    """Return a registry with full paths for nested templates."""
+    """Return a registry with absolute paths in place of the relative names of templates."""
     if isinstance(value, Mapping):
         return {name: _absolute(inner, beside) for name, inner in value.items()}
     if is_template_name(value):

@@ -17,13 +17,16 @@ from hearth.authoring.lsp.server import HearthServer
 HOST = "127.0.0.1"
 
 COLLECT_AFTER = (100_000, 50, 50)
-"""The thresholds of garbage collection: it is rare, because it blocks all answers and texts
+"""The thresholds of garbage collection. It runs rarely, because it delays all responses and texts
 leave almost no garbage.
 """
 
 
 def serve(port: int | None) -> int:
-    """Serve one editor until it disconnects; return the exit status."""
+    """Serve one editor until it disconnects; return the exit status of the process.
+
+    If `port` is None, standard input and output are used.
+    """
     logging.basicConfig(stream=sys.stderr, level=logging.CRITICAL)
     server = HearthServer()
     types_of(server.schemas.catalog)  # the first to ask should not wait for them
@@ -43,7 +46,9 @@ def serve(port: int | None) -> int:
 
 
 def _standard(server: HearthServer) -> None:
-    """Redirect printed text to standard error, because standard output belongs to the editor."""
+    """Redirect everything that is printed to standard error, because standard output belongs to the
+    editor.
+    """
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     server.start_io(sys.stdin.buffer, answers)

@@ -1,4 +1,4 @@
-"""The server: the requests of the editor and their answers."""
+"""The language server: the requests of the editor and the responses to them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from hearth.model.problem import Rejected
 
 
 class Asked(typing.Protocol):
-    """The parameters of a request about a position in a document."""
+    """The parameters of a request that is about a position in a document."""
 
     @property
     def text_document(self) -> types.TextDocumentIdentifier: ...
@@ -53,10 +53,10 @@ class Asked(typing.Protocol):
 
 
 SLICE = 40
-"""The number of blocks that are parsed at a time in the background."""
+"""The number of blocks that are parsed in the background before other tasks get a turn."""
 
 OPENED_S = 0.05
-"""Seconds between opening a text and checking it."""
+"""The seconds after which a text is checked when it was opened."""
 
 WATCHED = "**/*.{yaml,yml,template,json}"
 
@@ -121,13 +121,13 @@ class HearthServer(LanguageServer):
     # -- what is at a position ---------------------------------------------------------------------
 
     def document(self, uri: str) -> Document | None:
-        """Return the template or environment of a URI, open or on disk, or None."""
+        """Return the document at a URI, open or on the disk; None if there is none."""
         known = self.files.opened(uri)
         document = known.document if known else self.files.at(self.files.path(uri))
         return document if document and document.genre is not Genre.NOTHING else None
 
     def context(self, params: Asked) -> CursorContext | None:
-        """Return the context of the position of a request."""
+        """Return the context of the position in a request, or None."""
         document = self.document(params.text_document.uri)
         if document is None:
             return None
@@ -135,12 +135,14 @@ class HearthServer(LanguageServer):
         return context_at(document, document.text.offset(at.line, at.character, self.units))
 
     def symbol(self, params: Asked) -> Symbol | None:
-        """Return the symbol at the position of a request."""
+        """Return the symbol at the position in a request, or None."""
         context = self.context(params)
         return symbol_at(context, self.schemas) if context else None
 
     def can(self, path: str) -> Any:
-        """Return a capability of the editor, given its path such as "textDocument.completion"."""
+        """Return a capability of the editor; its path is a text such as
+        "textDocument.completion".
+        """
         return get_capability(self.client_capabilities, path, None)
 
     # -- telling --------------------------------------------------------------------------------
@@ -159,7 +161,7 @@ class HearthServer(LanguageServer):
         self.window_log_message(types.LogMessageParams(types.MessageType.Error, words))
 
     def report_server_error(self, error: Exception, source: type[Exception]) -> None:
-        """Answer a message that cannot be parsed with an error; log other errors."""
+        """Respond to a message that cannot be parsed with an error; log all other errors."""
         if isinstance(error, ValueError | RecursionError) and source is JsonRpcException:
             self.protocol.refuse(None, JsonRpcParseError("not JSON"))
         elif isinstance(error, JsonRpcInternalError) or source is not FeatureRequestError:
@@ -168,8 +170,9 @@ class HearthServer(LanguageServer):
     # -- settings -------------------------------------------------------------------------------
 
     def configure(self, settings: object) -> None:
-        """Set the environments of the templates; their paths are relative to the folder of the
-        editor.
+        """Set the environments for all templates, from the settings of the editor.
+
+        Relative paths start at the editor's folder.
         """
         if isinstance(settings, Mapping):
             settings = settings.get("hearth", settings)
@@ -182,8 +185,9 @@ class HearthServer(LanguageServer):
 
 
 async def _read_ahead(document: Document) -> None:
-    """Parse all blocks of a text in the background, a few at a time, before a
-    request needs them.
+    """Parse all blocks of a text in the background, before a request needs them.
+
+    A few are parsed at a time, so that requests are not delayed.
     """
     for number, _ in enumerate(uses_in(document)):
         if number % SLICE == SLICE - 1:
@@ -194,7 +198,7 @@ async def _read_ahead(document: Document) -> None:
 
 
 def initialize(ls: HearthServer, params: types.InitializeParams) -> None:
-    """Set the root folder and the encoding of columns."""
+    """Handle initialize: set the root folder and the encoding of columns."""
     folders = params.workspace_folders or []
     root = params.root_path or (to_fs_path(params.root_uri) if params.root_uri else None)
     if root is None and folders:
@@ -205,7 +209,7 @@ def initialize(ls: HearthServer, params: types.InitializeParams) -> None:
 
 
 def initialized(ls: HearthServer, params: types.InitializedParams) -> None:
-    """Ask the editor to report changes on the disk."""
+    """Handle initialized: request notifications from the editor about changes on the disk."""
     if ls.can("workspace.did_change_watched_files.dynamic_registration"):
         watcher = types.FileSystemWatcher(glob_pattern=WATCHED)
         options = types.DidChangeWatchedFilesRegistrationOptions(watchers=[watcher])
@@ -215,20 +219,20 @@ def initialized(ls: HearthServer, params: types.InitializedParams) -> None:
 
 
 def configured(ls: HearthServer, params: types.DidChangeConfigurationParams) -> None:
-    """Apply new settings and check everything again."""
+    """Handle workspace/didChangeConfiguration: apply new settings and check everything again."""
     ls.configure(_plain(params.settings))
     for known in ls.files.all_open:
         ls.diagnosis.changed(known.document.path)
 
 
 def files_changed(ls: HearthServer, params: types.DidChangeWatchedFilesParams) -> None:
-    """Check the templates that depend on changed files."""
+    """Handle workspace/didChangeWatchedFiles: check the templates that depend on changed files."""
     for change in params.changes:
         ls.diagnosis.changed(ls.files.path(change.uri))
 
 
 async def shutdown(ls: HearthServer, params: None) -> None:
-    """Stop the background tasks and the process of the linter."""
+    """Handle shutdown: stop the background tasks and the process of the linter."""
     for task in ls.reading:
         task.cancel()
     await ls.diagnosis.close()
@@ -339,7 +343,7 @@ def rename(ls: HearthServer, params: types.RenameParams) -> types.WorkspaceEdit 
 
 
 def mended(ls: HearthServer, params: types.CodeActionParams) -> Sequence[types.CodeAction]:
-    """Return code actions with the fixes that findings in a range suggest."""
+    """Return code actions that apply the suggestions of findings in a range."""
     known = ls.files.opened(params.text_document.uri)
     if known is None:
         return []
@@ -369,7 +373,9 @@ def mended(ls: HearthServer, params: types.CodeActionParams) -> Sequence[types.C
 
 
 def laid_out(ls: HearthServer, params: types.DocumentFormattingParams) -> list[types.TextEdit]:
-    """Return the edits of `hearth fmt`; empty for a text that cannot be parsed."""
+    """Return the edits with which `hearth fmt` formats a text; none if the text cannot be
+    parsed.
+    """
     known = ls.files.opened(params.text_document.uri)
     if known is None or known.document.genre is Genre.NOTHING:
         return []
@@ -384,7 +390,7 @@ def laid_out(ls: HearthServer, params: types.DocumentFormattingParams) -> list[t
 
 
 def _plain(value: Any) -> Any:
-    """Return settings as plain maps and lists; pygls may pass them as named tuples."""
+    """Convert settings to plain maps and lists, because pygls may pass named tuples."""
     if hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, Mapping):

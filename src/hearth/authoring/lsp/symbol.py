@@ -19,7 +19,7 @@ SECTIONS: Mapping[Of, str] = {
     Of.MAPPING: "mappings",
     Of.OUTPUT: "outputs",
 }
-"""The sections that define symbols."""
+"""The section in which symbols of each kind are defined."""
 
 DEFINED: Mapping[What, Of] = {
     What.PARAMETERS: Of.PARAMETER,
@@ -38,7 +38,7 @@ NAMED: Mapping[What, Of] = {
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A name in a section of a template, whether it is defined there or not."""
+    """A name that belongs to a section of the template `home`; it may be undefined there."""
 
     of: Of
     name: str
@@ -55,7 +55,7 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """An occurrence of a symbol, with offsets in its document."""
+    """A place at which a symbol occurs, as offsets in a document."""
 
     document: Document
     start: int
@@ -90,7 +90,8 @@ def symbol_at(context: CursorContext, schemas: Schemas) -> Symbol | None:
 
 
 def occurrences(symbol: Symbol, schemas: Schemas) -> Iterator[Occurrence]:
-    """Yield the occurrences of a symbol in its template, in parent templates and in environments.
+    """Yield the places at which a symbol occurs in its template, in parent templates and in
+    environments.
 
     Only open files and files in the same folder are searched.
     """
@@ -139,16 +140,16 @@ def fits(environment: Document, template: Document) -> bool:
 
 
 def _has_alias(document: Document, home: Path, schemas: Schemas) -> bool:
-    """Return whether the environments of a document map any type name to the template `home`.
+    """Return whether the environments for a document may map a type name to the template `home`.
 
-    Entries for single resources count without a closer look.
+    If there are entries for single resources, the result is true without examining them.
     """
     values = schemas.environment(document.path).resource_registry.values()
     return any(isinstance(value, Mapping) or value == str(home) for value in values)
 
 
 def _of_value(context: CursorContext, schemas: Schemas) -> Symbol | None:
-    """Return the template parameter to which an environment assigns the value at the cursor."""
+    """Return the template's parameter whose value the environment sets at the cursor, or None."""
     if not context.is_key or context.location.what is not What.ENV_PARAMETERS:
         return None
     for document in schemas.files.beside(context.document.path):

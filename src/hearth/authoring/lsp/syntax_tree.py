@@ -1,6 +1,6 @@
 """The syntax tree of a text: maps, lists and scalars with their offsets.
 
-Offsets count from the beginning of the parsed text.
+Offsets are relative to the beginning of the parsed text.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from hearth.template.load import MERGE, yaml_scalar
 
 @dataclass(slots=True)
 class Scalar:
-    """A scalar; `style` is its quote, `|`, `>`, `*`, or empty.
+    """A scalar. `style` is its quote, `|`, `>`, `*` (an alias), or empty.
 
-    `start` and `end` exclude the quotes. `missing` is true where a value is expected but nothing is
-    written.
+    `start` and `end` are the offsets without quotes. `missing` is true if a value is expected but
+    there is none.
     """
 
     start: int
@@ -29,7 +29,7 @@ class Scalar:
 
 @dataclass(slots=True)
 class Entry:
-    """A key of a map and its value; `colon` is false if the key has no colon yet."""
+    """A key of a map with its value; `colon` is false if there is no colon after the key yet."""
 
     key: Scalar
     value: Node
@@ -38,7 +38,7 @@ class Entry:
 
 @dataclass(slots=True)
 class Map:
-    """Entries by key, in order; `flow` if it is written with braces."""
+    """A map: its entries in order. `flow` is true if it is written with braces."""
 
     start: int
     end: int
@@ -55,7 +55,7 @@ class Map:
 
 @dataclass(slots=True)
 class List:
-    """Items in order; `flow` if it is written with brackets."""
+    """A list: its items in order. `flow` is true if it is written with brackets."""
 
     start: int
     end: int
@@ -67,12 +67,15 @@ Node = Scalar | Map | List
 
 
 def scalar_text(node: Node | None) -> str | None:
-    """Return the text of a scalar that is not missing; None for anything else."""
+    """Return the text of a scalar; None if the node is not a scalar or is missing."""
     return node.text if isinstance(node, Scalar) and not node.missing else None
 
 
 def plain(node: Node) -> Any:
-    """Return the value of a node as a loader returns it, except aliases; None if it is missing."""
+    """Return the value of a node as a YAML loader would return it, except for aliases.
+
+    A missing value is None.
+    """
     match node:
         case Map():
             return {entry.key.text: plain(entry.value) for entry in node.entries if entry.colon}

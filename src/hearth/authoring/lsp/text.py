@@ -1,4 +1,6 @@
-"""A text with positions as editors count them: lines from 0, columns in units of an encoding."""
+"""A text with positions as editors count them: lines from 0, and columns in a unit that they
+choose.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ YAML_LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 
 
 class Units(StrEnum):
-    """The unit of columns; UTF-16 if the editor does not choose one."""
+    """The units in which an editor counts columns; UTF-16 unless it chooses another one."""
 
     UTF8 = "utf-8"
     UTF16 = "utf-16"
@@ -28,14 +30,14 @@ class Units(StrEnum):
 
 
 class Text:
-    """A text and the offsets of its lines. Offsets are in characters."""
+    """A text and the offsets of its lines. All offsets count characters."""
 
     def __init__(self, source: str) -> None:
         self.source = source
 
     @cached_property
     def starts(self) -> list[int]:
-        """The offsets at which lines start, by the editor's definition of lines."""
+        """The offsets at which lines begin, by the protocol's definition of lines."""
         return [0, *(match.end() for match in LINE_END.finditer(self.source))]
 
     @cached_property
@@ -43,7 +45,7 @@ class Text:
         return [0, *(match.end() for match in YAML_LINE_END.finditer(self.source))]
 
     def line_of(self, offset: int) -> int:
-        """Return the line of an offset."""
+        """Return the number of the line that contains an offset."""
         return bisect_right(self.starts, offset) - 1
 
     def line(self, number: int) -> str:
@@ -55,12 +57,12 @@ class Text:
         return self.source[self.starts[number] : end].rstrip("\r\n")
 
     def position(self, offset: int, units: Units = Units.UTF16) -> tuple[int, int]:
-        """Return the line and the column of an offset."""
+        """Return (line, column) of an offset."""
         line = self.line_of(offset)
         return line, units.of(self.source[self.starts[line] : offset])
 
     def offset(self, line: int, column: int, units: Units = Units.UTF16) -> int:
-        """Return the offset of a position, or the nearest one if the position does not exist."""
+        """Return the offset of a position; if the position does not exist, the nearest one."""
         if line < 0:
             return 0
         if line >= len(self.starts):
@@ -76,8 +78,9 @@ class Text:
         return self.starts[line] + len(content)
 
     def offset_of_mark(self, line: int, column: int) -> int:
-        """Return the offset of a position as the compiler counts it: line and column from 1, in
-        characters.
+        """Return the offset of a position that the compiler reports.
+
+        Its line and column are counted from 1, in characters.
         """
         starts = self._yaml_starts
         if line < 1:
@@ -88,6 +91,6 @@ class Text:
         return max(starts[line - 1], min(starts[line - 1] + column - 1, end))
 
     def changed(self, start: int, end: int, new: str) -> Text:
-        """Return the text with a part replaced."""
+        """Return a text in which the part from `start` to `end` is replaced."""
         end = max(start, end)
         return Text(self.source[:start] + new + self.source[end:])

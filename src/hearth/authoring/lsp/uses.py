@@ -1,4 +1,4 @@
-"""The references in a text to parameters, resources, conditions and more."""
+"""The references in a text to parameters, resources, conditions, types, files and so on."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hearth.template.versions import Grammar
 
 
 class Of(Enum):
-    """The kind of object to which a name refers."""
+    """The kinds of objects to which a name may refer."""
 
     PARAMETER = auto()
     RESOURCE = auto()
@@ -39,7 +39,7 @@ class Of(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A name and its offsets from the beginning of its block."""
+    """A name that refers to an object, with its offsets from the beginning of its block."""
 
     of: Of
     name: str
@@ -65,7 +65,7 @@ TEXT_STYLES = frozenset({"|", ">", "*"})
 
 
 def uses_in(document: Document) -> Iterator[tuple[int, list[Use]]]:
-    """Yield the uses in each block together with the offset of the block, in order."""
+    """Yield (offset of a block, the references in it) for each block of a document, in order."""
     grammar = document.grammar
     about = (grammar.key, grammar.value)
     seen = -1
@@ -141,8 +141,9 @@ def _keys(node: Map, location: Location, grammar: Grammar) -> Iterator[Use]:
 
 
 def has_properties(location: Location) -> bool:
-    """Return whether the map at a location contains properties of a resource or of a resource
-    inside one.
+    """Return whether the map at a location contains the properties of a resource.
+
+    The resource may be defined inside a property of another one, such as a group.
     """
     if location.what is not What.VALUE or location.root != "properties" or location.steps is None:
         return False

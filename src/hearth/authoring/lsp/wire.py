@@ -1,4 +1,4 @@
-"""Conversion of results to values of the Language Server Protocol."""
+"""Conversion of results to the types of the Language Server Protocol."""
 
 from __future__ import annotations
 
@@ -45,8 +45,9 @@ SOURCE = "hearth"
 
 
 class Ready:
-    """A result that is already JSON text, because the conversion of long lists of
-    objects is slow.
+    """A result that is already JSON text.
+
+    It is used for long lists, because pygls converts objects slowly.
     """
 
     def __init__(self, json: Any) -> None:
@@ -54,17 +55,17 @@ class Ready:
 
 
 def position(text: Text, offset: int, units: Units) -> types.Position:
-    """Return the position of an offset."""
+    """Return the position of an offset in the protocol's form."""
     return types.Position(*text.position(offset, units))
 
 
 def range_of(text: Text, start: int, end: int, units: Units) -> types.Range:
-    """Return the range between two offsets."""
+    """Return the range between two offsets in the protocol's form."""
     return types.Range(position(text, start, units), position(text, end, units))
 
 
 def completions(choices: Sequence[Choice], text: Text, units: Units) -> Ready:
-    """Return the completion list without documentation; `data` is the index of each item."""
+    """Return a completion list without documentation; `data` of an item is its index."""
     ranges: dict[tuple[int, int], Any] = {}
     items = []
     for number, choice in enumerate(choices):
@@ -89,12 +90,12 @@ def completions(choices: Sequence[Choice], text: Text, units: Units) -> Ready:
 
 
 def markdown(text: str) -> types.MarkupContent:
-    """Return a text as Markdown content of the protocol."""
+    """Return a Markdown text in the protocol's form."""
     return types.MarkupContent(types.MarkupKind.Markdown, text)
 
 
 def diagnostic(remark: Remark, units: Units) -> types.Diagnostic:
-    """Return the diagnostic of a finding."""
+    """Return a finding in the protocol's form."""
     finding = remark.finding
     return types.Diagnostic(
         range=range_of(remark.document.text, remark.start, remark.end, units),
@@ -106,7 +107,7 @@ def diagnostic(remark: Remark, units: Units) -> types.Diagnostic:
 
 
 def location(target: Target, files: Files, units: Units) -> types.Location:
-    """Return the location of a definition."""
+    """Return the place of a definition in the protocol's form."""
     uri = files.uri(target.path)
     if target.document is None:
         top = types.Position(0, 0)
@@ -115,7 +116,7 @@ def location(target: Target, files: Files, units: Units) -> types.Location:
 
 
 def locations(found: Iterable[Occurrence], files: Files, units: Units) -> Sequence[types.Location]:
-    """Return the locations of occurrences."""
+    """Return the places of occurrences in the protocol's form."""
     return [
         types.Location(
             files.uri(one.document.path), range_of(one.document.text, one.start, one.end, units)
@@ -125,7 +126,7 @@ def locations(found: Iterable[Occurrence], files: Files, units: Units) -> Sequen
 
 
 def edits(found: Iterable[Occurrence], new: str, files: Files, units: Units) -> types.WorkspaceEdit:
-    """Return the edit that replaces all occurrences by a new name."""
+    """Return an edit that replaces all occurrences by a new name."""
     by_path: dict[Path, list[types.TextEdit]] = {}
     for one in found:
         edit = types.TextEdit(range_of(one.document.text, one.start, one.end, units), new)
@@ -134,12 +135,12 @@ def edits(found: Iterable[Occurrence], new: str, files: Files, units: Units) -> 
 
 
 def symbols(lines: Iterable[Line], text: Text, units: Units) -> Ready:
-    """Return the outline as a tree."""
+    """Return the outline of a document as a tree."""
     return Ready([_symbol(line, text, units) for line in lines])
 
 
 def flat_symbols(lines: Iterable[Line], uri: str, text: Text, units: Units) -> Ready:
-    """Return the outline as a list, for editors without support of trees."""
+    """Return the outline of a document as a list, for editors that do not support trees."""
     found = []
     for line in lines:
         found.append(_flat_symbol(line, uri, text, units, None))

@@ -1,4 +1,4 @@
-"""The keywords of templates and environments, each with a line of description."""
+"""The keywords of templates and environments, each with a description of one line."""
 
 from __future__ import annotations
 

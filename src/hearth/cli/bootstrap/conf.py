@@ -134,7 +134,7 @@ def _quoted(entry: Entry) -> str:
     value = str(entry.value).replace("$", "$$")
     if "\n" in value or "\r" in value:
         raise WrongSetting(f"{entry.name}: expected one line")
-    quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
+    quoted = value[0] == value[-1] and value[0] in "\"'"
     if quoted or value != value.strip():
         quote = "'" if value[0] == '"' else '"'
         return f"{quote}{value}{quote}"

@@ -1,5 +1,5 @@
 """Decisions: the plan of an operation, and the nodes that may start.
 
-Invariant: values in, values out. No I/O, no clock, no random source: times, ids and random numbers
-are arguments.
+Invariant: all functions are pure. They use no I/O, no clock and no random source; callers pass
+times, ids and random numbers as arguments.
 """

@@ -1,8 +1,8 @@
-"""Choose the record that is in charge of a name at the start of an operation.
+"""Choose the record that is in charge of a resource name at the start of an operation.
 
 Several records may have the same name: the one in charge, older ones that wait for clean-up, and
-failed or unfinished replacements. The record with the best score wins; between equal scores, the
-record that changed last. Source: spec/engine.md, section 7.
+failed or unfinished replacements. The record with the highest score is chosen; if several have the
+same score, the one that changed last. Source: spec/engine.md, section 7.
 """
 
 from collections.abc import Sequence
@@ -25,13 +25,14 @@ def choose(
     before: int,
     now: int | None = None,
 ) -> Record | None:
-    """Return the record of a resource to continue with; None if a new one must be created.
+    """Return the record with which the operation continues; None if a new record must be created.
 
-    `candidates` are the records with the name of the resource. A record that this operation created
-    before a takeover comes first: `now` is the operation's revision. Otherwise a rollback prefers
-    the record that was in charge at the revision `back_to`, and an update prefers a complete record
-    with the `fingerprint` of the wanted definition, then the one that was in charge at the revision
-    `before`. A record whose delete has begun is never chosen.
+    `candidates` are the records with the name of the resource. `now` is the revision of this
+    operation: a record that this operation created before a takeover is preferred to all others.
+    Next, a rollback prefers the record that was in charge at the revision `back_to`. Any other
+    operation prefers a complete record whose definition has the desired `fingerprint`, then the
+    record that was in charge at the revision `before`. A record whose delete has begun is never
+    chosen.
     """
     able = [record for record in candidates if record.action is not Action.DELETE]
     if not able:

@@ -18,7 +18,7 @@ from hearth.schema.prop import Prop
 
 Values = Mapping[str, Any]
 EXTERNAL = (
-    "external_id"  # the part of a definition that names an object which the stack does not own
+    "external_id"  # the part of a definition with the id of an object that the stack does not own
 )
 MustReplace = Callable[[Values, Values, frozenset[str]], str | None]
 
@@ -34,7 +34,13 @@ class Verdict(StrEnum):
 
 
 class Desired(Struct, frozen=True):
-    """The desired state of a resource: its definition and its values."""
+    """The desired state of a resource: its definition and its values.
+
+    `definition` is the fingerprint of the definition, `kind` the name of the resource type, and
+    `parts` the definition without the properties. `written` are the evaluated properties,
+    `properties` the same with names replaced by ids. `secret` names the properties with hidden
+    values.
+    """
 
     definition: str
     kind: str
@@ -57,8 +63,8 @@ class Desired(Struct, frozen=True):
 class Decision:
     """A verdict with its reason and the properties that differ.
 
-    `late` is true if only the changed properties showed that a replacement is needed: the old
-    record then shows an update that ended with "requires replacement".
+    `late` is true if a replacement is needed only because of the changed properties. As in Heat,
+    the old record then shows a started update that ended with "requires replacement".
     """
 
     verdict: Verdict
@@ -100,13 +106,13 @@ def decide(
     if outside is not None:  # after a failed first check the object is not adopted yet
         return Decision(Verdict.CREATE if held.reference is None else Verdict.KEEP)
     if record.action is Action.DELETE:
-        return Decision(Verdict.REPLACE, "its delete was in progress")
+        return Decision(Verdict.REPLACE, "its delete has already begun")
     if record.failed and record.action is Action.CHECK and check_failed:
         return Decision(Verdict.REPLACE, "its last check failed")
     if record.failed and replace_failed:
         return Decision(Verdict.REPLACE, f"its {record.action} failed")
     if always:
-        return Decision(Verdict.REPLACE, "the type is replaced by every update")
+        return Decision(Verdict.REPLACE, "every update replaces resources of this type")
     changed = to_write(held, desired.properties)
     if not changed and not nested and desired.parts == held.parts:
         return Decision(Verdict.KEEP)
@@ -134,13 +140,19 @@ def _with_change(
 
 
 def to_write(held: Held, desired: Values) -> frozenset[str]:
-    """Return the names of the properties that an update must write."""
+    """Return the names of the properties that an update must write.
+
+    These are the properties whose desired value differs from the value of the last success, or from
+    the value that a failed update tried to write.
+    """
     changed = differing(held.properties, desired)
     return changed if held.attempted is None else changed | differing(held.attempted, desired)
 
 
 def differing(before: Values, after: Values) -> frozenset[str]:
-    """Return the names whose values differ; an absent value counts as null."""
+    """Return the keys whose values differ between two maps; a missing key counts as a null
+    value.
+    """
     if before == after:
         return frozenset()
     names = before.keys() | after.keys()

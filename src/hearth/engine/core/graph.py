@@ -65,7 +65,7 @@ def build(
     existing: Collection[Record],
     kept: Collection[str],
 ) -> Graph:
-    """Return the graph.
+    """Return the graph of an operation.
 
     `in_charge` maps each name of the template to the id of its record, and `requires` maps names to
     the names that they need. `existing` are the records from before the operation, `kept` the ids
@@ -104,7 +104,10 @@ def _cleanups(graph: Graph, existing: Iterable[Record]) -> None:
 
 
 def _taken_back(graph: Graph, existing: Iterable[Record]) -> None:
-    """Make the clean-up of a replacement wait until the replaced record is in charge again."""
+    """Order the nodes of a rollback that puts a replaced record in charge again.
+
+    The clean-up node of the replacement waits for the update node of the replaced record.
+    """
     for record in existing:
         cleanup = graph.get((NodeKind.CLEANUP, record.replaced_by or ""))
         if cleanup is not None and (NodeKind.UPDATE, record.replaced_by) not in graph:
@@ -112,7 +115,7 @@ def _taken_back(graph: Graph, existing: Iterable[Record]) -> None:
 
 
 def wait(graph: Graph, node: Node, key: Key) -> None:
-    """Make a node wait for another one. A node that is not in the graph is ignored."""
+    """Make `node` wait for the node with this key. Do nothing if the graph has no such node."""
     other = graph.get(key)
     if other is None or key in node.requires or key == node.key:
         return
@@ -122,14 +125,14 @@ def wait(graph: Graph, node: Node, key: Key) -> None:
 
 
 def ready(graph: Graph) -> list[Node]:
-    """Return the nodes without open requirements, in the order of the plan."""
+    """Return the planned nodes that wait for no other node, in the order of the plan."""
     return [n for n in graph.values() if n.state is State.PLANNED and not n.waiting]
 
 
 def end(graph: Graph, key: Key, state: State = State.DONE) -> list[Node]:
-    """Mark a node as ended and return the nodes that are ready now.
+    """Set the state of a node that has ended, and return the nodes that may start because of it.
 
-    Only the state DONE makes other nodes ready. A node that ended before makes none ready.
+    Only the state DONE lets other nodes start. A second call for the same node has no effect.
     """
     node = graph[key]
     if node.state in (State.DONE, State.FAILED):

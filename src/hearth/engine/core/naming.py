@@ -11,9 +11,10 @@ def short_id(record_id: str) -> str:
 
 
 def physical_name(stack_name: str, resource_name: str, record_id: str, limit: int = 255) -> str:
-    """Return `STACK-RESOURCE-SHORTID`.
+    """Return the name of a physical resource: `STACK-RESOURCE-SHORTID`.
 
-    A name that is too long is cut to two characters, a hyphen, and the tail that fits.
+    A name longer than `limit` is shortened: its first two characters, a hyphen, and as many of its
+    last characters as fit.
     """
     name = f"{stack_name}-{resource_name}-{short_id(record_id)}"
     if len(name) <= limit:

@@ -1,7 +1,7 @@
 """The plan of an operation: a pure function of the records and the target program.
 
 It contains the record of each name, the records that provably stay unchanged, the deletions, and
-the order. A preview shows the plan, and the engine carries out the same object.
+the order. A preview shows the plan; the engine carries out the same plan.
 """
 
 import hashlib
@@ -44,7 +44,11 @@ class Aim(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The target revision of an operation, the revision before it, and the target of a rollback."""
+    """The revisions that a plan refers to.
+
+    `revision` is the target of the operation, and `before` the revision before it. `back_to` is the
+    revision to which a rollback returns; None if the operation is no rollback.
+    """
 
     revision: int
     before: int
@@ -53,10 +57,11 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of a plan.
+    """One line of a plan: the planned action for one record.
 
-    `inner` is the plan of the nested stack. `later` maps each property whose value is not known yet
-    to the resources that it waits for.
+    `awaits` names the resources whose unknown values may change the action. `inner` is the plan of
+    the nested stack. `later` maps each property whose value is not known yet to the resources on
+    which the value depends.
     """
 
     name: str
@@ -88,11 +93,11 @@ class Entry:
 
 @dataclass(frozen=True)
 class Plan:
-    """What an operation will do.
+    """The planned action for each resource of a stack, and the resulting changes of records.
 
-    `in_charge` maps names to record ids. `kept` are records that provably stay unchanged, `new` are
-    records to store, `touched` are records whose range of revisions changed. `world` holds the
-    predicted values if the caller requested them.
+    `in_charge` maps names to record ids. `kept` are the ids of records that provably stay
+    unchanged, `new` the records to store, and `touched` the records whose range of revisions
+    changed. `world` holds the predicted values if the caller requested a preview.
     """
 
     target: Target
@@ -195,7 +200,7 @@ def must_look(
 
 
 class _Planner:
-    """A plan under construction, name by name in the order of the program."""
+    """Builds a plan, one resource name after another in the order of the program."""
 
     def __init__(
         self,
@@ -223,7 +228,7 @@ class _Planner:
         self._entries.append(_created(fresh, definition, self._predictor))
 
     def go_on(self, record: Record, definition: ResourceDefinition) -> None:
-        """Continue with a record: it stays unchanged, or the engine examines it."""
+        """Plan a record that stays in charge: it is kept unchanged, or it gets an update node."""
         if record.until is not None:
             self._touched.append(record.having(until=None))
         if self._stays(record, definition):
@@ -247,19 +252,18 @@ class _Planner:
         )
 
     def leave(self, records: Collection[Record]) -> None:
-        """Put the remaining records out of charge; their clean-up nodes delete them."""
+        """Plan the deletion of all records that were not chosen; they are no longer in charge."""
         chosen = set(self._in_charge.values())
         for one in records:
             if one.id in chosen:
                 continue
             self._entries.append(_going(one, self._in_charge))
-            if one.until is None and not self._empty:  # else the record itself is deleted soon
+            # in a delete of the whole stack the record itself is deleted soon
+            if one.until is None and not self._empty:
                 self._touched.append(one.having(until=self._target.revision))
 
     def plan(self, existing: Collection[Record]) -> Plan:
-        """Return the plan of all decisions so far; `existing` are the records from before the
-        operation.
-        """
+        """Return the finished plan; `existing` are the records from before the operation."""
         return Plan(
             self._target,
             tuple(self._entries),
@@ -275,7 +279,7 @@ class _Planner:
 
 @dataclass(frozen=True, slots=True)
 class _Predictor:
-    """A preview context, and the values that the decisions so far predict."""
+    """Predicts actions for a preview; `world` has the values predicted so far."""
 
     preview: PreviewContext
     world: PredictedWorld
@@ -315,12 +319,14 @@ def _created(fresh: Record, definition: ResourceDefinition, predictor: _Predicto
         later = _later(evaluated)
     reasons: tuple[Reason, ...] = ()
     if definition.external_id is not None:
-        reasons = (Reason(f"it refers to the existing {definition.external_id}"),)
+        reasons = (Reason(f"it refers to the existing object {definition.external_id}"),)
     return _entry(fresh, Prediction(PlannedAction.CREATE, reasons), inner, later=later)
 
 
 def _later(evaluated: Evaluated) -> dict[str, frozenset[str]]:
-    """Return the properties that are not known yet, each with the resources it waits for."""
+    """Return the properties whose values are not known yet, each with the names of the resources on
+    which its value depends.
+    """
     values = {name: evaluated.properties.get(name) for name in sorted(evaluated.open_properties)}
     found = {name: unknown_in(value) for name, value in values.items()}
     return {name: unknown.until for name, unknown in found.items() if unknown is not None}
@@ -333,7 +339,10 @@ def _kept(record: Record, definition: ResourceDefinition, predictor: _Predictor 
 
 
 def _open(record: Record, definition: ResourceDefinition, predictor: _Predictor | None) -> Entry:
-    """Return the entry of a record whose values the engine must compare."""
+    """Return the entry of a record that may change, with a prediction if a preview is requested.
+
+    Without a preview the planned action is EXAMINE: its update node decides what to do.
+    """
     if predictor is None:
         return _entry(record, Prediction(PlannedAction.EXAMINE), None)
     preview, world = predictor.preview, predictor.world

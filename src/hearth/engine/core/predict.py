@@ -36,7 +36,9 @@ class PlannedAction(StrEnum):
 
     @property
     def certain(self) -> bool:
-        """Return whether the engine will certainly do this, unless an earlier node fails."""
+        """Return whether the engine will certainly carry out this action, unless an earlier node
+        fails.
+        """
         return self not in (
             PlannedAction.MAY_UPDATE,
             PlannedAction.MAY_REPLACE,
@@ -48,7 +50,8 @@ class PlannedAction(StrEnum):
 class Reason:
     """A reason for a predicted action.
 
-    `of` is the property; `values` are (before, after) if both are known.
+    `of` is the property that causes it, if any. `values` is the pair (before, after) of its values.
+    `awaits` names the resources on which the new value depends; then it is not known yet.
     """
 
     text: str
@@ -73,8 +76,9 @@ class Traits:
     """The traits of a resource type on which predictions depend.
 
     `always`: any update replaces the resource. `replace_failed`: whether an update replaces a
-    failed one, None if that depends on the cloud. `succeeds` returns whether this type can take
-    over a resource of the type with the given name.
+    failed resource; None if that depends on its state in the cloud. `rules` are the translation
+    rules of the properties. `succeeds(name)` returns whether this type can take over an object that
+    was created as the type `name`.
     """
 
     name: str
@@ -105,7 +109,7 @@ class Prediction:
 
     @property
     def awaits(self) -> frozenset[str]:
-        """Return the resources whose unknown values the prediction depends on."""
+        """Return the names of the resources whose unknown values may change the prediction."""
         return frozenset().union(*(reason.awaits for reason in self.reasons))
 
 
@@ -120,7 +124,9 @@ class PlanOfStack(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Inner:
-    """The plan of a nested stack, and the values that its resource will have afterwards."""
+    """The predicted result of a nested stack: its plan, and the values of its resource
+    afterwards.
+    """
 
     plan: PlanOfStack
     attributes: Mapping[str, Any]
@@ -129,13 +135,13 @@ class Inner:
 
 @dataclass(frozen=True)
 class PreviewContext:
-    """The input of a prediction from outside the engine core.
+    """The input of a prediction that the engine core cannot compute itself.
 
     `reads` returns the attributes of a resource that other values use. `resolve` returns the
     properties with names replaced by ids. `inner` returns the plan of the nested stack of a
-    definition, or None if it has none or the plan is not known. `restricted` returns the actions
-    that the environment forbids for a name. With `observe` the engine will examine the real state
-    first. With `masked` no value of a property is shown.
+    definition; None if it has no nested stack, or if the plan is not known. `restricted` returns
+    the actions that the environment forbids for a resource name. If `observe` is true, the engine
+    will examine the real state first. If `masked` is true, no property values are shown.
     """
 
     traits: Callable[[ResourceDefinition], Traits]
@@ -150,7 +156,10 @@ class PreviewContext:
 
 @dataclass
 class PredictedWorld:
-    """The recorded values that the plan does not change. All other values are unknown."""
+    """The values of resources after the operation, as far as they can be predicted.
+
+    A recorded value is known if the plan does not change it. All other values are Unknown.
+    """
 
     facade: Facade | None = None
     _known: dict[str, tuple[Record | None, PlannedAction, Inner | None]] = field(
@@ -197,7 +206,11 @@ class PredictedWorld:
                 return unknown
 
     def attribute(self, name: str, attribute: str, path: Sequence[Any] = ()) -> Any:
-        """Return the recorded attribute, or the one in the plan of a nested stack."""
+        """Return the attribute, or the part of it at `path`; Unknown if the operation may change
+        it.
+
+        For the resource of a nested stack it is the value in the plan of the nested stack.
+        """
         unknown = Unknown(frozenset({name}))
         record, planned, inner = self._known.get(name, (None, PlannedAction.CREATE, None))
         if record is None or record.new:
@@ -215,11 +228,14 @@ class PredictedWorld:
 def predict(
     record: Record, expected: Expected, traits: Traits, *, masked: bool = False
 ) -> Prediction:
-    """Return the prediction for the record of a name in the template."""
+    """Return the action that an update is expected to carry out on a record, with the reasons.
+
+    If `masked` is true, the reasons contain no property values.
+    """
     if record.new:
         return Prediction(PlannedAction.CREATE)
     if not record.held.kind:
-        return Prediction(PlannedAction.MAY_REPLACE, (Reason("it has no successful create yet"),))
+        return Prediction(PlannedAction.MAY_REPLACE, (Reason("it was never created successfully"),))
     if asleep(record) and not unhealthy(record):
         words = "it is suspended and will be resumed first"
         return _because(PlannedAction.MAY_REPLACE, words)
@@ -245,7 +261,11 @@ def predict(
 
 
 def limited(prediction: Prediction, name: str, preview: PreviewContext) -> Prediction:
-    """Return the prediction after restrictions of the environment and `observe` are applied."""
+    """Adapt a prediction to the restrictions of the environment and to the option `observe`.
+
+    A restricted action becomes FAIL. With `observe`, an action that depends on the recorded state
+    becomes MAY_REPLACE.
+    """
     if prediction.planned.value in preview.restricted(name):
         why = f"{prediction.planned} is restricted for resource."
         return Prediction(PlannedAction.FAIL, (Reason(why), *prediction.reasons))
@@ -259,7 +279,7 @@ def limited(prediction: Prediction, name: str, preview: PreviewContext) -> Predi
 
 
 def _by_state(record: Record, expected: Expected, traits: Traits) -> Prediction | None:
-    """Return the prediction that follows from the record's state alone.
+    """Return the prediction if it follows from the record's type and state alone, otherwise None.
 
     Source: spec/engine.md, 6.
     """
@@ -270,9 +290,9 @@ def _by_state(record: Record, expected: Expected, traits: Traits) -> Prediction 
         )
     outside = held.parts.get(EXTERNAL)
     if outside != expected.parts.get(EXTERNAL):
-        return _because(PlannedAction.FAIL, "its external_id must never change")
+        return _because(PlannedAction.FAIL, "its external_id cannot be changed")
     if outside is not None and held.reference is None:
-        return _because(PlannedAction.CREATE, f"{outside} is not adopted yet")
+        return _because(PlannedAction.CREATE, f"its external object {outside} is not checked yet")
     if outside is not None:
         return Prediction(PlannedAction.KEEP)
     if record.action is Action.DELETE:
@@ -286,7 +306,7 @@ def _by_state(record: Record, expected: Expected, traits: Traits) -> Prediction 
         why = f"its {record.action} failed: it will be replaced if the cloud reports an error state"
         return _because(PlannedAction.MAY_REPLACE, why)
     if traits.always:
-        return _because(PlannedAction.REPLACE, "the type is replaced by every update")
+        return _because(PlannedAction.REPLACE, "every update replaces resources of this type")
     return None
 
 
@@ -303,9 +323,7 @@ def _verdict(
     *,
     moved: bool,
 ) -> tuple[PlannedAction, str | None]:
-    """Return the action for properties that changed or are not known yet, and the type's own reason
-    for it.
-    """
+    """Return the action for changed or unknown properties, with the type's own reason or None."""
     before = record.held.properties
     schema = traits.schema
     fixed = any(name in schema and not schema[name].update_allowed for name in changed)
@@ -323,8 +341,8 @@ def _verdict(
 
 
 def _parts(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Reason, ...]:
-    """Return reasons for the parts of the definition, except properties, that differ or may
-    differ.
+    """Return a reason for each part of the definition that differs or may differ; properties are
+    not compared.
     """
     reasons = []
     for name in sorted(before.keys() | after.keys()):
@@ -357,7 +375,7 @@ def _reasons(
         prop = traits.schema.get(name)
         how = ""
         if prop is not None and prop.immutable:
-            how = " and must never change"
+            how = " and cannot be changed"
         elif prop is not None and not prop.update_allowed:
             how = " and cannot be changed in place"
         if name in awaited:

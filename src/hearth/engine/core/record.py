@@ -1,7 +1,7 @@
-"""A record: what Hearth knows of one physical resource, existing or planned.
+"""A record: Hearth's data on one physical resource, existing or planned.
 
-Each change creates a new record, and an engine reads thousands at once: frozen structs cost a tenth
-of frozen dataclasses.
+Records are immutable: each change creates a new object, and an engine loads thousands of them at
+once. Frozen msgspec structs are used because they cost a tenth of frozen dataclasses.
 """
 
 from collections.abc import Mapping
@@ -14,14 +14,14 @@ from hearth.model.state import Action, Status
 
 
 class Held(Struct, frozen=True, omit_defaults=True):
-    """The definition of a record's last success and its results.
+    """The definition and the results of the last successful action on a record.
 
-    `definition` is the fingerprint of the definition, and `parts` its frozen parts beside the
-    properties. `written` are the evaluated properties, `properties` the same with names replaced by
-    ids. `attributes` are the recorded values, and `reference` is the value of get_resource.
-    `attempted` are the properties of a failed update: the object may have some of them already.
-    `asleep` is true if the object is suspended although the record's action does not say so: a
-    later state, such as a health mark, took the place of the suspend.
+    `definition` is the fingerprint of the definition, `kind` the name of its type, and `parts` the
+    definition without the properties. `written` are the evaluated properties, `properties` the same
+    with names replaced by ids. `attributes` are the recorded values, and `reference` is the value
+    of get_resource. `attempted` are the properties of a failed update: the object may have some of
+    them already. `asleep` is true if the object is suspended but a later state, such as a health
+    mark, has replaced the SUSPEND action in the record.
     """
 
     definition: str = ""
@@ -43,8 +43,9 @@ class Held(Struct, frozen=True, omit_defaults=True):
 class Record(Struct, frozen=True):
     """One row of the table `resource`.
 
-    A record is in charge of its name from revision `since` until revision `until` (exclusive; None:
-    it still is). `requires` are the ids of the records that it needed when it was created.
+    A record is in charge of its name from revision `since` up to, but not including, revision
+    `until`; if `until` is None, it is in charge now. `requires` are the ids of the records that it
+    needed when it was created.
     """
 
     id: str

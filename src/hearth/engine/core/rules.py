@@ -1,4 +1,4 @@
-"""The requests that each state of a stack allows. Source: spec/engine.md, section 26."""
+"""Which requests a stack accepts in which state. Source: spec/engine.md, section 26."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -23,18 +23,20 @@ class Request(StrEnum):
 
 @dataclass(frozen=True)
 class ActionInProgress(Worded):
-    """The stack is busy with an operation that the request must not interrupt."""
+    """The problem of a request that would interrupt an operation in progress but must not."""
 
 
 @dataclass(frozen=True)
 class StackExists(Worded):
-    """The project already has a stack with this name that is not deleted."""
+    """The problem of a stack name that another stack of the project already has."""
 
 
 def refusal(
     request: Request, name: str, action: Action, status: Status
 ) -> NotSupported | ActionInProgress | None:
-    """Return the reason to refuse a request in this state of the stack, or None."""
+    """Return the problem with which the request is refused in this state of the stack; None if it
+    is accepted.
+    """
     busy = status is Status.IN_PROGRESS
     state = f"{action}_{status}"
     match request:
@@ -62,7 +64,9 @@ def refusal(
 
 
 def idle(request: Request, action: Action, status: Status) -> bool:
-    """Return whether an accepted request has no effect in this state of the stack."""
+    """Return whether the request has no effect because the stack is already in the requested
+    state.
+    """
     return status is Status.COMPLETE and (request, action) in (
         (Request.SUSPEND, Action.SUSPEND),
         (Request.RESUME, Action.RESUME),

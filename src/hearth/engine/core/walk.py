@@ -27,7 +27,7 @@ class Call(StrEnum):
 
 
 def in_charge(records: Iterable[Record]) -> dict[str, Record]:
-    """Return the record in charge of each name."""
+    """Return a map from each resource name to the record in charge of it."""
     chosen: dict[str, Record] = {}
     for record in records:
         before = chosen.get(record.name)
@@ -39,7 +39,10 @@ def in_charge(records: Iterable[Record]) -> dict[str, Record]:
 def build(
     chosen: Mapping[str, Record], requires: Mapping[str, Collection[str]], action: Action
 ) -> Graph:
-    """Return the graph of a lifecycle action; `requires` maps names to the names they need."""
+    """Return the graph of a lifecycle action.
+
+    `chosen` maps names to their records; `requires` maps names to the names that they need.
+    """
     by_id = {record.id: record for record in chosen.values()}
     graph: Graph = {(NodeKind.WALK, i): Node((NodeKind.WALK, i)) for i in by_id}
     for name, record in chosen.items():
@@ -55,7 +58,9 @@ def build(
 
 
 def asleep(record: Record) -> bool:
-    """Return whether the resource must be resumed before any other action."""
+    """Return whether the object is suspended or was not resumed completely, so that it must be
+    resumed first.
+    """
     if record.action is Action.DELETE:
         return False
     suspended = record.action is Action.SUSPEND or (
@@ -65,9 +70,9 @@ def asleep(record: Record) -> bool:
 
 
 def kept_asleep(record: Record) -> Record:
-    """Return the record with a note whether its object is suspended.
+    """Return the record with `held.asleep` set if its object is suspended.
 
-    The caller then gives the record a state that does not show this.
+    Call this before the record gets a state, such as a health mark, that does not show the suspend.
     """
     if not asleep(record) or record.held.asleep:
         return record
@@ -75,9 +80,9 @@ def kept_asleep(record: Record) -> Record:
 
 
 def said_by_state(record: Record) -> Record:
-    """Return the record without the note of `kept_asleep`.
+    """Return the record without `held.asleep`.
 
-    The caller gives the record a state that shows whether its object is suspended.
+    Call this before the record gets a state that shows by itself whether its object is suspended.
     """
     if not record.held.asleep:
         return record
@@ -104,7 +109,7 @@ def call(record: Record, action: Action, *, handled: bool) -> Call:
             return Call.LEAVE
         known = record.action in _ASLEEP_OR_AWOKEN or asleep(record)
         if action is Action.RESUME and not known:
-            return Call.LEAVE  # awake
+            return Call.LEAVE  # it is not suspended
         again = record.failed and known
         if record.action is Action.DELETE or not (settled or again):
             return Call.REFUSE
@@ -112,7 +117,7 @@ def call(record: Record, action: Action, *, handled: bool) -> Call:
 
 
 def ended(record: Record, action: Action, traversal: str) -> State:
-    """Return the state of a record's node after an interruption of the lifecycle action.
+    """Return the state with which the record's node continues an interrupted lifecycle action.
 
     `action` and `traversal` are those of the lifecycle action.
     """
@@ -128,9 +133,7 @@ def ended(record: Record, action: Action, traversal: str) -> State:
 
 
 def skip(graph: Graph, key: Key) -> int:
-    """Mark a node as failed, and all nodes that wait for it as skipped; return the number of
-    nodes.
-    """
+    """Mark a node and all nodes that depend on it as failed; return how many were marked."""
     count, left = 0, [key]
     while left:
         node = graph[left.pop()]

@@ -1,5 +1,5 @@
-"""A cache with limits on the number of items and on the length of the text from which they were
-made.
+"""A cache with two limits: the number of items, and the length of the text that they were made
+from.
 """
 
 from collections import OrderedDict
@@ -10,14 +10,16 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 CHARACTERS_MAX = 1_000_000
-"""The maximum characters of text from which all cached items are made; a module needs some
-hundred bytes for each.
+"""The maximum total length of the source texts of all cached items, in characters. A module needs
+several hundred bytes of memory per character.
 """
 
 
 class Cache(Generic[K, V]):
-    """Keeps the last used items: at most `most`, made from at most `characters_max` characters of
-    text.
+    """A cache that drops the least recently used items first.
+
+    It holds at most `most` items, whose source texts have at most `characters_max` characters
+    together.
     """
 
     def __init__(self, most: int, characters_max: int = CHARACTERS_MAX) -> None:
@@ -30,7 +32,7 @@ class Cache(Generic[K, V]):
         return len(self._things)
 
     def get(self, key: K) -> V | None:
-        """Return the item of a key, or None; the item becomes the newest."""
+        """Return the item with this key, or None; the item counts as used now."""
         found = self._things.get(key)
         if found is None:
             return None
@@ -38,7 +40,8 @@ class Cache(Generic[K, V]):
         return found[0]
 
     def keep(self, key: K, value: V, characters: int) -> None:
-        """Add an item with the number of `characters` of its text.
+        """Add an item whose source text has this number of `characters`, and drop old items if
+        necessary.
 
         An item that is larger than the whole cache stays until the next item is added.
         """

@@ -1,6 +1,6 @@
-"""Programs of stacks: compiled without blocking the event loop; modules cached by content.
+"""Programs of stacks: compiled without blocking the event loop; modules are cached by content.
 
-A module depends on content only, so equal nested stacks and repeated operations share a module.
+A module depends on its content only, so equal nested stacks and repeated operations share a module.
 """
 
 import json
@@ -36,7 +36,7 @@ from hearth.template.values import Stack
 
 MODULES_MAX = 200
 PROGRAMS_MAX = 50
-CONTENTS_MAX = 20  # they hold the texts
+CONTENTS_MAX = 20  # few, because the keys contain the texts
 Sources = tuple[str, Mapping[str, str], Environment, TypeCatalog, Limits]
 _Content = tuple[str, frozenset[tuple[str, str]], str]
 
@@ -60,7 +60,9 @@ def compiled(
     catalog: TypeCatalog,
     limits: Limits,
 ) -> Module:
-    """Return the module of a template text. Raises Rejected."""
+    """Compile a template text with its files and its environment, and return the module. Raises
+    Rejected.
+    """
     return compile_template(
         template, files=files, environment=environment, catalog=catalog, limits=limits
     )
@@ -73,7 +75,7 @@ def drafted(
     catalog: TypeCatalog,
     limits: Limits,
 ) -> Module:
-    """Return the module of a template text with its list of problems.
+    """Compile a template text even if it has problems; return the module with its list of problems.
 
     Raises Rejected if the text cannot be read as a template.
     """
@@ -90,7 +92,7 @@ def drafted(
 def specialised(
     module: Module, parameters: Mapping[str, Any], own: Stack, facade: Mapping[str, Any] | None
 ) -> Program:
-    """Return the program of a stack. Raises Rejected."""
+    """Return the program of a stack: its module with parameter values. Raises Rejected."""
     return module.specialise(
         parameters,
         stack_name=own.name,
@@ -106,17 +108,17 @@ def _content_key(revision: Revision) -> _Content:
 
 
 class NestedTypes(Protocol):
-    """Returns the resource type of a nested template."""
+    """A function that returns the resource type for a template used as a type."""
 
     def __call__(self, module: Module | None) -> ResourceType: ...
 
 
 class Programs:
-    """Compiles revisions, and finds the types of records.
+    """Compiles the revisions of stacks, and finds the resource types of records.
 
     `template_type` returns the type of a resource whose type is a template; without a module that
-    type supports only delete. `base` is the operator's environment: the stack's own environment
-    overrides it, but no file of a user replaces the templates that it names.
+    type supports only delete. `base` is the operator's environment. A stack's own environment
+    overrides it, but files of a user never replace the templates that `base` names.
     """
 
     def __init__(
@@ -156,7 +158,7 @@ class Programs:
         program = await self.compute.run(
             specialised, module, parameters, own, revision.facade, project=stack.project_id
         )
-        module = program.module  # another one where it came from another process
+        module = program.module  # not the same object if the program came from another process
         self._keep_content(revision, environment, module)
         self._programs.keep(key, (module, program), revision.characters)
         return program
@@ -207,7 +209,7 @@ class Programs:
     def under_base(
         self, environment: Environment, files: Mapping[str, str]
     ) -> tuple[Environment, Mapping[str, str]]:
-        """Return an environment and files, merged over those of the operator."""
+        """Return the environment and the files of a stack, combined with those of the operator."""
         files = {**files, **self.base.texts} if self.base.texts else files
         return replace(environment, base=self.base), files
 
@@ -219,7 +221,10 @@ class Programs:
         return definition.type_info
 
     def traits_of(self, definition: ResourceDefinition, *, updating: bool = True) -> Traits:
-        """Return the traits of a definition's type; `updating` is false in a rollback."""
+        """Return the traits of a definition's type, on which predictions depend.
+
+        `updating` is false in a rollback: then no type is replaced regardless of changes.
+        """
         rtype = self.rtype_of(definition)
         asks = type(rtype).replace_failed is not ResourceType.replace_failed
 
@@ -241,9 +246,9 @@ class Programs:
         )
 
     def leaves_alone(self, module: Module) -> bool:
-        """Return whether an update with unchanged values needs no engine.
+        """Return whether an update that changes no value needs no work of the engine.
 
-        That is the case if the template has no nested stacks, no hooks and no types that every
+        That is the case if the template has no nested stacks, no hooks, and no types that every
         update replaces.
         """
         for name, binding in module.bindings.items():
@@ -259,7 +264,9 @@ class Programs:
         return True
 
     def rtype_named(self, name: str) -> ResourceType | None:
-        """Return the resource type with that recorded name, or None."""
+        """Return the resource type with the name that a record stores, or None if it is not
+        installed.
+        """
         template = self._template_type(None)
         if name == template.name:
             return template
@@ -267,11 +274,16 @@ class Programs:
         return found if isinstance(found, ResourceType) else None
 
     def type_of(self, record: Record) -> ResourceType | None:
-        """Return the type of a record's last success, or None."""
+        """Return the resource type of a record, or None if it is not installed.
+
+        It is the type of the last successful action; before that, the type in the template.
+        """
         return self.rtype_named(record.held.kind or record.type)
 
     def types_of(self, records: Mapping[str, Record]) -> dict[str, ResourceType]:
-        """Return the types of records, without unknown types; the keys are those of `records`."""
+        """Return the resource types of the given records, by the same keys; records whose type is
+        not installed are left out.
+        """
         found = {key: self.type_of(record) for key, record in records.items()}
         return {key: kind for key, kind in found.items() if kind is not None}
 
@@ -283,11 +295,11 @@ class Programs:
         child: Child,
         exports: Iterable[str],
     ) -> Revision:
-        """Return the desired revision of a nested stack: its own parameters, the parent's files and
-        types.
+        """Return the desired revision of a nested stack.
 
-        `exports` are the attributes of the parent's resources that the stack above the parent
-        reads; some of them are values of the nested stack.
+        It has its own parameters, and the files and the resource registry of its parent. `exports`
+        are the attributes that the parent's own parent stack reads; some of them are values of this
+        nested stack.
         """
         module = program.module
         entry = module.bindings[definition.name].entry

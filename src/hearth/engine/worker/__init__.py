@@ -1,5 +1,5 @@
-"""The loop around the decisions: claim, run, commit, sweep.
+"""The processing loop of the engine: claim stacks, run their nodes, commit the changes, sweep.
 
 Invariant: a write call is sent only after its intent is committed, and its result is used only
-after it is committed. The package knows no SQL and no cloud API.
+after the result is committed. The package contains no SQL and no calls of a particular cloud API.
 """

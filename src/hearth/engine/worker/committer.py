@@ -1,10 +1,10 @@
-"""Commits of many stacks together, without a timer: while one commit runs, the next batch is
-collected.
+"""Commit the changes of many stacks together: while one commit runs, the next batch is collected.
 
-Trees of stacks share the commits by deficit round robin, counted in rows: in each round a tree
-earns a quantum of rows, and it commits when it has earned the rows of its changes, so small changes
-never wait for many large ones. A batch that fails is halved until the stack that causes the failure
-is alone; only that stack gets the exception.
+Commits are shared fairly between trees of stacks (a root stack with its nested stacks) by deficit
+round robin, counted in rows. In each round a tree earns a quantum of rows; its changes are
+committed when it has earned as many rows as they have. So small changes never wait for many large
+ones. A batch that fails is halved until the stack that causes the failure is alone; only that stack
+gets the exception.
 """
 
 import asyncio
@@ -19,8 +19,8 @@ from hearth.store.database import Store, is_outage
 from hearth.telemetry.observer import UNOBSERVED, Observer
 
 BATCH_MAX = 64  # stacks in one transaction
-QUANTUM_ROWS = 500  # what a tree earns in each round
-BATCH_ROWS = 2000  # beyond which a transaction takes no further stack
+QUANTUM_ROWS = 500  # the rows that a tree earns in each round
+BATCH_ROWS = 2000  # a transaction with more rows gets no further stack
 
 
 @dataclass(slots=True)
@@ -32,7 +32,7 @@ class _Waiting:
 
 
 class Committer:
-    """Collects the changes of stack workers and writes them in batches."""
+    """Collects the changes of stack workers and writes them to the database in batches."""
 
     def __init__(
         self,
@@ -45,16 +45,17 @@ class Committer:
         self._new_id = new_id
         self._tell_others = tell_others
         self._observer = observer
-        self._queues: dict[str, deque[_Waiting]] = {}  # by tree; whose turn it is first
+        self._queues: dict[str, deque[_Waiting]] = {}  # by tree; the next tree comes first
         self._earned: dict[str, int] = {}
         self._busy = False
         self._tasks: dict[asyncio.Task[None], None] = {}  # in order
         self.commits = 0
 
     async def submit(self, part: Part, tree: str) -> Fate:
-        """Write the changes of one stack and return their fate; `tree` is the id of the root stack.
+        """Write the changes of one stack, and return whether they were written, superseded or lost.
 
-        Raises the database's exception if this stack caused it.
+        `tree` is the id of the root stack. Raises the exception of the database if this stack
+        caused it, or if the database is unavailable.
         """
         answer: asyncio.Future[Fate] = asyncio.get_running_loop().create_future()
         rows = part.sure.rows() + part.advance.rows()
@@ -74,7 +75,9 @@ class Committer:
             self._busy = False
 
     def _next(self) -> list[_Waiting]:
-        """Return the next batch: rounds over the trees until one has earned its rows."""
+        """Return the next batch; it repeats rounds over the trees until at least one has earned its
+        rows.
+        """
         batch: list[_Waiting] = []
         rows = 0
         while not batch:
@@ -98,7 +101,8 @@ class Committer:
         try:
             fates = await self._store.run(lambda tx: commit(tx, parts, self._new_id))
         except Exception as problem:
-            if len(batch) == 1 or is_outage(problem):  # it may be committed: never the same again
+            # it may be committed, so it must not be repeated
+            if len(batch) == 1 or is_outage(problem):
                 for waiting in batch:
                     if not waiting.answer.done():
                         waiting.answer.set_exception(problem)
@@ -117,7 +121,7 @@ class Committer:
                 waiting.answer.set_result(fates[waiting.part.stack_id])
 
     def abandon(self) -> None:
-        """Drop everything, as in a crash (simulation)."""
+        """Drop all changes that are not committed, to simulate a crash."""
         for task in self._tasks:
             task.cancel()
         self._queues.clear()

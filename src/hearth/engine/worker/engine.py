@@ -1,4 +1,4 @@
-"""One engine process: a lease, claims, and a worker for each stack that it owns."""
+"""One engine process: its lease, its claims, and a worker for each stack that it owns."""
 
 import asyncio
 import logging
@@ -18,21 +18,23 @@ from hearth.store.owned_stacks import owned_stacks
 
 log = logging.getLogger(__name__)
 
-OUTAGE_PAUSE_S = 1.0  # between two looks whether the database is there again
-SILENT_MAX_S = 10.0  # no write call once the last heartbeat is older than this
+OUTAGE_PAUSE_S = 1.0  # between two attempts to reach the database again
+SILENT_MAX_S = 10.0  # no write call is sent if the last heartbeat is older
 CLAIMS_MAX = 200
 STACKS_MAX = 1000  # at work at a time
 HELD_MAX = 10_000  # of which most only wait
 SHARE_S = 0.05  # between two claims while more stacks wait
 PATIENCE_S = 2.5  # for engines with fewer stacks; more than between two heartbeats
-MESSAGES_MAX = 500  # in one reading
+MESSAGES_MAX = 500  # per query
 HAND_OVER_S = 10.0
-RECONCILE_LOOKS = 15  # looks after which rows and memory are compared without a reason
+RECONCILE_LOOKS = 15  # searches after which rows and memory are always compared
 RECEIPTS_HEARTBEATS = 300  # heartbeats after which old receipts are removed
 
 
 class Engine:
-    """Runs until `stop`. Several engines may share a database."""
+    """An engine that works on stacks until `stop` is called. Several engines may share a
+    database.
+    """
 
     def __init__(self, tools: Tools) -> None:
         self.tools = tools
@@ -54,10 +56,11 @@ class Engine:
         self._yields_since = float("inf")  # to engines with fewer stacks; inf: it does not
         self._not_claiming = asyncio.Event()
         self._not_claiming.set()
-        self._odd: dict[str, int | None] = {}  # differences of rows and memory, seen once
+        # differences between rows and memory that were seen once
+        self._odd: dict[str, int | None] = {}
 
     async def run(self) -> None:
-        """Claim and work until stopped."""
+        """Claim stacks and work on them until the engine is stopped."""
         await self._arrive()
         self._lease_task = self._spawn(self._keep_lease())
         try:
@@ -68,7 +71,9 @@ class Engine:
                 try:
                     await self._look(compare=looks % RECONCILE_LOOKS == 0)
                 except Exception:
-                    log.exception("looking for work failed; trying again")
+                    log.exception(
+                        "the engine cannot read its work from the database; it tries again"
+                    )
                 with suppress(TimeoutError):
                     async with asyncio.timeout(self.tools.look_s):
                         await self._woken.wait()
@@ -94,13 +99,14 @@ class Engine:
         )
 
     async def confirmed(self) -> bool:
-        """Return whether a write call may be sent now, after reading the lease from the database.
+        """Read the lease from the database, and return whether a write call may be sent now.
 
-        All clocks of a machine stop while it is suspended. If the lease has expired, or the
-        database does not answer, nothing is sent until the engine knows which stacks it still owns.
+        All clocks of a machine stop while it is suspended, so only the database shows whether the
+        lease has expired. If it has, or if the database does not answer, no call is sent until the
+        engine knows which stacks it still owns.
         """
         while True:
-            # a heartbeat may have renewed the lease, and not looked around yet
+            # a running heartbeat may have renewed the lease but not yet checked the owned stacks
             async with self._heartbeat_under_way:
                 pass
             try:
@@ -116,12 +122,13 @@ class Engine:
         return self.may_write()
 
     async def stop(self) -> None:
-        """Hand all stacks over: start no new step, release the stacks, end the lease."""
+        """Shut down: start no new steps, release all stacks, and end the lease."""
         self._stopping = True
         self._woken.set()
         ends = self.tools.clock.monotonic() + HAND_OVER_S
         with suppress(TimeoutError):
-            async with asyncio.timeout(HAND_OVER_S):  # a claim under way is ours as well
+            # stacks that are being claimed must be released, too
+            async with asyncio.timeout(HAND_OVER_S):
                 await self._not_claiming.wait()
         held = len(self.workers)
         for worker in list(self.workers.values()):
@@ -130,14 +137,14 @@ class Engine:
             await asyncio.sleep(0.01)
         left = len(self.workers)
         for worker in self.workers.values():
-            worker.kill()  # a call of theirs does not end; the next owner looks for it
-        log.info("released %d stacks, kept %d with a call in progress", held - left, left)
+            worker.kill()  # its call has not ended; the next owner searches for the result
+        log.info("engine stops: released %d stacks, stopped %d during a call", held - left, left)
         if self._lease_task is not None:
             self._lease_task.cancel()
         await self.tools.store.run(lambda tx: claim.resign(tx, self.id))
 
     def kill(self) -> None:
-        """Drop everything as a crash would (simulation)."""
+        """Drop everything at once, to simulate a crash."""
         self._stopping = True
         self.committer.abandon()
         for worker in self.workers.values():
@@ -174,11 +181,11 @@ class Engine:
                 log.exception("the lease could not be renewed")
 
     async def _renew(self) -> None:
-        """Send one heartbeat.
+        """Send one heartbeat to renew the lease.
 
-        If the last heartbeat is long ago, by the clocks of this machine or of the database, other
-        engines may have taken over some stacks. This engine then drops them before it sends any
-        write call.
+        If the last heartbeat is too old, by the clocks of this machine or of the database, other
+        engines may have taken over some stacks. This engine then stops working on those stacks
+        before it sends any write call.
         """
         async with self._heartbeat_under_way:
             sent = self._clocks()
@@ -212,11 +219,10 @@ class Engine:
                 worker.kill()
 
     async def _look(self, *, compare: bool = False) -> None:
-        """Claim stacks that need an owner, and fetch messages; only reads if there is nothing to
-        do.
+        """Claim stacks that need an owner, and fetch messages; if there are none, only read.
 
         The stacks that this engine owns according to the database must be the stacks that it works
-        on. If their numbers differ, or with `compare`, the engine compares them one by one.
+        on. If the two differ, or if `compare` is true, the engine compares them one by one.
         """
         found = await self.tools.store.read(lambda tx: claim.look(tx, self.id))
         known = len(self.workers), sum(worker.epoch for worker in self.workers.values())
@@ -241,7 +247,7 @@ class Engine:
             )
             for one in claims.stacks:
                 if (before := self.workers.get(one.stack_id)) is not None:
-                    before.kill()  # it was taken from us, and now comes back
+                    before.kill()  # another engine had taken it over
                 self._take(one.stack_id, one.epoch)
         finally:
             self._not_claiming.set()
@@ -263,9 +269,11 @@ class Engine:
         return min(STACKS_MAX - busy, HELD_MAX - held)
 
     async def _reconcile(self) -> None:
-        """Work on exactly the stacks that this engine owns according to the database.
+        """Start and stop workers so that they match the stacks that this engine owns in the
+        database.
 
-        A difference counts only if two consecutive looks show it, because commits run all the time.
+        A difference counts only if two consecutive searches show it, because commits run all the
+        time.
         """
         before = dict(self.workers)
         mine = await self.tools.store.read(lambda tx: owned_stacks(tx, self.id))
@@ -277,15 +285,19 @@ class Engine:
             if self._odd.get(stack_id, 0) != epoch:
                 continue
             if epoch is None:
-                log.warning("stack %s belongs to another engine and is released", stack_id)
+                log.warning("stack %s belongs to another engine; its worker here stops", stack_id)
                 self.workers[stack_id].kill()
             else:
-                log.warning("stack %s has no worker; a worker is started", stack_id)
+                log.warning(
+                    "stack %s is owned by this engine but has no worker; one is started", stack_id
+                )
                 self._take(stack_id, epoch)
         self._odd = odd
 
     async def _fetch_messages(self) -> None:
-        """Deliver the messages that no worker of this engine has seen."""
+        """Read the messages that this engine has not read yet, and deliver them to the workers of
+        their stacks.
+        """
         there = await self.tools.store.read(lambda tx: claim.inbox_of(tx, self.id))
         candidates = ((self.workers.get(stack_id), message_id) for message_id, stack_id in there)
         new = [i for worker, i in candidates if worker is not None and worker.wants(i)]
@@ -317,11 +329,13 @@ class Engine:
                 log.warning("stack %s: the database is unavailable: %s", worker.stack_id, problem)
                 self._spawn(self._begin_again(worker))
                 return
-            log.exception("the worker of stack %s ended with an engine fault", worker.stack_id)
+            log.exception("the worker of stack %s ended with an internal error", worker.stack_id)
         self._forget(worker)
 
     async def _begin_again(self, before: StackWorker) -> None:
-        """After an outage of the database, reload the stacks that this engine still owns."""
+        """Wait until the database is available again, then restart the worker if this engine still
+        owns the stack.
+        """
         mine: dict[str, int] | None = None
         while mine is None and not self._stopping:
             await asyncio.sleep(OUTAGE_PAUSE_S)

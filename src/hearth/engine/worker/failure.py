@@ -1,4 +1,4 @@
-"""Failures of resources, as text for users."""
+"""Failures of resource actions, and their text for users."""
 
 from hearth.cloud.fault import CloudFault
 from hearth.model.problem import Rejected
@@ -7,14 +7,17 @@ from hearth.resources.base import Failed
 TIMED_OUT = "Timed out"
 LASTING_TYPES = frozenset({"GatewayConflictWithAllocationPools"})
 LASTING_WORDS = ("Multiple possible networks found",)
-"""Messages of conflicts (409) that waiting cannot end, because the request itself causes them."""
+"""The beginnings of the messages of permanent conflicts (409): waiting does not help, because the
+request itself causes them.
+"""
 
 
 class ResourceFailure(Exception):
     """A resource action failed.
 
-    `error` is the class name in the reason. If `retry`, the engine may delete the object and create
-    it again.
+    `error` is the class name that the reason begins with. If `retry` is true, the engine may delete
+    the object and create it again. If `nested` is true, the failure occurred in the nested stack of
+    the resource, and `text` begins with the place there.
     """
 
     def __init__(self, error: str, text: str, *, retry: bool = False, nested: bool = False) -> None:
@@ -25,25 +28,27 @@ class ResourceFailure(Exception):
         self.nested = nested
 
     def reason(self, name: str, section: str = "resources") -> str:
-        """Return `ERRORCLASS: resources.NAME: MESSAGE`. Source: spec/engine.md, section 31.
+        """Return the reason `ERRORCLASS: resources.NAME: MESSAGE` for the resource `name`.
 
-        For a failure in a nested stack the path follows the name; a name of digits is written in
-        brackets.
+        A failure in a nested stack has the path inside that stack after the name. A name of digits
+        only is written in brackets: `resources[0]`. Source: spec/engine.md, section 31.
         """
         place = f"{section}[{name}]" if name.isdecimal() else f"{section}.{name}"
         return f"{self.error}: {place}{'.' if self.nested else ': '}{self.text}"
 
 
 class Stopped(Exception):
-    """The node was stopped, by the deadline or by a delete."""
+    """The node was stopped by the deadline, a cancel or a delete; the exception's text is the
+    cause.
+    """
 
 
 class Superseded(Exception):
-    """A newer operation began before the intent of this one was committed."""
+    """A newer operation began before the intent of this node was committed."""
 
 
 def failure_of(problem: Exception) -> ResourceFailure:
-    """Convert any exception of a resource action to a ResourceFailure."""
+    """Convert an exception of a resource action to a ResourceFailure."""
     match problem:
         case ResourceFailure():
             return problem
@@ -60,9 +65,10 @@ def failure_of(problem: Exception) -> ResourceFailure:
 
 
 def next_attempt(attempt: int, retries: int, delay_s: float, why: str) -> str:
-    """Return the reason that a record shows between two attempts.
+    """Return the reason that a record shows while it waits for the next attempt.
 
-    `attempt` is the failed attempt, counted from 1.
+    `attempt` is the number of the failed attempt, counted from 1; `retries` is the number of
+    attempts after the first. `delay_s` is the pause, and `why` the failure.
     """
     return f"attempt {attempt} of {retries + 1} failed, the next in {delay_s:.0f} s: {why}"
 

@@ -6,15 +6,16 @@ from hearth.store.messages import Message
 
 
 class Inbox:
-    """Messages that have arrived but were not read yet.
+    """The messages of one stack that have arrived but were not processed yet.
 
-    The id of a message may be used again after its row is deleted.
+    The database may reuse the id of a message after its row is deleted; see `forget`.
     """
 
     def __init__(self) -> None:
         self._waiting: deque[tuple[Message, bool]] = deque()
-        self._seen: set[int] = set()  # messages that came and still have a row
-        self._early: set[int] | None = set()  # those that have one before the stack is read
+        self._seen: set[int] = set()  # ids of messages that have arrived and still have a row
+        # ids that arrived before the stack was loaded; None afterwards
+        self._early: set[int] | None = set()
 
     def __bool__(self) -> bool:
         return bool(self._waiting)
@@ -22,8 +23,8 @@ class Inbox:
     def deliver(self, message: Message, *, loaded: bool = False) -> bool:
         """Queue a message; return whether it is new.
 
-        `loaded`: it was read in the same transaction as the stack's row, so it concerns no
-        operation that is newer than the row.
+        `loaded` is true if the message was read in the same transaction as the stack's row. Then
+        the row already contains every operation to which the message refers.
         """
         if message.id in self._seen:
             return False
@@ -32,8 +33,10 @@ class Inbox:
         return True
 
     def wants(self, message_id: int) -> bool:
-        """Return whether the message must be read: it is new, and no load of the stack will read
-        it.
+        """Return whether the message must be read from the database.
+
+        False if it was read before, or if the stack's first load, which reads all messages, is not
+        complete.
         """
         if self._early is not None:
             self._early.add(message_id)
@@ -41,16 +44,20 @@ class Inbox:
         return message_id not in self._seen
 
     def opened(self) -> bool:
-        """Record that the stack was loaded with its messages; return whether others have arrived
-        meanwhile.
+        """Record that the stack was loaded with its messages; return whether further messages
+        arrived during the load.
         """
         early, self._early = self._early, None
         return bool(early) and not (early or set()) <= self._seen
 
     def next(self) -> tuple[Message, bool] | None:
-        """Return the next message and whether it was `loaded`."""
+        """Remove and return the next message with its flag `loaded`; None if there is no
+        message.
+        """
         return self._waiting.popleft() if self._waiting else None
 
     def forget(self, message_ids: list[int]) -> None:
-        """Forget messages whose rows are deleted."""
+        """Forget the ids of messages whose rows are deleted, because the database may reuse
+        them.
+        """
         self._seen.difference_update(message_ids)

@@ -1,4 +1,4 @@
-"""Loading of stacks: requests that arrive at the same time share one read."""
+"""Loading of stacks: load requests that arrive at the same time share one database query."""
 
 import asyncio
 from collections import deque
@@ -9,13 +9,13 @@ from hearth.store.database import Store, Tx, is_outage
 
 T = TypeVar("T")
 
-LOADS_MAX = 50  # stacks in one reading: what it gives is worked on while the next is read
+LOADS_MAX = 50  # stacks per query; while the next ones are read, work on these begins
 
 
 class Loader(Generic[T]):
-    """Collects the requests of stack workers.
+    """Combines the load requests of stack workers.
 
-    `read` returns the rows of stacks by their ids; `spawn` runs a coroutine as a task.
+    `read` returns a map from stack ids to the loaded rows; `spawn` runs a coroutine as a task.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class Loader(Generic[T]):
         self._busy = False
 
     async def load(self, stack_id: str) -> T | None:
-        """Return the rows of the stack, read after this call; None if it is gone."""
+        """Return the rows of the stack, read after this call; None if the stack does not exist."""
         answer: asyncio.Future[T | None] = asyncio.get_running_loop().create_future()
         self._wanted.append((stack_id, answer))
         if not self._busy:
@@ -52,7 +52,7 @@ class Loader(Generic[T]):
         try:
             loaded = await self._store.read(lambda tx: self._read_all(tx, ids))
         except Exception as problem:
-            if len(some) > 1 and not is_outage(problem):  # one is to blame
+            if len(some) > 1 and not is_outage(problem):  # a single one causes the error
                 for one in some:
                     await self._read([one])
                 return

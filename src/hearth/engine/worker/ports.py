@@ -1,4 +1,6 @@
-"""The services that an engine uses, and the interface between the loop and its parts."""
+"""The services that an engine uses, and the interface between the worker of a stack and its
+parts.
+"""
 
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from dataclasses import dataclass
@@ -19,11 +21,11 @@ from hearth.telemetry.observer import UNOBSERVED, Observer
 
 LOOK_S = 1.0
 HEARTBEAT_S = 2.0
-ORPHAN_WATCH_S = 30.0  # how long after an attempt without an answer its result may turn up
+ORPHAN_WATCH_S = 30.0  # how long after a lost response the object may appear
 
 
 def tell_nobody() -> None:
-    """Wake no other process, because there is none."""
+    """Do nothing: the default of `tell_others` if no other process shares the database."""
 
 
 class Clouds(Protocol):
@@ -35,30 +37,34 @@ class Clouds(Protocol):
         """Return the cloud with the stack's credential."""
 
     def users(self, row: StackRow, noted: Callable[[str], None]) -> Users | None:
-        """Return the access to the users in the stack's domain project, or None without a domain.
+        """Return the users in the stack's domain project, or None if no stack domain is configured.
 
-        `noted` is called with the id of the project when it is created.
+        `noted` is called with the id of the domain project when Hearth creates it.
         """
 
     async def trusted(self, credential: StackCredential) -> bool:
-        """Return whether the credential has a valid trust of its requester."""
+        """Return whether the credential has a valid trust that its requester created."""
 
     async def entrust(self, row: StackRow, credential: StackCredential) -> tuple[str, str | None]:
-        """Create a trust of the last requester, or an application credential.
+        """Create a trust of the last requester, or an application credential instead.
 
-        Return its id, and the secret of an application credential.
+        Return the id of the trust or application credential, and the secret of an application
+        credential (None for a trust).
         """
 
     async def drop_former(self, row: StackRow, credential: StackCredential) -> None:
-        """Delete the replaced trusts."""
+        """Delete the trusts that newer ones have replaced."""
 
     async def teardown(self, row: StackRow, credential: StackCredential | None) -> None:
-        """Delete what Hearth created for a root stack: its trust and its project."""
+        """Delete what Hearth created for a root stack: its trust and its domain project."""
 
 
 @dataclass(frozen=True, slots=True)
 class Occasion:
-    """An operation that begins or has ended; `action` is an action such as CREATE."""
+    """The argument of lifecycle plug-ins: an operation that begins or has ended.
+
+    `action` is the action of the stack, such as CREATE.
+    """
 
     action: str
     stack_id: str
@@ -67,33 +73,36 @@ class Occasion:
     root_id: str
 
 
-ORDINAL = 100  # of a plug-in that names none
+ORDINAL = 100  # of a plug-in without an ordinal
 
 
 class Plugin(Protocol):
-    """A plug-in. Calls are on the event loop, in the order of `ordinal`, so they must not block."""
+    """A lifecycle plug-in. Plug-ins are called in the order of `ordinal`.
+
+    The calls run on the event loop, so they must not block.
+    """
 
     async def pre(self, occasion: Occasion) -> None:
-        """Called before the operation does anything; an exception fails the stack."""
+        """Run before the operation does anything; an exception fails the operation."""
 
     async def post(self, occasion: Occasion, *, failed: bool) -> None:
-        """Called after the end of the operation if `pre` succeeded; an exception is only logged."""
+        """Run after the end of the operation if `pre` succeeded; an exception is only logged."""
 
 
 def allow_all_types(credential: StackCredential, names: Collection[str]) -> None:
-    """Allow every type, without a policy."""
+    """Allow every resource type: the default of `refused_types` if there is no policy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """The services that an engine uses.
+    """The services and settings that an engine uses.
 
-    `clouds` returns a cloud for a credential; `new_id` and `jitter` are random sources. Every
-    `look_s` seconds an engine looks for work, unless it is woken before; every `beat_s` it renews
-    its lease. A failed create or delete is retried `retries` times. `refused_types` returns why the
-    requester of a credential may not have resources of some types, or None. `tell_others` wakes
-    other processes after a commit that may have given them work. `observer` gets a report of each
-    piece of work.
+    `clouds` returns a cloud for a credential; `new_id` and `jitter` are random sources. An engine
+    searches for work every `look_s` seconds, or earlier if it is woken; it renews its lease every
+    `heartbeat_s` seconds. A failed create or delete is retried `retries` times. `refused_types`
+    returns why the requester of a credential may not use some resource types, or None.
+    `tell_others` wakes other processes after a commit that may have created work for them.
+    `observer` gets a report of each piece of work.
     """
 
     store: Store
@@ -119,24 +128,28 @@ class Host(Protocol):
 
     @property
     def handing_over(self) -> bool:
-        """Return whether no step and no node may start, because another engine will continue the
-        stack.
+        """Return whether this engine gives up the stack: then no new step and no new node may
+        start.
         """
 
     def wake(self) -> None:
-        """Make the loop check for changes."""
+        """Make the loop of the worker check for changes."""
 
     def spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        """Run a coroutine in parallel to the nodes; the stack is not released before it ends."""
+        """Run a coroutine in parallel to the nodes; the stack is not released before the coroutine
+        ends.
+        """
 
     def break_off(self, problem: BaseException) -> None:
-        """Stop working on the stack, after an outage of the database or an error of the engine."""
+        """Stop working on the stack because the database is unavailable or the engine has an
+        internal error.
+        """
 
     def replan(self) -> None:
-        """Plan the operation again when the running commit has ended."""
+        """Plan the operation again after the commit that is running."""
 
     def may_write(self) -> bool:
-        """Return whether the lease is new enough to send a write call."""
+        """Return whether the last heartbeat is recent enough to send a write call."""
 
     async def is_alive(self, stack_id: str) -> bool:
         """Return whether the stack exists and is not deleted."""

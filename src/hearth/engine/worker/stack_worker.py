@@ -1,4 +1,6 @@
-"""The loop of one owned stack: load, read messages, advance, commit, park, release."""
+"""The loop of one owned stack: load its rows, read messages, start nodes, commit, release the
+stack.
+"""
 
 import asyncio
 import logging
@@ -49,12 +51,12 @@ from hearth.telemetry.about import working_on
 log = logging.getLogger(__name__)
 
 TAKEOVERS_MAX = 3
-QUIET_S = 10.0  # without any news before a stack may be parked
-PARKED_S = 60.0  # waits from this length on hold no memory
+QUIET_S = 10.0  # a stack without events for this time may be parked
+PARKED_S = 60.0  # a stack is parked if it waits at least this long
 
 
 class EngineOfStacks(Protocol):
-    """The interface of an engine for the workers of its stacks."""
+    """The interface of the engine for the workers of its stacks."""
 
     id: str
     tools: Tools
@@ -67,11 +69,11 @@ class EngineOfStacks(Protocol):
         """Look for work now."""
 
     def may_write(self) -> bool:
-        """Return whether the lease is new enough to send a write call."""
+        """Return whether the last heartbeat is recent enough to send a write call."""
 
 
 class StackWorker:
-    """The worker of a stack that an engine owns in an epoch."""
+    """The worker of one stack; it is valid for the `epoch` in which the engine owns the stack."""
 
     def __init__(self, engine: EngineOfStacks, stack_id: str, epoch: int) -> None:
         self.stack_id = stack_id
@@ -98,7 +100,7 @@ class StackWorker:
     # -- what the engine calls -------------------------------------------------------------
 
     def deliver(self, message: Message) -> None:
-        """Queue a message."""
+        """Queue a message to the stack and wake the loop if the message is new."""
         if self._inbox.deliver(message):
             self.wake()
 
@@ -107,7 +109,9 @@ class StackWorker:
         return self._inbox.wants(message_id)
 
     def hand_over(self) -> None:
-        """Stop between steps and release the stack."""
+        """Request that the worker stops between two steps and releases the stack to another
+        engine.
+        """
         self._handing_over = True
         self.wake()
 
@@ -128,13 +132,13 @@ class StackWorker:
     # -- what the nodes and the operation call (Host) --------------------------------------
 
     def wake(self) -> None:
-        """Make the loop check for changes."""
+        """Make the loop of the worker check for changes."""
         self._wake.set()
 
     @property
     def handing_over(self) -> bool:
-        """Return whether no step and no node may start, because another engine will continue the
-        stack.
+        """Return whether this engine gives up the stack: then no new step and no new node may
+        start.
         """
         return self._handing_over
 
@@ -151,16 +155,16 @@ class StackWorker:
         self.wake()
 
     def break_off(self, problem: BaseException) -> None:
-        """Stop working on the stack because of the first reported problem."""
+        """Make the loop raise this exception; only the first reported exception counts."""
         self._broken = self._broken or problem
         self.wake()
 
     def replan(self) -> None:
-        """Plan the operation again when the running commit has ended."""
+        """Plan the operation again after the commit that is running."""
         self._replan = True
 
     def may_write(self) -> bool:
-        """Return whether the lease is new enough to send a write call."""
+        """Return whether the last heartbeat is recent enough to send a write call."""
         return self._engine.may_write()
 
     async def is_alive(self, stack_id: str) -> bool:
@@ -187,7 +191,7 @@ class StackWorker:
                 self.kill()
                 raise
             if not self._killed:
-                log.exception("stack %s: engine fault", self.stack_id)
+                log.exception("stack %s fails: internal error of the engine", self.stack_id)
                 self._kill_tasks()
                 await self._fail_whole(problem)
 
@@ -201,13 +205,13 @@ class StackWorker:
             self._access.forget_names()
             self._operation.traversal.advance()
             if self._tasks:
-                for _ in range(3):  # those that just began put their intents beside this
+                for _ in range(3):  # new tasks can add their intents to this commit
                     await asyncio.sleep(0)
             if memory.always or memory.if_current:
                 if not await self._write():
                     return
                 continue
-            answer(self._commits.take(), Fate.DONE)  # nothing was to be written
+            answer(self._commits.take(), Fate.DONE)  # there was nothing to write
             if self._commits.held_up:
                 self._commits.admit()
                 continue
@@ -226,8 +230,10 @@ class StackWorker:
                 return
 
     async def _write(self) -> bool:
-        """Write both change sets, and release the stack with the last one; return whether the stack
-        is still owned.
+        """Commit both change sets, and release the stack in the same commit if nothing is left to
+        do.
+
+        Return whether this engine still owns the stack.
         """
         if self._at_rest():
             await self._release()
@@ -235,8 +241,8 @@ class StackWorker:
         return await self._commit()
 
     def _at_rest(self) -> bool:
-        """Return whether the stack needs no work until a message arrives, which the next owner can
-        read.
+        """Return whether nothing is left to do until a message arrives; the next owner can read
+        that message.
         """
         busy = self._tasks or self._own or self._commits.held_up or self._inbox or self._replan
         if busy or self._broken is not None or self._operation.traversal.ready:
@@ -247,8 +253,8 @@ class StackWorker:
     async def _park(self, *, quiet: bool) -> bool:
         """Release the stack if all its tasks only wait; return whether it was released.
 
-        This happens when the stack is handed over, or when it was quiet and the next poll is far
-        away. Another owner continues the tasks from their rows.
+        This happens if the engine gives up the stack. It also happens if `quiet` is true and the
+        next poll of every task is far away. The next owner continues the tasks from their rows.
         """
         rests = [task.rests_until for task in self._tasks.values()]
         now = self._engine.tools.clock.now()
@@ -263,7 +269,7 @@ class StackWorker:
         return True
 
     async def _wait(self) -> bool:
-        """Wait until something happens or the deadline passes; return False if nothing happened for
+        """Wait until the loop is woken or the deadline passes; return False if neither happens for
         a while.
         """
         limit: float | None = QUIET_S
@@ -279,13 +285,13 @@ class StackWorker:
             if not late:
                 return False
             if traversal.out_of_time():
-                for _ in range(3):  # what is broken off shows before the stack's failure
+                for _ in range(3):  # events of stopped tasks come before the stack's failure
                     await asyncio.sleep(0)
                 self._operation.ending.fail(TIMED_OUT)
         return True
 
     def _ended(self, task: NodeTask, outcome: Outcome | None) -> None:
-        """Report a task that has ended to the current operation."""
+        """Pass the outcome of a task that has ended to the current operation."""
         self._operation.traversal.ended(task, outcome)
 
     def _kill_tasks(self) -> None:
@@ -308,14 +314,15 @@ class StackWorker:
         self._new_operation(loaded)
         if loaded.stack.takeovers > TAKEOVERS_MAX and loaded.stack.status is Status.IN_PROGRESS:
             self._operation.ending.fail(
-                f"{loaded.stack.takeovers} engines died in this operation; it is not continued"
+                f"{loaded.stack.takeovers} engines died while they worked on this operation; "
+                "Hearth does not continue it"
             )
         for row in loaded.in_flight:
             self._operation.resume(row)
         if memory.stack.status is not Status.IN_PROGRESS:
             if memory.orphans:
                 self.spawn(orphans.watch(self._owned))
-        elif not self._operation.aim.over:  # else its rollback begins after the commit
+        elif not self._operation.aim.over:  # otherwise its rollback begins after the commit
             further = any(one.traversal == memory.stack.traversal for one in loaded.records)
             self._begun(further=further)
             await begin(self._operation)
@@ -331,8 +338,8 @@ class StackWorker:
         self._operation = Operation(self._owned, loaded.revision, self._tasks, self._ended)
 
     async def _reload(self) -> None:
-        """Load the rows of an operation that has begun in the meantime, and plan it with the
-        running tasks.
+        """Load the rows of a newer operation that began in the meantime, and plan it; tasks keep
+        running.
         """
         self._replan = False
         loaded = await self._engine.loader.load(self.stack_id)
@@ -341,7 +348,7 @@ class StackWorker:
         memory.reload(loaded, owner=self._engine.id, epoch=self.epoch)
         self._commits.supersede()
         self._access.reload(loaded.credential)
-        self._operation.ending.call_plugins(failed=True)  # if it has not ended by itself
+        self._operation.ending.call_plugins(failed=True)  # unless it has already ended
         self._new_operation(loaded)
         if memory.stack.status is Status.IN_PROGRESS:
             self._begun(further=False)
@@ -356,13 +363,13 @@ class StackWorker:
         if isinstance(content, ChildEnded):
             if not self._operation.child_ended(message.id, content):
                 self.spawn(self._record_end(message.id, content))
-            return  # read when what follows from it is committed
+            return  # marked as read when its effect is committed
         if isinstance(content, SnapshotDeleted):
             self.spawn(self._drop_snapshot(message.id, content.id))
-            return  # read when it is gone
+            return  # marked as read when the snapshot is deleted
         self._memory.always.read.append(message.id)
         match content:
-            case OperationBegun():  # at once: what comes after it may be about it
+            case OperationBegun():  # at once, because later messages may refer to the operation
                 if not loaded and not await self._is_current():
                     await self._reload()
             case Cancel(rollback, traversal):
@@ -395,17 +402,21 @@ class StackWorker:
         self.wake()
 
     async def _read_data(self, record_id: str) -> None:
-        """Read a resource's private data and metadata again, because another process wrote them."""
+        """Read a resource's private data and metadata again, because another process has changed
+        them.
+        """
         memory, read = self._memory, partial(reads.data_of, resource_id=record_id)
         found = await self._engine.tools.store.read(read)
         _, memory.data[record_id], memory.metadata[record_id] = found
         memory.stay_ahead()
 
     def _mark(self, mark: HealthMarked) -> None:
-        """Write a user's health mark into the record."""
+        """Record that a user marked a resource as healthy or unhealthy, unless a task works on
+        it.
+        """
         record = self._memory.records.get(mark.record)
         if record is None or record.id in self._tasks:
-            log.info("resource %s was marked while an action on it is in progress", mark.record)
+            log.info("health mark of resource %s ignored: an action is in progress", mark.record)
             return
         now = self._engine.tools.clock.now()
         after = marked(record, healthy=mark.healthy, reason=mark.reason, now=now)
@@ -414,10 +425,10 @@ class StackWorker:
             self._memory.event(after, after.status, after.reason)
 
     async def _is_current(self) -> bool:
-        """Return whether the stack's row has no operation that is newer than the one in memory.
+        """Return whether the stack's row still has the operation that this worker last read or
+        wrote.
 
-        An operation that began in memory since the last commit, such as a rollback, is not in the
-        row yet.
+        An operation that began in memory since the last commit, such as a rollback, does not count.
         """
         read = partial(claim.traversal, stack_id=self.stack_id)
         return await self._engine.tools.store.read(read) == self._memory.traversal_in_row
@@ -425,12 +436,13 @@ class StackWorker:
     # -- writing ---------------------------------------------------------------------------
 
     async def _commit(self) -> bool:
-        """Write both change sets; return False if another engine owns the stack."""
+        """Commit both change sets; return False if another engine owns the stack."""
         memory, engine = self._memory, self._engine
         traversal, always, if_current = memory.take()
         tickets = self._commits.take()
         self._commits.admit()
-        replan, self._replan = self._replan, False  # what is put meanwhile is for the next commit
+        # changes made meanwhile belong to the next commit
+        replan, self._replan = self._replan, False
         part = Part(
             self.stack_id, engine.id, self.epoch, traversal, always, if_current,
             engine.tools.clock.now(),
@@ -449,12 +461,12 @@ class StackWorker:
             memory.refused()
         self._inbox.forget(always.read)
         if fate is Fate.LOST:
-            log.warning("stack %s belongs to another engine", self.stack_id)
+            log.warning("stack %s belongs to another engine; work on it stops", self.stack_id)
             engine.tools.observer.ownership_lost()
             self.kill()
         answer(tickets, fate)
         begins = fate is Fate.SUPERSEDED or (fate is Fate.DONE and replan)
-        if begins and always.release is None:  # what is given back is begun by its next owner
+        if begins and always.release is None:  # after a release the next owner begins the operation
             await self._reload()
         asks = if_current.messages or if_current.create or if_current.operate
         if asks or always.operate or always.cancel:
@@ -462,9 +474,10 @@ class StackWorker:
         return fate is not Fate.LOST
 
     async def _release(self, *, due_at: float | None = None) -> None:
-        """Release the stack; it becomes due at `due_at`, or at its deadline if that is earlier.
+        """Release the stack, and commit when an engine must work on it again.
 
-        A stack that is handed over is due at once.
+        That is at `due_at`, the deadline, or the next search for orphans, whichever is earliest. If
+        the engine gives up a stack in progress, the stack is due at once.
         """
         stack = self._memory.stack
         busy = stack.status is Status.IN_PROGRESS
@@ -477,7 +490,7 @@ class StackWorker:
         self._engine.wake()
 
     async def _fail_whole(self, problem: Exception) -> None:
-        """Fail and release the stack because of an error of the engine."""
+        """Set the stack to FAILED because of an internal error of the engine, and release it."""
         stack, tools = self._memory.stack, self._engine.tools
         reason = f"Engine fault: {type(problem).__name__}: {problem}"[:2000]
         reason = self._memory.mask(reason)

@@ -101,7 +101,7 @@ COMMON: Mapping[str, Prop] = {
         ),
     ),
 }
-"""The properties of every alarm."""
+"""The properties that every alarm type has."""
 
 THRESHOLD: Mapping[str, Prop] = {
     "comparison_operator": Prop(
@@ -114,11 +114,13 @@ THRESHOLD: Mapping[str, Prop] = {
         NUMBER, "Value that the measures are compared with.", required=True, update_allowed=True
     ),
 }
-"""The properties of an alarm that compares values."""
+"""The properties of alarm types that compare measured values with a threshold."""
 
 
 class Alarm(CollectionResource):
-    """An alarm. Properties that are specific to an alarm type form its rule."""
+    """Base class of the alarm types. Properties that are specific to one type form the alarm's
+    rule.
+    """
 
     service = SERVICE
     support = Support(version="2015.1")
@@ -140,7 +142,7 @@ class Alarm(CollectionResource):
         }
 
     def rule(self, fields: Body) -> Body:
-        """Return the rule of the alarm as the service expects it."""
+        """Convert the type-specific fields into the alarm's rule, in the format of the service."""
         return fields
 
     def changed_fields(self, ctx: ResourceContext) -> Body:
@@ -179,9 +181,9 @@ class Alarm(CollectionResource):
         return {name: value for name, value in found.items() if name != "query"}  # the service's
 
     def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
-        """Return the requirements of the base type.
+        """Return the names of resources that must exist first.
 
-        Raises Rejected if an action names a resource, not a URL.
+        Raises Rejected if an action is the name of a resource in the template; it must be a URL.
         """
         problems = []
         for state in STATES:
@@ -198,15 +200,16 @@ class Alarm(CollectionResource):
 
 
 def _urls(ctx: ResourceContext, state: str) -> list[str]:
-    """Return the URLs that the alarm calls when it enters a state."""
+    """Return the URLs that the alarm calls when it enters a state: its actions, then its queues."""
     actions = [_called(ctx, str(url)) for url in ctx.given(f"{state}_actions") or [] if url]
     queues = ctx.given(f"{state}_queues") or []
     return actions + [f"trust+zaqar://?queue_name={quote(str(name), safe='')}" for name in queues]
 
 
 def _called(ctx: ResourceContext, url: str) -> str:
-    """Return the URL that the alarm calls: a signal URL of this API becomes a trust URL, because it
-    needs a token.
+    """Return `url`; prefix it with "trust+" if it is a signal URL of this Orchestration API.
+
+    The alarming service then sends a token with the request, which such a URL requires.
     """
     stack = ctx.stack
     root = stack.heat_url.rstrip("/").removesuffix(stack.project_id)

@@ -24,7 +24,7 @@ LAUNCH = "LaunchConfigurationName"
 
 
 class AutoScalingGroup(Scalable, Instances):
-    """A group of servers whose number scaling policies change."""
+    """A group of servers whose size is changed by scaling policies."""
 
     type_name = "AWS::AutoScaling::AutoScalingGroup"
     support = Support(version="2014.1")

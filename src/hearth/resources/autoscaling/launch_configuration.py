@@ -15,7 +15,7 @@ NEEDED = ("ImageId", "InstanceType")
 
 
 class LaunchConfiguration(ResourceType):
-    """Properties of the servers in a group, given directly or copied from an existing server."""
+    """A launch configuration: the properties of the servers in a group."""
 
     type_name = "AWS::AutoScaling::LaunchConfiguration"
     support = Support()
@@ -45,7 +45,9 @@ class LaunchConfiguration(ResourceType):
         return (Step("look", self.look),)
 
     async def look(self, ctx: ResourceContext) -> Made:
-        """Read the properties of the existing server that `InstanceId` names, if any."""
+        """Copy the properties of the server `InstanceId` into private data, if that property is
+        set.
+        """
         server = ctx.given("InstanceId")
         data = {INHERITED: json.dumps(await like(ctx, str(server)))} if server else {}
         return Made(physical_id=ctx.physical_name, data=data)
@@ -59,7 +61,7 @@ class LaunchConfiguration(ResourceType):
 
 
 async def like(ctx: ResourceContext, server_id: str) -> dict[str, Any]:
-    """Return the properties of an existing server, under the names of a launch configuration."""
+    """Read an existing server and return its properties, named as in a launch configuration."""
     answer = await ctx.cloud.request("compute", "GET", f"/servers/{segment(server_id)}")
     server = answer.part("server")
     groups = {str(one["name"]): None for one in server.get("security_groups") or []}

@@ -17,7 +17,10 @@ PAGE = 100
 
 
 def kept(plural: str) -> Collection:
-    """Return the declaration of a collection of the service, whose lists have large pages."""
+    """Declare a collection of the service: where its objects are and what its bodies look like.
+
+    `plural` is the last part of the path. The list call asks for large pages.
+    """
     singular = plural.removesuffix("s")
     return Collection(
         SERVICE,
@@ -30,7 +33,7 @@ def kept(plural: str) -> Collection:
 
 
 class BarbicanResource(CollectionResource):
-    """An object of the key-manager service; none of its properties can be updated."""
+    """Base class of the key-manager types; none of their properties can be updated."""
 
     service = SERVICE
     identified_by = IntentKey.OWN_NAME
@@ -63,7 +66,7 @@ class BarbicanResource(CollectionResource):
 
 
 def id_of(ref: str) -> str:
-    """Return the id at the end of a URL."""
+    """Return the last segment of a URL, which is the object's id."""
     return ref.rstrip("/").rpartition("/")[2]
 
 

@@ -38,8 +38,8 @@ class Container(BarbicanResource):
         return {"name": ctx.wanted_name, "type": self.kind, "secret_refs": refs}
 
     def secrets(self, properties: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
-        """Yield (name, URL) of each secret; the property certificate_ref gives the name
-        "certificate".
+        """Yield (name, URL) for each secret, from the property `secrets` and from each property
+        `NAME_ref`.
         """
         for one in properties.get("secrets") or []:
             yield one["name"], one["ref"]

@@ -1,1 +1,1 @@
-"""Types by their names in CloudFormation."""
+"""Resource types of the AWS::CloudFormation family."""

@@ -14,7 +14,9 @@ STATUSES = ("SUCCESS", "FAILURE")
 
 
 class SignedHandle(SignedSignal):
-    """Receives signals by a signed URL, which is its reference id."""
+    """Base class of handles that receive signals at a signed URL, which is the value of
+    `get_resource`.
+    """
 
     signed_for = "waitcondition"
 
@@ -34,7 +36,7 @@ class SignedHandle(SignedSignal):
 
 
 class WaitConditionHandle(SignedHandle):
-    """Receives signals by a signed URL, which is its reference id."""
+    """Receives signals at a signed URL, which is the value of `get_resource`."""
 
     type_name = "AWS::CloudFormation::WaitConditionHandle"
     support = Support(version="2014.1")
@@ -51,9 +53,7 @@ class UpdateWaitConditionHandle(SignedHandle):
 
 
 class WaitCondition(CountsSignals):
-    """A wait condition: complete when its handle has received the given number of success signals
-    in time.
-    """
+    """Waits until its handle has received the given number of success signals, or fails."""
 
     type_name = "AWS::CloudFormation::WaitCondition"
     support = Support(version="2014.1")

@@ -12,14 +12,15 @@ SERVICE = "block-storage"
 
 
 def own_mark(ctx: ResourceContext) -> str:
-    """Return the intent key of the backup that the current action creates; another action has
-    another key.
+    """Return the intent key of the backup that this action creates.
+
+    The key contains the start time of the action, so each action has another key.
     """
     return f"{mark(ctx)}:{ctx.started_at:.3f}"
 
 
 async def begin(ctx: ResourceContext) -> Made:
-    """Create a backup with the intent key as its description."""
+    """Start a backup whose description is the intent key."""
     fields = {
         "volume_id": ctx.physical,
         "name": f"{ctx.physical_name}-snapshot",
@@ -31,7 +32,7 @@ async def begin(ctx: ResourceContext) -> Made:
 
 
 async def find(ctx: ResourceContext) -> Made | None:
-    """Return the backup that an earlier call of this action created, or None."""
+    """Return the backup that an earlier attempt of this action created, or None."""
     for backup in await ctx.cloud.listing(SERVICE, "/backups/detail"):
         if backup.get("description") == own_mark(ctx):
             return Made(data={"backup_id": str(backup["id"])})
@@ -39,7 +40,7 @@ async def find(ctx: ResourceContext) -> Made | None:
 
 
 async def drop(ctx: ResourceContext) -> None:
-    """Delete the backup, if there is one."""
+    """Delete the backup that the private data names, if there is one."""
     if ident := ctx.data.get("backup_id"):
         await forgiving(
             ctx.cloud.request(SERVICE, "DELETE", f"/backups/{segment(ident)}", idempotent=True)
@@ -47,7 +48,7 @@ async def drop(ctx: ResourceContext) -> None:
 
 
 async def ready(ctx: ResourceContext) -> Progress:
-    """Return whether the backup is complete."""
+    """Return whether the backup is complete: ready, not yet, or failed."""
     backup = await ctx.cloud.member(
         SERVICE, "/backups", ctx.data["backup_id"], detail="/backups/detail"
     )
@@ -57,17 +58,17 @@ async def ready(ctx: ResourceContext) -> Progress:
         case "creating":
             return Later()
         case status:
-            return Failed(f"The backup went to {status}")
+            return Failed(f"The backup {ctx.data['backup_id']} went to status {status}.")
 
 
 BACKUP = Step("backup", begin, find, ready)
 
 
 def restore_step(poll: Callable[[ResourceContext], Awaitable[Progress]]) -> Step:
-    """Return the step that restores the backup in the properties, into a new volume or the backup's
-    own.
+    """Return the step that restores the backup given by the property `backup_id`.
 
-    `poll` reports the progress of the volume.
+    The backup is restored into the existing volume, or into a new one if there is none. `poll`
+    reports the progress of that volume.
     """
 
     async def restore(ctx: ResourceContext) -> Made:

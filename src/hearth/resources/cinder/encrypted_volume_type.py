@@ -82,5 +82,6 @@ class EncryptedVolumeType(CollectionResource):
             SERVICE, "GET", f"/types/{segment(volume_type)}/encryption"
         )
         if not answer.body:
-            raise CloudFault(SERVICE, 404, "itemNotFound", "The type has no encryption.")
+            words = f"The volume type {volume_type} has no encryption."
+            raise CloudFault(SERVICE, 404, "itemNotFound", words)
         return dict(answer.body)

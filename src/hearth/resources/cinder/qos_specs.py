@@ -56,7 +56,9 @@ class QoSSpecs(CollectionResource):
         return await self.change(ctx, wanted)
 
     async def remove(self, ctx: ResourceContext, names: set[str]) -> Made | None:
-        """Remove the given keys, as far as the specifications contain them."""
+        """Remove the keys in `names` from the specifications; keys that do not exist are
+        ignored.
+        """
         there = (await self.show(ctx)).get("specs", {})
         if keys := sorted(names & there.keys()):
             path = f"/qos-specs/{segment(ctx.physical)}/delete_keys"
@@ -108,5 +110,7 @@ class QoSAssociation(Tie):
 
 
 def specs_of(properties: Any) -> dict[str, str]:
-    """Return the specifications as text, the only kind of value that the service accepts."""
+    """Return the property `specs` with all values as text, because the service accepts nothing
+    else.
+    """
     return {str(name): str(value) for name, value in (properties.get("specs") or {}).items()}

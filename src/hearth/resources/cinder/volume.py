@@ -137,14 +137,14 @@ class Volume(CollectionResource):
         return Made(physical_id=str(made["id"]), body=made)
 
     async def rename(self, ctx: ResourceContext) -> Made | None:
-        """Give a restored volume its name and metadata."""
+        """Set the name and metadata of a volume that was restored from a backup."""
         fields: Body = {"name": ctx.wanted_name}
         if ctx.given("metadata"):
             fields["metadata"] = ctx.given("metadata")
         return await self.change(ctx, fields)
 
     async def guard(self, ctx: ResourceContext) -> Made | None:
-        """Set or clear the read-only flag."""
+        """Set or clear the volume's read-only flag."""
         flag = {"readonly": bool(ctx.given("read_only"))}
         await self.act(ctx, {"os-update_readonly_flag": flag})
         return None
@@ -190,8 +190,9 @@ class Volume(CollectionResource):
         return Made(body={"status": "retyping"})
 
     async def extend(self, ctx: ResourceContext) -> Made | None:
-        """Extend the volume, also while it is attached; `grown` reports an error for a smaller
-        size.
+        """Extend the volume, which may be attached; send no call if the new size is smaller.
+
+        The poll function `grown` reports the error for a smaller size.
         """
         if int(ctx.before.get("size") or 0) > int(ctx.properties["size"]):
             return None  # `grown` says so
@@ -206,7 +207,9 @@ class Volume(CollectionResource):
         return Made(body=body) if begun else None
 
     async def grown(self, ctx: ResourceContext) -> Progress:
-        """Return whether the volume has its new size; fail if it would have to shrink."""
+        """Report whether the volume has its new size; a request to shrink the volume is a
+        failure.
+        """
         if int(ctx.before.get("size") or 0) > int(ctx.properties["size"]):
             return Failed("Shrinking volume is not supported.", "NotSupported")
         body = await self.show(ctx) or {}
@@ -235,7 +238,7 @@ class Volume(CollectionResource):
         )
 
     async def settled(self, ctx: ResourceContext) -> Progress:
-        """Return whether the volume is deleted or detached."""
+        """Report whether the volume is deleted or detached."""
         progress = await self.gone(ctx)
         if isinstance(progress, Later) and (progress.body or {}).get("status") in DETACHED:
             return Ready(progress.body)
@@ -264,7 +267,9 @@ class Volume(CollectionResource):
         return (backups.BACKUP, *self.delete_steps(ctx)) if ctx.physical_id else ()
 
     async def act(self, ctx: ResourceContext, action: Body, version: str | None = None) -> None:
-        """Call one action of the volume."""
+        """Call one action of the volume: `action` is the request body, `version` the
+        microversion.
+        """
         path = f"/volumes/{segment(ctx.physical)}/action"
         await ctx.cloud.request(SERVICE, "POST", path, json=action, microversion=version)
 
@@ -280,7 +285,7 @@ class Volume(CollectionResource):
 
 
 def shown_of(body: Mapping[str, Any]) -> Body:
-    """Return the attributes that a body contains."""
+    """Return the attributes of a volume, computed from its response body."""
     if not body:
         return {}
     return {

@@ -57,7 +57,7 @@ class VolumeAttachment(ResourceType):
         return (Step("detach", self.detach, poll=self.detached),)
 
     async def attach(self, ctx: ResourceContext) -> Made:
-        """Request the attachment."""
+        """Request the attachment of the volume to the server."""
         fields: Body = {"volumeId": ctx.properties["volume_id"]}
         if ctx.given("mountpoint"):
             fields["device"] = ctx.given("mountpoint")
@@ -74,7 +74,7 @@ class VolumeAttachment(ResourceType):
         return None
 
     async def attached(self, ctx: ResourceContext) -> Progress:
-        """Return whether the volume is attached ("in-use")."""
+        """Report whether the volume is attached, that is, has the status "in-use"."""
         volume = await volume_of(ctx, ctx.properties)
         status = (volume or {}).get("status")
         if status == "in-use":
@@ -92,7 +92,7 @@ class VolumeAttachment(ResourceType):
         return await gone_from(ctx, ctx.properties)
 
     async def detach_before(self, ctx: ResourceContext) -> Made | None:
-        """Detach the volume from the server in the properties before the update."""
+        """Detach the volume from the server that the resource had before the update."""
         await detach_from(ctx, ctx.before)
         return None
 
@@ -101,12 +101,12 @@ class VolumeAttachment(ResourceType):
 
 
 def path_of(properties: Mapping[str, Any]) -> str:
-    """Return the path of the server's volume attachments."""
+    """Return the path of the server's volume attachments in the compute API."""
     return f"/servers/{segment(properties['instance_uuid'])}/os-volume_attachments"
 
 
 async def detach_from(ctx: ResourceContext, properties: Mapping[str, Any]) -> None:
-    """Detach the volume, unless it is detached or detaching."""
+    """Detach the volume in `properties` from its server, unless it is detached or detaching."""
     volume = await volume_of(ctx, properties)
     if volume is None or volume.get("status") in {"available", "detaching"}:
         return
@@ -115,7 +115,7 @@ async def detach_from(ctx: ResourceContext, properties: Mapping[str, Any]) -> No
 
 
 async def gone_from(ctx: ResourceContext, properties: Mapping[str, Any]) -> Progress:
-    """Return whether the volume is detached from the server."""
+    """Report whether the volume in `properties` is detached from its server."""
     volume = await volume_of(ctx, properties)
     servers = {one.get("server_id") for one in (volume or {}).get("attachments") or []}
     if volume is None or properties["instance_uuid"] not in servers:
@@ -125,7 +125,7 @@ async def gone_from(ctx: ResourceContext, properties: Mapping[str, Any]) -> Prog
 
 
 async def volume_of(ctx: ResourceContext, properties: Mapping[str, Any]) -> Body | None:
-    """Return the body of the volume, or None if it is gone."""
+    """Return the body of the volume in `properties`, or None if the volume is gone."""
     try:
         return await ctx.cloud.member(
             "block-storage", "/volumes", str(properties["volume_id"]), detail="/volumes/detail"

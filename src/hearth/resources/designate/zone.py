@@ -29,7 +29,7 @@ LABEL_MAX = 63  # characters
 
 
 def named(plural: str, update_method: str) -> Collection:
-    """Return the declaration of a collection of the service; its bodies have no root key."""
+    """Declare a collection of the service; `plural` is the last part of the path."""
     return Collection(
         SERVICE,
         f"/v2/{plural}",
@@ -40,7 +40,7 @@ def named(plural: str, update_method: str) -> Collection:
 
 
 class DesignateResource(CollectionResource):
-    """An object that becomes active once the name servers have it."""
+    """Base class of the DNS types: an object is ready once the name servers have it."""
 
     service = SERVICE
     undescribed = None
@@ -184,7 +184,7 @@ class RecordSet(DesignateResource):
 
 
 async def _full_name(ctx: ResourceContext) -> str:
-    """Return the fully qualified name of a record set, with the final dot."""
+    """Return the fully qualified name of the record set, with the final dot."""
     name = ctx.given("name") or ctx.physical_name[-LABEL_MAX:].lstrip("-")
     if name.endswith("."):
         return str(name)

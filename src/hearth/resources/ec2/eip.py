@@ -24,7 +24,7 @@ from hearth.schema import (
 
 
 class EIP(AdapterType):
-    """A floating IP; its reference is the address."""
+    """A floating IP. Its reference is the address."""
 
     type_name = "AWS::EC2::EIP"
     other = FloatingIP()
@@ -56,13 +56,15 @@ class EIP(AdapterType):
         return (Step("point", self.point),) if "InstanceId" in ctx.changed else ()
 
     async def note(self, ctx: ResourceContext) -> Made:
-        """Store the address, because other resources refer to it."""
+        """Store the floating IP's address in private data, because it is the value of
+        `get_resource`.
+        """
         body = ctx.body or await self.show(ctx) or {}
         return Made(data={"address": str(body["floating_ip_address"])})
 
     async def point(self, ctx: ResourceContext) -> Made | None:
-        """Associate the floating IP with the server in the properties; without a server, dissociate
-        it. Can be repeated.
+        """Associate the floating IP with the server `InstanceId`, or dissociate it if there is
+        none.
         """
         server = ctx.given("InstanceId")
         port = await port_of_server(ctx, server) if server else None
@@ -117,8 +119,9 @@ class EIPAssociation(Pointer):
         return (*leave, Step("point", self.point))
 
     def must_replace(self, change: Change) -> str | None:
-        """Return a reason to replace the association: the address and the target change at the same
-        time.
+        """Return a reason to replace the association, or None.
+
+        It is replaced if its address and its server (or port) change in the same update.
         """
         ends = ({"AllocationId", "EIP"}, {"InstanceId", "NetworkInterfaceId"})
         given = {name for name in change.changed if change.after.get(name)}

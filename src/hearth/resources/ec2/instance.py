@@ -175,7 +175,7 @@ class Instance(AdapterType):
         return (*super().create_steps(ctx), *_attaching(ctx))
 
     def replaced_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        """Return the steps that release volumes and ports, which the new server needs."""
+        """Return the steps that detach the volumes and ports which the new server needs."""
         leave = _detaching(ctx) if ctx.physical_id else ()
         return (*leave, *self.through(self.other.replaced_steps(self.other_context(ctx))))
 
@@ -185,7 +185,10 @@ class Instance(AdapterType):
 
 
 def networks(properties: Mapping[str, Any]) -> list[Body] | None:
-    """Return the server's network entries: its ports in order, or else the subnet, or else None."""
+    """Return the property `networks` of OS::Nova::Server: all ports in order, or else the subnet.
+
+    Returns None if the properties name neither.
+    """
     ports = [
         one if isinstance(one, Mapping) else {"NetworkInterfaceId": one, "DeviceIndex": number}
         for number, one in enumerate(properties.get("NetworkInterfaces") or [])
@@ -198,7 +201,7 @@ def networks(properties: Mapping[str, Any]) -> list[Body] | None:
 
 
 def devices(mappings: Iterable[Mapping[str, Any]]) -> Iterator[Body]:
-    """Yield block devices in the form of OS::Nova::Server."""
+    """Yield each block device mapping in the format of OS::Nova::Server."""
     for one in mappings:
         disk = one.get("Ebs") or {}
         size = disk.get("VolumeSize")
@@ -211,7 +214,7 @@ def devices(mappings: Iterable[Mapping[str, Any]]) -> Iterator[Body]:
 
 
 def is_number(value: Any) -> bool:
-    """Return whether a value is an integer or the text of one."""
+    """Return whether a value is an integer or text that represents an integer."""
     try:
         int(value)
     except (TypeError, ValueError):
@@ -232,7 +235,7 @@ def _as_attachment(ctx: ResourceContext, volume: Mapping[str, Any]) -> ResourceC
 
 
 def _attaching(ctx: ResourceContext) -> Iterator[Step]:
-    """Yield a step per volume, because the service attaches one volume at a time."""
+    """Yield one step per volume, because the service attaches one volume at a time."""
     for number, volume in enumerate(ctx.given("Volumes") or [], 1):
         yield _attach_step(f"attach-{number}", volume)
 

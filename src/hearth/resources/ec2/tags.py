@@ -7,13 +7,13 @@ from hearth.schema import LIST, MAP, STRING, Prop
 
 
 def pairs(description: str, *, update_allowed: bool = False, immutable: bool = False) -> Prop:
-    """Return a property that is a list of key-value pairs."""
+    """Declare a property that is a list of {Key: …, Value: …} maps."""
     item = Prop(MAP, schema=_ENTRIES)
     return Prop(LIST, description, schema=item, update_allowed=update_allowed, immutable=immutable)
 
 
 def ignored_tags() -> Prop:
-    """Return the property for tags that are accepted and ignored."""
+    """Declare the property `Tags` of a type that accepts tags and ignores them."""
     return Prop(
         LIST,
         "Accepted for compatibility; of no effect.",
@@ -22,7 +22,7 @@ def ignored_tags() -> Prop:
 
 
 def as_map(tags: Any) -> dict[str, Any] | None:
-    """Return the pairs as a map, or None if there are none."""
+    """Convert a list of tags to a map {key: value}; None if there are no tags."""
     found: list[Mapping[str, Any]] = tags or []
     return {one["Key"]: one["Value"] for one in found} or None
 

@@ -63,7 +63,7 @@ class VPC(AdapterType):
         return {}
 
     def as_router(self, ctx: ResourceContext) -> ResourceContext:
-        """Return the context of the VPC's router, which the same record manages."""
+        """Return the context for calls about the VPC's router, which is part of the same record."""
         router_id = ctx.data.get("router_id")
         inner = replace(self.other_context(ctx), kind=self.router, physical_id=router_id)
         return replace(inner, properties={"admin_state_up": True})
@@ -79,7 +79,7 @@ class VPC(AdapterType):
         return (*router, *super().delete_steps(ctx))
 
     async def make_router(self, ctx: ResourceContext) -> Made:
-        """Create the router."""
+        """Create the VPC's router."""
         return _of_router(await self.router.create(self.as_router(ctx)))
 
     async def find_router(self, ctx: ResourceContext) -> Made | None:
@@ -88,7 +88,9 @@ class VPC(AdapterType):
         return None if found is None else _of_router(found)
 
     async def router_ready(self, ctx: ResourceContext) -> Progress:
-        """Return whether the router is ready; the recorded body remains the network's."""
+        """Report whether the router is ready. The recorded body is still the body of the
+        network.
+        """
         match await self.router.poll(replace(self.as_router(ctx), body=None)):
             case Ready():
                 return Ready(ctx.body)
@@ -149,7 +151,7 @@ class Subnet(AdapterType):
         return (*leave, *super().delete_steps(ctx))
 
     async def route(self, ctx: ResourceContext) -> Made | None:
-        """Connect the subnet to the VPC's router, unless it is connected to a router."""
+        """Connect the subnet to the VPC's router, unless it is already connected to some router."""
         if await router_of_subnet(ctx, ctx.properties["VpcId"], ctx.physical) is None:
             router = await router_of_vpc(ctx, ctx.properties["VpcId"])
             if router is not None:
@@ -176,7 +178,7 @@ class InternetGateway(ResourceType):
 
 
 class RouteTable(AdapterType):
-    """A router of a VPC, for the subnets that are associated with it."""
+    """A router of a VPC, which serves the subnets that are associated with it."""
 
     type_name = ROUTE_TABLE
     support = Support(version="2014.1")
@@ -207,7 +209,9 @@ class VPCGatewayAttachment(ResourceType):
     known_by = "the VPC; setting the gateways of its routers again has no effect"
 
     def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
-        """Yield the route tables of the same VPC, because the attachment sets their gateways."""
+        """Yield the names of the route tables of the same VPC, because their gateways are set
+        here.
+        """
         own = set(_vpcs(definition))
         for other, there in program.resources.items():
             same = there.type == ROUTE_TABLE and own & set(_vpcs(there))
@@ -221,7 +225,7 @@ class VPCGatewayAttachment(ResourceType):
         return (Step("detach", self.detach),) if ctx.physical_id else ()
 
     async def attach(self, ctx: ResourceContext) -> Made:
-        """Set the external gateway of all routers of the VPC's route tables."""
+        """Set the external gateway of the routers of all the VPC's route tables."""
         vpc = str(ctx.properties["VpcId"])
         gateway = {"network_id": await outside(ctx)}
         for router in await route_tables(ctx, vpc):
@@ -229,7 +233,7 @@ class VPCGatewayAttachment(ResourceType):
         return Made(physical_id=vpc)
 
     async def detach(self, ctx: ResourceContext) -> Made | None:
-        """Clear the external gateways."""
+        """Clear the external gateway of these routers."""
         for router in await route_tables(ctx, ctx.physical):
             await forgiving(set_gateway(ctx, router, {}))
         return None
@@ -254,8 +258,8 @@ class SubnetRouteTableAssociation(ResourceType):
         return (Step("return", self.give_back),) if ctx.physical_id else ()
 
     async def leave(self, ctx: ResourceContext) -> Made | None:
-        """Disconnect the subnet from its current router, unless that is the router of the route
-        table.
+        """Disconnect the subnet from its current router, unless it is already the route table's
+        router.
         """
         subnet = str(ctx.properties["SubnetId"])
         now = await router_of_subnet(ctx, await network_of(ctx, subnet), subnet)
@@ -275,7 +279,10 @@ class SubnetRouteTableAssociation(ResourceType):
         return None if port is None else Made(physical_id=f"{router}:{subnet}")
 
     async def give_back(self, ctx: ResourceContext) -> Made | None:
-        """Connect the subnet to the VPC's router, unless it is connected to another one."""
+        """Disconnect the subnet from the route table's router and connect it to the VPC's router.
+
+        A subnet that is connected to another router stays as it is.
+        """
         router, _, subnet = ctx.physical.partition(":")
         try:
             network = await network_of(ctx, subnet)
@@ -305,7 +312,9 @@ async def route_tables(ctx: ResourceContext, vpc: str) -> list[str]:
 
 
 async def router_of_vpc(ctx: ResourceContext, vpc: str) -> str | None:
-    """Return the id of the router that has the network's name, or None if it is gone."""
+    """Return the id of the router with the same name as the network `vpc`; None if either is
+    gone.
+    """
     try:
         network = await ctx.cloud.member("network", "/v2.0/networks", vpc)
     except CloudFault as fault:
@@ -328,12 +337,12 @@ async def router_of_subnet(ctx: ResourceContext, network: str, subnet: str) -> s
 
 
 async def network_of(ctx: ResourceContext, subnet: str) -> str:
-    """Return the network of a subnet."""
+    """Return the id of the subnet's network."""
     return str((await ctx.cloud.member("network", "/v2.0/subnets", subnet))["network_id"])
 
 
 async def join(ctx: ResourceContext, router: str, subnet: str) -> None:
-    """Connect a subnet to a router; does no harm if an earlier attempt has already done so."""
+    """Connect a subnet to a router; succeed if it is already connected to it."""
     path, leg = f"{ROUTERS}/{segment(router)}/add_router_interface", {"subnet_id": subnet}
     try:
         await ctx.cloud.request("network", "PUT", path, json=leg)
@@ -351,7 +360,7 @@ async def part(ctx: ResourceContext, router: str, subnet: str) -> None:
 
 
 async def set_gateway(ctx: ResourceContext, router: str, gateway: Body) -> None:
-    """Set or clear the external gateway of a router."""
+    """Set the external gateway of a router; an empty `gateway` clears it."""
     body = {"router": {"external_gateway_info": gateway}}
     await ctx.cloud.request(
         "network", "PUT", f"{ROUTERS}/{segment(router)}", json=body, idempotent=True

@@ -144,19 +144,20 @@ class LoadBalancer(capabilities.LoadBalancer, OctaviaResource):
         )
 
     async def settle(self, ctx: ResourceContext) -> Made | None:
-        """Set the servers in the properties as the members of the pools."""
+        """Set the servers in the property `Instances` as the members of the pools."""
         await self.set_instances(ctx, ctx.given("Instances") or [])
         return None
 
     async def guard(self, ctx: ResourceContext) -> Made | None:
-        """Set the security groups of the properties."""
+        """Set the security groups in the property `SecurityGroups`."""
         return await self.change(ctx, {"vip_sg_ids": list(ctx.given("SecurityGroups") or [])})
 
     async def set_instances(self, ctx: ResourceContext, instances: Sequence[str]) -> None:
-        """Set these servers as the only members of the pools. Can be repeated.
+        """Make these servers the only members of the pools.
 
-        The service accepts one change at a time. With several pools it may refuse the second change
-        as a conflict (see `busy`); the engine then repeats the whole step.
+        The service accepts one change at a time. If it refuses the change of a second pool as a
+        conflict (see `busy`), the engine repeats the step, which then skips the pools that are
+        already correct.
         """
         places = [await place_of(ctx, server) for server in dict.fromkeys(instances)]
         path = f"{POOLS}?loadbalancer_id={ctx.physical}"
@@ -196,15 +197,19 @@ class LoadBalancer(capabilities.LoadBalancer, OctaviaResource):
         return self.shown(ctx.body) if ctx.body else {}
 
     def shown(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the attributes that a body contains; AWS attributes without a counterpart are
-        empty.
+        """Return the attributes of the load balancer, computed from its response body.
+
+        AWS attributes without a counterpart in OpenStack are empty.
         """
         none = {name: "" for name in self.attributes if name != "show"}
         return {**none, **dict.fromkeys(ADDRESSES, body.get("vip_address"))}
 
 
 def listener(ctx: ResourceContext, one: Mapping[str, Any], places: Sequence[Place]) -> Body:
-    """Return a listener with its pool, health monitor and members."""
+    """Return the request body of a listener, with its pool, health monitor and members.
+
+    `one` is an item of the property `Listeners`; `places` has the address of each server.
+    """
     pool: Body = {
         "name": pool_name(ctx, one),
         "protocol": one["Protocol"],
@@ -222,12 +227,14 @@ def listener(ctx: ResourceContext, one: Mapping[str, Any], places: Sequence[Plac
 
 
 def pool_name(ctx: ResourceContext, one: Mapping[str, Any]) -> str:
-    """Return the name of the pool of a listener, unique in the load balancer."""
+    """Return the name of a listener's pool, which is unique in the load balancer."""
     return f"{ctx.physical_name}-{one['LoadBalancerPort']}"
 
 
 def member(ctx: ResourceContext, one: Mapping[str, Any], place: Place) -> Body:
-    """Return a server as a pool member of a listener."""
+    """Return the request body of the pool member for a server at `place`, with the listener's
+    port.
+    """
     address, subnet = place
     fields = {"address": address, "subnet_id": subnet, "protocol_port": one["InstancePort"]}
     asked = TARGET.match((ctx.given("HealthCheck") or {}).get("Target", ""))
@@ -237,7 +244,7 @@ def member(ctx: ResourceContext, one: Mapping[str, Any], place: Place) -> Body:
 
 
 def monitor(check: Mapping[str, Any]) -> Body:
-    """Return the health monitor of a pool."""
+    """Return the request body of the health monitor; `check` is the property `HealthCheck`."""
     asked = TARGET.match(check["Target"])
     assert asked is not None, check["Target"]
     fields: Body = {
@@ -253,7 +260,9 @@ def monitor(check: Mapping[str, Any]) -> Body:
 
 
 async def place_of(ctx: ResourceContext, server: str) -> Place:
-    """Return the first address of a server, and its subnet."""
+    """Return the first address of a server, and the id of its subnet. Raises CloudFault if it has
+    none.
+    """
     for port in await ctx.cloud.listing("network", f"/v2.0/ports?device_id={segment(server)}"):
         for one in port["fixed_ips"]:
             return str(one["ip_address"]), str(one["subnet_id"])
@@ -262,9 +271,10 @@ async def place_of(ctx: ResourceContext, server: str) -> Place:
 
 
 async def subnet_of(ctx: ResourceContext, places: Sequence[Place]) -> str:
-    """Return the subnet of the load balancer's address.
+    """Return the id of the subnet in which the load balancer gets its address.
 
-    Raises CloudFault if the choice is ambiguous.
+    It is the given subnet, else the subnet of the first server, else that of the only usable
+    network. Raises CloudFault if there is no such single network.
     """
     if ctx.given("Subnets"):
         return str(ctx.given("Subnets")[0])
@@ -278,12 +288,12 @@ async def subnet_of(ctx: ResourceContext, places: Sequence[Place]) -> str:
     own = [one for one in usable if one["project_id"] == ctx.stack.project_id] or usable
     if len(own) == 1:
         return str(own[0]["subnets"][0])
-    words = f"Subnets: required, because there are {len(own)} networks to choose from"
+    words = f"Subnets: required, because the project has {len(own)} usable networks, not one"
     raise CloudFault("network", 400, "BadRequest", words)
 
 
 def _ends(members: Iterable[Mapping[str, Any]]) -> set[tuple[str, int]]:
-    """Return (address, port) of each member, without those that are being deleted."""
+    """Return the set of (address, port) of the members that are not being deleted."""
     return {
         (one["address"], one["protocol_port"])
         for one in members

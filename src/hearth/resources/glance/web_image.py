@@ -37,7 +37,7 @@ IMAGE_ID = AllowedPattern(
     r"^([0-9a-fA-F]){8}-([0-9a-fA-F]){4}-([0-9a-fA-F]){4}-([0-9a-fA-F]){4}-([0-9a-fA-F]){12}$"
 )
 FREE = frozenset({"architecture", "kernel_id", "os_distro", "os_version", "ramdisk_id"})
-"""Optional properties of an image: they are removed, not set to null."""
+"""Optional image properties. The service does not accept null for them, so they are removed."""
 
 
 class WebImage(CollectionResource):
@@ -182,22 +182,24 @@ class WebImage(CollectionResource):
         return [member for member in members if member.get(KEY) == mark(ctx)]
 
     async def poll(self, ctx: ResourceContext) -> Progress:
-        """Return ready at once: the import of the data is a later step."""
+        """Report ready at once, because a later step imports the data."""
         return Ready(ctx.body)
 
     async def forget_key(self, ctx: ResourceContext) -> Made | None:
-        """Remove the intent key, because the id is recorded now."""
+        """Remove the intent key from the image; its id is recorded by now."""
         return await self.patch(ctx, {}, {KEY})
 
     async def fetch(self, ctx: ResourceContext) -> Made | None:
-        """Request the import of the data, unless it is running."""
+        """Request the import of the data, unless it is already running."""
         if str((await self.show(ctx) or {}).get("status")) == "queued":
             method = {"name": "web-download", "uri": ctx.properties["location"]}
             await ctx.request("POST", "import", {"method": method})
         return None
 
     async def fetched(self, ctx: ResourceContext) -> Progress:
-        """Return whether the data is imported; after a failed import the image stays queued."""
+        """Report whether the data is imported. After a failed import the image stays in status
+        "queued".
+        """
         body = await self.show(ctx) or {}
         status = str(body.get("status"))
         if status in {"active", "deactivated"}:
@@ -208,7 +210,7 @@ class WebImage(CollectionResource):
         return Later(POLL_S, body)
 
     async def update(self, ctx: ResourceContext) -> Made | None:
-        """Change and remove properties, in one call."""
+        """Change and remove image properties in one call."""
         wanted = {**extras(ctx.properties), **self.changed_fields(ctx)}
         lost = extras(ctx.before).keys() - wanted.keys()
         lost |= {name for name in FREE & wanted.keys() if wanted[name] is None}
@@ -219,7 +221,9 @@ class WebImage(CollectionResource):
         return await self.patch(ctx, kept, set(lost))
 
     async def patch(self, ctx: ResourceContext, wanted: Body, lost: set[str]) -> Made | None:
-        """Set some properties and remove others, if the image has them."""
+        """Set the image properties `wanted` and remove those in `lost`, as far as the image has
+        them.
+        """
         now = await self.show(ctx) or {}
         changes: list[Body] = [
             {"op": "replace" if name in now else "add", "path": pointer(name), "value": value}
@@ -233,7 +237,9 @@ class WebImage(CollectionResource):
         return Made(body=answer.body)
 
     async def share(self, ctx: ResourceContext) -> Made | None:
-        """Share the image with the desired projects only."""
+        """Share the image with the projects in the property `members`, and with no other
+        project.
+        """
         rows = (await ctx.request("GET", "members")).body["members"]
         now, wanted = {row["member_id"] for row in rows}, set(ctx.given("members") or [])
         for project in sorted(wanted - now):
@@ -253,11 +259,13 @@ class WebImage(CollectionResource):
 
 
 def extras(properties: Mapping[str, Any]) -> Body:
-    """Return the extra properties as text, because the service accepts no other values."""
+    """Return the property `extra_properties` with all values as text, which is all the service
+    accepts.
+    """
     given = properties.get("extra_properties") or {}
     return {str(name): str(value) for name, value in given.items()}
 
 
 def pointer(name: str) -> str:
-    """Return the JSON pointer of a property."""
+    """Return the JSON pointer of an image property."""
     return "/" + name.replace("~", "~0").replace("/", "~1")

@@ -13,7 +13,7 @@ ALLOWED = "AllowedResources"
 
 
 class AccessPolicy(ResourceType):
-    """A list of the resources of this stack that a user with this policy may read."""
+    """A list of the resources in this stack that a user with this policy may read."""
 
     type_name = "OS::Heat::AccessPolicy"
     support = Support()
@@ -26,9 +26,10 @@ class AccessPolicy(ResourceType):
     visibility_delay_s = 0
 
     def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
-        """Return no requirements.
+        """Return no names, because the policy only lists names and needs no resource to exist
+        first.
 
-        Raises Rejected if the policy names a resource that does not exist.
+        Raises Rejected if the policy lists a resource that the template does not contain.
         """
         known = program.resources
         named = (end for end in at(ALLOWED)(definition.properties) if isinstance(end, Const))

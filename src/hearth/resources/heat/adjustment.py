@@ -9,7 +9,7 @@ from math import trunc
 
 
 class AdjustmentType(StrEnum):
-    """The meaning of the number in a scaling policy."""
+    """How a scaling policy's number changes the size: add it, set it, or add it as a percentage."""
 
     CHANGE = "change_in_capacity"
     EXACT = "exact_capacity"
@@ -18,26 +18,29 @@ class AdjustmentType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The smallest and the largest size of a group."""
+    """The smallest and the largest allowed size of a group."""
 
     least: int
     most: int
 
     def within(self, size: int) -> int:
-        """Return the allowed size nearest to `size`."""
+        """Return `size` limited to the allowed range."""
         return max(self.least, min(self.most, size))
 
 
 @dataclass(frozen=True, slots=True)
 class Adjustment:
-    """A change of size. `min_step` is the smallest number of members for a percentage."""
+    """A change of a group's size.
+
+    `min_step` is the minimum number of members that a percentage adds or removes.
+    """
 
     amount: float
     type: AdjustmentType
     min_step: int | None = None
 
     def size(self, current: int, bounds: Bounds) -> int:
-        """Return the new size of a group with `current` members."""
+        """Return the size that a group with `current` members gets, limited to `bounds`."""
         match self.type:
             case AdjustmentType.CHANGE:
                 return bounds.within(current + int(self.amount))
@@ -47,7 +50,11 @@ class Adjustment:
                 return bounds.within(current + self._share(current))
 
     def _share(self, current: int) -> int:
-        """Return the percentage as a number of members, rounded towards zero but at least one."""
+        """Convert the percentage to a number of members to add, which is negative for a removal.
+
+        The result is rounded towards zero, but a percentage other than 0 changes at least one
+        member, or at least `min_step` members.
+        """
         exact = current * self.amount / 100
         share = trunc(exact)
         if 0 < abs(exact) < 1:

@@ -26,7 +26,7 @@ SIZES = (Range(min=0),)
 
 
 class AutoScalingGroup(Scalable):
-    """A group of equal resources whose number scaling policies change."""
+    """A group of equal resources whose size is changed by scaling policies."""
 
     type_name = "OS::Heat::AutoScalingGroup"
     support = Support(version="2014.1")
@@ -83,8 +83,9 @@ class AutoScalingGroup(Scalable):
         return found
 
     def nested_definition(self, properties: Mapping[str, Any]) -> Any:
-        """Return a template with one member that stands for all members; None if the group is
-        empty.
+        """Return a template with one member as an example of all members, for validation.
+
+        Returns None if the group is empty or its definition is not known yet.
         """
         member = checkable(properties.get("resource"))
         return template_of({"0": member}) if member and self.nested_copies(properties) else None

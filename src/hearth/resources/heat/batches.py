@@ -9,8 +9,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """The desired size of a group and how to reach it: at most `batch` members change at a time,
-    and at least `in_service` stay unchanged if the group can grow enough.
+    """How a group reaches its desired size, the `target`.
+
+    At most `batch` members change at a time. At least `in_service` members stay unchanged
+    meanwhile, as far as the sizes allow.
     """
 
     target: int
@@ -18,9 +20,11 @@ class Course:
     in_service: int = 0
 
     def step(self, size: int, renewed: int) -> tuple[int, int] | None:
-        """Return the next batch as (size after it, members it changes), or None after the last.
+        """Return (size after the next batch, number of members it changes), or None if nothing is
+        left.
 
-        `renewed` is how many of the current `size` members have the desired definition.
+        `renewed` is the number of members, among the current `size`, that have the desired
+        definition.
         """
         if renewed >= size and size == self.target:
             return None
@@ -32,10 +36,11 @@ class Course:
 def batches(
     course: Course, size: int, renewed: int = 0, *, by_index: bool
 ) -> Iterator[tuple[int, int]]:
-    """Yield all batches, each as (size after it, number of members it changes).
+    """Yield (size after the batch, number of members it changes) for each remaining batch.
 
-    `renewed` is how many of the current `size` members have the desired definition. If members are
-    named `by_index`, those above the target size are temporary and do not count as renewed.
+    `renewed` is the number of members, among the current `size`, that have the desired definition.
+    `by_index` means that members are named by number; then a member above the target size is
+    temporary and does not count as renewed.
     """
     while (step := course.step(size, renewed)) is not None:
         after, changed = step

@@ -1,7 +1,8 @@
-"""How the agent in a server gets its metadata: credentials and the section os-collect-config.
+"""How the agent in a server gets its metadata document.
 
-The agent polls an API, an object or a queue. For objects and queues, called *channels*, Hearth
-writes the metadata document to the channel. Source: spec/software-config.md, 8.
+The agent polls an API, a Swift object or a queue. Hearth writes the document to the object or
+queue, which is called a *channel*. The document's section os-collect-config contains the transport
+and its credentials. Source: spec/software-config.md, section 8.
 """
 
 import json
@@ -27,24 +28,28 @@ COLLECTORS = {
     "ZAQAR_MESSAGE": "zaqar",
 }
 PROPERTIES = frozenset({"software_config_transport", "deployment_swift_data"})
-"""The properties of a server whose change requires an update of the transport."""
+"""The server properties that configure the transport."""
 USER = "user:"  # before the id of an orphan user, which is no server
 CONTAINER, OBJECT, QUEUE = "metadata_container", "metadata_object", "metadata_queue"
 FORMER = "former_channels"
-"""The keys of private data for the channel, and for the former channels as JSON."""
+"""Keys of private data: the parts of the current channel; the former channels as a JSON list."""
 _user = StackUser()
 
 
 @dataclass(frozen=True)
 class ConfigTransport:
-    """The metadata transport of a server type. The agents first read the default collectors, then
-    the transport.
+    """The steps with which a server type delivers the metadata document to the agent.
+
+    `default_collectors` are the names of the agent's collectors that run before the chosen
+    transport.
     """
 
     default_collectors: tuple[str, ...] = ()
 
     def steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        """Return the steps that create what the transport needs, then write the metadata."""
+        """Return the steps of a create: create the user, object or queue, then write the
+        document.
+        """
         before: tuple[Step, ...] = ()
         match transport_of(ctx):
             case "POLL_SERVER_HEAT":
@@ -58,10 +63,11 @@ class ConfigTransport:
         return (*before, Step("collector", self.write))
 
     def change_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        """Return the steps for an update of the properties or of the template's metadata.
+        """Return the steps for a change of the transport's properties or of the template's
+        metadata.
 
-        The guest learns of a new channel from the document in the previous channel, which therefore
-        stays.
+        The agent learns about a new channel from the document in the previous one, so that one is
+        kept.
         """
         if ctx.changed & PROPERTIES:
             left = channel_in(ctx.data) not in ({}, channel_of(ctx))
@@ -69,9 +75,7 @@ class ConfigTransport:
         return (Step("collector", self.write),) if ctx.template_metadata is not None else ()
 
     async def write(self, ctx: ResourceContext) -> Made:
-        """Write the metadata document: the template's metadata and the section, without
-        deployments.
-        """
+        """Write the metadata document to the current channel and to the former ones."""
         document = self.document(ctx, await _now(ctx))
         await push(ctx.cloud, ctx.users, ctx.data, document)
         for channel in former(ctx):
@@ -80,7 +84,11 @@ class ConfigTransport:
         return Made(metadata=document)
 
     def document(self, ctx: ResourceContext, before: Mapping[str, Any]) -> Body:
-        """Return the document that the guest reads; the keys of a former transport become null."""
+        """Return the metadata document, with the section os-collect-config for the current
+        transport.
+
+        `before` is the current metadata. Settings of a former transport become null.
+        """
         after = ctx.template_metadata
         given = dict(before.get(SECTION) or {})
         if after is not None:
@@ -97,49 +105,49 @@ class ConfigTransport:
 
 
 async def _now(ctx: ResourceContext) -> Mapping[str, Any]:
-    """Return the current metadata from the database row, because deployments change it at any
-    time.
-    """
+    """Return the resource's current metadata from the database; deployments may have changed it."""
     if ctx.physical_id is None or ctx.read_metadata is None:
         return ctx.metadata
     return await ctx.read_metadata(ctx.physical_id) or ctx.metadata
 
 
 def drop_steps(ctx: ResourceContext) -> tuple[Step, ...]:
-    """Return the steps that remove what the transport needed."""
+    """Return the steps that delete the channels and the user."""
     channels = (Step("drop-channels", drop_channels),) if _doomed(ctx) else ()
     return (*channels, *_user.drop_user_steps(ctx))
 
 
 async def stray_users(ctx: ResourceContext) -> list[str]:
-    """Return orphan ids: USER and the id of each user that has the record's key but is not
-    recorded.
+    """Return the id of each orphan user (one with the record's key that is not recorded), after
+    "user:".
     """
     return [f"{USER}{ident}" for ident in await _user.orphans(ctx)]
 
 
 async def drop_user(ctx: ResourceContext, user_id: str) -> None:
-    """Delete an orphan user."""
+    """Delete an orphan user; `user_id` has no prefix."""
     await _user.delete_orphan(ctx, user_id)
 
 
 def shut_out(ctx: ResourceContext) -> tuple[Step, ...]:
-    """Return the steps that disable the server's user."""
+    """Return the steps of a suspend: disable the server's user."""
     return _user.suspend_steps(ctx)
 
 
 def let_in(ctx: ResourceContext) -> tuple[Step, ...]:
-    """Return the steps that enable the server's user."""
+    """Return the steps of a resume: enable the server's user."""
     return _user.resume_steps(ctx)
 
 
 def transport_of(ctx: ResourceContext) -> str:
-    """Return the name of the transport."""
+    """Return the property `software_config_transport`, or its default."""
     return str(ctx.given("software_config_transport") or "POLL_SERVER_CFN")
 
 
 def access(ctx: ResourceContext, kind: str) -> Body:
-    """Return the values that the agent needs for one transport."""
+    """Return the settings of one collector (cfn, heat, zaqar, request): URLs, credentials,
+    names.
+    """
     data, stack = ctx.data, ctx.stack
     user = {
         "user_id": data.get("user_id"),
@@ -169,9 +177,10 @@ def access(ctx: ResourceContext, kind: str) -> Body:
 
 
 async def push(cloud: Cloud, users: Users | None, data: Mapping[str, str], document: Any) -> None:
-    """Write the document to the channel in the private data of a server, if it has a channel.
+    """Write the document to the channel that a server's private data names; do nothing if it names
+    none.
 
-    `cloud` and `users` belong to the stack. Raises CloudFault.
+    `cloud` and `users` are those of the server's stack. Raises CloudFault.
     """
     if OBJECT in data:
         await put_document(cloud, data[CONTAINER], data[OBJECT], document)
@@ -181,12 +190,14 @@ async def push(cloud: Cloud, users: Users | None, data: Mapping[str, str], docum
 
 
 def channel_in(data: Mapping[str, str]) -> dict[str, str]:
-    """Return the channel in private data; empty without one."""
+    """Return the current channel, as stored in private data; empty if there is none."""
     return {key: data[key] for key in (CONTAINER, OBJECT, QUEUE) if key in data}
 
 
 def channel_of(ctx: ResourceContext) -> dict[str, str]:
-    """Return the channel for the transport that the properties choose; empty if it has none."""
+    """Return the channel for the transport in the properties; empty if that transport uses no
+    channel.
+    """
     match transport_of(ctx):
         case "POLL_TEMP_URL":
             container, name = place(ctx)
@@ -198,26 +209,28 @@ def channel_of(ctx: ResourceContext) -> dict[str, str]:
 
 
 def former(ctx: ResourceContext) -> list[dict[str, str]]:
-    """Return the channels that were used before."""
+    """Return the former channels, oldest first."""
     found: list[dict[str, str]] = json.loads(ctx.data.get(FORMER, "[]"))
     return found
 
 
 def place(ctx: ResourceContext) -> tuple[str, str]:
-    """Return the container and the name of the object that the guest polls."""
+    """Return (container, object name) of the Swift object that the agent polls."""
     given: dict[str, Any] = ctx.given("deployment_swift_data") or {}
     return given.get("container") or ctx.physical_name, given.get("object") or ctx.record_id
 
 
 async def leave(ctx: ResourceContext) -> Made:
-    """Add the current channel to the former channels, which stay until the server is deleted."""
+    """Move the current channel to the list of former channels, which exist as long as the
+    server.
+    """
     channel = channel_in(ctx.data)
     kept = json.dumps([*former(ctx), channel]) if channel else None
     return Made(data={FORMER: kept or ctx.data.get(FORMER), **dict.fromkeys(channel)})
 
 
 async def make_object(ctx: ResourceContext) -> Made:
-    """Create the object that the guest polls, and its temporary URL."""
+    """Create the Swift object that the agent polls, and its temporary URL."""
     container, name = place(ctx)
     key = await temporary_url_key(ctx)
     await ctx.cloud.request(OBJECTS, "PUT", f"/{segment(container)}", idempotent=True)
@@ -228,13 +241,13 @@ async def make_object(ctx: ResourceContext) -> Made:
 
 
 async def make_own_queue(ctx: ResourceContext) -> Made:
-    """Create the queue that the guest reads."""
+    """Create the queue that the agent reads."""
     await make_queue(ctx, queue_name(ctx))
     return Made(data=_taken(ctx))
 
 
 async def drop_channels(ctx: ResourceContext) -> Made:
-    """Delete the channel and the former ones; a container is deleted with its last object."""
+    """Delete the current and all former channels; delete a container when it is empty."""
     for channel in _doomed(ctx):
         if OBJECT in channel:
             await drop_object(ctx, channel[CONTAINER], channel[OBJECT])
@@ -244,7 +257,7 @@ async def drop_channels(ctx: ResourceContext) -> Made:
 
 
 def _doomed(ctx: ResourceContext) -> list[dict[str, str]]:
-    """Return the channels to delete, including a queue if the answer to its create was lost."""
+    """Return all channels to delete, including a queue whose creation was not confirmed."""
     found = [channel_in(ctx.data), *former(ctx)]
     if QUEUE in (wanted := channel_of(ctx)) and ctx.data.get("user_id"):
         found.append(wanted)
@@ -252,8 +265,9 @@ def _doomed(ctx: ResourceContext) -> list[dict[str, str]]:
 
 
 def _taken(ctx: ResourceContext) -> dict[str, str | None]:
-    """Return private data in which the channel for the current properties is in use and no longer
-    one of the former channels.
+    """Return the changes to private data after the channel for the current properties was created.
+
+    That channel becomes the current one and is removed from the list of former channels.
     """
     channel = channel_of(ctx)
     others = [one for one in former(ctx) if one != channel]

@@ -70,11 +70,13 @@ class Delay(ResourceType):
         return (Step("resume", self.begin, poll=self.wait),)
 
     async def begin(self, ctx: ResourceContext) -> Made:
-        """Return the physical id; nothing is created."""
+        """Return the physical id; a delay creates nothing in the cloud."""
         return Made(physical_id=ctx.physical_id or ctx.physical_name)
 
     async def wait(self, ctx: ResourceContext) -> Progress:
-        """Return whether the waiting time is over."""
+        """Report whether the waiting time is over; ready at once if the action is not in
+        `actions`.
+        """
         if ctx.action.value not in (ctx.given("actions") or []):
             return Ready()
         left_s = ctx.started_at + wait_s(ctx.properties, luck_of(ctx)) - ctx.now
@@ -82,13 +84,15 @@ class Delay(ResourceType):
 
 
 def wait_s(properties: Mapping[str, Any], luck: float) -> float:
-    """Return the waiting time in seconds; `luck` is a random number in [0, 1)."""
+    """Return the waiting time in seconds; `luck` is the random number in [0, 1) for the jitter."""
     jitter = float(properties.get("max_jitter") or 0) * luck
     factor = float(properties.get("jitter_multiplier", 1.0))
     return float(properties.get("min_wait") or 0) + jitter * factor
 
 
 def luck_of(ctx: ResourceContext) -> float:
-    """Return a pseudo-random number in [0, 1), which is constant for one action of one record."""
+    """Return a pseudo-random number in [0, 1), the same for each attempt of one action on one
+    record.
+    """
     digest = hashlib.sha256(f"{ctx.key}:{ctx.action}".encode()).digest()
     return int.from_bytes(digest[:6], "big") / 2**48

@@ -88,7 +88,7 @@ class DeployedServer(StackUser):
         return self.delete_steps(ctx)
 
     async def begin(self, ctx: ResourceContext) -> Made:
-        """Complete the create: the earlier steps have created everything."""
+        """Set the physical id; the earlier steps have created everything."""
         return Made(physical_id=ctx.record_id)
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Results of a deployment: the signal from a server, as output values, status and reason.
+"""The results of a deployment: status, reason and output values from a server's signal.
 
 Source: spec/software-config.md, section 5.
 """
@@ -19,14 +19,16 @@ TOO_DEEP = "(nested too deep)"
 
 @dataclass(frozen=True)
 class Results:
-    """Status and reason of a deployment, and the output values to store."""
+    """The results that a signal reports: status and reason of the deployment, and its output
+    values.
+    """
 
     status: Status
     reason: str
     output_values: Mapping[str, Any] = field(default_factory=dict)
 
     def told(self, deployment_id: str) -> str:
-        """Return the text of the event for this signal."""
+        """Return the event text for the signal with these results."""
         if self.status is Status.COMPLETE:
             return f"deployment {deployment_id} succeeded"
         code = self.output_values.get(STATUS_CODE)
@@ -35,10 +37,11 @@ class Results:
 
 
 def results_of(sent: Mapping[str, Any] | None, outputs: Iterable[Mapping[str, Any]]) -> Results:
-    """Return the results in a signal, for a configuration with these outputs.
+    """Return the results that the signal `sent` reports; `outputs` are the configuration's outputs.
 
-    The results contain the standard outputs, null if missing, and the declared outputs in the
-    signal. An exit code other than 0 is a failure, and so is any value of an error output.
+    The values contain the standard outputs (null if missing) and those declared outputs that the
+    signal contains. A non-zero exit code is a failure, and so is any value of an output declared as
+    error output.
     """
     told = {name: _clean(value) for name, value in (sent or {}).items()}
     values = {name: told.get(name) for name in ALWAYS}
@@ -57,12 +60,12 @@ def results_of(sent: Mapping[str, Any] | None, outputs: Iterable[Mapping[str, An
 
 
 def _exited(code: Any) -> str:
-    """Return the reason of a failure that only the exit code shows."""
+    """Return the failure reason for a non-zero exit code."""
     return f"{STATUS_CODE} : Deployment exited with non-zero status code: {code}"
 
 
 def _failed(code: Any) -> bool:
-    """Return whether an exit code, given as a number or text, exists and is not 0."""
+    """Return whether an exit code, given as a number or as text, is present and not 0."""
     if code is None or code == "":
         return False
     try:
@@ -76,10 +79,9 @@ def _text(value: Any) -> str:
 
 
 def _clean(value: Any) -> Any:
-    """Return the value with invalid characters replaced by `?`.
+    """Return the value with invalid characters in texts replaced by `?`.
 
-    Servers send whatever their commands print. A value that is nested too deep is replaced by a
-    message.
+    A value that is nested too deep is replaced by a message.
     """
     return TOO_DEEP if too_deep(value) else _whole(value)
 

@@ -20,7 +20,10 @@ _SIGNAL_VERB = "HTTP verb to use for signaling output values"
 
 
 def derived(ctx: ResourceContext, source: Mapping[str, Any] | None, config: Any) -> Body:
-    """Return the configuration for the action of `ctx`; `config` is the text or map to apply."""
+    """Return the configuration that the server applies for the action of `ctx`, in API format.
+
+    It is derived from `source`, the stored configuration. `config` is the text or map to apply.
+    """
     source = source or {}
     return {
         "name": ctx.given("name") or source.get("name") or ctx.physical_name,
@@ -33,20 +36,22 @@ def derived(ctx: ResourceContext, source: Mapping[str, Any] | None, config: Any)
 
 
 def input_values(ctx: ResourceContext, source: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the value of each input, declared or not."""
+    """Return the value of each input as {name: value}: declared inputs, and others from
+    `input_values`.
+    """
     return {one["name"]: one["value"] for one in _given(ctx, source or {})}
 
 
 def replacing_inputs(source: Mapping[str, Any] | None) -> list[str]:
-    """Return the names of the inputs whose change requires another deployment."""
+    """Return the names of the inputs declared with replace_on_change."""
     declared = (source or {}).get("inputs") or ()
     return [one["name"] for one in declared if one.get("replace_on_change")]
 
 
 def filled(config: Any, key: str, values: Mapping[str, Any], *, strict: bool) -> Any:
-    """Return a configuration with each `{key: NAME}` replaced by the value of that input.
+    """Return `config` with each map `{key: NAME}` replaced by the value of the input NAME.
 
-    For an unknown input the value is None, or with `strict` CloudFault is raised.
+    An input without a value is replaced by None or, if `strict` is true, raises CloudFault.
     """
     match config:
         case {**only} if len(only) == 1 and isinstance(name := only.get(key), str):
@@ -63,7 +68,9 @@ def filled(config: Any, key: str, values: Mapping[str, Any], *, strict: bool) ->
 
 
 def _given(ctx: ResourceContext, source: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
-    """Yield the declared inputs with their values, then the values without a declaration."""
+    """Yield the declared inputs with their values, then the values for inputs that are not
+    declared.
+    """
     values = dict(ctx.given("input_values") or {})
     for declared in source.get("inputs") or ():
         name, default = declared["name"], declared.get("default")
@@ -74,7 +81,9 @@ def _given(ctx: ResourceContext, source: Mapping[str, Any]) -> Iterable[dict[str
 
 
 def _own(ctx: ResourceContext) -> Iterable[dict[str, Any]]:
-    """Yield the inputs that describe the run and how the server reports."""
+    """Yield the standard inputs, which describe the run and tell the server how to signal its
+    results.
+    """
     stack, transport = ctx.stack, ctx.given("signal_transport")
     yield _text("deploy_server_id", "ID of the server being deployed to", ctx.given("server"))
     yield _text("deploy_action", "Name of the current action being deployed", ctx.action.value)
@@ -106,7 +115,7 @@ def _own(ctx: ResourceContext) -> Iterable[dict[str, Any]]:
 
 
 def _credentials(ctx: ResourceContext) -> Iterable[dict[str, Any]]:
-    """Yield the inputs with the credentials of the deployment's own user."""
+    """Yield the standard inputs with the credentials of the deployment's own user."""
     stack, words = ctx.stack, "for API authentication"
     yield _text("deploy_auth_url", f"URL {words}", stack.identity_url)
     yield _text("deploy_username", f"Username {words}", ctx.physical_name)

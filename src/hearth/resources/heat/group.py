@@ -36,8 +36,8 @@ PAUSE_TIME = Prop(NUMBER, "Seconds between batches.", default=0, constraints=(Ra
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """The speed of a group change: members per batch, members that must stay in service, and the
-    pause between two batches.
+    """How fast a group changes: members per batch, members that must stay in service, pause in
+    seconds.
     """
 
     batch: int
@@ -50,13 +50,17 @@ class Pace:
 
 
 class Group(NestedType):
-    """A resource whose nested stack consists of members; it can change a few members at a time."""
+    """Base class of groups: the resource's nested stack consists of members, which may change in
+    batches.
+    """
 
     regroups = True
     member_attributes = frozenset({"*"})  # the members as such are told in any case
 
     def ordered(self, members: Members) -> list[str]:
-        """Return the names of the members that attributes contain, in order."""
+        """Return the names of those members that appear in attributes, in the order in which they
+        appear.
+        """
         raise NotImplementedError
 
     def reference(self, ctx: ResourceContext) -> str:
@@ -71,12 +75,13 @@ class Group(NestedType):
         return [ctx.members[one]["attributes"].get(name) for one in self.ordered(ctx.members)]
 
     def numbered(self, members: Members) -> Members:
-        """Return the members under the names that templates use for them."""
+        """Return the members under the names that templates use, for example by number."""
         return members
 
     def within(self, attribute: str, value: Any, path: Sequence[Any]) -> Any:
-        """Return the part of an attribute's value at a path; for an attribute of members, the part
-        in each member.
+        """Return the part of an attribute's value at a path.
+
+        For an attribute that collects a value from each member, the path is applied to each value.
         """
         if attribute in ("attributes", "outputs", "outputs_list"):
             value, path = walk(value, path[:1]), path[1:]
@@ -92,7 +97,7 @@ class Group(NestedType):
 
 
 def references(members: Members, names: Iterable[str]) -> list[Any]:
-    """Return the reference ids of the members."""
+    """Return the reference ids of the members `names`, in this order."""
     return [members[name]["reference"] for name in names]
 
 
@@ -111,10 +116,11 @@ def known_size(size: Any, otherwise: int = 1) -> int:
 
 
 def checkable(member: Any) -> dict[str, Any] | None:
-    """Return the part of a member's definition that can be checked, or None if there is none.
+    """Return the part of a member's definition that can be validated; None if the type is not known
+    yet.
 
-    Properties and metadata may contain Unknown values. Any other key whose value contains one is
-    omitted.
+    Properties and metadata may contain values that are not known yet. Other keys with such values
+    are omitted.
     """
     if not isinstance(member, Mapping) or isinstance(member.get("type"), Unknown):
         return None
@@ -123,9 +129,10 @@ def checkable(member: Any) -> dict[str, Any] | None:
 
 
 def template_of(definitions: Definitions, *, refs: bool = False) -> dict[str, Any]:
-    """Return the template of a nested stack with these members.
+    """Return a template whose resources are `definitions`.
 
-    With `refs` it has the output `refs_map`, which clients read to name members to remove.
+    If `refs` is true, it has the output `refs_map`: {member name: reference id}. Clients use it to
+    choose members to remove.
     """
     template: dict[str, Any] = {"heat_template_version": VERSION, "resources": dict(definitions)}
     if refs:
@@ -135,14 +142,16 @@ def template_of(definitions: Definitions, *, refs: bool = False) -> dict[str, An
 
 
 def as_stored(definition: Any) -> Any:
-    """Return a definition in the form that it has after storing and loading."""
+    """Return a definition as it is after storing it as JSON and loading it again."""
     return json.loads(json.dumps(definition))
 
 
 def demand_time(
     ctx: ResourceContext, pace: Pace, course: Course, size: int, renewed: int, *, by_index: bool
 ) -> None:
-    """Raise ValueError if the pauses alone take as long as the timeout of the stack."""
+    """Raise ValueError if the pauses between the batches alone take as long as the stack's
+    timeout.
+    """
     if not pace.pause_s:
         return
     left = sum(1 for _ in batches(course, size, renewed, by_index=by_index))
@@ -152,7 +161,7 @@ def demand_time(
 
 
 def changed_by(before: Definitions, after: Definitions) -> frozenset[str]:
-    """Return the names of the existing members that will be changed or removed."""
+    """Return the names of the members in `before` that `after` changes or removes."""
     return frozenset(name for name, one in before.items() if after.get(name) != one)
 
 
@@ -165,8 +174,10 @@ def stage(
     pause_s: float = 0.0,
     refs: bool = False,
 ) -> Child:
-    """Return the next desired nested stack, with the members `after`. With `refs` it has an output
-    of their reference ids.
+    """Return the nested stack for the next batch, whose members are `after`.
+
+    `data` goes to the record's private data. `more` means that another batch follows. If `refs` is
+    true, the template has an output with the members' reference ids.
     """
     touched = changed_by(ctx.definitions, after)
     return Child(

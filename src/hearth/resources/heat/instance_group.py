@@ -52,7 +52,7 @@ class Instances(ScalingGroup):
     rolling = "RollingUpdate"
 
     async def prepare(self, ctx: ResourceContext) -> None:
-        """Read the metadata of the launch configuration, which each server gets."""
+        """Read the metadata of the launch configuration, which is copied to each server."""
         if launch := ctx.given("LaunchConfigurationName"):
             ctx.found = {"metadata": await ctx.metadata_of(launch)}
 
@@ -66,20 +66,25 @@ class Instances(ScalingGroup):
         return self.instance(ctx, own)
 
     def instance(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the definition of a server with these properties."""
+        """Return the definition of a member: a server with these properties, the tags and the
+        metadata.
+        """
         definition = {"type": INSTANCE, "properties": {**properties, "Tags": self.tags(ctx)}}
         metadata = ctx.found.get("metadata")
         return {**definition, "metadata": metadata} if metadata else definition
 
     def tags(self, ctx: ResourceContext) -> list[dict[str, str]]:
-        """Return the tags of a member; one names the group, unless the user sets a metering tag."""
+        """Return the tags of a member, including a tag with the group's name.
+
+        If the user sets a metering tag, that tag is not added.
+        """
         given = [dict(one) for one in ctx.given("Tags") or []]
         if any(str(one["Key"]).startswith(METERING) for one in given):
             return given
         return [*given, {"Key": self.group_tag, "Value": self.group_name(ctx)}]
 
     def group_name(self, ctx: ResourceContext) -> str:
-        """Return the name of the group for metering."""
+        """Return the group's name for the tag."""
         return ctx.physical_name
 
     def pace(self, ctx: ResourceContext) -> Pace | None:
@@ -123,10 +128,10 @@ class InstanceGroup(Instances):
 
 
 def seconds(text: str) -> float:
-    """Return the seconds of a time such as PT1M30S. Raises ValueError."""
+    """Convert a duration such as PT1M30S to seconds. Raises ValueError."""
     found = _PAUSE.fullmatch(text)
     if found is None or not any(found.groups()):
-        raise ValueError(f"PauseTime: {text} is not a time such as PT5M30S.")
+        raise ValueError(f"PauseTime: expected a duration such as PT5M30S, got {text}.")
     hours, minutes, rest = (float(part or 0) for part in found.groups())
     total = 3600 * hours + 60 * minutes + rest
     if total > PAUSE_MAX_S:

@@ -1,4 +1,7 @@
-"""MIME multipart documents for cloud-init. Equal parts give equal text."""
+"""Writing and reading MIME multipart documents for cloud-init.
+
+The boundary is not random: equal parts give an equal document.
+"""
 
 from collections.abc import Sequence
 from email import message_from_string
@@ -9,7 +12,7 @@ BOUNDARY = "===============hearth-part=="
 
 
 def multipart(parts: Sequence[str]) -> str:
-    """Return a multipart document; each part is complete with its headers."""
+    """Return a multipart document; each of the `parts` is a complete part with its headers."""
     boundary = BOUNDARY
     while any(boundary in part for part in parts):
         boundary = f"={boundary}"
@@ -19,7 +22,7 @@ def multipart(parts: Sequence[str]) -> str:
 
 
 def text_part(text: str, subtype: str, name: str | None = None) -> str:
-    """Return a part of text; it is an attachment if it has a file name."""
+    """Return a MIME text part as text; with a file name `name` it is an attachment."""
     part = MIMEText(text, subtype, "us-ascii" if text.isascii() else "utf-8")
     if name:
         part.add_header("Content-Disposition", "attachment", filename=name)
@@ -27,7 +30,7 @@ def text_part(text: str, subtype: str, name: str | None = None) -> str:
 
 
 def parts_of(text: str) -> list[Message] | None:
-    """Return the parts of a text if it is a multipart document, else None."""
+    """Return the parts of `text` if it is a multipart document, else None."""
     message = message_from_string(text)
     payload = message.get_payload()
     if not isinstance(payload, list):

@@ -69,8 +69,10 @@ def _part(one: Body, text: str) -> str:
 
 
 def _taken_over(part: Message) -> str:
-    """Return a part of another multipart document. As in Heat, an encoded text stays encoded but
-    loses the header that states the encoding.
+    """Convert a part of another multipart document to a part of this document.
+
+    As in Heat, a text with a transfer encoding stays encoded, but the header that names the
+    encoding is lost.
     """
     payload = part.get_payload()
     if not isinstance(payload, str):

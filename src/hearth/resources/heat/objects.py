@@ -17,9 +17,9 @@ KEY = "x-account-meta-temp-url-key"
 
 
 async def temporary_url_key(ctx: ResourceContext) -> str:
-    """Return the account's key for temporary URLs; set one if there is none.
+    """Return the Swift account's key for temporary URLs; set one if there is none.
 
-    Concurrent callers may all set a key; each returns the key that is stored in the end.
+    If several callers set a key at the same time, the last one wins and all return that key.
     """
     account = await ctx.cloud.request(OBJECTS, "HEAD", "")
     if not account.headers.get(KEY):
@@ -30,7 +30,10 @@ async def temporary_url_key(ctx: ResourceContext) -> str:
 
 
 async def make_signal_object(ctx: ResourceContext) -> dict[str, str | None]:
-    """Create the object that receives a server's signal; return the private data for it."""
+    """Create the object that receives a server's signal.
+
+    Returns the private data to store: the temporary URL, the container and the object's name.
+    """
     container, name = ctx.stack.id, ctx.physical_name
     key = await temporary_url_key(ctx)
     path = f"/{segment(container)}"
@@ -42,9 +45,9 @@ async def make_signal_object(ctx: ResourceContext) -> dict[str, str | None]:
 
 
 async def signal_in(ctx: ResourceContext, container: str, name: str, *, after: float) -> Any:
-    """Return the signal in an object if it was written after a time, else None.
+    """Return the signal in an object, or None if the object was not written after the time `after`.
 
-    A signal that is not JSON is an empty map.
+    A signal that is not valid JSON is returned as an empty map.
     """
     path = f"/{segment(container)}/{segment(name)}"
     head = (await ctx.cloud.request(OBJECTS, "HEAD", path)).headers
@@ -60,7 +63,9 @@ async def signal_in(ctx: ResourceContext, container: str, name: str, *, after: f
 
 
 def written_at(headers: Mapping[str, str]) -> float:
-    """Return the time when an object was written, in seconds since 1970."""
+    """Return when an object was written, in seconds since 1970; 0 if the headers do not contain the
+    time.
+    """
     try:
         return float(headers["x-timestamp"])
     except (KeyError, ValueError):
@@ -78,9 +83,10 @@ async def put_document(cloud: Cloud, container: str, name: str, document: Any) -
 
 
 async def drop_object(ctx: ResourceContext, container: str, name: str) -> None:
-    """Delete an object, and its container if that is empty afterwards.
+    """Delete an object with all its versions, then its container if it is empty.
 
-    In a container with versions, a delete restores the previous version; repeat until none is left.
+    In a container that keeps versions, each delete restores the previous version, so the delete is
+    repeated until the object is not found.
     """
     path = f"/{segment(container)}/{segment(name)}"
     try:

@@ -1,6 +1,6 @@
-"""Queues between guests and the engine, in the domain project of the stack's users.
+"""Queues through which servers and the engine communicate, in the stack's domain project.
 
-They are used with the credentials of the resource's own user. Source: spec/software-config.md, 7.
+All calls use the credentials of the resource's own user. Source: spec/software-config.md, 7.
 """
 
 import re
@@ -22,12 +22,14 @@ GONE = (401, 404)  # the answers of Keystone and Zaqar when the user or the queu
 
 
 def queue_name(ctx: ResourceContext) -> str:
-    """Return the name of the resource's queue: its physical name if that is a valid queue name."""
+    """Return the name of the resource's queue: its physical name, or its record id if that is no
+    valid queue name.
+    """
     return ctx.physical_name if NAME.fullmatch(ctx.physical_name) else ctx.record_id
 
 
 async def own_cloud(ctx: ResourceContext) -> Cloud:
-    """Return the cloud with the credentials of the resource's own user."""
+    """Return the cloud connection with the credentials of the resource's own user."""
     return await users_of(ctx).cloud(ctx.data["user_id"], ctx.data["password"])
 
 
@@ -47,13 +49,15 @@ async def drop_queue(ctx: ResourceContext, name: str) -> None:
 
 
 async def post(cloud: Cloud, name: str, document: Any) -> None:
-    """Post a document to a queue. After a lost answer the queue may contain it twice."""
+    """Post a document to a queue. If the answer is lost and the call repeated, it is posted
+    twice.
+    """
     messages = {"messages": [{"body": document, "ttl": TTL_S}]}
     await _call(cloud, "POST", name, "/messages", json=messages)
 
 
 async def messages_in(ctx: ResourceContext, name: str) -> dict[str, Any]:
-    """Return the bodies of the oldest messages by message id; the messages stay in the queue."""
+    """Return the oldest messages as {message id: body}; they stay in the queue."""
     path = f"/messages?echo=true&limit={LISTED_MAX}"
     answer = await _call(await own_cloud(ctx), "GET", name, path)
     listed = (answer.body or {}).get("messages", ())

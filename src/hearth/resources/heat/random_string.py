@@ -1,7 +1,7 @@
 """OS::Heat::RandomString: a random text, for example a password.
 
-The string is derived from the record's secret and the properties, so a repeat after a crash gives
-the same string.
+The text is derived from the record's secret and the properties, so that a repeated create gives the
+same text.
 """
 
 import hashlib
@@ -139,11 +139,11 @@ class RandomString(ResourceType):
     def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
         length = properties.get("length")
         if length is not None and sum(least for _, least in sets_of(properties)) > length:
-            yield "length is smaller than the sum of the minimums"
+            yield "length is smaller than the sum of all minimum numbers of characters"
 
 
 def text_of(ctx: ResourceContext) -> str:
-    """Return the stored string, else the one derived from the record's secret."""
+    """Return the stored text; before the create, the text derived from the record's secret."""
     if "value" in ctx.data:
         return ctx.data["value"]
     luck = Luck(ctx.secret() or ctx.key)
@@ -151,7 +151,7 @@ def text_of(ctx: ResourceContext) -> str:
 
 
 def sets_of(properties: Mapping[str, Any]) -> list[tuple[str, int]]:
-    """Return the requested sets of characters, each with the minimum number of its characters."""
+    """Return (characters, minimum number of them) for each requested set of characters."""
     sets = [
         (one["sequence"], int(one.get("min") or 1))
         for one in properties.get("character_sequences") or []
@@ -165,7 +165,7 @@ def sets_of(properties: Mapping[str, Any]) -> list[tuple[str, int]]:
 
 
 class Luck:
-    """A sequence of pseudo-random numbers derived from a seed."""
+    """A pseudo-random generator. The same seed gives the same sequence."""
 
     def __init__(self, seed: str) -> None:
         self._seed = seed.encode()
@@ -190,7 +190,10 @@ class Luck:
 
 
 def random_text(sets: Sequence[tuple[str, int]], length: int, luck: Luck) -> str:
-    """Return a text with the minimum number from each set, filled up from all sets."""
+    """Return a random text that contains the minimum number of characters from each set.
+
+    The rest, up to `length`, is chosen from all sets together.
+    """
     drawn = [luck.pick(characters) for characters, least in sets for _ in range(least)]
     everything = "".join(characters for characters, _ in sets)
     drawn += [luck.pick(everything) for _ in range(length - len(drawn))]

@@ -37,7 +37,10 @@ class ResourceChain(Group):
     }
 
     def nested_definition(self, properties: Mapping[str, Any]) -> Any:
-        """Return a template of the members with known types, or None if the list is unknown."""
+        """Return a template of the members whose types are known, for validation.
+
+        Returns None if the list of types is empty or not known yet.
+        """
         types = properties.get("resources")
         if not types or isinstance(types, Unknown):
             return None
@@ -62,7 +65,7 @@ class ResourceChain(Group):
 
 
 def _members(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the members by index; each requires the previous one unless `concurrent` is set."""
+    """Return the members by number; each depends on the previous one unless `concurrent` is set."""
     given = properties.get("resource_properties")
     members: dict[str, Any] = {}
     for i, kind in enumerate(properties["resources"]):

@@ -1,4 +1,7 @@
-"""OS::Heat::ResourceGroup: equal members, named by number. Source: groups-and-nesting.md, 3."""
+"""OS::Heat::ResourceGroup: equal members, named by number.
+
+Source: spec/groups-and-nesting.md, section 3.
+"""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -122,8 +125,9 @@ class ResourceGroup(Group):
     }
 
     def nested_definition(self, properties: Mapping[str, Any]) -> Any:
-        """Return a template with one member that stands for all members; None if the count is
-        zero.
+        """Return a template with one member as an example of all members, for validation.
+
+        Returns None if the count is zero or the definition is not known yet.
         """
         wanted = checkable(properties.get("resource_def"))
         if not wanted or not self.nested_copies(properties):
@@ -143,7 +147,11 @@ class ResourceGroup(Group):
         return None if same else wanted
 
     def _stage(self, ctx: ResourceContext, removed: Sequence[str], *, again: bool = False) -> Child:
-        """Return the nested stack after the next batch. Raises ValueError."""
+        """Return the nested stack for the next batch, without the members in `removed`.
+
+        `again` is true if a batch came before this one. Raises ValueError if the pauses exceed the
+        timeout.
+        """
         count = int(ctx.properties["count"])
         kept = {REMOVED: json.dumps(removed)}
         refs = _removes_by_name(ctx)
@@ -173,7 +181,7 @@ class ResourceGroup(Group):
         return stage(ctx, after, kept, more=more, pause_s=pause_s, refs=refs)
 
     def _pace(self, ctx: ResourceContext) -> Pace | None:
-        """Return the pace of the change, or None to change all members at once."""
+        """Return the pace of the change, or None if all members change at once."""
         if ctx.at_once:
             return None
         if ctx.action is Action.CREATE:
@@ -200,7 +208,7 @@ class ResourceGroup(Group):
 
 
 def _removes_by_name(ctx: ResourceContext) -> bool:
-    """Return whether the group has removal policies, so that clients need to know its members."""
+    """Return whether the group has removal policies; clients then need the members' names."""
     return bool(ctx.given("removal_policies"))
 
 
@@ -209,7 +217,7 @@ def _removed_before(ctx: ResourceContext) -> list[str]:
 
 
 def removed_names(ctx: ResourceContext) -> list[str]:
-    """Return the names that must not be used, according to the current removal policies."""
+    """Return the member names that the removal policies exclude, sorted."""
     kept = _removed_before(ctx)
     wanted = [
         str(one)
@@ -225,7 +233,7 @@ def removed_names(ctx: ResourceContext) -> list[str]:
 
 
 def names_now(ctx: ResourceContext, removed: Sequence[str]) -> dict[str, str]:
-    """Return a map that finds the name of a current member by this name or by its reference id."""
+    """Return a map from each member's name, and from its reference id, to the member's name."""
     found: dict[str, str] = {}
     for name, one in ctx.members.items():
         if one.get("reference"):
@@ -236,7 +244,7 @@ def names_now(ctx: ResourceContext, removed: Sequence[str]) -> dict[str, str]:
 
 
 def member_names(count: int, removed: Iterable[str]) -> list[str]:
-    """Return the first `count` numbers from 0 that are not removed, as text."""
+    """Return the first `count` member names ("0", "1", …) that are not in `removed`."""
     gone = set(removed)
     names: list[str] = []
     index = 0
@@ -250,7 +258,9 @@ def member_names(count: int, removed: Iterable[str]) -> list[str]:
 def member_definitions(
     properties: Mapping[str, Any], count: int, removed: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """Return the desired definitions of the first `count` members that are not removed."""
+    """Return the desired definitions of the first `count` members that are not in `removed`, by
+    name.
+    """
     wanted = properties["resource_def"]
     mark = properties.get("index_var") or "%index%"
     given = wanted.get("properties")
@@ -268,7 +278,8 @@ def member_definitions(
 
 
 def indexed(value: Any, mark: str | Unknown, name: str) -> Any:
-    """Replace the index variable in every text of a value; keys stay unchanged.
+    """Return `value` with the index variable `mark` replaced by `name` in every text; keys are
+    unchanged.
 
     If the variable is not known yet, each text becomes Unknown.
     """

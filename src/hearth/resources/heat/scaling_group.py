@@ -1,4 +1,4 @@
-"""Groups whose size can change: members have random names and are ordered by age.
+"""Base classes of groups that can be scaled: members have random names and are ordered by age.
 
 Source: spec/groups-and-nesting.md, sections 5 and 6.
 """
@@ -33,10 +33,12 @@ COOLDOWN = "cooldown_end"  # in the metadata: {time: what it was for}
 
 
 class ScalingGroup(Group):
-    """A group of equal members that chooses itself which members to remove."""
+    """Base class of groups of equal members which themselves choose the members to remove."""
 
     def member(self, ctx: ResourceContext) -> Mapping[str, Any]:
-        """Return the desired definition of a member. Raises ValueError."""
+        """Return the desired definition of a member. Raises ValueError if the properties are
+        invalid.
+        """
         raise NotImplementedError
 
     def bounds(self, properties: Mapping[str, Any]) -> Bounds:
@@ -44,11 +46,15 @@ class ScalingGroup(Group):
         raise NotImplementedError
 
     def wanted_size(self, properties: Mapping[str, Any], now: int | None) -> int:
-        """Return the size after an operation of the stack; `now` is None before the create."""
+        """Return the group's size after a create or update; `now` is the current size, None in a
+        create.
+        """
         raise NotImplementedError
 
     def pace(self, ctx: ResourceContext) -> Pace | None:
-        """Return the pace at which an update replaces the members, or None to keep them."""
+        """Return the pace at which an update replaces the members, or None to leave them
+        unchanged.
+        """
         raise NotImplementedError
 
     def child(self, ctx: ResourceContext) -> Child:
@@ -89,15 +95,17 @@ class ScalingGroup(Group):
         return None if same else wanted
 
     def ordered(self, members: Members) -> list[str]:
-        """Return the names of the members that have not failed, the oldest first."""
+        """Return the names of the members that have not failed, oldest first."""
         well = [name for name, one in members.items() if one["status"] != Status.FAILED]
         return sorted(well, key=lambda name: (members[name]["created_at"], name))
 
 
 @dataclass(frozen=True, slots=True)
 class Scaled:
-    """A scaling in progress: the size before it, the cooldown after it, and the texts for its
-    events. `traversal` is the traversal of the nested stack.
+    """A scaling operation in progress: the size before it, and what to do when it is complete.
+
+    `cooldown_s` and `reason` are for the cooldown, `told` for the notification. `traversal` is the
+    traversal of the nested stack.
     """
 
     before: int
@@ -107,18 +115,19 @@ class Scaled:
     traversal: str
 
     def text(self) -> str:
-        """Return the scaling in the form that private data stores."""
+        """Return this object as JSON text, for private data."""
         return json.dumps(asdict(self))
 
 
 def pending(data: Mapping[str, str]) -> Scaled | None:
-    """Return the scaling in progress that a group's private data describes, or None."""
+    """Return the scaling operation in progress that a group's private data contains, or None."""
     return Scaled(**json.loads(data[PENDING])) if PENDING in data else None
 
 
 class Scalable(ScalingGroup):
-    """A group that policies scale between two sizes; subclasses define the names of its
-    properties.
+    """Base class of groups that scaling policies resize between a minimum and a maximum.
+
+    Subclasses define the names of the properties.
     """
 
     scalable = True
@@ -147,7 +156,7 @@ class Scalable(ScalingGroup):
             yield f"{self.desired} must be between {self.least} and {self.most}"
 
     def after_scaling(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
-        """Return the metadata after a scaling that `ctx.data` describes; None if the size is
+        """Return the metadata after the scaling in `ctx.data`; None if the size or metadata is
         unchanged.
         """
         note = pending(ctx.data)
@@ -163,7 +172,7 @@ class Scalable(ScalingGroup):
     def cooled(
         self, ctx: ResourceContext, cooldown_s: float | None, reason: str
     ) -> Mapping[str, Any] | None:
-        """Return metadata that starts a cooldown of the group, or None if there is no cooldown."""
+        """Return the metadata with the start of a cooldown, or None if there is no cooldown."""
         if not cooldown_s:
             return None
         ends = max(ctx.now + float(cooldown_s), cooldown_end(ctx.metadata))
@@ -171,13 +180,15 @@ class Scalable(ScalingGroup):
         return {**ctx.metadata, COOLDOWN: {until: reason}}
 
     def scaled(self, ctx: ResourceContext, size: int) -> Child:
-        """Return the nested stack with another size, from stored data only."""
+        """Return the nested stack with `size` members. It needs only stored data, not the
+        properties.
+        """
         after = resized(ctx, size, json.loads(ctx.data[MEMBER]))
         return stage(ctx, after, {SIZE: str(size)})
 
 
 def cooldown_end(metadata: Mapping[str, Any]) -> float:
-    """Return when the cooldown ends, in seconds since 1970; 0 if there is none."""
+    """Return the time when the cooldown ends, in seconds since 1970; 0 if there is none."""
     given = metadata.get(COOLDOWN)
     if not isinstance(given, Mapping):
         return 0.0
@@ -192,9 +203,10 @@ def cooldown_end(metadata: Mapping[str, Any]) -> float:
 def resized(
     ctx: ResourceContext, size: int, member: Mapping[str, Any]
 ) -> dict[str, Mapping[str, Any]]:
-    """Return the current members, with new ones added or surplus ones removed.
+    """Return the members' definitions after a change to `size`: add members, or remove surplus
+    ones.
 
-    It removes failed members first, then those without the desired definition, then the oldest.
+    Failed members are removed first, then those without the desired definition, then the oldest.
     """
 
     def staying(name: str) -> tuple[bool, bool, float, str]:

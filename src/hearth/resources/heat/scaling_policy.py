@@ -14,8 +14,8 @@ from hearth.schema import INTEGER, NUMBER, STRING, AllowedValues, Attr, Prop, Ra
 
 
 class Policy(SignedSignal):
-    """Changes the size of a group when it receives a signal; the content of the signal is
-    ignored.
+    """Base class of scaling policies: a signal, whatever it contains, changes the size of a
+    group.
     """
 
     group: ClassVar[str]
@@ -39,7 +39,7 @@ class Policy(SignedSignal):
         kind = self.kinds[properties[self.type]]
         if properties.get(self.min_step) is not None and kind is not AdjustmentType.PERCENT:
             percent = next(w for w, k in self.kinds.items() if k is AdjustmentType.PERCENT)
-            yield f"{self.min_step} is only for {self.type} {percent}"
+            yield f"{self.min_step} can only be set if {self.type} is {percent}"
 
     def signal(self, ctx: ResourceContext, details: Any) -> SignalResult:
         given = ctx.properties
@@ -101,7 +101,9 @@ class ScalingPolicy(Policy):
 
 
 def told(details: Any) -> str:
-    """Return the event text for a signal. Source: spec/engine.md, section 28."""
+    """Return the event text for a signal with these `details`. Source: spec/engine.md, section
+    28.
+    """
     if details is None or details == {}:
         return "No signal details provided"
     if isinstance(details, str):

@@ -1,4 +1,4 @@
-"""Types that receive signals at a signed URL and have their own user."""
+"""Base class of types that receive signals at a signed URL and have their own user."""
 
 from typing import ClassVar
 
@@ -9,7 +9,10 @@ from hearth.resources.heat.stack_user import StackUser
 
 
 class SignedSignal(Signalled, StackUser):
-    """A type whose private data contains a signed URL; `signed_for` is signal or waitcondition."""
+    """Base class of types whose private data contains a signed URL.
+
+    `signed_for` is the kind of URL: "signal" or "waitcondition".
+    """
 
     signed_for: ClassVar[str]
 

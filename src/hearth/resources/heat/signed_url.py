@@ -37,7 +37,10 @@ def signed_url(ctx: ResourceContext, access: str, secret: str, kind: str) -> str
 
 
 def signature(verb: str, url: str, params: dict[str, str], secret: str) -> str:
-    """Return the version 2 signature over verb, host, unquoted path and parameters."""
+    """Return the signature of a request, as AWS signature version 2 defines it.
+
+    It covers the verb, the host, the unquoted path and the parameters.
+    """
     parts = urlsplit(url)
     query = "&".join(
         f"{quote(name, safe='-_~')}={quote(value, safe='-_~')}"
@@ -49,7 +52,7 @@ def signature(verb: str, url: str, params: dict[str, str], secret: str) -> str:
 
 
 def resource_name(ctx: ResourceContext) -> str:
-    """Return the resource as an ARN, its name percent-encoded like all parts of an ARN."""
+    """Return the ARN of the resource; the resource's name is percent-encoded."""
     stack = ctx.stack
     where = f"stacks/{stack.name}/{stack.id}/resources/{quote(ctx.name, safe='')}"
     return f"arn:openstack:heat::{stack.project_id}:{where}"
@@ -58,7 +61,8 @@ def resource_name(ctx: ResourceContext) -> str:
 def native_url(ctx: ResourceContext, *, own: bool = False) -> str:
     """Return the URL at which the Orchestration API accepts signals for this resource.
 
-    By default its project is the stack's domain project; with `own` it is the owner's project.
+    The URL contains the stack's domain project or, if `own` is true, the project of the stack's
+    owner.
     """
     stack = ctx.stack
     base = stack.heat_url.rstrip("/")

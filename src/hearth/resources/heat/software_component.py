@@ -15,7 +15,7 @@ DEFAULT_ACTIONS = ("CREATE", "UPDATE")
 
 
 class SoftwareComponent(ConfigResource):
-    """Configurations of a piece of software, each for some actions. It cannot be changed."""
+    """Configurations of a software component, one for each action. It cannot be updated."""
 
     type_name = "OS::Heat::SoftwareComponent"
     support = Support(version="2014.2")

@@ -1,4 +1,4 @@
-"""Software configurations: what a deployment does on a server, stored by the Orchestration API.
+"""Software configurations: the scripts that deployments run, stored by the Orchestration API.
 
 Hearth creates them through its own API, as any user would, and finds them there by name. Source:
 spec/software-config.md, section 1.
@@ -22,7 +22,7 @@ from hearth.template.parameters import ParameterType, parse_value
 SERVICE, PATH = "orchestration", "/software_configs"
 ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 AS_GIVEN = (ParameterType.STRING, ParameterType.JSON)
-"""The types of inputs whose defaults stay as they are."""
+"""The types of inputs whose defaults are stored without conversion."""
 
 _ENTRIES = {name: prop for name, prop in INPUT.items() if name != "value"}
 _ENTRIES["replace_on_change"] = replace(INPUT["replace_on_change"], default=False)
@@ -34,7 +34,7 @@ TOLD = {
 
 
 class ConfigResource(CollectionResource):
-    """A software configuration. It cannot be changed."""
+    """Base class of software configurations. They cannot be updated."""
 
     attributes = {"config": Attr(STRING, "The configuration; a map if it was given as a map.")}
     service = SERVICE
@@ -57,19 +57,19 @@ class ConfigResource(CollectionResource):
         return Made(physical_id=str(made["id"]), body=made)
 
     def group(self, ctx: ResourceContext) -> str:
-        """Return the group, which is the name of the hook on the server."""
+        """Return the configuration's group, which names the tool on the server that applies it."""
         return str(ctx.given("group") or UNGROUPED)
 
     async def show(self, ctx: ResourceContext) -> Body:
         return await stored_config(ctx, ctx.physical)
 
     async def content(self, ctx: ResourceContext) -> Any:
-        """Return the content of the configuration to store."""
+        """Return the configuration text or map to store."""
         return ctx.given("config")
 
 
 class SoftwareConfig(ConfigResource):
-    """A configuration for servers, as text for a tool. It cannot be changed."""
+    """A configuration for servers: a text for a configuration tool. It cannot be updated."""
 
     type_name = "OS::Heat::SoftwareConfig"
     support = Support(version="2014.1")
@@ -85,17 +85,16 @@ class SoftwareConfig(ConfigResource):
 
 
 class StructuredConfig(SoftwareConfig):
-    """A configuration for servers, as a map for a configuration tool. It cannot be changed."""
+    """A configuration for servers: a map for a configuration tool. It cannot be updated."""
 
     type_name = "OS::Heat::StructuredConfig"
     properties = {**SoftwareConfig.properties, "config": Prop(MAP, "A map for the tool.")}
 
 
 async def stored_config(ctx: ResourceContext, config_id: str) -> Body:
-    """Return a configuration, read by its id, because a list of configurations does not contain the
-    texts.
+    """Fetch a stored configuration by its id. Raises CloudFault.
 
-    Raises CloudFault.
+    A list of configurations does not contain their texts.
     """
     answer = await ctx.cloud.request(SERVICE, "GET", f"{PATH}/{segment(config_id)}")
     found: Body = answer.body["software_config"]
@@ -103,8 +102,8 @@ async def stored_config(ctx: ResourceContext, config_id: str) -> Body:
 
 
 async def config_or_text(ctx: ResourceContext, text: str) -> str:
-    """Return the text of the configuration whose id is `text`; without such a configuration return
-    `text` itself.
+    """Return the text of the configuration whose id is `text`, or `text` itself if there is
+    none.
     """
     if not ID.fullmatch(text):
         return text
@@ -121,7 +120,7 @@ async def config_or_text(ctx: ResourceContext, text: str) -> str:
 def _input(given: Body) -> Body:
     """Return an input as the create call sends it, with its default converted to the input's type.
 
-    The service refuses a default of another type.
+    The API refuses a default of another type.
     """
     default = "" if given.get("default") is None else given["default"]
     kind = TYPES[given["type"]]
@@ -133,7 +132,7 @@ def _input(given: Body) -> Body:
 
 
 def _output(given: Body) -> Body:
-    """Return an output in its stored form."""
+    """Return an output as the create call sends it."""
     return {**_described(given), "error_output": bool(given.get("error_output"))}
 
 

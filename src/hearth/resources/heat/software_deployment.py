@@ -50,7 +50,7 @@ DEPLOYED_SERVER = "OS::Heat::DeployedServer"
 
 
 class SoftwareDeployment(ReportsResults, StackUser):
-    """Runs a configuration on a server, and waits for the results that the server reports."""
+    """Runs a configuration on a server and waits for the results that the server reports."""
 
     type_name = "OS::Heat::SoftwareDeployment"
     support = Support(version="2014.1")
@@ -108,9 +108,10 @@ class SoftwareDeployment(ReportsResults, StackUser):
         return Step("prepare", self.prepare), Step("run", self.run, poll=self.wait)
 
     async def prepare(self, ctx: ResourceContext) -> Made:
-        """Choose the id of the next run, and create what its signal needs.
+        """Choose the id of the next run in private data, and create what is needed to receive its
+        signal.
 
-        If no id is chosen, the action does not run the configuration.
+        If the action does not run the configuration, no id is chosen.
         """
         source = await self._source(ctx)
         if not runs(ctx, source):
@@ -133,7 +134,9 @@ class SoftwareDeployment(ReportsResults, StackUser):
         return Made(data=made)
 
     async def run(self, ctx: ResourceContext) -> Made | None:
-        """Give the server its configuration."""
+        """Store the run and send the server its configuration; do nothing if `prepare` chose no
+        id.
+        """
         config_id, former = ctx.data.get("next_config"), ctx.data.get("config_id")
         if config_id is None:
             return None
@@ -156,7 +159,7 @@ class SoftwareDeployment(ReportsResults, StackUser):
         return Made(physical_id=ctx.record_id, data={"config_id": config_id})
 
     async def wait(self, ctx: ResourceContext) -> Progress:
-        """Return whether the server has reported the end of the run."""
+        """Report whether the run is complete or has failed, from the results of the server."""
         if ctx.data.get("next_config") is None:
             return Ready()
         found = await deployments_of(ctx).find(ctx.record_id)
@@ -181,7 +184,7 @@ class SoftwareDeployment(ReportsResults, StackUser):
         await deployments_of(ctx).cancel(ctx.record_id)
 
     async def drop(self, ctx: ResourceContext) -> Made:
-        """Delete the deployment, its configuration, and what its signal needed."""
+        """Delete the deployment, its configuration, and the object or queue for its signal."""
         data = ctx.data
         await deployments_of(ctx).drop(ctx.record_id, data.get("config_id"))
         if "object_name" in data:
@@ -227,13 +230,14 @@ class SoftwareDeployment(ReportsResults, StackUser):
         return outputs[name]
 
     def _outputs(self, ctx: ResourceContext, values: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the values of the attributes; empty without a configuration."""
+        """Return the values of the attributes; empty if the deployment has no configuration."""
         return values if ctx.given("config") else {}
 
     # -- helpers ---------------------------------------------------------------------------
 
     async def _source(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
-        """Return the configuration that the property names; None if it names none.
+        """Return the configuration that the property `config` names; None if the property is not
+        set.
 
         Raises CloudFault if there is no such configuration, except in a delete.
         """
@@ -247,14 +251,18 @@ class SoftwareDeployment(ReportsResults, StackUser):
         return found
 
     async def _fetched(self, ctx: ResourceContext, after: float) -> Any:
-        """Return the results in the object or the queue that receives signals, or None."""
+        """Return the results in the Swift object or queue that receives signals, or None if there
+        are none.
+
+        Only an object written after the time `after` counts.
+        """
         if ctx.given("signal_transport") == "ZAQAR_SIGNAL":
             messages = await queues.messages_in(ctx, ctx.data["queue"])
             return next(iter(messages.values()), None)
         return await signal_in(ctx, ctx.data["container"], ctx.data["object_name"], after=after)
 
     async def _server_is_gone(self, ctx: ResourceContext) -> bool:
-        """Return whether the server does not exist, so that no results can arrive."""
+        """Return whether the server no longer exists, so that it cannot report results."""
         server = str(ctx.given("server"))
         if await deployments_of(ctx).stands_for(server) == DEPLOYED_SERVER:
             return False
@@ -268,7 +276,7 @@ class SoftwareDeployment(ReportsResults, StackUser):
 
 
 class StructuredDeployment(SoftwareDeployment):
-    """Runs a configuration that is a map; the names of inputs in it are replaced by values."""
+    """Runs a configuration that is a map, in which names of inputs are replaced by their values."""
 
     type_name = "OS::Heat::StructuredDeployment"
     properties = {
@@ -293,7 +301,7 @@ class StructuredDeployment(SoftwareDeployment):
 
 
 def runs(ctx: ResourceContext, source: Mapping[str, Any] | None) -> bool:
-    """Return whether the action of `ctx` runs the configuration."""
+    """Return whether the current action of `ctx` runs the configuration `source`."""
     action = ctx.action.value
     if source is None and ctx.given("config"):
         return False
@@ -304,6 +312,6 @@ def runs(ctx: ResourceContext, source: Mapping[str, Any] | None) -> bool:
 
 
 def deployments_of(ctx: ResourceContext) -> Deployments:
-    """Return the stored deployments."""
+    """Return the access to stored deployments, which this context must have."""
     assert ctx.deployments is not None, "this context has no deployments"
     return ctx.deployments

@@ -31,7 +31,7 @@ _BATCHES = {"max_batch_size": MAX_BATCH_SIZE, "pause_time": PAUSE_TIME}
 
 
 def _shared(member: type[SoftwareDeployment]) -> dict[str, Prop]:
-    """Return the properties that the group passes to each member."""
+    """Return those properties of a deployment type that the group passes on to its members."""
     return {name: prop for name, prop in member.properties.items() if name != "server"}
 
 
@@ -92,7 +92,7 @@ class SoftwareDeploymentGroup(Group):
         return {one: members[one]["attributes"].get(attribute) for one in self.ordered(members)}
 
     def _definitions(self, properties: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the definition of each member, by name."""
+        """Return the definition of each member, by the server's name in the property `servers`."""
         given = {name: properties.get(name) for name in _shared(self.member)}
         shared = {name: value for name, value in given.items() if value is not None}
         return {
@@ -101,7 +101,11 @@ class SoftwareDeploymentGroup(Group):
         }
 
     def _stage(self, ctx: ResourceContext, *, again: bool = False) -> Child:
-        """Return the next step towards the desired members. Raises ValueError."""
+        """Return the nested stack for the next batch. Raises ValueError if the pauses exceed the
+        timeout.
+
+        `again` is true if a batch came before this one.
+        """
         wanted: dict[str, Any] = as_stored(self._definitions(ctx.properties))
         creates = ctx.action is Action.CREATE
         policy = ctx.update_policy.get("batch_create" if creates else "rolling_update")
@@ -121,7 +125,9 @@ class SoftwareDeploymentGroup(Group):
 
 
 def _demand_time(ctx: ResourceContext, changed: Sequence[str], size: int, pause_s: float) -> None:
-    """Raise ValueError if the pauses alone exceed the timeout of the stack."""
+    """Raise ValueError if the pauses between the batches alone take as long as the stack's
+    timeout.
+    """
     pauses = -(-len(changed) // size) - 1
     if pause_s and pauses * pause_s >= 60.0 * (ctx.stack.timeout_mins or TIMEOUT_MINS):
         raise ValueError(NO_TIME)
@@ -139,7 +145,7 @@ class StructuredDeploymentGroup(SoftwareDeploymentGroup):
 
 
 class SoftwareDeployments(SoftwareDeploymentGroup):
-    """The old name of a group of deployments."""
+    """The old name of OS::Heat::SoftwareDeploymentGroup."""
 
     type_name = "OS::Heat::SoftwareDeployments"
     support = Support(
@@ -151,7 +157,7 @@ class SoftwareDeployments(SoftwareDeploymentGroup):
 
 
 class StructuredDeployments(StructuredDeploymentGroup):
-    """The old name of a group of deployments of maps."""
+    """The old name of OS::Heat::StructuredDeploymentGroup."""
 
     type_name = "OS::Heat::StructuredDeployments"
     support = Support(

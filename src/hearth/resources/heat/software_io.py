@@ -13,7 +13,7 @@ from hearth.schema.check import PREFIX
 from hearth.template.parameters import CFN_NAMES, parse_value
 
 UNGROUPED = "Heat::Ungrouped"
-"""The group of a configuration that names none."""
+"""The group of a configuration without a group."""
 TYPES = {name: kind for kind, name in CFN_NAMES.items()}
 _TYPE = Prop(
     STRING,
@@ -40,9 +40,10 @@ OUTPUT = {
 
 
 def inputs(given: Any, at: Span, problems: list[Problem]) -> list[dict[str, Any]]:
-    """Return inputs in their stored form; values and defaults are not converted.
+    """Validate a list of inputs and return them in their stored form; add mistakes to `problems`.
 
-    A default must match the type of its input or be empty text.
+    Values and defaults are not converted. A default must match the type of its input or be empty
+    text.
     """
     checked = _items(INPUT, given, at, problems)
     for index, (item, before) in enumerate(zip(checked, _maps(given), strict=True)):
@@ -58,14 +59,19 @@ def inputs(given: Any, at: Span, problems: list[Problem]) -> list[dict[str, Any]
 
 
 def outputs(given: Any, at: Span, problems: list[Problem]) -> list[dict[str, Any]]:
-    """Return outputs in their stored form."""
+    """Validate a list of outputs and return them in their stored form; add mistakes to
+    `problems`.
+    """
     return _items(OUTPUT, given, at, problems)
 
 
 def _items(
     schema: Mapping[str, Prop], given: Any, at: Span, problems: list[Problem]
 ) -> list[dict[str, Any]]:
-    """Return the maps of a list, converted by the schema; other entries are problems."""
+    """Convert each map in the list `given` by the schema and return the maps.
+
+    Anything that is not a list of maps is added to `problems`.
+    """
     if given is not None and not isinstance(given, list):
         problems.append(_wrong(at, "expected a list"))
         return []

@@ -36,7 +36,10 @@ WHY = {
     "NoAnswer": "its auth_url does not answer",
     "SSLError": "the certificate at its auth_url is not trusted",
 }
-"""The text about a credential, by type of the fault; its auth_url is part of the secret."""
+"""The text that an error message has instead of the fault's message, by type of the fault.
+
+The message itself could contain the auth_url, which is part of the secret credential.
+"""
 
 
 class Stack(ResourceType):
@@ -107,7 +110,7 @@ class Stack(ResourceType):
         return (Step("resume", self.act, self.acted, self.wait),)
 
     async def refused(self, properties: Mapping[str, Any], cloud: Cloud) -> Sequence[str]:
-        """Return why the target cloud would refuse the stack. Raises CloudFault."""
+        """Return the reasons why the target cloud would refuse the stack. Raises CloudFault."""
         context = properties.get("context", {})
         if context is None:  # not known yet
             return []
@@ -142,11 +145,13 @@ class Stack(ResourceType):
         return "the region changed" if moved else None
 
     async def replace_failed(self, ctx: ResourceContext) -> bool:
-        """Return whether to replace a failed resource: only if its stack was never created."""
+        """Return true only if the stack was never created; a stack that exists is updated
+        instead.
+        """
         return ctx.physical_id is None
 
     async def create(self, ctx: ResourceContext) -> Made:
-        """Request the create of the stack."""
+        """Send the request to create the stack."""
         fields = {**self.fields(ctx), "stack_name": ctx.physical_name, "disable_rollback": True}
         answer = await self.request(ctx, "POST", "/stacks", json=fields)
         return Made(physical_id=str(answer.part("stack")["id"]))
@@ -159,12 +164,12 @@ class Stack(ResourceType):
         return None
 
     async def update(self, ctx: ResourceContext) -> Made | None:
-        """Request the update of the stack."""
+        """Send the request to update the stack."""
         await self.request(ctx, "PUT", self.path(ctx), json=self.fields(ctx))
         return None
 
     async def updated(self, ctx: ResourceContext) -> Made | None:
-        """Return the stack if its update is in progress, else None."""
+        """Return the stack if an earlier request has started its update, else None."""
         body = await self.show(ctx) or {}
         return Made(body=body) if body.get("stack_status") == "UPDATE_IN_PROGRESS" else None
 
@@ -174,19 +179,19 @@ class Stack(ResourceType):
         return None
 
     async def act(self, ctx: ResourceContext) -> Made | None:
-        """Request the current action (check, suspend, resume) on the stack."""
+        """Send the request for the current action (check, suspend or resume) to the stack."""
         action = {ctx.action.value.lower(): None}
         await self.request(ctx, "POST", f"{self.path(ctx)}/actions", json=action)
         return None
 
     async def acted(self, ctx: ResourceContext) -> Made | None:
-        """Return the stack if it has begun the current action, else None."""
+        """Return the stack if it has started the current action, else None."""
         body = await self.show(ctx) or {}
         begun = str(body.get("stack_status", "")).startswith(f"{ctx.action.value}_")
         return Made(body=body) if begun else None
 
     async def wait(self, ctx: ResourceContext) -> Progress:
-        """Return whether the stack has finished the requested action."""
+        """Report whether the stack has completed the current action, or has failed."""
         try:
             body = await self.show(ctx) or {}
         except CloudFault as fault:
@@ -215,12 +220,12 @@ class Stack(ResourceType):
         return ctx.body if name == "show" else self.recordable(ctx).get(name)
 
     async def request(self, ctx: ResourceContext, method: str, path: str, **more: Any) -> Response:
-        """Send a call to the cloud of the stack."""
+        """Send a request to the Orchestration API of the cloud that contains the stack."""
         there = await reached(ctx.cloud, ctx.given("context"))
         return await there.request(SERVICE, method, path, **more)
 
     def fields(self, ctx: ResourceContext) -> Body:
-        """Return the request fields that create and update share."""
+        """Return the request fields that are the same for create and update."""
         fields: Body = {
             "template": ctx.properties["template"],
             "parameters": dict(ctx.given("parameters") or {}),
@@ -230,15 +235,15 @@ class Stack(ResourceType):
         return fields
 
     def path(self, ctx: ResourceContext) -> str:
-        """Return the path of the stack."""
+        """Return the path of the stack in the Orchestration API."""
         return f"/stacks/{segment(ctx.physical_name)}/{segment(ctx.physical)}"
 
 
 async def reached(cloud: Cloud, context: Mapping[str, Any] | None) -> Cloud:
-    """Return the cloud that a context names.
+    """Return the cloud that the property `context` names: another region or credential, or `cloud`.
 
-    Raises CloudFault, with type OUT_OF_REACH if the context is wrong. It never raises "not found",
-    because the stack itself would then seem to be deleted.
+    Raises CloudFault, of type OutOfReach if the context is wrong. It is never "not found", because
+    that would mean that the stack is deleted.
     """
     context = context or {}
     region, secret = context.get("region_name"), context.get("credential_secret_id")

@@ -1,4 +1,4 @@
-"""Resources with their own user in the stack's project.
+"""Base class of resources with their own user in the stack's domain project.
 
 Source: spec/software-config.md, section 16.
 """
@@ -15,7 +15,7 @@ PAIR = "pair:"  # before the access key of an orphan key pair, which is no user
 
 
 class StackUser(ResourceType):
-    """A resource with its own user; private data contains the user's id and keys."""
+    """A resource with its own user; its private data contains the user's id, password and keys."""
 
     needs_users = True
     identified_by = IntentKey.NATURAL_KEY
@@ -25,12 +25,12 @@ class StackUser(ResourceType):
     )
 
     def user_steps(self, ctx: ResourceContext, *, keys: bool = False) -> tuple[Step, ...]:
-        """Return the steps that create the user, and its key pair if it needs one."""
+        """Return the steps that create the user and, if `keys` is true, its key pair."""
         pair = (Step("key-pair", self.make_keys, self.find_keys),) if keys else ()
         return (Step("user", self.make_user, self.find_user), *pair)
 
     def drop_user_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        """Return the steps that delete the user with its keys."""
+        """Return the steps that delete the user with its key pairs."""
         return (Step("drop-user", self.drop_user),) if ctx.data.get("user_id") else ()
 
     def suspend_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
@@ -40,7 +40,7 @@ class StackUser(ResourceType):
         return (Step("let-in", self.let_in),) if ctx.data.get("user_id") else ()
 
     def password(self, ctx: ResourceContext) -> str:
-        """Return the user's password, which is the same at every attempt."""
+        """Return the user's password, which is the same for each attempt."""
         return password_of(ctx)
 
     async def make_user(self, ctx: ResourceContext) -> Made:
@@ -50,7 +50,9 @@ class StackUser(ResourceType):
         return Made(data={"user_id": user_id, "password": password})
 
     async def find_user(self, ctx: ResourceContext) -> Made | None:
-        """Return the user that an earlier attempt created, after completing it, or None."""
+        """Return the user that an earlier attempt created, or None. Completes a user half
+        created.
+        """
         found = await users_of(ctx).find(ctx.physical_name, key=ctx.key)
         return None if found is None else await self.make_user(ctx)
 
@@ -74,12 +76,12 @@ class StackUser(ResourceType):
             await users_of(ctx).drop(physical_id, key=ctx.key)
 
     async def make_keys(self, ctx: ResourceContext) -> Made:
-        """Create the key pair, or find the existing one."""
+        """Return the user's key pair; create it if there is none."""
         access, secret = await users_of(ctx).key_pair(ctx.data["user_id"], key=ctx.key)
         return Made(data={"access_key": access, "secret_key": secret})
 
     async def find_keys(self, ctx: ResourceContext) -> Made | None:
-        """Return the key pair of an earlier attempt, or None."""
+        """Return the key pair that an earlier attempt created, or None."""
         there = await users_of(ctx).key_pairs(ctx.data["user_id"])
         return await self.make_keys(ctx) if there else None
 
@@ -100,9 +102,11 @@ class StackUser(ResourceType):
 
 
 def users_of(ctx: ResourceContext) -> Users:
-    """Return the users of the stack. Raises CloudFault if there is no domain for them."""
+    """Return the access to the stack's users. Raises CloudFault if no stack user domain is
+    configured.
+    """
     if ctx.users is None:
-        words = "This installation has no domain for the users of stacks (stack_user_domain_name)."
+        words = "No domain for the users of stacks is configured (stack_user_domain_name)."
         raise CloudFault("identity", 400, "StackDomainMissing", words)
     return ctx.users
 

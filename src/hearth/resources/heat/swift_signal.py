@@ -1,6 +1,6 @@
-"""OS::Heat::SwiftSignal and its handle: each signal is a version of a Swift object.
+"""OS::Heat::SwiftSignal and its handle: each signal is one version of a Swift object.
 
-A client with the temporary URL uploads a new version; the container keeps the older ones. Source:
+A client uploads a signal to the temporary URL; the container keeps the earlier versions. Source:
 spec/software-config.md, section 15.
 """
 
@@ -36,7 +36,7 @@ STATUSES = ("SUCCESS", "FAILURE")
 
 
 class SwiftSignalHandle(ResourceType):
-    """A URL that receives signals: each PUT is one signal."""
+    """A URL that receives signals; each PUT request is one signal."""
 
     type_name = "OS::Heat::SwiftSignalHandle"
     support = Support(version="2014.2")
@@ -67,7 +67,7 @@ class SwiftSignalHandle(ResourceType):
         return (Step("drop-object", self.drop),) if ctx.physical_id else ()
 
     async def make_key(self, ctx: ResourceContext) -> Made | None:
-        """Set a key for temporary URLs, unless the account has one."""
+        """Set the account's key for temporary URLs, unless it has one."""
         await temporary_url_key(ctx)
         return None
 
@@ -95,7 +95,9 @@ class SwiftSignalHandle(ResourceType):
         return Made(physical_id=ctx.physical_name)
 
     async def sign(self, ctx: ResourceContext) -> Made:
-        """Create the URL, in a separate step so that the account's final key signs it."""
+        """Create the temporary URL. This is a separate step, so that it is signed with the
+        account's final key.
+        """
         key, base = await temporary_url_key(ctx), await ctx.cloud.endpoint(OBJECTS)
         url = temporary_url(base, key, ctx.stack.id, ctx.physical, ends=NEVER)
         return Made(data={"signal_url": url})
@@ -117,7 +119,7 @@ class SwiftSignalHandle(ResourceType):
 
 
 class SwiftSignal(ResourceType):
-    """Complete when its handle has received the given number of success signals in time."""
+    """Waits until its handle has received the given number of success signals, or fails."""
 
     type_name = "OS::Heat::SwiftSignal"
     support = Support(version="2014.2")
@@ -144,18 +146,18 @@ class SwiftSignal(ResourceType):
         return (Step("wait", self.begin, poll=self.wait),)
 
     async def begin(self, ctx: ResourceContext) -> Made:
-        """Return the physical id; nothing is created."""
+        """Return the physical id; the condition creates nothing in the cloud."""
         return Made(physical_id=ctx.physical_name)
 
     async def wait(self, ctx: ResourceContext) -> Progress:
-        """Return ready after enough signals; fail after a failure signal or the timeout."""
+        """Report ready after enough signals; fail after a failure signal or the timeout."""
         url = str(ctx.properties["handle"])
         place = PATH.search(urlsplit(url).path)
         if place is None:
             return Failed(f"handle: {url} is not a temporary URL of an object", "ValueError")
         container, name = unquote(place["container"]), unquote(place["name"])
         if container != ctx.stack.id:
-            words = f"handle: {container} is not the container of the signals of this stack"
+            words = f"handle: expected a URL in the container {ctx.stack.id}, got {container}"
             return Failed(words, "ValueError")
         texts = await read(ctx, container, name)
         try:
@@ -184,9 +186,9 @@ class SwiftSignal(ResourceType):
 
 
 async def read(ctx: ResourceContext, container: str, name: str) -> dict[str, str]:
-    """Return all versions of the object as {object: text}, oldest first, the current one last.
+    """Return all versions of the object as {object name: text}, the oldest first.
 
-    An older version never changes, so its text is read once and then kept in the body.
+    An older version never changes, so its text is read once and then kept in the response body.
     """
     known = dict((ctx.body or {}).get("texts", {}))
     base, prefix = f"/{segment(container)}", quote(f"{len(name):03x}{name}/")
@@ -206,7 +208,9 @@ async def text_of(ctx: ResourceContext, path: str) -> str:
 
 
 def signals_in(texts: list[str]) -> dict[str, Mapping[str, Any]]:
-    """Return the signals in versions of an object, by id. Raises ValueError if one is invalid."""
+    """Return the signals in the texts, by signal id. Raises ValueError if a text is no valid
+    signal.
+    """
     signals: dict[str, Mapping[str, Any]] = {}
     for text in texts:
         if text == BEGUN:

@@ -1,4 +1,4 @@
-"""A template as a resource type. Source: spec/groups-and-nesting.md, section 2."""
+"""A template that is used as a resource type. Source: spec/groups-and-nesting.md, section 2."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from hearth.template.child import parameters_of
 
 
 class TemplateResource(NestedType):
-    """A template whose parameters are properties and whose outputs are attributes."""
+    """A template as a type: its parameters are the properties, its outputs the attributes."""
 
     type_name = "<template>"
 

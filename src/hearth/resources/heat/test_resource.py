@@ -93,14 +93,14 @@ class TestResource(ResourceType):
         return (Step("check", self.nothing),)
 
     async def begin(self, ctx: ResourceContext) -> Made:
-        """Store the text."""
+        """Store the value of the property `value`."""
         return Made(ctx.physical_id or ctx.physical_name, data={"value": self.text(ctx)})
 
     async def nothing(self, ctx: ResourceContext) -> Made | None:
         return None
 
     async def wait(self, ctx: ResourceContext) -> Progress:
-        """Wait for the given time, then fail if the properties request it."""
+        """Report ready after the waiting time, or a failure if the property `fail` is set."""
         per_action = (ctx.given("action_wait_secs") or {}).get(ctx.action.value.lower())
         wanted_s = float(ctx.given("wait_secs") or 0 if per_action is None else per_action)
         left_s = ctx.started_at + wanted_s - ctx.now
@@ -122,5 +122,5 @@ class TestResource(ResourceType):
         return ctx.data.get("value") if name == "output" else None
 
     def text(self, ctx: ResourceContext) -> str:
-        """Return the value of the output."""
+        """Return the value of the attribute `output`."""
         return str(ctx.given("value") or "")

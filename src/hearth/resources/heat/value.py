@@ -28,7 +28,7 @@ TYPES = {
 
 
 class Value(ResourceType):
-    """Stores a value, so that a template computes an expression only once."""
+    """A named value, so that a template computes an expression only once."""
 
     type_name = "OS::Heat::Value"
     support = Support(version="7.0.0")
@@ -53,7 +53,7 @@ class Value(ResourceType):
     visibility_delay_s = 0
 
     def check_properties(self, properties: Mapping[str, Any]) -> Iterable[Violation]:
-        """Return a violation if the value does not have the given type."""
+        """Return a violation if the value does not have the type that the property `type` names."""
         wanted, found = TYPES.get(properties.get("type", "")), Findings()
         if wanted is not None and properties.get("value") is not None:
             coerce(Prop(wanted), properties["value"], Span(path="value"), found)

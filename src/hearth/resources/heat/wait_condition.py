@@ -23,10 +23,9 @@ SILENT = "silent"  # key of private data: the handle takes no signals
 
 
 class CountsSignals(ResourceType):
-    """Waits until the metadata of a handle has enough signals; subclasses define the property
-    names.
+    """Base class of wait conditions: wait until the metadata of a handle contains enough signals.
 
-    The keys of a signal are compared in lower case.
+    Subclasses define the property names. The keys of a signal may have upper or lower case.
     """
 
     handle: ClassVar[str] = "handle"
@@ -44,7 +43,7 @@ class CountsSignals(ResourceType):
         return self.create_steps(ctx) if self.count in ctx.changed else ()
 
     async def begin(self, ctx: ResourceContext) -> Made:
-        """Return the physical id; record whether the handle accepts no signals."""
+        """Set the physical id; record in private data whether the handle accepts no signals."""
         reference = str(ctx.properties[self.handle])
         handle = None if ctx.read_properties is None else ctx.properties_of(reference)
         silent = (handle or {}).get("signal_transport") == "NO_SIGNAL"
@@ -54,7 +53,7 @@ class CountsSignals(ResourceType):
         )
 
     async def wait(self, ctx: ResourceContext) -> Progress:
-        """Return ready after enough signals; fail after a failure signal or the timeout."""
+        """Report ready after enough signals; fail after a failure signal or the timeout."""
         signals = await self.signals(ctx)
         count, timeout_s = int(ctx.given(self.count) or 1), float(ctx.properties[self.timeout])
         left_s = ctx.started_at + timeout_s - ctx.now
@@ -68,7 +67,10 @@ class CountsSignals(ResourceType):
         return Later(min(LOOK_AGAIN_S, left_s + 0.01))
 
     async def signals(self, ctx: ResourceContext) -> Mapping[str, Mapping[str, Any]]:
-        """Return the signals of the handle, by id; if it accepts none, as many as are needed."""
+        """Return the handle's signals by id, with lower-case keys.
+
+        If the handle accepts no signals (NO_SIGNAL), as many as are needed are made up.
+        """
         if SILENT in ctx.data:
             count = int(ctx.given(self.count) or 1)
             return {str(number): {"data": None} for number in range(1, count + 1)}
@@ -86,7 +88,7 @@ class CountsSignals(ResourceType):
 
 
 class WaitCondition(CountsSignals):
-    """Complete when its handle has received the given number of success signals in time."""
+    """Waits until its handle has received the given number of success signals, or fails."""
 
     type_name = "OS::Heat::WaitCondition"
     support = Support(version="2014.2")
@@ -109,7 +111,7 @@ class WaitCondition(CountsSignals):
 
 
 def data_of(signals: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the data of the signals by id, as JSON text."""
+    """Return the signals' data as JSON text, by signal id."""
     return json.dumps({ident: one.get("data") for ident, one in signals.items()})
 
 

@@ -81,11 +81,13 @@ class WaitConditionHandle(CollectsSignals, StackUser):
         return (*objects, *queue, *self.drop_user_steps(ctx))
 
     async def begin(self, ctx: ResourceContext) -> Made:
-        """Return the physical id; the earlier steps created the rest."""
+        """Set the physical id; the earlier steps have created everything else."""
         return Made(physical_id=ctx.physical_name, metadata={})
 
     async def make_token(self, ctx: ResourceContext) -> Made:
-        """Create the token for the client that sends the signals."""
+        """Get the token that is given to the client that sends the signals, and store the URL for
+        them.
+        """
         token = await users_of(ctx).token(ctx.data["user_id"], ctx.data["password"])
         return Made(
             physical_id=ctx.physical_name, data={"token": token, "endpoint": native_url(ctx)}
@@ -118,7 +120,9 @@ class WaitConditionHandle(CollectsSignals, StackUser):
         return Made(data={"object_name": None, "signal_url": None})
 
     async def collect(self, ctx: ResourceContext) -> SignalResult | None:
-        """Return the result of new signals in the object or the queue, or None."""
+        """Fetch new signals from the Swift object or the queue; return their effect, or None if
+        there are none.
+        """
         if "queue_id" in ctx.data:
             return await self.collect_messages(ctx, ctx.data["queue_id"])
         if "object_name" not in ctx.data:
@@ -135,9 +139,9 @@ class WaitConditionHandle(CollectsSignals, StackUser):
         return SignalResult(signalled.metadata, {"collected": stamp}, signalled.reason)
 
     async def collect_messages(self, ctx: ResourceContext, queue: str) -> SignalResult | None:
-        """Return the new messages of the queue as signals.
+        """Return the effect of the new messages in the queue, each of which is one signal.
 
-        The messages stay in the queue until the next collection: the signals are stored by then.
+        A message is deleted from the queue by the next call, when its signal has been stored.
         """
         found = await queues.messages_in(ctx, queue)
         stored = json.loads(ctx.data.get("collected", "[]"))
@@ -206,7 +210,9 @@ def _too_much(what: str, most: int) -> Rejected:
 
 
 def signal_of(ctx: ResourceContext) -> dict[str, Any] | None:
-    """Return what a client of the chosen transport needs; None if a token suffices."""
+    """Return what a client needs to send signals with the chosen transport; None if a token
+    suffices.
+    """
     data = ctx.data
     match ctx.given("signal_transport"):
         case "CFN_SIGNAL":

@@ -47,12 +47,13 @@ class User(StackUser):
         return str(given) if given else password_of(ctx)
 
     async def settle(self, ctx: ResourceContext) -> Made:
-        """Return the user's name as the physical id, because access keys refer to it."""
+        """Set the user's name as the physical id, because access keys refer to it."""
         return Made(physical_id=ctx.physical_name)
 
     def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
-        """Return the policies that are named in the properties. Raises Rejected if one does not
-        exist.
+        """Return the names of the policies in the properties, which must exist first.
+
+        Raises Rejected if the template does not contain one of them.
         """
         named = [end.value for end in at(POLICIES)(definition.properties) if isinstance(end, Const)]
         wanted = [one for one in named if isinstance(one, str)]
@@ -92,7 +93,9 @@ class AccessKey(ResourceType):
         return (Step("drop", self.drop),) if ctx.physical_id else ()
 
     async def make_keys(self, ctx: ResourceContext) -> Made:
-        """Add the key pair to the user; every attempt adds the same pair."""
+        """Add the key pair to the user. It is derived from the record's secret, so each attempt
+        adds the same.
+        """
         access, secret = pair_of(ctx)
         user = await owner(ctx)
         if user is None:
@@ -108,7 +111,7 @@ class AccessKey(ResourceType):
         return Made(physical_id=access, data={"secret_key": secret}) if access in there else None
 
     async def drop(self, ctx: ResourceContext) -> Made | None:
-        """Delete the pair; "not found" is success, because the user may already be deleted."""
+        """Delete the key pair; "not found" is success, because the user may already be deleted."""
         user = await owner(ctx)
         if user is not None:
             await users_of(ctx).drop_key_pair(user, ctx.physical)
@@ -129,19 +132,20 @@ def admits(
 ) -> bool:
     """Return whether a user with these properties may access the resource `name`.
 
-    `policies` maps the reference of each policy in the stack to the resources it allows.
+    `policies` maps each policy's reference to the resources that it allows. A user without policies
+    may access all resources.
     """
     wanted = [one for one in properties.get(POLICIES) or [] if isinstance(one, str)]
     return all(name in policies.get(one, ()) for one in wanted)
 
 
 def pair_of(ctx: ResourceContext) -> tuple[str, str]:
-    """Return the access key and the secret key, derived from the record's secret."""
+    """Return (access key, secret key), derived from the record's secret."""
     seed = (ctx.secret() or ctx.key).encode()
     made = [hmac.new(seed, use, hashlib.sha256).hexdigest() for use in (b"access", b"secret")]
     return made[0][:KEY_CHARACTERS], made[1][:KEY_CHARACTERS]
 
 
 async def owner(ctx: ResourceContext) -> str | None:
-    """Return the id of the user to whom the key belongs, or None."""
+    """Return the id of the user named by the property `UserName`, or None if there is none."""
     return await users_of(ctx).named(str(ctx.properties["UserName"]))

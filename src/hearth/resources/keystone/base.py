@@ -8,12 +8,14 @@ from hearth.resources.collection import CollectionResource
 
 
 class KeystoneResource(CollectionResource):
-    """An object of the identity service; its name is unique in its domain."""
+    """Base class of the types of the identity service; an object's name is unique in its domain."""
 
     service = "identity"
 
     def wanted_key_field(self, ctx: ResourceContext) -> Any:
-        """Return the description; it always replaces the intent key, even if it is empty."""
+        """Return the description from the template; if it is empty, it still replaces the intent
+        key.
+        """
         return str(ctx.given("description") or "")
 
     def changed_fields(self, ctx: ResourceContext) -> Body:

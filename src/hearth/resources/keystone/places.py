@@ -69,7 +69,7 @@ class Domain(KeystoneResource):
 
 
 class Role(KeystoneResource):
-    """A role, which grants rights to users and groups."""
+    """A role, which grants permissions to users and groups."""
 
     type_name = "OS::Keystone::Role"
     support = Support(version="2015.1")

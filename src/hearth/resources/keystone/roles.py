@@ -45,7 +45,10 @@ ONE_PLACE = (Each("roles", AtMostOne("project", "domain"), AtLeastOne("project",
 
 @dataclass(frozen=True, kw_only=True)
 class Roles(Part):
-    """The role assignments in a property; an update removes those that the template dropped."""
+    """The role assignments in the property `roles`, as a part of a user or group.
+
+    An update removes the assignments that the template no longer contains.
+    """
 
     who: str  # users/ID or groups/ID
     property: str = "roles"
@@ -62,7 +65,7 @@ class Roles(Part):
             await Call("DELETE", path, undoes=True).make(kind, ctx)
 
     def _paths(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> set[str]:
-        """Return the URLs of the assignments that the properties request."""
+        """Return the URLs of the role assignments in `properties`."""
         names = {**ctx.properties, **properties, "id": ctx.physical_id}
         found, who = set(), filled_path(self.who, names)
         for one in properties.get("roles") or []:
@@ -73,7 +76,7 @@ class Roles(Part):
 
 
 class RoleAssignment(Tie):
-    """Role assignments of a user or group; assignments made elsewhere stay unchanged."""
+    """Role assignments of a user or group. Assignments that were made elsewhere stay unchanged."""
 
     service = "identity"
     relations = ONE_PLACE

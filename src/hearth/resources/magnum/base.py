@@ -1,4 +1,6 @@
-"""What clusters and cluster templates have in common: bodies without a root key, JSON patches."""
+"""Common parts of clusters and cluster templates: bodies have no root key, updates are JSON
+patches.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +14,7 @@ MICROVERSION = "1.1"  # every cluster service has it, and it shows `stack_id`
 
 
 def listed(plural: str, **more: Any) -> Collection:
-    """Return the declaration of a collection of the service."""
+    """Declare a collection of the service; `plural` is the last part of the path."""
     return Collection(
         SERVICE,
         f"/{plural}",
@@ -25,7 +27,7 @@ def listed(plural: str, **more: Any) -> Collection:
 
 
 class MagnumResource(CollectionResource):
-    """An object of the cluster service; updates are JSON patches."""
+    """Base class of the types of the cluster service; an update is a JSON patch."""
 
     service = SERVICE
 
@@ -47,7 +49,7 @@ class MagnumResource(CollectionResource):
         return Made(body=await self.show(ctx))
 
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
-        """Return the object by a call of its own: lists of the service are short."""
+        """Fetch the object and return its body. A list of objects does not contain all fields."""
         answer = await ctx.cloud.request(
             SERVICE, "GET", self.url(ctx, ctx.physical), microversion=MICROVERSION
         )

@@ -1,4 +1,4 @@
-"""OS::Magnum::ClusterTemplate: what clusters are created from."""
+"""OS::Magnum::ClusterTemplate: the template from which clusters are created."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from hearth.schema import (
 
 @dataclass(frozen=True)
 class NotBelow:
-    """A relation: the property must not be below a minimum."""
+    """A rule for properties: the property `name` must be at least `minimum`, if it is set."""
 
     name: str
     minimum: int
@@ -39,9 +39,9 @@ class NotBelow:
 
 
 class ClusterTemplate(MagnumResource):
-    """What clusters are created from: image, flavors, networks and labels.
+    """The template of clusters: image, flavors, networks and labels.
 
-    While a cluster uses it, nothing of it can change except whether it is public.
+    While a cluster uses it, only the flag that makes it public can be changed.
     """
 
     type_name = "OS::Magnum::ClusterTemplate"

@@ -71,13 +71,15 @@ class CronTrigger(ResourceType):
         return {name: value for name, value in wanted.items() if value is not None}
 
     async def create(self, ctx: ResourceContext) -> Made:
-        """Create the trigger; its name is unique in a project."""
+        """Create the trigger. Its name must be unique in the project."""
         body = self.fields(ctx)
         answer = await ctx.cloud.request(SERVICE, "POST", "/cron_triggers", json=body)
         return Made(physical_id=ctx.wanted_name, body=answer.body)
 
     async def find(self, ctx: ResourceContext) -> Made | None:
-        """Return the trigger with this name if it has the same input and pattern, else None."""
+        """Return the existing trigger with this name if its input and pattern are the same, else
+        None.
+        """
         try:
             body = await self._get(ctx, ctx.wanted_name)
         except CloudFault as fault:

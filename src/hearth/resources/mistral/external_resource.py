@@ -46,9 +46,10 @@ def _action(description: str) -> Prop:
 
 
 class ExternalResource(ResourceType):
-    """An object whose actions are workflow executions; the output `resource_id` is its physical id.
+    """An object that Mistral workflows create, update and delete.
 
-    The output of an execution is in the environment of later executions.
+    The output `resource_id` of a workflow is the physical id. The output of an execution is in the
+    environment of later executions.
     """
 
     type_name = "OS::Mistral::ExternalResource"
@@ -93,11 +94,15 @@ class ExternalResource(ResourceType):
         before, after = change.before.get("input") or {}, change.after.get("input") or {}
         for name in change.after.get("replace_on_change_inputs") or ():
             if before.get(name) != after.get(name):
-                return f"its input {name} changed"
+                return f"the input {name} changed, which is in replace_on_change_inputs"
         return super().must_replace(change)
 
     def _run(self, action: str, ctx: ResourceContext) -> tuple[Step, ...]:
-        """Start the workflow of an action and wait for its end; do nothing without a workflow."""
+        """Return the steps that run the workflow of `action` and store its output.
+
+        If no workflow is given for the action, there are no steps; a create still sets the physical
+        id.
+        """
         wanted = (ctx.properties.get("actions") or {}).get(action)
         if not wanted:
             if action != "CREATE":
@@ -113,11 +118,13 @@ class ExternalResource(ResourceType):
         )
 
     async def nothing(self, ctx: ResourceContext) -> Made:
-        """Return the physical id if there is no workflow for the create."""
+        """Set the physical id when no workflow is given for the create."""
         return Made(physical_id=ctx.physical_name)
 
     async def start(self, ctx: ResourceContext, action: str, wanted: Mapping[str, Any]) -> Made:
-        """Start an execution with a fixed id, so that a repeated call finds the first execution."""
+        """Start an execution of the workflow. Its id is derived, so that a repeated call starts no
+        second one.
+        """
         ident = execution_id(ctx, action)
         params = dict(wanted.get("params") or {})
         if ctx.data.get("outputs"):
@@ -133,7 +140,7 @@ class ExternalResource(ResourceType):
         return Made(physical_id=ctx.physical_id or ident, data={"execution": ident})
 
     async def ended(self, ctx: ResourceContext) -> Progress:
-        """Return whether the execution has ended."""
+        """Report whether the execution has ended."""
         body = await self._get(ctx, ctx.data["execution"])
         match body["state"]:
             case "SUCCESS":
@@ -145,7 +152,7 @@ class ExternalResource(ResourceType):
                 return Later(LOOK_AGAIN_S)
 
     async def keep(self, ctx: ResourceContext) -> Made:
-        """Store the output of the execution."""
+        """Store the output of the execution in private data."""
         body = await self._get(ctx, ctx.data["execution"])
         output = output_of(body)
         return Made(
@@ -171,13 +178,13 @@ class ExternalResource(ResourceType):
 
 
 def output_of(execution: Mapping[str, Any]) -> Body:
-    """Return the output of an execution; the service sends it as JSON text."""
+    """Return the output of an execution, which the service sends as JSON text."""
     given = execution.get("output") or {}
     found = json.loads(given) if isinstance(given, str) else given
     return found if isinstance(found, dict) else {}
 
 
 def execution_id(ctx: ResourceContext, action: str) -> str:
-    """Return the id of the execution of an action, the same for all attempts of this action."""
+    """Return the id of the execution for an action, the same for all attempts of this action."""
     words = f"{ctx.key}/{action}/{round(ctx.started_at * 1000)}"
     return str(uuid.uuid5(uuid.NAMESPACE_URL, words))

@@ -194,7 +194,8 @@ class Workflow(DeliversSignals, StackUser):
                 )
             for needed in task.get("requires") or []:
                 if reverse and needed not in names:
-                    yield Violation(f"{at}.requires", f"There is no task {needed}.")
+                    words = f"The workflow has no task named {needed}."
+                    yield Violation(f"{at}.requires", words)
             if names.index(name) != number:
                 yield Violation(f"{at}.name", f"Duplicate task {name}.")
         if (properties.get("task_defaults") or {}).get("requires") and not reverse:
@@ -221,7 +222,7 @@ class Workflow(DeliversSignals, StackUser):
         return Made(physical_id=ctx.wanted_name, body=answer.body["workflows"][0])
 
     async def find(self, ctx: ResourceContext) -> Made | None:
-        """Return the workflow with this name if it has the record's mark, else None."""
+        """Return the workflow with this name if it contains this record's intent key, else None."""
         try:
             body = (await ctx.cloud.request(SERVICE, "GET", path_of(ctx.wanted_name))).body
         except CloudFault as fault:
@@ -267,7 +268,7 @@ class Workflow(DeliversSignals, StackUser):
             await super().delete_orphan(ctx, physical_id)
 
     async def replace_failed(self, ctx: ResourceContext) -> bool:
-        """Return whether the workflow is missing: an existing one is updated."""
+        """Return whether the workflow does not exist; an existing one is updated instead."""
         if ctx.physical_id is None:
             return True
         try:
@@ -314,7 +315,7 @@ class Workflow(DeliversSignals, StackUser):
     # signals
 
     async def deliver(self, ctx: ResourceContext, details: Any) -> Any:
-        """Start an execution with the data of a signal; return its id."""
+        """Start an execution with the data of a signal, and return the id of the execution."""
         asked = wanted_by(ctx.properties, {} if details is None else details)
         body = {"workflow_name": ctx.physical, **asked}
         made = await ctx.cloud.request(SERVICE, "POST", "/executions", json=body)
@@ -331,13 +332,14 @@ def path_of(name: str) -> str:
 
 
 def started(ctx: ResourceContext) -> list[str]:
-    """Return the ids of the executions that signals have started, the latest first."""
+    """Return the ids of the executions that signals have started, latest first."""
     return [ident for ident in ctx.data.get("executions", "").split(",") if ident]
 
 
 def wanted_by(properties: Mapping[str, Any], details: Any) -> Body:
-    """Return the input and the parameters of the execution that a signal requests. Raises
-    Rejected.
+    """Return the input and the parameters of the execution for a signal with these `details`.
+
+    Raises Rejected if the signal's data is invalid.
     """
     if not isinstance(details, Mapping):
         raise Rejected([StackValidationFailed(None, "Signal data must be a map")])
@@ -360,7 +362,7 @@ def wanted_by(properties: Mapping[str, Any], details: Any) -> Body:
 
 
 def definition(properties: Mapping[str, Any], name: str, tag: str) -> str:
-    """Return a workflow in the language of the service."""
+    """Return the workflow's definition as YAML in the Mistral workflow language, version 2."""
     workflow: Body = {
         "type": properties["type"],
         "description": properties.get("description"),
@@ -379,12 +381,15 @@ def definition(properties: Mapping[str, Any], name: str, tag: str) -> str:
 
 
 def untagged(text: str, tag: str) -> str:
-    """Return a `definition` without its last tag."""
+    """Return a workflow definition without the tag `tag`, which `definition` added last."""
     return text.replace(f"  tags:\n  - {tag}\n", "").replace(f"  - {tag}\n", "")
 
 
 def _dashed(values: Mapping[str, Any]) -> Body:
-    """Return the values under the keys of the workflow language, without null values."""
+    """Return the values with keys in the style of the workflow language, as in "on-success".
+
+    Null values are left out.
+    """
     found = {key.replace("_", "-"): value for key, value in values.items() if value is not None}
     if str(found.get("join", "")).isdecimal():
         found["join"] = int(found["join"])

@@ -1,4 +1,6 @@
-"""Common parts of the types of the network service: tags, failed objects, users of an object."""
+"""Common parts of the types of the network service: tags, error states, ports that use an
+object.
+"""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +25,7 @@ def _told(port: Body) -> str:
 
 
 class NeutronResource(CollectionResource):
-    """An object of the network service."""
+    """Base class of the types of the network service."""
 
     service = "network"
     not_sent: ClassVar[frozenset[str]] = frozenset({"tags"})
@@ -59,12 +61,15 @@ class NeutronResource(CollectionResource):
         return None
 
     async def likes(self, ctx: ResourceContext) -> list[Body]:
-        """Return the objects that have the same values as this one in all fields of `alike`."""
+        """Return the objects of the service that equal this one in all fields named in `alike`."""
         wanted, found = shape(self.fields(ctx), self.alike), await self.members(ctx)
         return [one for one in found if shape(one, self.alike) == wanted]
 
     async def used_by(self, ctx: ResourceContext) -> Sequence[str]:
-        """Return the ports that use the object, except DHCP ports, which the service deletes."""
+        """Return a text for each port that uses the object.
+
+        DHCP ports are left out, because the service deletes them together with the object.
+        """
         if not self.ports_of or ctx.physical_id is None:
             return ()
         query = self.ports_of.format(id=segment(ctx.physical_id))
@@ -89,8 +94,10 @@ class NeutronResource(CollectionResource):
 
 
 class FixedAtCreate(NeutronResource):
-    """An object whose key field cannot be changed after the create, and which may have no intent
-    key.
+    """Base class of objects whose description cannot be changed after the create.
+
+    If the template sets the description, the generated name is the intent key. If it sets the name
+    too, there is no key.
     """
 
     key_stays = True
@@ -107,8 +114,9 @@ class FixedAtCreate(NeutronResource):
 
 
 class Natural(NeutronResource):
-    """An object that no other object equals in all fields named in `alike`, so these fields serve
-    as its key.
+    """Base class of objects without a key field: the fields named in `alike` identify the object.
+
+    The service allows no second object with the same values in these fields.
     """
 
     identified_by = IntentKey.NATURAL_KEY
@@ -118,12 +126,12 @@ class Natural(NeutronResource):
 
 
 def shape(body: Mapping[str, Any], names: Iterable[str]) -> tuple[str, ...]:
-    """Return fields in a normalized form for comparison."""
+    """Return the fields `names` as lower-case text, so that two bodies can be compared."""
     return tuple("" if body.get(name) is None else str(body[name]).lower() for name in names)
 
 
 def addresses(fixed_ips: Any) -> list[Body]:
-    """Return fixed addresses in the form of the service: subnet becomes subnet_id."""
+    """Convert the property `fixed_ips` to the format of the service: subnet becomes subnet_id."""
     wanted = []
     for one in fixed_ips or []:
         fields = {"subnet_id": one.get("subnet"), "ip_address": one.get("ip_address")}
@@ -132,5 +140,5 @@ def addresses(fixed_ips: Any) -> list[Body]:
 
 
 def as_text(value: Mapping[str, Any] | list[Any]) -> str:
-    """Return a value as JSON text, because private data contains only text."""
+    """Return a value as JSON text, to store it in private data."""
     return json.dumps(value, sort_keys=True)

@@ -28,8 +28,9 @@ from hearth.schema import (
 
 
 class ExtraRouteSet(ResourceType):
-    """Adds routes to a router, whose other routes stay unchanged. The physical id is the id of the
-    router.
+    """Adds routes to a router, whose other routes stay unchanged.
+
+    The physical id is the id of the router.
     """
 
     type_name = "OS::Neutron::ExtraRouteSet"
@@ -82,7 +83,7 @@ class ExtraRouteSet(ResourceType):
         return (Step("check", self.nothing, poll=self.checked),)
 
     async def create(self, ctx: ResourceContext) -> Made:
-        """Add the routes. Raises Rejected for a route that the router already has."""
+        """Add the routes. Raises Rejected if the router already has one of them."""
         there = [route for route in await self.present(ctx) if route in routes(ctx.properties)]
         if there:
             words = ", ".join(f"{one['destination']} via {one['nexthop']}" for one in there)
@@ -110,7 +111,11 @@ class ExtraRouteSet(ResourceType):
         return None
 
     async def put(self, ctx: ResourceContext, verb: str, some: Sequence[Body]) -> Body | None:
-        """Add or remove routes; without routes, send no call."""
+        """Send one call that adds or removes routes, and return the router's body.
+
+        `verb` is add_extraroutes or remove_extraroutes. Without routes no call is sent, and the
+        result is None.
+        """
         if not some:
             return None
         answer = await ctx.cloud.request(
@@ -123,7 +128,7 @@ class ExtraRouteSet(ResourceType):
         return answer.part("router")
 
     async def present(self, ctx: ResourceContext) -> list[Body]:
-        """Return all routes of the router."""
+        """Fetch the router and return all its routes."""
         router = await ctx.cloud.member("network", "/v2.0/routers", ctx.properties["router"])
         return list(router.get("routes") or [])
 
@@ -138,6 +143,6 @@ class ExtraRouteSet(ResourceType):
 
 
 def routes(properties: Mapping[str, Any]) -> list[Body]:
-    """Return the routes in the form of the service."""
+    """Return the property `routes` in the format of the service."""
     given = properties.get("routes") or []
     return [{"destination": one["destination"], "nexthop": one["nexthop"]} for one in given]

@@ -1,4 +1,4 @@
-"""Firewalls, version 1: rules, policies made of them, and firewalls that apply a policy."""
+"""Firewalls, version 1: rules, policies that contain rules, and firewalls that apply a policy."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -22,7 +22,9 @@ from hearth.schema import (
 
 
 class Guard(NeutronResource):
-    """A part of a firewall; the service refuses changes while an agent applies an earlier one."""
+    """Base class of the firewall types. While an agent applies a change, the service refuses
+    further ones.
+    """
 
     extension = "fwaas"
 

@@ -1,4 +1,4 @@
-"""Gateways between networks of the cloud and physical ones."""
+"""Gateways between virtual networks of the cloud and physical networks."""
 
 from hearth.resources.base import IntentKey
 from hearth.resources.collection import Collection
@@ -27,7 +27,7 @@ from hearth.schema import (
 
 
 class L2Gateway(NeutronResource):
-    """Interfaces of switches that connect networks of the cloud with physical networks."""
+    """A gateway: switch interfaces that connect virtual networks with physical networks."""
 
     type_name = "OS::Neutron::L2Gateway"
     support = Support(version="12.0.0")
@@ -85,7 +85,7 @@ class L2GatewayConnection(Natural):
 
 
 class NetworkGateway(NeutronResource):
-    """A gateway of devices that connect networks of the cloud with physical ones."""
+    """A gateway: devices that connect virtual networks with physical networks."""
 
     type_name = "OS::Neutron::NetworkGateway"
     support = Support(version="2014.1")

@@ -1,6 +1,4 @@
-"""Requirements that no property expresses: subnets of a network, and routes to an external
-network.
-"""
+"""Dependencies that no reference expresses: on the subnets of a network, and on routes."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +26,10 @@ _known: WeakKeyDictionary[Any, "Links"] = WeakKeyDictionary()
 
 
 def at(*path: str) -> Find:
-    """Return a function that finds the expressions at a path, in each item of a list."""
+    """Return a function that yields the expressions at a path of property names.
+
+    A list on the path stands for each of its items.
+    """
 
     def find(expr: Expr) -> Iterator[Expr]:
         found = [expr]
@@ -41,7 +42,9 @@ def at(*path: str) -> Find:
 
 @dataclass(frozen=True)
 class Links:
-    """The subnets of each network in a program, its routers and its router interfaces."""
+    """The subnets of each network in a program, and the names of its routers and router
+    interfaces.
+    """
 
     subnets: Mapping[str, Sequence[str]]
     routers: Sequence[str]
@@ -49,7 +52,10 @@ class Links:
 
 @dataclass(frozen=True)
 class Subnets:
-    """Subnets of the template on the networks at these property paths ("a.b")."""
+    """A dependency on the subnets, in the same template, of the networks that some properties name.
+
+    `paths` has the paths of these properties, such as "networks.network".
+    """
 
     paths: Sequence[str]
 
@@ -67,7 +73,10 @@ class Subnets:
 
 @dataclass(frozen=True)
 class Routes:
-    """Routers and router interfaces that a floating IP needs before its association."""
+    """A dependency on all routers and router interfaces in the template.
+
+    A floating IP can be associated with a port only if a route exists.
+    """
 
     def names(self, definition: Any, program: Any) -> Iterable[str]:
         for other in links(program).routers:
@@ -77,7 +86,9 @@ class Routes:
 
 @dataclass(frozen=True)
 class Legs:
-    """The router interfaces of the template on the routers at these property paths."""
+    """A dependency on the router interfaces, in the same template, of the routers that properties
+    name.
+    """
 
     routers: Sequence[str]
 
@@ -93,7 +104,7 @@ class Legs:
 
 
 def links(program: Any) -> Links:
-    """Return the links of a program, from a cache if possible."""
+    """Return the links of a program; they are computed once per program."""
     found = _known.get(program)
     if found is None:
         by_network: dict[str, list[str]] = {}
@@ -108,7 +119,7 @@ def links(program: Any) -> Links:
 
 
 def reaches(program: Any, start: str, goal: str) -> bool:
-    """Return whether `start` requires `goal`, directly or indirectly."""
+    """Return whether the resource `start` depends on `goal`, directly or indirectly."""
     seen, todo = {start}, [start]
     while todo:
         for one in program.requires.get(todo.pop(), ()):
@@ -141,7 +152,10 @@ def _items(expr: Expr) -> Iterator[Expr]:
 
 
 def name(expr: Expr) -> frozenset[str]:
-    """Return the resources that an expression refers to; a constant is returned as "=VALUE"."""
+    """Return the names of the resources that an expression refers to.
+
+    For a constant, the only item is "=VALUE", so that two equal constants can be compared.
+    """
     if isinstance(expr, Const):
         return frozenset({f"={expr.value}"}) if expr.value else frozenset()
     return frozenset(one.resource for one in references_in(expr))

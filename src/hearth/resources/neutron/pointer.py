@@ -1,4 +1,4 @@
-"""Types that set a field of an existing object to refer to another object."""
+"""Base class of types that set a field of an existing object to the id of another object."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -10,7 +10,7 @@ from hearth.resources.base import IntentKey, Made, ResourceContext, ResourceType
 
 
 class Pointer(ResourceType):
-    """A field of an object that refers to another object. The physical id is OBJECT:TARGET."""
+    """A field of one object that refers to another object. The physical id is OBJECT:TARGET."""
 
     service = "network"
     identified_by = IntentKey.NATURAL_KEY
@@ -39,11 +39,11 @@ class Pointer(ResourceType):
         return str(ctx.properties[self.holder])
 
     async def aim(self, ctx: ResourceContext) -> str:
-        """Return the id of the target."""
+        """Return the id of the object to which the field refers."""
         return str(ctx.properties[self.target])
 
     async def point(self, ctx: ResourceContext) -> Made:
-        """Set the field of the object to the id of the target. Can be repeated."""
+        """Set the field to the id of the target. The call can be repeated."""
         ident, aim = await self.held(ctx), await self.aim(ctx)
         fields = {self.field: {self.inner: aim} if self.inner else aim}
         fields |= {name: ctx.given(name) for name in self.along if ctx.given(name)}
@@ -55,7 +55,7 @@ class Pointer(ResourceType):
         return Made(f"{ident}:{aim}", body=now) if self.pointed(now) == aim else None
 
     async def leave(self, ctx: ResourceContext) -> Made | None:
-        """Clear the field, unless it refers to another target now."""
+        """Clear the field, unless it now refers to another object."""
         ident, _, aim = ctx.physical.partition(":")
         try:
             now = await ctx.cloud.member("network", self.objects, ident)
@@ -67,12 +67,12 @@ class Pointer(ResourceType):
         return None
 
     def pointed(self, body: Mapping[str, Any]) -> Any:
-        """Return the id in the field of the object in an answer, or None."""
+        """Return the id in the field of the object whose body is `body`, or None."""
         value = body.get(self.field)
         return (value or {}).get(self.inner) if self.inner else value
 
     async def put(self, ctx: ResourceContext, ident: str, fields: Body) -> Body:
-        """Send the update call of the object with these fields."""
+        """Send an update of the object `ident` with these fields, and return its body."""
         path = f"{self.objects}/{segment(ident)}"
         answer = await ctx.cloud.request(
             "network", "PUT", path, json={self.body: fields}, idempotent=True

@@ -78,7 +78,7 @@ class SubnetPool(NeutronResource):
 
 
 class AddressScope(NeutronResource):
-    """A scope in which addresses do not overlap."""
+    """A scope within which addresses do not overlap."""
 
     type_name = "OS::Neutron::AddressScope"
     support = Support(version="6.0.0")

@@ -88,7 +88,7 @@ EXTRA_PROPERTIES: dict[str, Prop] = {
     ),
     "value_specs": VALUE_SPECS,
 }
-"""Properties for the ports that a server creates."""
+"""Those properties of a port that a server's network entry may also set for its port."""
 
 
 class Port(NeutronResource):
@@ -310,7 +310,7 @@ class Port(NeutronResource):
         return fields
 
     async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
-        """Return the observed properties, without the device if the template names none."""
+        """Return the current property values; leave out the device unless the template sets it."""
         found = dict(await super().observe(ctx) or {})
         for name in ("device_id", "device_owner"):
             if not ctx.given(name):
@@ -328,7 +328,7 @@ class Port(NeutronResource):
         ]
 
     def replaced_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        """Return the steps that release the addresses, which the new port may need."""
+        """Return the steps that release the port's addresses, which the new port may need."""
         if not ctx.physical_id:
             return ()
         note = Step("note-addresses", self.note_addresses)
@@ -338,7 +338,7 @@ class Port(NeutronResource):
         return (Step("take-addresses", self.take_addresses),) if "port_fip" in ctx.data else ()
 
     async def note_addresses(self, ctx: ResourceContext) -> Made | None:
-        """Store the addresses before they are released, unless they are stored."""
+        """Store the port's addresses in private data, unless they are stored already."""
         if "port_fip" in ctx.data:
             return None
         try:
@@ -350,18 +350,21 @@ class Port(NeutronResource):
         return Made(data={"port_fip": as_text(port.get("fixed_ips", []))})
 
     async def yield_addresses(self, ctx: ResourceContext) -> Made | None:
-        """Release the addresses, unless the port is gone."""
+        """Remove all addresses from the port; "not found" is success."""
         await forgiving(self.change(ctx, {"fixed_ips": []}))
         return None
 
     async def take_addresses(self, ctx: ResourceContext) -> Made | None:
-        """Set the stored addresses again."""
+        """Set the port's addresses to the stored ones."""
         made = await self.change(ctx, {"fixed_ips": json.loads(ctx.data["port_fip"])})
         return Made(data={"port_fip": None}, body=made.body if made else None)
 
 
 def port_fields(fields: Body, values: Mapping[str, Any], names: frozenset[str]) -> Body:
-    """Complete the port fields that need conversion: fixed_ips, device_id and device_owner."""
+    """Convert fixed_ips, device_id and device_owner in `fields` to the format of the service.
+
+    `values` are the properties, `names` those that are sent. Changes and returns `fields`.
+    """
     if not fields.get("fixed_ips"):  # none given: Neutron chooses, or they stay as they are
         fields.pop("fixed_ips", None)
     else:

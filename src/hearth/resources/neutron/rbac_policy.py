@@ -15,7 +15,7 @@ from hearth.schema import (
 
 
 class RBACPolicy(Natural):
-    """Shares an object of this project with another project."""
+    """Shares an object of this project, such as a network, with another project."""
 
     type_name = "OS::Neutron::RBACPolicy"
     support = Support(version="6.0.0")

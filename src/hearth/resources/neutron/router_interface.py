@@ -130,7 +130,7 @@ class RouterInterface(ResourceType):
         return None
 
     async def gone(self, ctx: ResourceContext) -> Progress:
-        """Return whether the router has no port of this interface any more."""
+        """Report whether the port of this interface is gone from the router."""
         port = await port_of(ctx, *parted(ctx.physical))
         return Ready() if port is None else Later(1.0)
 
@@ -153,27 +153,27 @@ class RouterInterface(ResourceType):
 
 
 def leg(properties: Mapping[str, Any]) -> Body:
-    """Return the port or the subnet of the interface, as a request body."""
+    """Return the interface's port or subnet as a request body: {port_id: ID} or {subnet_id: ID}."""
     if properties.get("port"):
         return {"port_id": properties["port"]}
     return {"subnet_id": properties["subnet"]}
 
 
 def joined(router: str, wanted: Body) -> str:
-    """Return the physical id of a router interface."""
+    """Return the physical id of a router interface; `wanted` is the result of `leg`."""
     ((name, ident),) = wanted.items()
     return f"{router}:{name}={ident}"
 
 
 def parted(physical_id: str) -> tuple[str, Body]:
-    """Return the router in a physical id, and the port or the subnet."""
+    """Split a physical id into the router's id and the body {port_id: ID} or {subnet_id: ID}."""
     router, _, rest = physical_id.partition(":")
     name, _, ident = rest.partition("=")
     return router, ({name: ident} if ident else {"subnet_id": name})
 
 
 async def port_of(ctx: ResourceContext, router: str, wanted: Body) -> Body | None:
-    """Return the router's port of this interface, or None."""
+    """Return the router's port that belongs to this interface, or None."""
     for port in await ctx.cloud.listing("network", f"/v2.0/ports?device_id={segment(router)}"):
         subnets = {one.get("subnet_id") for one in port.get("fixed_ips", [])}
         if port["id"] == wanted.get("port_id") or wanted.get("subnet_id") in subnets:

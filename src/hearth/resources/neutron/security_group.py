@@ -43,7 +43,7 @@ DEFAULTS: tuple[Body, ...] = tuple(EVERYTHING_OUT)
 
 
 class SecurityGroup(NeutronResource):
-    """Rules for the traffic of a port. Only the given rules apply.
+    """Rules for the traffic of a port. Traffic that no rule allows is blocked.
 
     Without rules for outgoing traffic, all outgoing traffic is allowed.
     """
@@ -126,7 +126,9 @@ class SecurityGroup(NeutronResource):
             yield 'a security group cannot be named "default"'
 
     async def settle(self, ctx: ResourceContext) -> Made | None:
-        """Change the rules of the group to the desired ones. Can be repeated."""
+        """Create missing rules of the group and delete those that are not desired. Can be
+        repeated.
+        """
         group = ctx.physical
         wanted = {shape(rule, SHAPE): rule for rule in self.wanted(ctx)}
         path = f"{RULES}?security_group_id={group}"
@@ -151,14 +153,16 @@ class SecurityGroup(NeutronResource):
         return Made(body=await self.show(ctx))
 
     def wanted(self, ctx: ResourceContext) -> list[Body]:
-        """Return the desired rules of the group."""
+        """Return the desired rules: the given ones, and default egress rules if none is given for
+        egress.
+        """
         rules = [self.rule(ctx, given) for given in ctx.given("rules") or []]
         if not any(rule["direction"] == "egress" for rule in rules):
             rules += [dict(rule) for rule in DEFAULTS]
         return rules
 
     def rule(self, ctx: ResourceContext, given: Mapping[str, Any]) -> Body:
-        """Return a rule in the form of the service."""
+        """Convert an item of the property `rules` to the format of the service."""
         fields = {name: given[name] for name in SHAPE if given.get(name) is not None}
         if given.get("description"):
             fields["description"] = given["description"]

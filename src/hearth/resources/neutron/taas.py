@@ -19,7 +19,9 @@ from hearth.schema import (
 
 
 class Tap(NeutronResource):
-    """A tap service or a tap flow; if the user gives no name, its name is empty."""
+    """Base class of tap services and tap flows. Without a name in the template, the name is
+    empty.
+    """
 
     extension = "taas"
 
@@ -31,7 +33,7 @@ class Tap(NeutronResource):
 
 
 class TapService(Tap):
-    """The port that receives the copies."""
+    """A tap service: the port that receives the copies of the traffic."""
 
     type_name = "OS::Neutron::TaaS::TapService"
     support = Support(version="12.0.0")
@@ -46,7 +48,7 @@ class TapService(Tap):
 
 
 class TapFlow(Tap):
-    """A port whose traffic is copied."""
+    """A tap flow: a port whose traffic is copied to a tap service."""
 
     type_name = "OS::Neutron::TaaS::TapFlow"
     support = Support(version="12.0.0")

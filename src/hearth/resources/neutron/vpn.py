@@ -45,7 +45,7 @@ LIFETIME = {
 
 
 class VPN(NeutronResource):
-    """A part of a virtual private network."""
+    """Base class of the parts of a virtual private network."""
 
     extension = "vpnaas"
     cleared: ClassVar[Mapping[str, Any]] = {**TEXTS, "lifetime": USUAL_LIFETIME}

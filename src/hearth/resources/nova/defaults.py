@@ -1,4 +1,4 @@
-"""Settings of the operator for servers and software deployments: defaults and name lengths."""
+"""Settings by which operators change properties' defaults and the name length of servers."""
 
 from dataclasses import dataclass, replace
 
@@ -19,7 +19,10 @@ NAME_CHARACTERS = 53
 
 @dataclass(frozen=True)
 class ServerDefaults:
-    """Defaults of properties, named as in heat.conf: default_user_data_format and so on."""
+    """The operator's settings for servers and deployments.
+
+    Their names are those of options in heat.conf, without the prefix default_.
+    """
 
     user_data_format: str = "HEAT_CFNTOOLS"
     software_config_transport: str = "POLL_SERVER_CFN"
@@ -28,7 +31,7 @@ class ServerDefaults:
 
 
 def with_defaults(catalog: Catalog, defaults: ServerDefaults) -> Catalog:
-    """Return the catalogue with these defaults for the built-in types."""
+    """Return a copy of the catalogue in which built-in types have these defaults."""
     if defaults == ServerDefaults():
         return catalog
     of_servers = {
@@ -48,7 +51,7 @@ def with_defaults(catalog: Catalog, defaults: ServerDefaults) -> Catalog:
 
 
 def _with(rtype: ResourceType, values: dict[str, str]) -> ResourceType:
-    """Return the type with other defaults of its properties."""
+    """Return a copy of the type with other defaults for the properties in `values`."""
     changed = object.__new__(type(rtype))  # a copy would be the type of that name itself
     changed.__dict__.update(rtype.__dict__)
     changed.properties = {

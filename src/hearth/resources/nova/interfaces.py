@@ -1,7 +1,8 @@
-"""A server's networks: the field of the create call, the server's own ports, and updates.
+"""The networks of a server: the field of the create call, ports created by Hearth, and updates.
 
-Hearth creates a port if the compute service cannot express the request: a subnet, extra properties
-of the port, or a floating IP. The private data `internal_ports` contains the ids.
+Hearth creates a port for an entry of the property `networks` that the compute service cannot
+express: one with a subnet, extra port properties or a floating IP. The private data
+`internal_ports` contains the ids of these ports.
 """
 
 import hashlib
@@ -25,25 +26,30 @@ FIELDS_OF_OURS = ("no_fixed_ips", "value_specs")
 
 
 def needs_port(one: Mapping[str, Any]) -> bool:
-    """Return whether Hearth must create a port for an entry of `networks`."""
+    """Return whether Hearth must create a port for an entry of the property `networks`."""
     if one.get("port") or one.get("allocate_network"):
         return False
     return bool(one.get("subnet") or one.get("port_extra_properties") or one.get("floating_ip"))
 
 
 def own_ports(ctx: ResourceContext) -> bool:
-    """Return whether Hearth must create a port for any entry."""
+    """Return whether Hearth must create a port for any entry of the property `networks`."""
     return any(needs_port(one) for one in ctx.given("networks") or [])
 
 
 def all_ports(ctx: ResourceContext) -> bool:
-    """Return whether every entry is a port, so that security groups belong to the ports."""
+    """Return whether every entry of `networks` has a port; security groups then belong to the
+    ports.
+    """
     networks = ctx.given("networks") or []
     return bool(networks) and all(one.get("port") or needs_port(one) for one in networks)
 
 
 def kept_ports(ctx: ResourceContext) -> dict[str, str]:
-    """Return the ports that Hearth created: {position or name of the entry: port id}."""
+    """Return the ports that Hearth created, as {key of the entry: port id}.
+
+    The key is the result of `keyed`, or the position of the entry in data that Heat stored.
+    """
     kept = json.loads(ctx.data.get("internal_ports") or "{}")
     if isinstance(kept, list):  # as Heat stores them
         return {str(index): one["id"] for index, one in enumerate(kept)}
@@ -51,13 +57,15 @@ def kept_ports(ctx: ResourceContext) -> dict[str, str]:
 
 
 def entry_key(one: Mapping[str, Any]) -> str:
-    """Return a key that is equal for entries with the same network, address and tag."""
+    """Return a text that is equal for entries with the same network, address, tag and port
+    properties.
+    """
     names = ("network", "subnet", "fixed_ip", "port_extra_properties", "tag")
     return json.dumps({name: one.get(name) for name in names}, sort_keys=True)
 
 
 def keyed(networks: list[Mapping[str, Any]]) -> list[tuple[str, Mapping[str, Any]]]:
-    """Return entries with their keys; equal entries are numbered."""
+    """Return (key, entry) for each entry; a number makes the keys of equal entries unique."""
     seen: dict[str, int] = {}
     rows = []
     for one in networks:
@@ -68,7 +76,7 @@ def keyed(networks: list[Mapping[str, Any]]) -> list[tuple[str, Mapping[str, Any
 
 
 def networks_field(ctx: ResourceContext) -> Any:
-    """Return the `networks` of the create call, or None if the template has none."""
+    """Return the field `networks` of the create call, or None if the template does not set it."""
     networks = ctx.given("networks")
     if not networks:
         return None
@@ -91,7 +99,9 @@ def networks_field(ctx: ResourceContext) -> Any:
 
 
 async def make_ports(ctx: ResourceContext) -> Made:
-    """Create the missing ports; the ports of earlier attempts are found by their description."""
+    """Create the ports that are missing. Ports of earlier attempts are found by their
+    description.
+    """
     kept = kept_ports(ctx)
     wanted = [(key, one) for key, one in keyed(ctx.given("networks") or []) if needs_port(one)]
     there = await marked_ports(ctx, kept.values())
@@ -104,7 +114,10 @@ async def make_ports(ctx: ResourceContext) -> Made:
 
 
 async def make_port(ctx: ResourceContext, one: Mapping[str, Any], number: int, text: str) -> str:
-    """Create one port."""
+    """Create the port for the entry `one` of `networks`, and return the port's id.
+
+    `number` is part of the port's name; `text` is its description.
+    """
     extra = {k: v for k, v in (one.get("port_extra_properties") or {}).items() if v is not None}
     fields: Body = {
         RENAMED.get(name, name): value
@@ -126,7 +139,9 @@ async def make_port(ctx: ResourceContext, one: Mapping[str, Any], number: int, t
 
 
 async def group_ids(ctx: ResourceContext) -> list[str]:
-    """Return the ids of the security groups. Raises Rejected for an unknown one."""
+    """Return the ids of the security groups in the properties. Raises Rejected if one does not
+    exist.
+    """
     names = Names(ctx.cloud)
     found = [
         await names.id_of("neutron.security_group", name)
@@ -139,7 +154,7 @@ async def group_ids(ctx: ResourceContext) -> list[str]:
 
 
 async def network_of(ctx: ResourceContext, subnet: str) -> str:
-    """Return the network of a subnet."""
+    """Return the id of the subnet's network."""
     return str((await ctx.cloud.member("network", "/v2.0/subnets", subnet))["network_id"])
 
 
@@ -158,8 +173,8 @@ async def drop_port(ctx: ResourceContext, port: str) -> None:
 
 
 async def stray_ports(ctx: ResourceContext) -> list[str]:
-    """Return orphan ids: PORT and the id of each port that has the record's key but is not
-    recorded.
+    """Return the id of each orphan port (one with the record's key that is not recorded), after
+    "port:".
     """
     kept = kept_ports(ctx).values()
     ports = await marked_ports(ctx, kept) if own_ports(ctx) else {}
@@ -167,7 +182,9 @@ async def stray_ports(ctx: ResourceContext) -> list[str]:
 
 
 async def marked_ports(ctx: ResourceContext, kept: Collection[str]) -> dict[str, str]:
-    """Return the ports that were created for the record, without `kept`: {description: id}."""
+    """Return the ports with this record's intent key, except those in `kept`, as {description:
+    id}.
+    """
     return {
         str(port.get("description")): str(port["id"])
         for port in await ctx.cloud.listing("network", PORTS)
@@ -176,7 +193,7 @@ async def marked_ports(ctx: ResourceContext, kept: Collection[str]) -> dict[str,
 
 
 async def point_floating(ctx: ResourceContext) -> Made | None:
-    """Associate the floating IPs of the entries with their ports."""
+    """Associate the floating IP of each entry with the port of that entry."""
     kept = kept_ports(ctx)
     for key, one in keyed(ctx.given("networks") or []):
         if one.get("floating_ip"):
@@ -195,16 +212,15 @@ async def point_floating(ctx: ResourceContext) -> Made | None:
 
 
 async def attached(ctx: ResourceContext) -> list[Body]:
-    """Return the server's interfaces: {port_id, net_id, fixed_ips, …}."""
+    """Return the interfaces that are attached to the server: {port_id, net_id, fixed_ips, …}."""
     path = f"/servers/{segment(ctx.physical)}/os-interface"
     return list(await ctx.cloud.listing("compute", path))
 
 
 async def reuse(ctx: ResourceContext) -> Made:
-    """Keep attached interfaces that also match changed entries.
+    """Find attached interfaces that satisfy changed entries, so that they stay attached.
 
-    From then on Hearth manages the port of such an interface, even if the compute service created
-    it.
+    The port of such an interface is recorded as a port of Hearth if the entry needs one.
     """
     kept = kept_ports(ctx)
     wanted = keyed(ctx.given("networks") or [])
@@ -226,11 +242,11 @@ async def reuse(ctx: ResourceContext) -> Made:
 
 
 NOTHING_MORE = '"port_extra_properties": null'
-"""The part of an entry's key that shows that its port has no extra properties."""
+"""The part of an entry's key which shows that the entry has no extra port properties."""
 
 
 def serves(interface: Mapping[str, Any], one: Mapping[str, Any]) -> bool:
-    """Return whether an existing interface satisfies an entry."""
+    """Return whether the port of an attached interface can serve the entry `one`."""
     if one.get("port_extra_properties") or one.get("tag") or one.get("allocate_network"):
         return False
     subnets = {ip.get("subnet_id") for ip in interface.get("fixed_ips") or []}
@@ -241,7 +257,7 @@ def serves(interface: Mapping[str, Any], one: Mapping[str, Any]) -> bool:
 
 
 def leaving(ctx: ResourceContext, interfaces: list[Body]) -> list[str]:
-    """Return the ports of interfaces that match no entry."""
+    """Return the ids of the ports whose interfaces no entry of `networks` needs."""
     kept = kept_ports(ctx)
     wanted = keyed(ctx.given("networks") or [])
     ports = {one.get("port") or kept.get(key) for key, one in wanted}
@@ -257,14 +273,14 @@ def leaving(ctx: ResourceContext, interfaces: list[Body]) -> list[str]:
 
 
 def fits(interface: Mapping[str, Any], one: Mapping[str, Any]) -> bool:
-    """Return whether an interface matches network and address of an entry."""
+    """Return whether an interface has the network and, if given, the address of the entry `one`."""
     ips = {ip.get("ip_address") for ip in interface.get("fixed_ips") or []}
     wanted_ip = one.get("fixed_ip")
     return interface["net_id"] == one.get("network") and (not wanted_ip or wanted_ip in ips)
 
 
 async def detach(ctx: ResourceContext) -> Made | None:
-    """Detach the interfaces that match no entry."""
+    """Detach the interfaces that no entry of `networks` needs."""
     for port in leaving(ctx, await attached(ctx)):
         path = f"/servers/{segment(ctx.physical)}/os-interface/{segment(port)}"
         await forgiving(ctx.cloud.request("compute", "DELETE", path, idempotent=True))
@@ -272,12 +288,14 @@ async def detach(ctx: ResourceContext) -> Made | None:
 
 
 async def detached(ctx: ResourceContext) -> Progress:
-    """Return whether these interfaces are detached."""
+    """Report whether all these interfaces are detached."""
     return Later(1.0) if leaving(ctx, await attached(ctx)) else Ready()
 
 
 async def yield_ports(ctx: ResourceContext) -> Made | None:
-    """Detach the ports that are separate resources, because the new server needs them."""
+    """Detach ports that the template manages as separate resources, because the new server needs
+    them.
+    """
     given = {one["port"] for one in ctx.given("networks") or [] if one.get("port")}
     for interface in await attached(ctx):
         if interface["port_id"] in given:
@@ -287,7 +305,7 @@ async def yield_ports(ctx: ResourceContext) -> Made | None:
 
 
 async def attach(ctx: ResourceContext) -> Made | None:
-    """Attach the missing interfaces, and delete ports of Hearth that match no entry."""
+    """Attach the missing interfaces, then delete the ports of Hearth that no entry needs."""
     kept = kept_ports(ctx)
     wanted = keyed(ctx.given("networks") or [])
     free = await attached(ctx)
@@ -311,11 +329,11 @@ async def attach(ctx: ResourceContext) -> Made | None:
 
 
 async def all_attached(ctx: ResourceContext) -> Progress:
-    """Return whether the server has as many interfaces as the template requests."""
+    """Report whether the server has at least as many interfaces as `networks` has entries."""
     wanted = len(ctx.given("networks") or [])
     return Ready() if len(await attached(ctx)) >= wanted else Later(1.0)
 
 
 def hash_of(text: str) -> str:
-    """Return a short hash of a text."""
+    """Return the first 12 hexadecimal digits of a text's SHA-256 hash."""
     return hashlib.sha256(text.encode()).hexdigest()[:12]

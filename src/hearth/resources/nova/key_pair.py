@@ -25,8 +25,9 @@ VERSION_USER = "2.10"
 class KeyPair(ResourceType):
     """A public key that is installed in new servers.
 
-    Without a given key, Hearth generates a key pair and sends only the public key. The public key
-    shows whether an existing pair of this name belongs to the record.
+    If the template gives no key, Hearth generates a key pair and sends only the public key. By
+    comparing public keys, Hearth knows whether an existing pair of this name belongs to the
+    resource.
     """
 
     type_name = "OS::Nova::KeyPair"
@@ -76,14 +77,14 @@ class KeyPair(ResourceType):
         return (Step("check", self.nothing, poll=self.checked),)
 
     def replaced_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        """Return the steps that delete the old pair, because the new pair needs its name."""
+        """Return the steps that delete the old key pair, because the new one needs its name."""
         return self.delete_steps(ctx)
 
     def taken_back_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("create", self.create, self.find),)
 
     async def generate(self, ctx: ResourceContext) -> Made:
-        """Generate a key pair, unless the record already has one."""
+        """Generate a key pair and store it in private data, unless it is stored already."""
         if "public_key" in ctx.data:
             return Made()
         from cryptography.hazmat.primitives import serialization
@@ -156,7 +157,7 @@ class KeyPair(ResourceType):
         )
 
     def path(self, ctx: ResourceContext, name: str) -> str:
-        """Return the URL of a key pair."""
+        """Return the path of a key pair, with the user's id as a query parameter if it is given."""
         user = f"?user_id={ctx.given('user')}" if ctx.given("user") else ""
         return f"/os-keypairs/{segment(name)}{user}"
 
@@ -172,5 +173,5 @@ class KeyPair(ResourceType):
 
 
 def public_key(ctx: ResourceContext) -> str:
-    """Return the public key, given or generated."""
+    """Return the public key: the given one, or else the generated one."""
     return str(ctx.given("public_key") or ctx.data.get("public_key", ""))

@@ -321,7 +321,7 @@ class Server(CollectionResource):
         return None
 
     def replaced_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        """Return the step that releases the ports, which the new server needs."""
+        """Return the steps that detach the ports which the new server needs."""
         given = any(one.get("port") for one in ctx.given("networks") or [])
         return (Step("yield-ports", interfaces.yield_ports),) if given and ctx.physical_id else ()
 
@@ -348,7 +348,7 @@ class Server(CollectionResource):
         return Made(data={"suspended": "yes"})
 
     async def suspended(self, ctx: ResourceContext) -> Progress:
-        """Return whether the server is suspended."""
+        """Report whether the server is suspended."""
         body = await self.show(ctx) or {}
         match body.get("status"):
             case "SUSPENDED":
@@ -410,24 +410,26 @@ class Server(CollectionResource):
 
 
 def takes_deployments(ctx: ResourceContext) -> bool:
-    """Return whether the server accepts software deployments."""
+    """Return whether the server accepts software deployments (user_data_format is
+    SOFTWARE_CONFIG).
+    """
     return bool(ctx.given("user_data_format") == "SOFTWARE_CONFIG")
 
 
 def metadata_steps(ctx: ResourceContext) -> tuple[Step, ...]:
-    """Return the steps that update the resource's metadata."""
+    """Return the steps that update the resource's metadata after a change of the template."""
     if takes_deployments(ctx):
         return TRANSPORT.change_steps(ctx)
     return (Step("metadata", take_metadata),) if ctx.template_metadata is not None else ()
 
 
 async def take_metadata(ctx: ResourceContext) -> Made:
-    """Replace the metadata by the template's."""
+    """Replace the resource's metadata by the template's metadata."""
     return Made(metadata=ctx.template_metadata)
 
 
 def version_for(ctx: ResourceContext) -> str:
-    """Return the lowest microversion that supports the requested properties."""
+    """Return the compute microversion that the requested properties need."""
     networks = ctx.given("networks") or []
     if any(one.get("volume_type") for one in ctx.given("block_device_mapping_v2") or []):
         return VERSION_VOLUME_TYPE
@@ -439,7 +441,7 @@ def version_for(ctx: ResourceContext) -> str:
 
 
 def personality(files: Mapping[str, str] | None) -> list[Body]:
-    """Return the files to inject into the server."""
+    """Convert {path: text} to the list of files to inject, with base64 contents."""
     return [
         {"path": path, "contents": base64.b64encode(str(text).encode()).decode()}
         for path, text in (files or {}).items()
@@ -447,7 +449,10 @@ def personality(files: Mapping[str, str] | None) -> list[Body]:
 
 
 def block_devices(ctx: ResourceContext) -> list[Body]:
-    """Return the block devices in the form of the service; the image is the first one."""
+    """Return the field block_device_mapping_v2 of the create call.
+
+    If devices are given and none of them is the boot device, the image is inserted as boot device.
+    """
     disks: list[Body] = []
     for one in ctx.given("block_device_mapping") or []:
         source = "snapshot" if one.get("snapshot_id") else "volume"
@@ -511,12 +516,12 @@ def _device(one: Mapping[str, Any]) -> Body:
 
 
 def filled(**fields: Any) -> Body:
-    """Return the fields that are not None."""
+    """Return those keyword arguments that are not None."""
     return {name: value for name, value in fields.items() if value is not None}
 
 
 async def act(ctx: ResourceContext, action: Body, microversion: str = VERSION) -> Any:
-    """Call one action of the server."""
+    """Call one action of the server: `action` is the request body."""
     return await ctx.cloud.request(
         "compute",
         "POST",

@@ -22,7 +22,8 @@ VERSION_RULES = "2.64"
 class ServerGroup(CollectionResource):
     """A group of servers that must, or must not, share a host.
 
-    The service stores no intent key: a group with a user-chosen name may belong to someone else.
+    The service cannot store an intent key. If the template sets the name, a group that is found
+    under it may belong to someone else.
     """
 
     type_name = "OS::Nova::ServerGroup"

@@ -250,4 +250,4 @@ PROPERTIES: dict[str, Prop] = {
         since="6.0.0",
     ),
 }
-"""The properties, by name."""
+"""The properties of OS::Nova::Server, by name."""

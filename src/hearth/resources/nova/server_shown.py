@@ -1,4 +1,4 @@
-"""Attributes of a server that are not fields of its body."""
+"""Attributes of a server that need more than one field of its body, or another call."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -20,20 +20,22 @@ MAC = "OS-EXT-IPS-MAC:mac_addr"
 
 
 def networks_of(body: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the addresses by network name."""
+    """Return the server's addresses as {network name: [address, …]}."""
     return {
         name: [one["addr"] for one in ones] for name, ones in (body.get("addresses") or {}).items()
     }
 
 
 async def ports_by_mac(ctx: ResourceContext) -> dict[str, Body]:
-    """Return the server's ports by MAC address."""
+    """Return the server's ports as {MAC address: port}."""
     path = f"/v2.0/ports?device_id={segment(ctx.physical)}"
     return {port["mac_address"]: port for port in await ctx.cloud.listing("network", path)}
 
 
 async def networks(ctx: ResourceContext, body: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the addresses by network; each network has its name and its id as keys."""
+    """Return the addresses as {network: [address, …]}; each network occurs under its name and its
+    id.
+    """
     shown = networks_of(body)
     ports = await ports_by_mac(ctx)
     for name, ones in (body.get("addresses") or {}).items():
@@ -45,7 +47,10 @@ async def networks(ctx: ResourceContext, body: Mapping[str, Any]) -> dict[str, l
 
 
 async def addresses(ctx: ResourceContext, body: Mapping[str, Any]) -> dict[str, list[Body]]:
-    """Return the addresses with their ports by network name and network id."""
+    """Return the address entries, each with its port's id, as {network: [entry, …]}.
+
+    Each network occurs under its name and under its id.
+    """
     ports = await ports_by_mac(ctx)
     shown: dict[str, list[Body]] = {}
     for name, ones in (body.get("addresses") or {}).items():
@@ -58,17 +63,17 @@ async def addresses(ctx: ResourceContext, body: Mapping[str, Any]) -> dict[str, 
 
 
 async def first_address(ctx: ResourceContext, body: Mapping[str, Any]) -> str:
-    """Return the first address of the server, or empty text."""
+    """Return the first address of the server, or an empty text."""
     return next((ips[0] for ips in networks_of(body).values() if ips), "")
 
 
 async def instance_name(ctx: ResourceContext, body: Mapping[str, Any]) -> Any:
-    """Return the server's name in the hypervisor; the service shows it to administrators only."""
+    """Return the server's name in the hypervisor, or None for users who are not administrators."""
     return body.get("OS-EXT-SRV-ATTR:instance_name")
 
 
 async def console_urls(ctx: ResourceContext, body: Mapping[str, Any]) -> dict[str, str]:
-    """Return the URLs of all consoles; a console without a URL has the error message instead."""
+    """Return the URL of each kind of console; if the call fails, the error message instead."""
     shown: dict[str, str] = {}
     for kind, protocol in CONSOLES.items():
         wanted = {"remote_console": {"protocol": protocol, "type": kind}}
@@ -87,7 +92,9 @@ async def console_urls(ctx: ResourceContext, body: Mapping[str, Any]) -> dict[st
 
 
 async def os_collect_config(ctx: ResourceContext, body: Mapping[str, Any]) -> Any:
-    """Return the agent's configuration from the metadata of the resource."""
+    """Return the section os-collect-config of the resource's metadata, which configures the
+    agent.
+    """
     return ctx.metadata.get("os-collect-config") or {}
 
 

@@ -15,7 +15,7 @@ VERSION_REBUILD_USER_DATA = "2.57"
 
 
 def update_steps(server: CollectionResource, ctx: ResourceContext) -> tuple[Step, ...]:
-    """Return the steps for the changed properties; each is one call that can be repeated."""
+    """Return the steps for the changed properties."""
     change = _Change(server)
     changed = ctx.changed
     steps: list[Step] = []
@@ -43,7 +43,7 @@ def update_steps(server: CollectionResource, ctx: ResourceContext) -> tuple[Step
 
 
 class _Change:
-    """The write calls for the steps of an update."""
+    """The calls that the steps of an update make."""
 
     def __init__(self, server: CollectionResource) -> None:
         self._server = server
@@ -76,7 +76,7 @@ class _Change:
         return None
 
     async def resize_begun(self, ctx: ResourceContext) -> Made | None:
-        """Return a result if the resize has begun or is complete, else None."""
+        """Return a result if an earlier request has started or completed the resize, else None."""
         body = await self._server.show(ctx) or {}
         begun = body.get("status") in {"RESIZE", "VERIFY_RESIZE"}
         return Made(body=body) if begun or _flavor(body) == ctx.properties["flavor"] else None
@@ -95,7 +95,7 @@ class _Change:
         return Later(body=body)
 
     async def confirm(self, ctx: ResourceContext) -> Made | None:
-        """Confirm the resize, unless the service has done so."""
+        """Confirm the resize, unless the service has already confirmed it."""
         body = await self._server.show(ctx) or {}
         if body.get("status") == "VERIFY_RESIZE":
             await self._act(ctx, {"confirmResize": None})

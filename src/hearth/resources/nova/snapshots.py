@@ -1,4 +1,4 @@
-"""Snapshots of servers: images whose ids are in the record's private data."""
+"""Snapshots of servers: an image for each, whose id is in the record's private data."""
 
 from hearth.cloud.path import segment
 from hearth.resources.base import Failed, Later, Made, Progress, Ready, ResourceContext, Step
@@ -21,7 +21,7 @@ async def begin(ctx: ResourceContext) -> Made:
 
 
 async def find(ctx: ResourceContext) -> Made | None:
-    """Return the image that an earlier call of this action created, or None."""
+    """Return the image that an earlier attempt of this action created, or None."""
     for image in await ctx.cloud.listing("image", "/v2/images"):
         if image.get("hearth_key") == mark(ctx):
             return Made(data={"snapshot_image_id": str(image["id"])})
@@ -29,28 +29,29 @@ async def find(ctx: ResourceContext) -> Made | None:
 
 
 async def ready(ctx: ResourceContext) -> Progress:
-    """Return whether the image is complete."""
+    """Report whether the image is complete or has failed."""
     ident = ctx.data["snapshot_image_id"]
     image = await ctx.cloud.member("image", "/v2/images", ident)
     match str(image.get("status")).lower():
         case "active":
             return Ready()
         case "error" | "deleted" | "killed":
-            return Failed(f"The image of the snapshot went to {image.get('status')}")
+            return Failed(f"The snapshot image {ident} went to status {image.get('status')}.")
         case _:
             return Later()
 
 
 async def drop(ctx: ResourceContext) -> None:
-    """Delete the image, if there is one."""
+    """Delete the image that the private data names, if there is one."""
     if ident := ctx.data.get("snapshot_image_id"):
         path = f"/v2/images/{segment(ident)}"
         await forgiving(ctx.cloud.request("image", "DELETE", path, idempotent=True))
 
 
 def mark(ctx: ResourceContext) -> str:
-    """Return the intent key of the image that the current action creates; another action has
-    another key.
+    """Return the intent key of the image that this action creates.
+
+    The key contains the start time of the action, so each action has another key.
     """
     return f"{ctx.key}:{ctx.started_at:.3f}"
 

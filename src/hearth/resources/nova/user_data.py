@@ -1,4 +1,4 @@
-"""User data of servers: unchanged, or as a multipart document for cloud-init.
+"""The user data of servers: sent unchanged, or as a multipart document for cloud-init.
 
 Source: spec/software-config.md, section 8.
 """
@@ -69,10 +69,10 @@ OURS = frozenset({"", CLOUD_CONFIG, BOOTHOOK, PART_HANDLER, RUNNER})
 
 
 async def user_data(ctx: ResourceContext) -> str | None:
-    """Return the user data to send, encoded for the service; None for none.
+    """Return the user data to send, in base64, or None if there is none.
 
-    If the text is the id of a software configuration, the text of that configuration is used,
-    except in the format HEAT_CFNTOOLS.
+    If the property is the id of a software configuration, that configuration's text is used, except
+    with the format HEAT_CFNTOOLS.
     """
     text = str(ctx.given("user_data") or "")
     match ctx.given("user_data_format"):
@@ -121,9 +121,7 @@ def _software_config(text: str, ctx: ResourceContext) -> str:
 
 
 def _parts(parts: list[tuple[str, str, str]]) -> list[str]:
-    """Return parts (text, subtype, file name) in the form in which a multipart document contains
-    them.
-    """
+    """Convert each (text, subtype, file name) to a complete part of a multipart document."""
     return [_known(*one) if one[0] in OURS else text_part(*one) for one in parts]
 
 
@@ -135,7 +133,9 @@ def _metadata(ctx: ResourceContext) -> str:
 
 
 def _boto(url: str) -> str:
-    """Return settings with which older tools find the CloudFormation-style API."""
+    """Return the configuration file for Boto, with which old tools find the CloudFormation-style
+    API.
+    """
     host = url.partition("//")[2].partition("/")[0]
     secure = 1 if url.startswith("https") else 0
     name, _, port = host.partition(":")
@@ -175,7 +175,9 @@ def _with_files(ignition: dict[str, Any], metadata: str) -> str:
 
 
 def as_metadata(metadata: Mapping[str, Any] | None) -> dict[str, str]:
-    """Return metadata for Nova: text values unchanged, other values as JSON."""
+    """Convert metadata to text values for Nova; values other than text become JSON, null is left
+    out.
+    """
     return {
         str(key): value if isinstance(value, str) else json.dumps(value)
         for key, value in (metadata or {}).items()

@@ -1,7 +1,7 @@
-"""Common parts of the types of the load-balancer service: one call at a time.
+"""Common parts of the types of the load-balancer service, which accepts one change at a time.
 
-While a load balancer is pending, the service refuses calls to it and its parts; the engine repeats
-them later.
+While a load balancer has a pending change, the service refuses calls to it and its parts. The
+engine repeats such a call later.
 """
 
 import re
@@ -21,7 +21,7 @@ BALANCER_ID = re.compile(r"load balancer ([0-9a-f-]{36})", re.IGNORECASE)
 
 
 def lbaas(plural: str, body: str) -> Collection:
-    """Return the declaration of a collection of the service."""
+    """Declare a collection of the service; `plural` is the last part of the path."""
     return Collection(
         SERVICE,
         f"/v2/lbaas/{plural}",
@@ -33,13 +33,16 @@ def lbaas(plural: str, body: str) -> Collection:
 
 
 class OctaviaResource(CollectionResource):
-    """A load balancer or a part of one; a tag contains the intent key."""
+    """Base class of load balancers and their parts; a tag contains the intent key."""
 
     service = SERVICE
     known_by = "a tag, which stays"
 
     async def busy(self, ctx: ResourceContext, fault: CloudFault) -> bool:
-        """Return whether an object is pending or, for a delete, still in use."""
+        """Return whether the service refused a call because of a pending change.
+
+        A delete that is refused because the object is in use counts too.
+        """
         if not fault.conflict:
             return False
         if not PENDING.search(fault.message):
@@ -75,7 +78,9 @@ def _tags(ctx: ResourceContext) -> list[str]:
 
 
 async def _broken(ctx: ResourceContext, balancer_id: str) -> bool:
-    """Return whether a load balancer is gone or in an error state, so that waiting is useless."""
+    """Return whether a load balancer is gone or in an error state, so that its change never
+    completes.
+    """
     try:
         body = await ctx.cloud.member(SERVICE, BALANCERS, balancer_id)
     except CloudFault as fault:

@@ -1,7 +1,7 @@
-"""Load balancer flavors and availability zones, with their profiles; for administrators.
+"""Load balancer flavors and availability zones, and their profiles; for administrators.
 
-A profile contains options of a provider; users name a flavor or a zone, which refers to a profile.
-The data of a profile that is in use cannot change.
+A profile contains options of a provider. A flavor or an availability zone, which users name, refers
+to a profile. The service refuses a change of a profile's data while the profile is in use.
 """
 
 from hearth.cloud.contract import Body
@@ -15,7 +15,7 @@ PROVIDER = "amphora"
 
 
 class Profile(CollectionResource):
-    """A profile; it always includes the name of its provider."""
+    """Base class of profiles. Each request contains the name of the provider, or its default."""
 
     service = SERVICE
     identified_by = IntentKey.RENAME
@@ -142,4 +142,4 @@ class AvailabilityZone(CollectionResource):
         SERVICE, "/v2/lbaas/availabilityzones", "availability_zone", id_field="name"
     )
     renamed = {"availability_zone_profile": "availability_zone_profile_id"}
-    replaced_for = {"name": "a zone keeps its name"}
+    replaced_for = {"name": "the name of an availability zone cannot be changed"}

@@ -28,8 +28,8 @@ KEY_HEADER = "x-container-meta-hearth-key"
 class Container(ResourceType):
     """A container.
 
-    If a container of this name exists that this resource did not create, it stays unchanged and
-    the create fails.
+    The create fails if a container of this name exists that Hearth did not create for this
+    resource.
     """
 
     type_name = "OS::Swift::Container"
@@ -72,13 +72,13 @@ class Container(ResourceType):
         return (Step("check", self.nothing, poll=self.checked),)
 
     async def mark_account(self, ctx: ResourceContext) -> Made | None:
-        """Set the metadata of the account."""
+        """Set the metadata of the Swift account to the property X-Account-Meta."""
         headers = meta("X-Account-Meta", ctx.given("X-Account-Meta"))
         await ctx.cloud.request(SERVICE, "POST", "", headers=headers, idempotent=True)
         return None
 
     async def create(self, ctx: ResourceContext) -> Made:
-        """Create the container, unless one of this name exists."""
+        """Create the container; if one of this name exists, only return its headers."""
         there = await self.head(ctx, ctx.wanted_name)
         if there is not None:
             return Made(body=there)
@@ -98,13 +98,13 @@ class Container(ResourceType):
         return Made(physical_id=ctx.wanted_name, body=there)
 
     async def created(self, ctx: ResourceContext) -> Progress:
-        """Return ready if the container has the record's mark, else a failure."""
+        """Report ready if the container has this record's intent key, else a failure."""
         if (ctx.body or {}).get(KEY_HEADER) == mark(ctx):
             return Ready(ctx.body)
-        return Failed(f'There is a container "{ctx.wanted_name}" already', "Conflict")
+        return Failed(f'A container named "{ctx.wanted_name}" already exists.', "Conflict")
 
     async def purge(self, ctx: ResourceContext) -> Made | None:
-        """Delete the objects in the container."""
+        """Delete all objects in the container."""
         base = f"/{segment(ctx.physical)}"
         try:
             while objects := await ctx.cloud.listing(SERVICE, f"{base}?format=json&limit=1000"):
@@ -131,7 +131,7 @@ class Container(ResourceType):
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         there = await self.head(ctx, ctx.physical)
         if there is None:
-            raise CloudFault(SERVICE, 404, "Not Found", "There is no such container.")
+            raise CloudFault(SERVICE, 404, "Not Found", f"There is no container {ctx.physical}.")
         return there
 
     async def head(self, ctx: ResourceContext, name: str) -> Mapping[str, str] | None:
@@ -166,5 +166,5 @@ class Container(ResourceType):
 
 
 def meta(prefix: str, values: Mapping[str, Any] | None) -> dict[str, str]:
-    """Return metadata as headers."""
+    """Return metadata as headers: {PREFIX-NAME: value}."""
     return {f"{prefix}-{name}": str(value) for name, value in (values or {}).items()}

@@ -12,7 +12,7 @@ SERVICE = "messaging"
 
 
 class ZaqarResource(ResourceType):
-    """An object of the messaging service."""
+    """Base class of the types of the messaging service."""
 
     service = SERVICE
 
@@ -24,13 +24,16 @@ class ZaqarResource(ResourceType):
         return None
 
     async def checked(self, ctx: ResourceContext) -> Progress:
-        """Return ready if the object exists. Raises CloudFault otherwise."""
+        """Report ready if the object exists. Raises CloudFault if it does not."""
         return Ready(await self.show(ctx))
 
     async def call(
         self, ctx: ResourceContext, method: str, queue: str, path: str = "", **more: Any
     ) -> Response:
-        """Send a call about a queue; all methods except POST can be repeated."""
+        """Send a request to a queue's URL, extended by `path`.
+
+        The request is marked as safe to repeat unless it is a POST.
+        """
         headers = {**CLIENT, **more.pop("headers", {})}
         more.setdefault("idempotent", method != "POST")
         place = f"/v2/queues/{segment(queue)}{path}"
@@ -39,7 +42,9 @@ class ZaqarResource(ResourceType):
     async def gone_is_done(
         self, ctx: ResourceContext, method: str, queue: str, path: str = ""
     ) -> Response | None:
-        """Send a call about a queue; return None if the object does not exist."""
+        """Send a request to a queue's URL, extended by `path`; return None if the answer is "not
+        found".
+        """
         try:
             return await self.call(ctx, method, queue, path)
         except CloudFault as fault:

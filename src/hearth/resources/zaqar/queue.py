@@ -37,8 +37,9 @@ PATCH = "application/openstack-messaging-v2.0-json-patch"
 
 
 class Queue(ZaqarResource):
-    """A queue of messages. An existing queue of the same name without the record's mark stays
-    unchanged.
+    """A queue of messages.
+
+    The create fails if a queue of this name exists that Hearth did not create for this resource.
     """
 
     type_name = "OS::Zaqar::Queue"
@@ -78,7 +79,9 @@ class Queue(ZaqarResource):
         return (Step("delete", self.delete),) if ctx.physical_id else ()
 
     async def create(self, ctx: ResourceContext) -> Made:
-        """Create the queue, unless one of this name exists."""
+        """Create the queue; if one of this name exists, return it only if this resource created
+        it.
+        """
         metadata = {**(ctx.given("metadata") or {}), KEY: mark(ctx)}
         answer = await self.call(ctx, "PUT", ctx.wanted_name, json=metadata, idempotent=False)
         if answer.status == 201:
@@ -86,20 +89,22 @@ class Queue(ZaqarResource):
         return await self.find(ctx) or Made(body={})
 
     async def find(self, ctx: ResourceContext) -> Made | None:
-        """Return the queue if it has the record's mark, else None."""
+        """Return the queue if it contains this record's intent key, else None."""
         answer = await self.gone_is_done(ctx, "GET", ctx.wanted_name)
         if answer is None or answer.body.get(KEY) != mark(ctx):
             return None
         return Made(physical_id=ctx.wanted_name, body={"metadata": answer.body})
 
     async def created(self, ctx: ResourceContext) -> Progress:
-        """Return ready if the queue has the record's mark, else a failure."""
+        """Report ready if the queue belongs to this resource, else a failure."""
         if ctx.physical_id is not None:
             return Ready(ctx.body)
-        return Failed(f'There is a queue "{ctx.wanted_name}" already', "Conflict")
+        return Failed(f'A queue named "{ctx.wanted_name}" already exists.', "Conflict")
 
     async def update(self, ctx: ResourceContext) -> Made | None:
-        """Set the metadata in the properties; metadata that the service adds stays unchanged."""
+        """Change the metadata entries in the properties; entries that the service added stay
+        unchanged.
+        """
         there = (await self.call(ctx, "GET", ctx.physical)).body
         wanted = ctx.given("metadata") or {}
         former = (ctx.before.get("metadata") or {}).keys() - wanted.keys()
@@ -145,12 +150,12 @@ class Queue(ZaqarResource):
 
 
 def pointer(name: str) -> str:
-    """Return the JSON pointer of a metadata entry."""
+    """Return the JSON pointer of a metadata entry in a patch."""
     return "/metadata/" + name.replace("~", "~0").replace("/", "~1")
 
 
 class SignedQueueURL(ZaqarResource):
-    """A signed URL for certain calls on a queue, for a limited time and without a token."""
+    """A signed URL for certain calls on a queue, valid for a limited time and without a token."""
 
     type_name = "OS::Zaqar::SignedQueueURL"
     support = Support(version="8.0.0")
@@ -183,7 +188,7 @@ class SignedQueueURL(ZaqarResource):
         return (Step("sign", self.sign),)
 
     def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        """Return no steps: a signed URL stays valid until it expires."""
+        """Return no steps: a signed URL cannot be revoked and stays valid until it expires."""
         return ()
 
     async def sign(self, ctx: ResourceContext) -> Made:

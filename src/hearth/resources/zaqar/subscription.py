@@ -55,7 +55,8 @@ class Subscription(ZaqarResource):
         if "subscriber" in self.properties:
             scheme = str(properties.get("subscriber")).partition(":")[0]
             if scheme not in SCHEMES:
-                yield Violation("subscriber", f"It must begin with one of: {', '.join(SCHEMES)}.")
+                words = f"The URI must begin with one of: {', '.join(SCHEMES)}."
+                yield Violation("subscriber", words)
 
     async def fields(self, ctx: ResourceContext) -> Body:
         """Return the fields of the create call."""
@@ -83,7 +84,7 @@ class Subscription(ZaqarResource):
         return Made(physical_id=str(answer.body["subscription_id"]))
 
     async def find(self, ctx: ResourceContext) -> Made | None:
-        """Return the subscription of this subscriber with the same options, or None."""
+        """Return the subscription with the same subscriber and options, or None."""
         wanted, marker = await self.fields(ctx), ""
         while True:
             query = f"/subscriptions?limit={PAGE}" + (f"&marker={marker}" if marker else "")
@@ -98,7 +99,9 @@ class Subscription(ZaqarResource):
             marker = rows[-1]["id"]
 
     async def update(self, ctx: ResourceContext) -> Made | None:
-        """Update the changed fields; the options keep the trust that the service added."""
+        """Send the changed fields. Changed options keep the id of the trust that the service
+        added.
+        """
         fields = await self.fields(ctx)
         changed = {self.sent_for[n] for n in ctx.changed if n in self.sent_for}
         sent = {name: value for name, value in fields.items() if name in changed}
@@ -126,17 +129,17 @@ class Subscription(ZaqarResource):
 
     @staticmethod
     def queue(ctx: ResourceContext) -> str:
-        """Return the name of the queue."""
+        """Return the name of the subscription's queue."""
         return str(ctx.properties["queue_name"])
 
     @staticmethod
     def place(ctx: ResourceContext) -> str:
-        """Return the path of the subscription, below the queue."""
+        """Return the path of the subscription, relative to the queue's path."""
         return f"/subscriptions/{segment(ctx.physical)}"
 
 
 def without_trust(options: Mapping[str, Any]) -> Body:
-    """Return options without the trust that the service adds."""
+    """Return the options without the trust id, which the service adds."""
     return {name: value for name, value in options.items() if name != "trust_id"}
 
 

@@ -26,9 +26,10 @@ async def begin(
     kind: str,
     change: Callable[[Whole, Tx], tuple[Changed, Mapping[str, Any]]],
 ) -> Cluster:
-    """Store the cluster that `change` returns for the locked cluster, and a task of this kind.
+    """Begin an operation on a cluster: store the changed cluster and a task for the conductors.
 
-    `change` also returns the arguments of the task. Return the cluster afterwards. Raises Rejected.
+    `change` gets the locked cluster and returns the changed cluster and the arguments of the task;
+    `kind` is the kind of the task. Return the cluster after the change. Raises Rejected.
     """
     now = services.clock.now()
 
@@ -54,7 +55,7 @@ async def begin(
 
 
 def locked(tx: Tx, cluster: Cluster) -> Whole:
-    """Return the cluster with its row locked. Raises Rejected if it was deleted meanwhile."""
+    """Return the cluster with its row locked. Raises Rejected if it was deleted in the meantime."""
     found = clusters.whole(tx, cluster.uuid, lock=True)
     if found is None:
         raise not_found("cluster", cluster.name)

@@ -1,4 +1,4 @@
-"""The objects that a caller may find, and the checks whether it may act on them.
+"""Which objects a caller can find, and whether it may act on an object.
 
 Source: spec/clusters.md, 2.7; facts/magnum/policies.json, `extra_checks`.
 """
@@ -12,15 +12,15 @@ from hearth.service.services import Services
 
 
 async def scope(services: Services, caller: Caller, rule: str | None) -> str | None:
-    """Return the project in which the caller finds objects; None for all projects.
+    """Return the id of the project in which the caller finds objects; None stands for all projects.
 
-    With a `rule`, administrators find objects of all projects. Raises Rejected for an administrator
-    whom the rule forbids this.
+    If a `rule` is given, administrators find the objects of all projects. Raises Rejected for an
+    administrator whom the rule does not allow to do so.
     """
     if rule is None or not services.cluster_policy.is_admin(caller):
         return caller.project_id
     if await fence.node_cluster(services, caller) is not None:
-        return caller.project_id  # the credential of a node never reaches further
+        return caller.project_id  # nodes never find objects of other projects
     await fence.demand(services, rule, caller)
     return None
 

@@ -27,10 +27,12 @@ audit = logging.getLogger("hearth.audit")
 MAIN, ETCD, FRONT_PROXY = "ca_cert_ref", "etcd_ca_cert_ref", "front_proxy_ca_cert_ref"
 SERVICE = "magnum_cert_ref"
 AUTHORITIES: Mapping[str, str] = {MAIN: "ca", ETCD: "etcd-ca", FRONT_PROXY: "front-proxy-ca"}
-"""The fields of a cluster that refer to key pairs of authorities, and the kind of each key pair."""
+"""The kind of the key pair of each certificate authority, by the field of the cluster that refers
+to it.
+"""
 KINDS: Mapping[str, str] = {**AUTHORITIES, SERVICE: "client"}
 BY_TYPE: Mapping[str, str] = {"etcd": ETCD, "front_proxy": FRONT_PROXY, "front-proxy": FRONT_PROXY}
-"""The authority for each value of `ca_cert_type`; every other value stands for the main
+"""The field of the authority for each value of `ca_cert_type`. All other values stand for the main
 authority.
 """
 ADMIN_NAME, ADMIN_GROUP = "admin", "system:masters"
@@ -38,9 +40,9 @@ KUBECONFIG_VALID_S = 12 * 3600.0
 
 
 async def make_all(services: Services, cluster: Cluster) -> Cluster:
-    """Return the cluster with the references of its four key pairs; create those that are missing.
+    """Create the four key pairs of a cluster, and return the cluster with references to them.
 
-    A repeated call finds the key pairs that an earlier call stored. Raises CloudFault.
+    Key pairs that an earlier call has stored are used again. Raises CloudFault.
     """
     known = {field: ref for field in KINDS if (ref := getattr(cluster, field)) is not None}
     return structs.replace(cluster, **await made(services, cluster, known))
@@ -49,10 +51,10 @@ async def make_all(services: Services, cluster: Cluster) -> Cluster:
 async def made(
     services: Services, cluster: Cluster, known: Mapping[str, str], suffix: str = ""
 ) -> dict[str, str]:
-    """Return the references of the four key pairs of a cluster, by field; create missing key pairs.
+    """Create the missing key pairs of a cluster; return the references of all four, by field.
 
-    `known` are references that are used as they are. All other key pairs are stored under a kind
-    that ends with `suffix`.
+    `known` are references that are kept. New key pairs are stored under their kind followed by
+    `suffix`.
     """
     store = new_key_store(services, services.clusters)
     options, now = services.clusters.x509, services.clock.now()
@@ -81,15 +83,15 @@ async def ca_certificate(
 ) -> str:
     """Return the certificate of an authority of the cluster, in PEM format.
 
-    While an authority is being replaced, the text has the old and the new certificate; that of the
-    authority that signs comes first. Raises Rejected.
+    While an authority is being replaced, the text contains the old and the new certificate; the one
+    that signs comes first. Raises Rejected.
     """
     await demand(services, "certificate:get", caller, cluster)
     return await trusted(services, cluster, ca_cert_type)
 
 
 async def trusted(services: Services, cluster: Cluster, ca_cert_type: str | None = None) -> str:
-    """Return the same certificates as `ca_certificate`, without a check of the policy."""
+    """Return the same certificates as `ca_certificate`, without a policy check."""
     first, *others = await _authorities(services, cluster, ca_cert_type)
     pairs = [await key_pair(services, cluster, ref) for ref in (first, *others)]
     return "".join(pair.certificate for pair in pairs)
@@ -102,10 +104,10 @@ async def signed(
     csr: str,
     ca_cert_type: str | None = None,
 ) -> str:
-    """Return a certificate for a signing request, in PEM format. Raises Rejected.
+    """Return a new certificate for a signing request, in PEM format. Raises Rejected.
 
-    If the configuration forces the common name, the subject of a person's certificate is the
-    person's name; nodes still choose theirs.
+    If the configuration forces the common name, a certificate for a user has the name of that user.
+    Nodes can still choose their names.
     """
     await demand(services, "certificate:create", caller, cluster)
     subject = None
@@ -127,13 +129,14 @@ async def kubeconfig(
     *,
     valid_s: float = KUBECONFIG_VALID_S,
 ) -> str:
-    """Return a kubeconfig with a new key and a client certificate that is valid for a short time.
+    """Return a kubeconfig with a new key and a client certificate, which is valid for `valid_s`
+    seconds.
 
-    Raises Rejected, also if the cluster has no address yet.
+    Raises Rejected if the caller is a node, or if the cluster has no API address yet.
     """
     await demand(services, "certificate:create", caller, cluster)
     if await node_cluster(services, caller) is not None:
-        raise bad_request("A node needs no kubeconfig. Sign a request of its own.")
+        raise bad_request("A node cannot get a kubeconfig. Send a signing request instead.")
     if not cluster.api_address:
         raise conflict("The cluster has no API address yet. Wait until it is created.")
     ref, *_ = await _authorities(services, cluster, None)
@@ -148,9 +151,7 @@ async def kubeconfig(
 
 
 def kubeconfig_text(cluster: Cluster, ca_pem: str, pair: KeyPair) -> str:
-    """Return the text of a kubeconfig, as JSON: every JSON text is valid YAML, and needs no
-    quoting.
-    """
+    """Return a kubeconfig as JSON, which is also valid YAML."""
     name = cluster.name or cluster.uuid
     body = {
         "apiVersion": "v1",
@@ -187,12 +188,12 @@ async def service_client(services: Services, cluster: Cluster) -> KeyPair:
 
 
 async def key_pair(services: Services, cluster: Cluster, reference: str) -> KeyPair:
-    """Return a key pair of the cluster. Raises Rejected or CloudFault if it is lost."""
+    """Return a key pair of the cluster. Raises Rejected if it does not exist, or CloudFault."""
     return await key_store_of(services, reference).get(cluster.uuid, reference)
 
 
 async def drop_all(services: Services, cluster: Cluster) -> None:
-    """Delete all key pairs of a cluster: those of its four references, and those of a rotation."""
+    """Delete all key pairs of a cluster, including those of a rotation in progress."""
     rotation = await rotation_of(services, cluster.uuid)
     refs = [ref for field in KINDS if (ref := getattr(cluster, field)) is not None]
     await drop_key_pairs(services, cluster.uuid, refs)
@@ -210,8 +211,8 @@ async def drop_key_pairs(services: Services, cluster_id: str, refs: Iterable[str
 
 
 async def drop_kinds(services: Services, cluster_id: str, suffix: str = "") -> None:
-    """Delete key pairs by their kinds, because an interrupted attempt did not store their
-    references.
+    """Delete key pairs by their kinds; this finds those whose references an interrupted call did
+    not store.
     """
     store = new_key_store(services, services.clusters)
     for kind in KINDS.values():
@@ -219,20 +220,21 @@ async def drop_kinds(services: Services, cluster_id: str, suffix: str = "") -> N
 
 
 async def rotation_of(services: Services, cluster_id: str) -> Rotation | None:
-    """Return the rotation of the cluster's certificates that is in progress, or None."""
+    """Return the certificate rotation of the cluster that is in progress, or None."""
     return await services.store.read(lambda tx: key_pairs.rotation(tx, cluster_id))
 
 
 def suffix_of(rotation: Rotation) -> str:
-    """Return the suffix that the kinds of the new key pairs have during a rotation."""
+    """Return the suffix with which the new key pairs are stored during this rotation."""
     return f".{rotation.id}"
 
 
 async def _authorities(services: Services, cluster: Cluster, ca_cert_type: str | None) -> list[str]:
-    """Return the references of an authority and, during a rotation, of the authority that replaces
-    it or that it replaces.
+    """Return the reference of an authority; during a rotation, the references of the old and the
+    new one.
 
-    The reference of the authority that signs comes first.
+    The reference of the authority that signs comes first. Raises Rejected if the cluster has no
+    certificates yet.
     """
     field = BY_TYPE.get(ca_cert_type or "", MAIN)
     own = getattr(cluster, field)
@@ -254,8 +256,9 @@ async def _record(
     serial: int | None,
     not_after: float,
 ) -> None:
-    """Write an audit line and a notification. The line is JSON, because a subject may contain line
-    breaks.
+    """Write a line to the audit log and send a notification.
+
+    The line is JSON, because a subject may contain line breaks.
     """
     about = {
         "authority": KINDS[BY_TYPE.get(ca_cert_type or "", MAIN)],

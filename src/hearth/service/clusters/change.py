@@ -22,9 +22,10 @@ async def change_cluster(
     rollback: bool = False,
     version: tuple[int, int] = (1, 14),
 ) -> Cluster:
-    """Return the changed cluster. A changed `node_count` is that of the default worker group.
+    """Change the health fields or the `node_count` of a cluster, and return the cluster.
 
-    A report of health alone does not touch the stack. Raises Rejected.
+    `node_count` is the number of nodes of the default worker group. A change of health fields does
+    not change the stack. Raises Rejected.
     """
     health = {name: value for name, value in changed.items() if name != "node_count"}
     if health:

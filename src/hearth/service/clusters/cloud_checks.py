@@ -1,7 +1,7 @@
 """Checks of templates and clusters against the cloud, before anything is stored.
 
-All lookups run at the same time; of several errors the first one is reported, in the order of
-spec/clusters.md, 2.6.
+All lookups run at the same time. If several fail, the first one in the order of spec/clusters.md,
+2.6, is reported.
 """
 
 import asyncio
@@ -22,7 +22,10 @@ from hearth.service.services import Services
 
 
 async def check_template(services: Services, caller: Caller, template: ClusterTemplate) -> Body:
-    """Return the image of a template after the checks of its objects. Raises Rejected."""
+    """Check that the cloud has all objects that a template names, and return its image.
+
+    Raises Rejected, CloudFault.
+    """
     cloud = services.cloud(caller)
     questions = _questions(
         services, cloud, template, template.labels,
@@ -37,7 +40,7 @@ async def check_template(services: Services, caller: Caller, template: ClusterTe
 async def check_cluster(
     services: Services, caller: Caller, template: ClusterTemplate, cluster: Cluster
 ) -> None:
-    """Raise Rejected or CloudFault unless the cloud has all objects that a new cluster names."""
+    """Raise Rejected or CloudFault if the cloud lacks an object that a new cluster names."""
     for problem in (await cluster_findings(services, caller, template, cluster)).values():
         if problem is not None:
             raise problem
@@ -46,9 +49,7 @@ async def check_cluster(
 async def cluster_findings(
     services: Services, caller: Caller, template: ClusterTemplate, cluster: Cluster
 ) -> dict[str, Rejected | CloudFault | None]:
-    """Return the result of the lookup of each object that a new cluster names: an error or None, by
-    field.
-    """
+    """Look up all objects that a new cluster names; return the error or None for each, by field."""
     flavors = (
         cluster.flavor_id or template.flavor_id,
         cluster.master_flavor_id or template.master_flavor_id,
@@ -71,8 +72,9 @@ async def cluster_findings(
 
 
 async def check_group(services: Services, caller: Caller, given: Mapping[str, Any]) -> None:
-    """Raise Rejected or CloudFault unless the cloud has the image and the flavor in the request for
-    a node group.
+    """Raise Rejected or CloudFault if the cloud lacks the image or the flavor for a new node group.
+
+    `given` are the fields of the request.
     """
     cloud = services.cloud(caller)
     labels = given.get("labels") or {}
@@ -85,8 +87,8 @@ async def check_group(services: Services, caller: Caller, given: Mapping[str, An
 async def kubernetes_version(
     services: Services, caller: Caller, template: ClusterTemplate
 ) -> str | None:
-    """Return the version of Kubernetes in the image of a template, or None if the image has no such
-    property.
+    """Return the Kubernetes version in the properties of a template's image, or None if it has
+    none.
 
     Raises Rejected, CloudFault.
     """
@@ -96,8 +98,9 @@ async def kubernetes_version(
 
 
 async def _in_order(*checks: Awaitable[Body | None]) -> list[Body | None]:
-    """Run checks at the same time and return their results; raise the error of the first failed
-    check in the order of the arguments.
+    """Run checks at the same time and return their results in the order of the arguments.
+
+    If several fail, raise the error of the first one in that order.
     """
     found = await asyncio.gather(*checks, return_exceptions=True)
     results: list[Body | None] = []
@@ -117,10 +120,10 @@ def _questions(
     networks: tuple[str | None, str | None],
     keypair: str | None,
 ) -> dict[str, Awaitable[Body | None]]:
-    """Return the lookups of the objects that a cluster or a template names, in the order of their
-    errors.
+    """Return the lookups of all objects that a cluster or a template names, by field.
 
-    `flavors` are those of workers and masters, `networks` the network and the subnet.
+    They are in the order in which their errors are reported. `flavors` are those of workers and
+    masters, `networks` are the network and the subnet.
     """
     worker, master = flavors
     network, subnet = networks
@@ -157,5 +160,5 @@ async def _flavor(
 
 
 def boot_volume_size(labels: Labels, config: ClusterConfig) -> int:
-    """Return the size of the boot volume of nodes in GiB; 0 for the disk of the flavor."""
+    """Return the size of the boot volumes of nodes in GiB; 0 means the local disk of the flavor."""
     return number(labels, "boot_volume_size", config.default_boot_volume_size)

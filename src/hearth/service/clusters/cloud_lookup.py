@@ -1,7 +1,7 @@
-"""Objects of the cloud that clusters and templates name, looked up with the caller's token.
+"""Find the cloud objects that clusters and templates name, with the caller's token.
 
-Each object is searched by its id, and then by its name; a flavor is searched by its name in the
-list of all flavors. Source: facts/magnum/errors.json.
+An object is searched by its id, and then by its name. A flavor is searched in the list of all
+flavors. Source: facts/magnum/errors.json.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from hearth.model.problem import Rejected
 
 
 async def image(cloud: Cloud, ident: str) -> Body:
-    """Return an image. Raises Rejected, CloudFault."""
+    """Return the image with this id or name. Raises Rejected if there is none, and CloudFault."""
     found = await _member(cloud, "image", f"/v2/images/{quote(ident, safe='')}")
     if found is not None:
         return found
@@ -24,7 +24,7 @@ async def image(cloud: Cloud, ident: str) -> Body:
 
 
 async def flavor(cloud: Cloud, ident: str) -> Body:
-    """Return a flavor. Raises Rejected, CloudFault."""
+    """Return the flavor with this id or name. Raises Rejected if there is none, and CloudFault."""
     found = await _member(cloud, "compute", f"/flavors/{quote(ident, safe='')}", "flavor")
     if found is not None:
         return found
@@ -33,7 +33,9 @@ async def flavor(cloud: Cloud, ident: str) -> Body:
 
 
 async def keypair(cloud: Cloud, name: str) -> Body:
-    """Return a key pair. Raises Rejected, with 404 for an unknown key pair, and CloudFault."""
+    """Return the key pair with this name. Raises Rejected (404) if there is none, and
+    CloudFault.
+    """
     found = await _member(cloud, "compute", f"/os-keypairs/{quote(name, safe='')}", "keypair")
     if found is None:
         raise refused(404, f"No key pair {name}. Check its name.")
@@ -41,7 +43,10 @@ async def keypair(cloud: Cloud, name: str) -> Body:
 
 
 async def network(cloud: Cloud, ident: str, *, external: bool = False) -> Body:
-    """Return a network. Raises Rejected, CloudFault."""
+    """Return the network with this id or name. Raises Rejected if there is none, and CloudFault.
+
+    If `external` is true, a network that is not external is also rejected.
+    """
     what = "External network" if external else "Network"
     found = await _of_neutron(cloud, "networks", what, ident)
     if external and not found.get("router:external"):
@@ -50,12 +55,12 @@ async def network(cloud: Cloud, ident: str, *, external: bool = False) -> Body:
 
 
 async def subnet(cloud: Cloud, ident: str) -> Body:
-    """Return a subnet. Raises Rejected, CloudFault."""
+    """Return the subnet with this id or name. Raises Rejected if there is none, and CloudFault."""
     return await _of_neutron(cloud, "subnets", "Subnet", ident)
 
 
 async def project_exists(cloud: Cloud, project_id: str) -> bool:
-    """Return whether Keystone knows a project. Raises CloudFault."""
+    """Return whether a project with this id exists in Keystone. Raises CloudFault."""
     path = f"/v3/projects/{quote(project_id, safe='')}"
     return await _member(cloud, "identity", path, "project") is not None
 
@@ -69,9 +74,9 @@ async def _of_neutron(cloud: Cloud, collection: str, what: str, ident: str) -> B
 
 
 async def _member(cloud: Cloud, service: str, path: str, root: str | None = None) -> Body | None:
-    """Return one object by its id, or None.
+    """Return the object with this id, or None. A response 400 also means None.
 
-    Services answer 400 to a text that cannot be an id.
+    Services respond with 400 if the text cannot be an id.
     """
     try:
         answer = await cloud.request(service, "GET", path)

@@ -41,14 +41,16 @@ from hearth.store.database import Tx
 COPIED = (
     "docker_volume_size", "master_flavor_id", "flavor_id", "fixed_network", "fixed_subnet",
 )  # fmt: skip
-"""Fields that a cluster takes from its template unless the request gives them."""
+"""Fields that a cluster copies from its template if the request does not contain them."""
 SWITCHES = ("floating_ip_enabled", "master_lb_enabled")
 ZERO_NODES_SINCE = (1, 10)
 
 
 @dataclass(frozen=True)
 class Draft:
-    """The objects that a create request would store."""
+    """The objects that a create request stores: the template, the cluster, and its two default
+    groups.
+    """
 
     template: ClusterTemplate
     cluster: Cluster
@@ -58,7 +60,7 @@ class Draft:
 async def create_cluster(
     services: Services, caller: Caller, wanted: Mapping[str, Any], *, version: tuple[int, int]
 ) -> Cluster:
-    """Return the new cluster, in CREATE_IN_PROGRESS. Raises Rejected, CloudFault."""
+    """Create a cluster and return it, in CREATE_IN_PROGRESS. Raises Rejected, CloudFault."""
     await room(services, caller)
     made = await _checked(services, caller, wanted, version)
     now = services.clock.now()
@@ -87,9 +89,8 @@ async def create_cluster(
 async def _checked(
     services: Services, caller: Caller, wanted: Mapping[str, Any], version: tuple[int, int]
 ) -> Draft:
-    """Return the objects that a create request would store, after all checks.
-
-    Raises Rejected, CloudFault.
+    """Return the objects to store for a create request, after all checks. Raises Rejected,
+    CloudFault.
     """
     if wanted.get("node_count") == 0 and version < ZERO_NODES_SINCE:
         raise bad_request("node_count must be at least 1 before API version 1.10.")
@@ -105,7 +106,7 @@ async def _checked(
 def draft_of(
     services: Services, caller: Caller, template: ClusterTemplate, wanted: Mapping[str, Any]
 ) -> Draft:
-    """Return the objects that a create request would store, without checks."""
+    """Return the objects to store for a create request, without checking them."""
     given = {name: value for name, value in wanted.items() if value is not None}
     cluster = _cluster(services, caller, template, given)
     masters, nodes = given.get("master_count", 1), given.get("node_count", 1)
@@ -148,7 +149,9 @@ CHECKS: Mapping[str, Callable[[Services, Caller, Draft], None]] = {
     "labels": _check_labels,
     "credential": _check_credential,
 }
-"""The checks that need no cloud, in their order. Each raises Rejected."""
+"""The checks of a create request that need no cloud, in their order, by name. Each raises
+Rejected.
+"""
 
 
 def _cluster(
@@ -209,7 +212,7 @@ def _groups(
 
 
 async def room(services: Services, caller: Caller) -> None:
-    """Raise Rejected if the project already has as many clusters as its quota allows.
+    """Raise Rejected if the project has used up its quota of clusters.
 
     This check comes before all others.
     """
@@ -226,4 +229,5 @@ async def room(services: Services, caller: Caller) -> None:
 
 
 def _no_room(limit: int) -> Rejected:
-    return refused(403, f"The quota of clusters is reached. This project may have {limit} at most.")
+    words = f"The quota of {limit} clusters is used up. Delete a cluster or raise the quota."
+    return refused(403, words)

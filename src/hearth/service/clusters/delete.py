@@ -1,4 +1,4 @@
-"""Delete a cluster. A delete is accepted in every state and ends all other operations of the
+"""Delete a cluster. A delete is accepted in every state and stops other operations of the
 cluster.
 """
 
@@ -22,8 +22,8 @@ async def delete_cluster(
 ) -> None:
     """Begin the delete of a cluster.
 
-    With `force`, objects that users added to the cluster are detached, left in the cloud and
-    reported.
+    If `force` is true, objects that users added to the cluster do not prevent the delete. They are
+    detached, stay in the cloud, and are reported.
     """
 
     def change(found: Whole, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:

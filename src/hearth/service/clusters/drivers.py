@@ -1,4 +1,4 @@
-"""The driver of a cluster template."""
+"""Find the driver of a cluster template."""
 
 from functools import lru_cache
 
@@ -11,20 +11,21 @@ from hearth.service.services import Services
 
 @lru_cache(maxsize=8)
 def drivers_of(config: ClusterConfig) -> Drivers:
-    """Return the drivers that a process offers. Raises ValueError for a wrong setting."""
+    """Return the drivers that this process offers. Raises ValueError if a setting is wrong."""
     return Drivers(disabled=config.disabled_drivers, default=config.default_driver)
 
 
 def driver_of(services: Services, template: ClusterTemplate) -> Driver:
-    """Return the driver of a template. Raises Rejected if no driver serves the template any
-    more.
+    """Return the driver of a template. Raises Rejected if no installed driver supports the
+    template.
     """
     found = drivers_of(services.clusters).of_template(
         template.driver, template.server_type, template.cluster_distro, template.coe
     )
     if found is None:
         raise bad_request(
-            f"No driver serves this type of cluster. It has server type {template.server_type}, "
-            f"distribution {template.cluster_distro} and coe {template.coe}."
+            "No installed driver supports this cluster template. It has server type "
+            f"{template.server_type}, distribution {template.cluster_distro} and "
+            f"coe {template.coe}."
         )
     return found

@@ -1,7 +1,7 @@
-"""Federations: groups of clusters. No driver implements them, so each one is stored in
-CREATE_FAILED.
+"""Federations: groups of clusters, which can only be stored.
 
-Source: spec/clusters.md, 2.8.
+No driver implements federations, so each one is created in CREATE_FAILED. Source: spec/clusters.md,
+2.8.
 """
 
 from collections.abc import Mapping
@@ -27,10 +27,10 @@ REASON = "Federations are not implemented. The description is kept, but nothing 
 async def create_federation(
     services: Services, caller: Caller, wanted: Mapping[str, Any]
 ) -> Federation:
-    """Return the new federation, in CREATE_FAILED. Raises Rejected."""
+    """Create a federation and return it, in CREATE_FAILED. Raises Rejected."""
     properties = wanted.get("properties") or {}
     if DNS_ZONE not in properties:
-        raise bad_request(f"Property {DNS_ZONE} is mandatory. Give it in properties.")
+        raise bad_request(f"Property {DNS_ZONE} is mandatory. Add it to properties.")
     host = await find_cluster(services, caller, wanted["hostcluster_id"])
     members = [
         (await find_cluster(services, caller, ident)).uuid
@@ -59,10 +59,10 @@ async def change_federation(
     left: str | None = None,
     properties: Mapping[str, str] | None = None,
 ) -> Federation:
-    """Return the federation after adding the cluster `joined`, removing the cluster with the UUID
-    `left`, or replacing the properties.
+    """Change a federation and return it.
 
-    Raises Rejected.
+    The cluster `joined` is added, the member with the UUID `left` is removed, and `properties`
+    replace the present ones; None means no change. Raises Rejected.
     """
     now = services.clock.now()
 
@@ -71,7 +71,9 @@ async def change_federation(
         members = list(found.member_ids)
         if joined is not None:
             if joined.uuid in members:
-                raise conflict(f"Cluster {joined.uuid} is already a member. Nothing was changed.")
+                raise conflict(
+                    f"Cluster {joined.uuid} is already a member. It cannot be added again."
+                )
             members.append(joined.uuid)
         if left is not None:
             if left not in members:

@@ -1,7 +1,7 @@
-"""What a caller may do with a cluster: policy rules for people, a fixed list for nodes.
+"""The rights of a caller on a cluster: policy rules for users, and a fixed list for nodes.
 
-A node of a cluster acts with a credential of the user who created the cluster, so the rules alone
-would let it do everything that the user may. The list cannot be changed by a policy file.
+A node acts with a credential of the user who created the cluster. The policy rules alone would
+allow it everything that the user may do. A policy file cannot change the fixed list.
 """
 
 from hearth.clusters.objects import Cluster
@@ -17,7 +17,7 @@ NODE_RULES = frozenset({"certificate:create", "certificate:get", "cluster:update
 async def demand(
     services: Services, rule: str, caller: Caller, cluster: Cluster | None = None
 ) -> None:
-    """Raise Rejected unless the caller may do what the policy rule is for.
+    """Raise Rejected if the policy rule, or the fixed list for nodes, forbids the request.
 
     Without a cluster, the rule is checked for the caller's own project.
     """
@@ -36,15 +36,17 @@ async def demand(
 async def demand_person(services: Services, caller: Caller) -> None:
     """Raise Rejected if the caller is a node of a cluster."""
     if await node_cluster(services, caller) is not None:
-        raise refused(403, "A node cannot do this. Use a token of a user.")
+        raise refused(403, "Nodes of clusters are not allowed to do this. Use the token of a user.")
 
 
 async def node_cluster(services: Services, caller: Caller) -> str | None:
-    """Return the UUID of the cluster to whose nodes the caller belongs; None for a person."""
+    """Return the UUID of the cluster of which the caller is a node; None if the caller is a
+    user.
+    """
     domain_id = services.clouds.pool.config.stack_domain_id
     trustee = domain_id is not None and caller.user_domain_id == domain_id
     if caller.delegation_id is None and not trustee:
-        return None  # nobody else has a credential of nodes, and people need no query
+        return None  # only nodes use delegated credentials; users need no query
     user_id = caller.user_id if trustee else None
     return await services.store.read(
         lambda tx: cluster_identities.cluster_of(tx, caller.delegation_id, user_id)

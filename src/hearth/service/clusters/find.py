@@ -20,9 +20,9 @@ UNKNOWN_TEMPLATE_SINCE = (1, 10)  # the version in which an unknown template bec
 async def find_cluster(
     services: Services, caller: Caller, ident: str, everywhere: str | None = None
 ) -> Cluster:
-    """Return a cluster of the caller's project. Raises Rejected.
+    """Return the cluster of the caller's project with this UUID or name. Raises Rejected.
 
-    `everywhere` is the rule for administrators, who then find clusters of all projects.
+    `everywhere` is the policy rule that lets administrators find clusters of all projects.
     """
     project = await scope(services, caller, everywhere)
     visible = cluster_find.in_project(Cluster, project)
@@ -34,9 +34,10 @@ async def find_cluster(
 async def find_template(
     services: Services, caller: Caller, ident: str, everywhere: str | None = None
 ) -> ClusterTemplate:
-    """Return a template of the caller's project or a public one. Raises Rejected.
+    """Return the template with this UUID or name: a public one, or one of the caller's project.
 
-    `everywhere` is the rule for administrators, who then find templates of all projects.
+    `everywhere` is the policy rule that lets administrators find templates of all projects. Raises
+    Rejected.
     """
     project = await scope(services, caller, everywhere)
     visible = cluster_find.usable_templates(project)
@@ -51,10 +52,10 @@ async def find_template(
 async def template_for_clusters(
     services: Services, caller: Caller, ident: str, *, version: tuple[int, int]
 ) -> ClusterTemplate:
-    """Return the template for the create or the upgrade of a cluster. Raises Rejected.
+    """Return the template with which a cluster is created or upgraded. Raises Rejected.
 
-    An unknown template is answered with 400 before version 1.10, and with 404 from 1.10 on. Only
-    administrators may use a hidden template.
+    If there is no such template, the status is 400 in API versions before 1.10, and 404 from 1.10
+    on. Only administrators may use a hidden template.
     """
     admin = services.cluster_policy.is_admin(caller)
     visible = [] if admin else cluster_find.usable_templates(caller.project_id)
@@ -71,12 +72,17 @@ async def template_for_clusters(
         raise refused(404 if version >= UNKNOWN_TEMPLATE_SINCE else 400, words)
     template = _one("cluster template", ident, found)
     if template.hidden and not admin:
-        raise refused(403, f"Cluster template {ident} is hidden. You cannot create clusters of it.")
+        raise refused(
+            403,
+            f"Cluster template {ident} is hidden. Only administrators can create clusters from it.",
+        )
     return template
 
 
 async def cluster_to_sign_for(services: Services, caller: Caller, ident: str) -> Cluster:
-    """Return the cluster of a signing request. Raises Rejected, with 400 for an unknown cluster."""
+    """Return the cluster for which a certificate is requested. Raises Rejected, with 400 if there
+    is none.
+    """
     visible = cluster_find.in_project(Cluster, caller.project_id)
     found = await services.store.read(
         lambda tx: cluster_find.by_ident(tx, Cluster, ident, *visible)
@@ -87,7 +93,7 @@ async def cluster_to_sign_for(services: Services, caller: Caller, ident: str) ->
 
 
 async def find_group(services: Services, cluster: Cluster, ident: str) -> NodeGroup:
-    """Return a node group of a cluster. Raises Rejected."""
+    """Return the node group of a cluster with this UUID or name. Raises Rejected."""
     inside = node_group.c.cluster_id == cluster.uuid
     return await _only(
         services,
@@ -98,7 +104,7 @@ async def find_group(services: Services, cluster: Cluster, ident: str) -> NodeGr
 
 
 async def find_federation(services: Services, caller: Caller, ident: str) -> Federation:
-    """Return a federation of the caller's project. Raises Rejected."""
+    """Return the federation of the caller's project with this UUID or name. Raises Rejected."""
     visible = cluster_find.in_project(Federation, caller.project_id)
     return await _only(
         services,

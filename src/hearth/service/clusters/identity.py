@@ -1,8 +1,9 @@
-"""Identities of clusters: the credentials with which nodes, and the service, act for a cluster.
+"""Identities of clusters: the credentials with which nodes, and Hearth itself, act for a cluster.
 
-An identity has a mode. Its row is stored before anything is created in Keystone, and every name in
-Keystone contains its id, so an attempt whose answer was lost is found or replaced, and a cluster
-never has a second credential that nobody knows. Source: spec/clusters.md, section 4.5.
+The mode of an identity decides which kind of credential it has. Its row is stored before anything
+is created in Keystone, and every name in Keystone contains the id of the identity. So an attempt
+whose response was lost is found or replaced, and a cluster never has a second credential that
+nobody knows of. Source: spec/clusters.md, section 4.5.
 """
 
 import secrets
@@ -26,22 +27,22 @@ APPLICATION = "application_credential"
 BY_TRUST = "trust"
 NONE = "none"
 PASSWORD_BYTES = 24
-AFTER_S = 0.001  # by how much an identity is at least younger than the one before
+AFTER_S = 0.001  # the minimum difference between the times of two identities
 
 
 class Mode(Protocol):
-    """A way to give a cluster credentials: the operations on identities of this mode."""
+    """A kind of credential for clusters, with the operations on identities of this kind."""
 
     async def make(self, identity: Identity, caller: Caller) -> Identity:
-        """Create what is missing in Keystone, with the caller's token, and store it; return the
-        complete identity.
+        """Create in Keystone what the identity lacks, with the caller's token; store and return the
+        identity.
 
         Raises CloudFault.
         """
         ...
 
     def env(self, identity: Identity) -> Mapping[str, str]:
-        """Return what nodes need to log in, by names of template parameters."""
+        """Return the template parameters with which nodes log in, by name."""
         ...
 
     def credential(self, identity: Identity) -> Credential | None:
@@ -51,16 +52,16 @@ class Mode(Protocol):
         ...
 
     async def drop(self, identity: Identity, caller: Caller | None) -> None:
-        """Delete all objects of the identity in Keystone, even if the user who created them is
-        gone.
+        """Delete all objects of the identity in Keystone, even if the user who created them no
+        longer exists.
 
-        Raises CloudFault.
+        `caller` is the user who requests it, if there is one. Raises CloudFault.
         """
         ...
 
 
 class NoneMode:
-    """The mode without credentials: the nodes of a simulated cloud need none."""
+    """The mode without credentials, for simulated clouds, whose nodes need none."""
 
     async def make(self, identity: Identity, caller: Caller) -> Identity:
         return identity
@@ -76,7 +77,7 @@ class NoneMode:
 
 
 class NodeIdentity:
-    """Creates, replaces and deletes the identities of clusters, whatever their mode."""
+    """Creates, replaces and deletes the identities of clusters of every mode."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -87,7 +88,9 @@ class NodeIdentity:
         }
 
     def check(self, caller: Caller) -> None:
-        """Raise Rejected if the caller's token cannot create a lasting credential for a cluster."""
+        """Raise Rejected if the caller's token cannot create a permanent credential for a
+        cluster.
+        """
         mode = self._services.clusters.identity
         if mode == APPLICATION and caller.delegated in (RESTRICTED, TRUST):
             raise bad_request(
@@ -100,16 +103,17 @@ class NodeIdentity:
     async def create(self, cluster: Cluster, caller: Caller) -> str:
         """Create an identity of the cluster with the caller's token, and return its id.
 
-        An interrupted attempt is continued. The function that calls this one stores the id in the
+        An interrupted attempt is continued. The caller of this method must store the id in the
         cluster. Raises CloudFault.
         """
         identity = await self._begun(cluster, caller)
         return (await self._modes[identity.mode].make(identity, caller)).id
 
     async def rotate(self, cluster: Cluster, caller: Caller) -> str:
-        """Create a new identity while the present one stays valid, and return its id.
+        """Create a new identity while the current one stays valid, and return the id of the new
+        one.
 
-        When the nodes use the new identity and the cluster has its id, call `drop_former`.
+        Call `drop_former` when the nodes use the new identity and the cluster has its id.
         """
         return await self.create(cluster, caller)
 
@@ -120,14 +124,16 @@ class NodeIdentity:
                 await self._drop(identity, caller)
 
     async def env_for_nodes(self, cluster: Cluster) -> Mapping[str, str]:
-        """Return what nodes need to log in, by names of template parameters. Some are secret."""
+        """Return the template parameters with which nodes log in, by name. Some of them are
+        secret.
+        """
         identity = await self._present(cluster)
         return {} if identity is None else self._modes[identity.mode].env(identity)
 
     async def context_for_service(self, cluster: Cluster) -> Cloud:
-        """Return the cloud with the rights of the user who created the identity.
+        """Return the cloud, used with the rights of the user who created the identity.
 
-        Raises CloudFault 401 if there is no lasting credential.
+        Raises CloudFault (401) if the cluster has no permanent credential.
         """
         identity = await self._present(cluster)
         found = None if identity is None else self._modes[identity.mode].credential(identity)
@@ -137,7 +143,9 @@ class NodeIdentity:
         return self._services.clouds.pool.cloud(found)
 
     async def caller_for_service(self, cluster: Cluster) -> Caller:
-        """Return a caller with a new token of `context_for_service`. Raises CloudFault."""
+        """Return the user who created the identity as a caller, with a new token. Raises
+        CloudFault.
+        """
         cloud = await self.context_for_service(cluster)
         who = await cloud.whoami()
         identity = await self._present(cluster)
@@ -153,16 +161,16 @@ class NodeIdentity:
         )
 
     async def delete(self, cluster: Cluster, caller: Caller | None = None) -> None:
-        """Delete all identities of a cluster, even if the users who created them are gone.
+        """Delete all identities of a cluster, even if the users who created them no longer exist.
 
-        `caller` is the user who deletes the cluster, if there is a valid token. Raises CloudFault
-        if Keystone does not answer; then call this again.
+        `caller` is the user who deletes the cluster, if the token is still valid. Raises CloudFault
+        if Keystone does not respond; then call this again.
         """
         for identity in await self._all(cluster.uuid):
             await self._drop(identity, caller)
 
     async def _begun(self, cluster: Cluster, caller: Caller) -> Identity:
-        """Return the row of an interrupted attempt, or a new row."""
+        """Return the stored row of an interrupted attempt, or store and return a new row."""
         services, mode = self._services, self._services.clusters.identity
         new_id, now = services.new_id(), services.clock.now()
         password = secrets.token_urlsafe(PASSWORD_BYTES)

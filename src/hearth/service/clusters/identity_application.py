@@ -1,9 +1,9 @@
-"""Identities with application credentials: one for nodes, one for Hearth.
+"""Identities with two application credentials: one for the nodes, one for Hearth.
 
-With the credential of the nodes one can only fetch and sign certificates of their own cluster,
-report its health, and read metadata and signal resources in the stacks of the project. The
-credential of Hearth never leaves Hearth. It has the roles in `trust_roles` or, if that is empty,
-all roles of the user who created it.
+The credential of the nodes only allows calls to fetch and sign certificates of their own cluster,
+to report its health, and to read metadata and signal resources in the stacks of the project. The
+credential of Hearth never leaves Hearth. It has the roles in the option `trust_roles`; if that is
+empty, it has all roles of the user who created it.
 """
 
 import logging
@@ -34,9 +34,7 @@ GONE = (401, 404)  # the answers of Keystone for a credential that no longer exi
 
 
 def access_rules(cluster_id: str) -> list[Body]:
-    """Return the access rules of the nodes' credential: the calls that nodes of a cluster may
-    make.
-    """
+    """Return the access rules of the nodes' credential, that is, the calls that it allows."""
     rules = (
         ("container-infra", "GET", f"/v1/certificates/{cluster_id}"),
         ("container-infra", "POST", "/v1/certificates"),
@@ -48,7 +46,7 @@ def access_rules(cluster_id: str) -> list[Body]:
 
 
 class ApplicationMode:
-    """Application credentials of the user who creates the identity."""
+    """The mode in which the user who creates the identity creates two application credentials."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -78,8 +76,8 @@ class ApplicationMode:
     ) -> tuple[str, str]:
         """Create an application credential; return its id and its secret.
 
-        If the answer of an earlier attempt was lost, the secret of its credential is unknown, so
-        that credential is deleted first.
+        If the response to an earlier attempt was lost, the secret of that credential is unknown, so
+        the credential is deleted first.
         """
         roles = self._services.clusters.trust_roles
         for attempt in range(1, ATTEMPTS_MAX + 1):
@@ -112,9 +110,10 @@ class ApplicationMode:
     async def drop(self, identity: Identity, caller: Caller | None) -> None:
         """Delete the application credentials of the identity.
 
-        The call is tried with the identity's own credential, as the service user, and as the
-        caller. If the user who created the credentials is gone, Keystone has deleted them. If no
-        attempt is allowed, they remain, and a warning in the log names the user.
+        This is tried with the identity's own credential, as the service user, and as the caller. If
+        the user who created the credentials no longer exists, Keystone has already deleted them. If
+        none of the attempts is allowed, the credentials remain, and a warning in the log names the
+        user.
         """
         last: CloudFault | None = None
         for credential in self._deleters(identity, caller):
@@ -126,7 +125,7 @@ class ApplicationMode:
                     raise
                 last = fault
         log.warning(
-            "cluster %s: application credentials of user %s may remain, only the user can delete "
+            "cluster %s: its application credentials could not be deleted; only user %s can delete "
             "them: %s", identity.cluster_id, identity.user_id, last,
         )  # fmt: skip
 
@@ -139,7 +138,7 @@ class ApplicationMode:
         return found
 
     async def _dropped(self, cloud: Cloud, identity: Identity) -> None:
-        """Delete all credentials of the identity; the one that `cloud` itself may use is deleted
+        """Delete all credentials of the identity. The credential that `cloud` may use is deleted
         last.
         """
         user_id = identity.user_id

@@ -1,7 +1,7 @@
-"""Identities with trusts, as older releases of Magnum had them.
+"""Identities with a trust, as in older releases of Magnum.
 
-Each cluster has a trustee, which is a user of the stack domain, and a trust from the user who
-creates the identity to the trustee.
+Each cluster has a trustee, a user in the stack domain. The user who creates the identity creates a
+trust for the trustee.
 """
 
 import logging
@@ -24,7 +24,9 @@ ENDED = (401, 403, 404)  # the answers of Keystone for a trust that no longer wo
 
 
 class TrustMode:
-    """A trustee for each cluster, and a trust without the right to pass it on."""
+    """The mode with a trustee for each cluster, and a trust that the trustee cannot delegate
+    further.
+    """
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -45,7 +47,7 @@ class TrustMode:
         return identity
 
     async def _trust(self, cloud: Cloud, identity: Identity) -> str:
-        """Return the id of the trust; a repeated call finds a trust whose answer was lost."""
+        """Create the trust and return its id, or find a trust that an earlier call has created."""
         assert identity.trustee_id is not None
         roles = self._services.clusters.trust_roles
         for attempt in range(1, ATTEMPTS_MAX + 1):
@@ -82,11 +84,10 @@ class TrustMode:
         return TrustCredential(trustee, identity.delegation_id)
 
     async def drop(self, identity: Identity, caller: Caller | None) -> None:
-        """Delete the trust, then the trustee; without the trustee nobody can use a trust that
-        remains.
+        """Delete the trust, then the trustee.
 
-        Only the user who created a trust may delete it, and a token of the trust acts for that
-        user.
+        Only the user who created a trust may delete it; a token of the trust acts for that user. If
+        the trust cannot be deleted, it is useless once its trustee is deleted.
         """
         trustee = identity.trustee_id or await self._domain.find_user(
             identity.secrets.trustee_name, key=identity.key
@@ -104,7 +105,9 @@ class TrustMode:
         except CloudFault as fault:
             if fault.status not in ENDED:
                 raise
-            log.info("cluster %s: its trust does not work any more: %s", identity.cluster_id, fault)
+            log.info(
+                "cluster %s: its trust cannot be used any more: %s", identity.cluster_id, fault
+            )
         await self._domain.drop_user(trustee)
 
     @property

@@ -1,8 +1,8 @@
-"""The places where key pairs of clusters are stored: a table of Hearth, or Barbican.
+"""The stores for key pairs of clusters: a table of Hearth's database, or Barbican.
 
-A key pair is named after its cluster and its kind, so a repeated attempt finds what an interrupted
-one stored. Only references to Barbican are URLs, so a reference shows where its key pair is stored,
-even after the operator has changed the option `cert_manager_type`.
+A key pair is named after its cluster and its kind, so a repeated attempt finds the key pairs of an
+interrupted one. References to Barbican are URLs, all others are not. So a reference shows where its
+key pair is stored, even after the operator has changed the option `cert_manager_type`.
 """
 
 from collections.abc import Iterable
@@ -29,47 +29,50 @@ PARTS = {
     "private_key": "private",
     "private_key_passphrase": "passphrase",
 }
-"""The secrets of a certificate container, with their types."""
+"""The secrets in a certificate container of Barbican, with the secret type of each."""
 
 
 class KeyStore(Protocol):
-    """A place for key pairs. All methods raise CloudFault if the place is Barbican."""
+    """A store for key pairs of clusters. If it is Barbican, all methods raise CloudFault."""
 
     async def keep(self, cluster: Cluster, kind: str, pair: KeyPair, now: float) -> str:
-        """Store a key pair, unless one of this kind is stored already; return the reference of the
-        stored key pair.
+        """Store a key pair and return its reference.
+
+        If a key pair of this kind is already stored, return the reference of that one instead.
         """
         ...
 
     async def find(self, cluster_id: str, kind: str) -> str | None:
-        """Return the reference of a key pair that was stored, or None."""
+        """Return the reference of the cluster's key pair of this kind, or None if there is none."""
         ...
 
     async def get(self, cluster_id: str, reference: str) -> KeyPair:
-        """Return a key pair. Raises Rejected if it is lost."""
+        """Return the key pair with this reference. Raises Rejected if it no longer exists."""
         ...
 
     async def drop(self, cluster_id: str, reference: str) -> None:
-        """Delete a key pair, if it exists."""
+        """Delete the key pair with this reference, if it exists."""
         ...
 
     async def drop_kind(self, cluster_id: str, kind: str) -> None:
-        """Delete the key pair of a kind, and the parts of it that an interrupted attempt left."""
+        """Delete the cluster's key pair of this kind, including parts left by an interrupted
+        attempt.
+        """
         ...
 
 
 def new_key_store(services: Services, config: ClusterConfig) -> KeyStore:
-    """Return the place where new key pairs are stored."""
+    """Return the store for new key pairs, which the configuration selects."""
     return Barbican(services) if config.cert_manager == BARBICAN else OwnTable(services)
 
 
 def key_store_of(services: Services, reference: str) -> KeyStore:
-    """Return the place where the key pair with this reference is stored."""
+    """Return the store that contains the key pair with this reference."""
     return Barbican(services) if "://" in reference else OwnTable(services)
 
 
 class OwnTable:
-    """Key pairs in the table `cluster_key_pair`, encrypted."""
+    """Stores key pairs, encrypted, in the table `cluster_key_pair`."""
 
     def __init__(self, services: Services) -> None:
         self._store = services.store
@@ -110,7 +113,7 @@ class OwnTable:
 
 
 class Barbican:
-    """Key pairs as certificate containers of the service user."""
+    """Stores key pairs in Barbican, as certificate containers of the service user."""
 
     def __init__(self, services: Services) -> None:
         self._pool = services.clouds.pool
@@ -119,13 +122,18 @@ class Barbican:
     def _cloud(self) -> Cloud:
         service = self._pool.config.service_user
         if service is None:
-            raise CloudFault(SERVICE, 401, "Unauthorized", "Barbican needs a service user.")
+            raise CloudFault(
+                SERVICE,
+                401,
+                "Unauthorized",
+                "Key pairs in Barbican need a service user in the configuration.",
+            )
         return self._pool.cloud(service)
 
     async def keep(self, cluster: Cluster, kind: str, pair: KeyPair, now: float) -> str:
         known = await self.find(cluster.uuid, kind)
         if known is None:
-            # secrets without a container may belong to another key pair: they are not completed
+            # secrets without a container may belong to another key pair, so they are not used
             await self._drop_secrets(_name(cluster.uuid, kind))
             known = await self._created(cluster.uuid, kind, pair)
         consumer = {"name": CONSUMER, "URL": cluster.uuid}
@@ -154,7 +162,9 @@ class Barbican:
         return await self._made("containers", container)
 
     async def _made(self, plural: str, body: Body) -> str:
-        """Create an object; after a lost answer return the object that the earlier call created."""
+        """Create an object in Barbican; if the response is lost, return the object that the call
+        created.
+        """
         field = f"{plural.removesuffix('s')}_ref"
         try:
             answer = await self._cloud.request(SERVICE, "POST", f"/v1/{plural}", json=body)
@@ -201,7 +211,8 @@ class Barbican:
         if found is None:
             return
         refs = [str(one["secret_ref"]) for one in found["secret_refs"]]
-        await self._dropped("secrets", refs)  # the container last: it names them
+        # the container is deleted last, because it refers to the secrets
+        await self._dropped("secrets", refs)
         await self._drop_secrets(str(found["name"]))
         await self._dropped("containers", [reference])
 
@@ -212,7 +223,7 @@ class Barbican:
         await self._drop_secrets(name)
 
     async def _drop_secrets(self, name: str) -> None:
-        """Delete secrets by their names, because an interrupted attempt may not have created a
+        """Delete secrets by their names; an interrupted attempt may have created secrets without a
         container.
         """
         for part in PARTS:
@@ -234,4 +245,4 @@ def _name(cluster_id: str, kind: str) -> str:
 
 
 def _lost(reference: str) -> Exception:
-    return refused(404, f"No certificate {reference}. It was deleted.")
+    return refused(404, f"Certificate {reference} does not exist. It may have been deleted.")

@@ -28,9 +28,10 @@ _TEMPLATES = Listed(lambda ids: sa.select(cluster_template).where(cluster_templa
 async def list_sizes(
     services: Services, project_id: str | None, wanted: Page
 ) -> tuple[Sequence[Cluster], Mapping[str, Size]]:
-    """Return a page of clusters with the numbers of their nodes. Raises Rejected.
+    """Return a page of clusters with the numbers of their nodes.
 
-    The project None means all projects.
+    If `project_id` is None, the clusters of all projects are listed. Raises Rejected if the marker
+    does not exist.
     """
 
     def look(tx: Tx) -> tuple[Sequence[Cluster], Mapping[str, Size]]:
@@ -43,9 +44,10 @@ async def list_sizes(
 async def list_clusters(
     services: Services, project_id: str | None, wanted: Page
 ) -> tuple[Sequence[Cluster], Groups, Mapping[str, ClusterTemplate]]:
-    """Return a page of clusters with their groups and templates. Raises Rejected.
+    """Return a page of clusters with their node groups and templates.
 
-    The project None means all projects.
+    If `project_id` is None, the clusters of all projects are listed. Raises Rejected if the marker
+    does not exist.
     """
 
     def look(tx: Tx) -> tuple[Sequence[Cluster], Groups, Mapping[str, ClusterTemplate]]:
@@ -71,14 +73,21 @@ async def with_groups(
 async def list_templates(
     services: Services, project_id: str | None, wanted: Page
 ) -> Sequence[ClusterTemplate]:
-    """Return a page of the templates that a project may use. Raises Rejected."""
+    """Return a page of the templates that a project may use; None stands for the templates of all
+    projects.
+
+    Raises Rejected if the marker does not exist.
+    """
     return await _page(services, ClusterTemplate, wanted, *usable_templates(project_id))
 
 
 async def list_groups(
     services: Services, cluster: Cluster, wanted: Page, role: str | None
 ) -> Sequence[NodeGroup]:
-    """Return a page of the node groups of a cluster, of one role or of all. Raises Rejected."""
+    """Return a page of the node groups of a cluster, or only of those with this role.
+
+    Raises Rejected if the marker does not exist.
+    """
     visible = [node_group.c.cluster_id == cluster.uuid]
     if role is not None:
         visible.append(node_group.c.role == role)
@@ -86,14 +95,20 @@ async def list_groups(
 
 
 async def list_quotas(services: Services, project_id: str | None, wanted: Page) -> Sequence[Quota]:
-    """Return a page of quotas. Raises Rejected."""
+    """Return a page of quotas, of one project or of all.
+
+    Raises Rejected if the marker does not exist.
+    """
     return await _page(services, Quota, wanted, *in_project(Quota, project_id))
 
 
 async def list_federations(
     services: Services, project_id: str, wanted: Page
 ) -> Sequence[Federation]:
-    """Return a page of the federations of a project. Raises Rejected."""
+    """Return a page of the federations of a project.
+
+    Raises Rejected if the marker does not exist.
+    """
     return await _page(services, Federation, wanted, *in_project(Federation, project_id))
 
 

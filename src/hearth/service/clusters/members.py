@@ -1,4 +1,4 @@
-"""The members of a node group, as the stack with its servers shows them.
+"""The members of a node group, read from the stack that contains its servers.
 
 Source: spec/clusters.md, section 7 and section 12, item 5.
 """
@@ -12,13 +12,15 @@ from hearth.store import clusters, reads
 from hearth.store.database import Tx
 
 MASTERS, MINIONS = "kube_masters", "kube_minions"
-"""The resources of the cluster's stack that are groups of nodes."""
+"""The names of the two resources in the cluster's stack that are groups of nodes."""
 
 
 @dataclass(frozen=True)
 class Member:
-    """A node: its index in the group, its server, the nested stack that has the server, and their
-    state.
+    """A node of a group.
+
+    It has its index in the group, the id of its server, the id of the nested stack that contains
+    the server, and the status of that nested stack.
     """
 
     index: str
@@ -28,13 +30,17 @@ class Member:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All texts by which a request may name this member: index, server id, and stack id."""
+        """All texts by which a request can name this member: its index, server id, and nested stack
+        id.
+        """
         return tuple(name for name in (self.index, self.server_id, self.stack_id) if name)
 
 
 async def members_of(services: Services, cluster: Cluster, ident: str) -> list[Member]:
-    """Return the members of a group in the order of their indexes. `ident` is its name, uuid, or
-    the role of a default group. Raises Rejected.
+    """Return the members of a node group, ordered by index. Raises Rejected if there is no such
+    group.
+
+    `ident` is the name or UUID of the group, or the role of a default group.
     """
     return await services.store.read(lambda tx: _members(tx, cluster, ident))
 
@@ -69,8 +75,9 @@ def _members(tx: Tx, cluster: Cluster, ident: str) -> list[Member]:
 
 
 def _server(reference: str | None, stack_id: str | None) -> str | None:
-    """Return the id of a member's server, which is the reference id of its nested stack.
+    """Return the id of a member's server, or None if the server does not exist yet.
 
-    Return None before the server exists, because then the reference id is that of the nested stack.
+    The id is the reference id of the nested stack, unless that is still the id of the nested stack
+    itself.
     """
     return reference if reference != stack_id else None

@@ -1,4 +1,4 @@
-"""Create, change and delete groups of nodes besides the two default groups.
+"""Create, change and delete node groups in addition to the two default groups.
 
 Source: spec/clusters.md, section 5.
 """
@@ -37,10 +37,13 @@ EFFECTS = frozenset({"NoSchedule", "PreferNoSchedule", "NoExecute"})
 async def create_group(
     services: Services, caller: Caller, cluster: Cluster, wanted: Mapping[str, Any]
 ) -> NodeGroup:
-    """Return the new group; its cluster is in UPDATE_IN_PROGRESS. Raises Rejected, CloudFault."""
+    """Create a node group and return it; its cluster is then in UPDATE_IN_PROGRESS.
+
+    Raises Rejected, CloudFault.
+    """
     given = {name: value for name, value in wanted.items() if value is not None}
     if given.get("role", WORKER) == MASTER:
-        raise bad_request("A group of masters cannot be added. Use another role than master.")
+        raise bad_request("A node group with the role master cannot be added. Use another role.")
     if cluster.api_address is None:
         raise conflict(f"Cluster {cluster.name} has no api_address yet. Wait until it is created.")
     await check_group(services, caller, given)
@@ -51,11 +54,11 @@ async def create_group(
         group = _group(services, found, given)
         _check(group)
         if any(one.name == group.name for one in found.groups):
-            raise conflict(f"The cluster has a node group {group.name} already.")
+            raise conflict(f"Node group {group.name} already exists. Use another name.")
         try:
             made[:] = [cluster_rows.insert(tx, group)]
         except IntegrityError:
-            raise conflict(f"The cluster has a node group {group.name} already.") from None
+            raise conflict(f"Node group {group.name} already exists. Use another name.") from None
         after = clusters.at(found.cluster, status=UPDATE_IN_PROGRESS, status_reason=None)
         return (after, []), {"group": group.uuid}
 
@@ -93,7 +96,8 @@ async def change_group(
     group: NodeGroup,
     changed: Mapping[str, Any],
 ) -> NodeGroup:
-    """Return the group with other limits, labels or taints; its stack is not touched.
+    """Change the limits, labels or taints of a group and return it. The stack of the cluster is
+    unchanged.
 
     Raises Rejected.
     """
@@ -117,7 +121,7 @@ async def change_group(
 
 
 def _reset(changed: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the changes with the default of each removed field."""
+    """Return the changes, in which each removed field has its default value."""
     defaults: Mapping[str, Any] = {"min_node_count": 0, "node_labels": {}, "node_taints": ()}
     return {name: defaults.get(name) if value is None else value for name, value in changed.items()}
 
@@ -125,7 +129,7 @@ def _reset(changed: Mapping[str, Any]) -> dict[str, Any]:
 async def delete_group(
     services: Services, caller: Caller, cluster: Cluster, group: NodeGroup
 ) -> None:
-    """Begin the delete of a group. Raises Rejected for a default group."""
+    """Begin the delete of a node group. Raises Rejected if it is a default group."""
     if group.is_default:
         raise bad_request(f"A default group cannot be deleted. {group.name} is a default group.")
 
@@ -148,7 +152,7 @@ def _current(found: Whole, group: NodeGroup) -> NodeGroup:
 
 
 def _check(group: NodeGroup) -> None:
-    """Raise Rejected for counts, labels or taints that do not fit together."""
+    """Raise Rejected if node counts contradict each other, or if a label or a taint is invalid."""
     least, most, count = group.min_node_count, group.max_node_count, group.node_count
     if count < least:
         raise conflict(f"node_count {count} is below min_node_count {least}.")
@@ -165,7 +169,8 @@ def _check(group: NodeGroup) -> None:
 def _check_taints(taints: Sequence[Mapping[str, str]]) -> None:
     for taint in taints:
         if unknown := taint.keys() - {"key", "value", "effect"}:
-            raise conflict(f"A taint has key, value and effect. It has no {sorted(unknown)[0]}.")
+            words = f"node_taints: unknown field {sorted(unknown)[0]} in a taint."
+            raise conflict(f"{words} Expected key, value and effect.")
         _check_key("node_taints", taint.get("key", ""))
         _check_value("node_taints", taint.get("key", ""), taint.get("value") or "")
         if taint.get("effect") not in EFFECTS:
@@ -185,4 +190,6 @@ def _check_key(what: str, key: str) -> None:
 
 def _check_value(what: str, key: str, value: str) -> None:
     if value and not LABEL_PART.fullmatch(value):
-        raise conflict(f"{what}: the value of {key} is not valid: {value!r}.")
+        raise conflict(
+            f"{what}: {key} has the invalid value {value!r}. Use letters, digits, '-', '_' and '.'."
+        )

@@ -1,7 +1,7 @@
-"""The address where the nodes of a cluster fetch their credential.
+"""The URL from which the nodes of a cluster fetch their credential.
 
-Secrets are not passed in parameters of stacks. The address contains a keyed hash that only Hearth
-can compute, and that changes with the credential.
+Secrets are not passed in stack parameters. The URL contains a keyed hash that only Hearth can
+compute; it changes with the credential.
 """
 
 import hmac
@@ -14,7 +14,7 @@ PATH = "/v1/nodes"
 
 
 def credential_url(services: Services, cluster: Cluster) -> str:
-    """Return the address; "" for a cluster whose nodes have no credential."""
+    """Return the URL, or an empty text if the nodes of the cluster have no credential."""
     if cluster.identity_id is None:
         return ""
     base = services.clusters.url.removesuffix("/v1")
@@ -22,11 +22,11 @@ def credential_url(services: Services, cluster: Cluster) -> str:
 
 
 def signature(services: Services, cluster: Cluster) -> str:
-    """Return the keyed hash in the address, which nobody can guess."""
+    """Return the keyed hash in the URL, which is the secret that protects it."""
     wanted = ["node credential", cluster.uuid, cluster.identity_id]
     return services.store.sealer.fingerprint(wanted)
 
 
 def proves(services: Services, cluster: Cluster, given: str) -> bool:
-    """Return whether `given` is the keyed hash in the present address of the cluster."""
+    """Return whether `given` is the keyed hash in the cluster's current URL."""
     return hmac.compare_digest(signature(services, cluster).encode(), given.encode())

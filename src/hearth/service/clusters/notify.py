@@ -1,4 +1,4 @@
-"""Report requests for clusters: those that were accepted, and those that their state refused."""
+"""Send notifications about requests for clusters, both accepted and refused ones."""
 
 from hearth.clusters.notifications import (
     CREATE,
@@ -22,7 +22,7 @@ from hearth.store.database import Tx
 
 GROUP_ACTIONS = {tasks.GROUP_CREATE: CREATE, tasks.GROUP_DELETE: DELETE}
 CLUSTER_ACTIONS = {tasks.CREATE: CREATE, tasks.DELETE: DELETE}
-"""The actions that notifications have for some kinds of tasks; for all other kinds it is UPDATE."""
+"""The action in notifications, by the kind of the task; for all other kinds it is UPDATE."""
 
 
 def initiator_of(caller: Caller) -> dict[str, str | None]:
@@ -37,7 +37,9 @@ def initiator_of(caller: Caller) -> dict[str, str | None]:
 def accepted(
     tx: Tx, cluster_id: str, kind: str, now: float, *, group_id: str | None = None
 ) -> None:
-    """Report that a task was stored; `group_id` is set if the task concerns a node group."""
+    """Store a notification that a task was accepted; `group_id` is set if it concerns a node
+    group.
+    """
     if not tx.notifies:
         return
     whole = clusters.whole(tx, cluster_id)
@@ -57,7 +59,7 @@ def _pending(whole: Whole, kind: str, group_id: str | None) -> list[Notification
 
 
 async def refused(services: Services, caller: Caller, cluster: Cluster, kind: str) -> None:
-    """Report that an operation was refused because of the cluster's state."""
+    """Store a notification that an operation was refused because of the cluster's state."""
     if not services.store.notifies:
         return
     ident, now = services.new_id(), services.clock.now()
@@ -74,7 +76,7 @@ async def refused(services: Services, caller: Caller, cluster: Cluster, kind: st
 
 
 async def signed(services: Services, caller: Caller, cluster: Cluster, **facts: object) -> None:
-    """Report that a certificate was signed."""
+    """Store a notification that a certificate was signed; `facts` are added to it."""
     if not services.store.notifies:
         return
     ident, now = services.new_id(), services.clock.now()
@@ -83,7 +85,7 @@ async def signed(services: Services, caller: Caller, cluster: Cluster, **facts: 
 
 
 def rotated(tx: Tx, whole: Whole, outcome: str, now: float) -> None:
-    """Report the end of a rotation of certificates."""
+    """Store a notification that a certificate rotation has ended with this outcome."""
     cluster = whole.cluster
     found = of_certificate(UPDATE, outcome, cluster, cluster.initiator)
     clusters.notify(tx, whole.version, [found], now)

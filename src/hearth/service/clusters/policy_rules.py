@@ -1,8 +1,8 @@
 """The policy rules of the cluster service, with Magnum's names and defaults.
 
-`%(project_id)s` and `%(user_id)s` are those of the object of the request, or else of the caller.
-The policy does not apply to credentials of nodes: `fence` limits what they may do. Source:
-facts/magnum/policies.json.
+In a rule, `%(project_id)s` and `%(user_id)s` are those of the requested object; if there is none,
+those of the caller. The policy does not apply to the credentials of nodes, which `fence` restricts.
+Source: facts/magnum/policies.json.
 """
 
 from collections.abc import Mapping
@@ -64,10 +64,11 @@ RULES: Mapping[str, tuple[str, ...]] = {
 
 
 def defaults(*, owner_only_certificates: bool = False) -> dict[str, tuple[str, str | None]]:
-    """Return every rule as (check, None): none of them had a different check in earlier releases.
+    """Return the pair (check, former check) of every rule, by name.
 
-    With `owner_only_certificates`, only the user who created a cluster may use its certificates, as
-    in Magnum; otherwise each member of the project may.
+    The former check is always None, because no check has changed since an earlier release. If
+    `owner_only_certificates` is true, only the user who created a cluster may use its certificates,
+    as in Magnum; otherwise each member of the project may.
     """
     found: dict[str, tuple[str, str | None]] = {name: (rule, None) for name, rule in BASE.items()}
     found |= {name: (check, None) for check, names in RULES.items() for name in names}

@@ -1,4 +1,4 @@
-"""Preview a cluster: carry out all checks of a create request, and preview its stack."""
+"""Preview a cluster: run all checks of a create request, and preview the cluster's stack."""
 
 import secrets
 from collections.abc import Awaitable, Iterable, Mapping
@@ -26,7 +26,7 @@ UNAVAILABLE = 503
 
 @dataclass(frozen=True)
 class Check:
-    """The result of one check: the status and the message of each problem."""
+    """The result of one check: a status and a message for each problem that it found."""
 
     name: str
     problems: tuple[tuple[int, str], ...] = ()
@@ -39,7 +39,10 @@ class Check:
 
 @dataclass(frozen=True)
 class Preview:
-    """What a create would do. `draft` and `stack` are None if a failed check makes them unknown."""
+    """The result of a preview.
+
+    `draft` and `stack` are None if they are unknown because a check failed.
+    """
 
     checks: tuple[Check, ...]
     draft: Draft | None = None
@@ -49,9 +52,10 @@ class Preview:
 async def preview_cluster(
     services: Services, caller: Caller, wanted: Mapping[str, Any], *, version: tuple[int, int]
 ) -> Preview:
-    """Return the results of all checks, the cluster that would be stored, and its stack.
+    """Return the results of all checks, the cluster that would be stored, and the preview of its
+    stack.
 
-    The stack is previewed if the image is known. Nothing is stored or created.
+    The stack is previewed only if the image is known. Nothing is stored or created.
     """
     quota, _ = await _result("quota", room(services, caller))
     ident = wanted["cluster_template_id"]

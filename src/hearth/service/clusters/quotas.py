@@ -1,4 +1,4 @@
-"""Quotas: how many clusters a project may have. Source: spec/clusters.md, 2.8."""
+"""Quotas: the number of clusters that a project may have. Source: spec/clusters.md, 2.8."""
 
 from msgspec.structs import replace
 from sqlalchemy.exc import IntegrityError
@@ -17,7 +17,7 @@ RESOURCE = "Cluster"
 async def show_quota(services: Services, caller: Caller, project_id: str, resource: str) -> Quota:
     """Return the quota of a project. Raises Rejected.
 
-    If none is stored, return the default quota, whose `id` is 0.
+    If no quota is stored, return the default quota, whose `id` is 0.
     """
     await demand_project(services, caller, "quota:get", project_id)
     _demand_resource(project_id, resource)
@@ -29,7 +29,7 @@ async def show_quota(services: Services, caller: Caller, project_id: str, resour
 async def demand_project(
     services: Services, caller: Caller, rule: str, project_id: str | None
 ) -> None:
-    """Raise Rejected unless the caller may read objects of a project; None is the caller's own
+    """Raise Rejected if the caller may not read objects of a project; None is the caller's own
     project.
     """
     await fence.demand(services, rule, caller)
@@ -41,10 +41,10 @@ async def demand_project(
 async def create_quota(
     services: Services, caller: Caller, project_id: str | None, hard_limit: int
 ) -> Quota:
-    """Return the new quota. Raises Rejected, CloudFault."""
+    """Store a quota for a project and return it. Raises Rejected, CloudFault."""
     await fence.demand(services, "quota:create", caller)
     if project_id is None:
-        raise bad_request("Attribute project_id is mandatory. It has no value.")
+        raise bad_request("Attribute project_id is mandatory. Add the id of a project.")
     if not await cloud_lookup.project_exists(services.cloud(caller), project_id):
         raise not_found("project", project_id)
     new = Quota(project_id=project_id, hard_limit=hard_limit, created_at=services.clock.now())
@@ -57,7 +57,7 @@ async def create_quota(
 async def change_quota(
     services: Services, caller: Caller, project_id: str, resource: str, hard_limit: int
 ) -> Quota:
-    """Return the quota with another limit. Raises Rejected."""
+    """Change the limit in the quota of a project, and return the quota. Raises Rejected."""
     await fence.demand(services, "quota:update", caller)
     now = services.clock.now()
 
@@ -71,7 +71,9 @@ async def change_quota(
 
 
 async def delete_quota(services: Services, caller: Caller, project_id: str, resource: str) -> None:
-    """Delete the quota of a project, which then has the default limit. Raises Rejected."""
+    """Delete the quota of a project. The default limit then applies to the project. Raises
+    Rejected.
+    """
     await fence.demand(services, "quota:delete", caller)
     await services.store.run_once(
         lambda tx: cluster_rows.delete(tx, _locked(tx, project_id, resource))

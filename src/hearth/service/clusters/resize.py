@@ -1,7 +1,8 @@
-"""Change the number of nodes of a group.
+"""Change the number of nodes of a node group.
 
-If an earlier request is still waiting, both are merged: the last number of nodes counts, and every
-node that one of the requests names is removed. Source: spec/clusters.md, section 7.
+If an earlier request still waits for a conductor, both requests are merged: the number of nodes is
+that of the later request, and all nodes that one of the two names are removed. Source:
+spec/clusters.md, section 7.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,14 +39,16 @@ async def resize_cluster(
     rollback: bool = False,
     allowed: frozenset[str] = RESIZABLE,
 ) -> Cluster:
-    """Return the cluster in UPDATE_IN_PROGRESS. `nodes_to_remove` are indexes or ids of servers.
+    """Begin to resize a node group; return the cluster in UPDATE_IN_PROGRESS. Raises Rejected.
 
-    An equal `node_count` with nodes to remove replaces these nodes. Raises Rejected.
+    `nodes_to_remove` are indexes or server ids of members. If `node_count` is the current number of
+    nodes, the nodes to remove are replaced. `nodegroup` is a name or UUID, by default the default
+    worker group.
     """
     if node_count == 0 and version < (1, 10):
         raise bad_request("node_count must be at least 1 before API version 1.10.")
     if len(nodes_to_remove) > REMOVED_MAX:
-        raise bad_request(f"nodes_to_remove names more than {REMOVED_MAX} nodes.")
+        raise bad_request(f"nodes_to_remove is too long. It may have {REMOVED_MAX} entries.")
     remove: list[str] = []
 
     def change(found: Whole, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
@@ -102,13 +105,13 @@ def _check_count(services: Services, found: Whole, group: NodeGroup, count: int)
 async def _known(
     services: Services, cluster: Cluster, nodegroup: str | None, wanted: Sequence[str]
 ) -> list[str]:
-    """Return the indexes of the named members. Raises Rejected for one that does not exist."""
+    """Return the indexes of the named members. Raises Rejected if one of them does not exist."""
     members = await members_of(services, cluster, nodegroup or WORKER)
     known = {name: one.index for one in members for name in one.names}
     if unknown := [name for name in wanted if name not in known]:
         there = ", ".join(one.index for one in members) or "none"
         raise bad_request(
-            f"nodes_to_remove names no node of this group: {', '.join(unknown)}. Its members "
-            f"are {there}."
+            f"nodes_to_remove contains unknown nodes: {', '.join(unknown)}. The members of the "
+            f"group are {there}."
         )
     return [known[name] for name in wanted]

@@ -1,4 +1,4 @@
-"""Replace the authorities of a cluster's certificates, or the credential of its nodes."""
+"""Begin to replace the certificate authorities of a cluster, or the credential of its nodes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,8 +18,9 @@ from hearth.store.database import Tx
 
 
 async def rotate_ca(services: Services, caller: Caller, cluster: Cluster) -> Cluster:
-    """Return the cluster in UPDATE_IN_PROGRESS. The old certificates stay valid until all nodes
-    have new ones. Raises Rejected.
+    """Begin to replace the authorities; return the cluster in UPDATE_IN_PROGRESS. Raises Rejected.
+
+    The old certificates stay valid until all nodes have new ones.
     """
 
     def change(found: Whole, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
@@ -32,7 +33,8 @@ async def rotate_ca(services: Services, caller: Caller, cluster: Cluster) -> Clu
 
 
 async def rotate_credential(services: Services, caller: Caller, cluster: Cluster) -> Cluster:
-    """Return the cluster in UPDATE_IN_PROGRESS; its nodes get a new credential of the caller.
+    """Begin to give the nodes a new credential of the caller; return the cluster in
+    UPDATE_IN_PROGRESS.
 
     Raises Rejected.
     """

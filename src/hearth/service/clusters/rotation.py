@@ -1,14 +1,15 @@
 """Replace the certificates of a cluster while its nodes keep working.
 
-A rotation has phases, which the conductor moves on:
+A rotation has phases. The conductor begins each phase:
 
-1. `begin` makes new key pairs. Then nodes that fetch the authority get both, and the old one signs.
-2. When all nodes trust both, `issue`: the new authority signs.
-3. When all nodes have new certificates, `finish`: the cluster has the new references, and the old
-   key pairs are deleted.
+1. `begin` creates new key pairs. Then nodes that fetch the authority get both, and the old one
+   signs.
+2. When all nodes trust both, `issue` lets the new authority sign.
+3. When all nodes have new certificates, `finish` stores the new references in the cluster and
+   deletes the old key pairs.
 
-Until then `abandon` deletes the new key pairs, and the old ones are still the cluster's. Every step
-can be run again. Source: spec/clusters.md, section 10.
+Before `finish`, `abandon` ends the rotation: it deletes the new key pairs, and the cluster keeps
+the old ones. Every step can be repeated. Source: spec/clusters.md, section 10.
 """
 
 from collections.abc import Callable
@@ -31,11 +32,13 @@ from hearth.store.database import Tx
 from hearth.store.key_pairs import DROP, ISSUE, MAKING, TRUST, Rotation
 
 Save = Callable[[Tx, Cluster], None]
-"""Stores the references of a cluster in a transaction."""
+"""A function that stores a cluster with its changed references in a transaction."""
 
 
 async def begin(services: Services, cluster: Cluster) -> None:
-    """Create new key pairs beside those of the cluster, and let nodes trust both authorities."""
+    """Create new key pairs in addition to those of the cluster; nodes then trust both
+    authorities.
+    """
     uuid = cluster.uuid
     new = Rotation(uuid, services.new_id(), MAKING, {}, services.clock.now())
     rotation = await services.store.run_once(lambda tx: key_pairs.begin_rotation(tx, new))
@@ -53,7 +56,10 @@ async def issue(services: Services, cluster: Cluster) -> None:
 
 
 async def finish(services: Services, cluster: Cluster, save: Save) -> Cluster:
-    """Return the cluster with the new references, which `save` stores; delete the old key pairs."""
+    """Give the cluster its new references, store it with `save`, and delete the old key pairs.
+
+    Return the cluster. Do nothing if it has no rotation.
+    """
     rotation = await rotation_of(services, cluster.uuid)
     if rotation is None:
         return cluster
@@ -83,7 +89,8 @@ async def abandon(services: Services, cluster: Cluster) -> None:
     if rotation is None:
         return
     if rotation.phase != DROP:
-        if rotation.phase == MAKING:  # references may be missing: names find the key pairs
+        # references may be missing, so the key pairs are found by name
+        if rotation.phase == MAKING:
             await drop_kinds(services, cluster.uuid, suffix_of(rotation))
         rotation = replace(rotation, phase=DROP)
         await _change(services, rotation)
@@ -91,7 +98,7 @@ async def abandon(services: Services, cluster: Cluster) -> None:
 
 
 async def _cleared(services: Services, rotation: Rotation) -> None:
-    """Delete the key pairs that the rotation names in its last phase, then the row of the
+    """Delete the key pairs that the rotation refers to in its last phase, then the row of the
     rotation.
     """
     await drop_key_pairs(services, rotation.cluster_id, rotation.refs.values())

@@ -1,9 +1,9 @@
-"""Signing requests of nodes and users: what is accepted, and which extensions are granted.
+"""Signing requests of nodes and users: which are accepted, and which extensions are granted.
 
-A request is written by software in a server, so nothing in it is trusted: not its size, its key,
-its names, nor its encoding. An issued certificate always has key usage and basic constraints,
-because a certificate without key usage may be used for anything.
-Source: facts/magnum/certificates.json.
+A request comes from software in a server, so nothing in it is trusted: neither its size, its key
+and its names nor its encoding. An issued certificate always has the extensions key usage and basic
+constraints, because a certificate without key usage may be used for anything. Source:
+facts/magnum/certificates.json.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,7 +37,9 @@ EXTENSIONS = {
     ExtensionOID.CERTIFICATE_POLICIES: "certificatePolicies",
     ExtensionOID.ISSUER_ALTERNATIVE_NAME: "issuerAltName",
 }
-"""The names of extensions in the configuration; an extension without a name is given by its OID."""
+"""The names of extensions in the configuration. An extension without a name is configured by its
+OID.
+"""
 USAGES = (
     "digital_signature", "content_commitment", "key_encipherment", "data_encipherment",
     "key_agreement", "key_cert_sign", "crl_sign", "encipher_only", "decipher_only",
@@ -58,17 +60,17 @@ UNREADABLE = (
 
 @dataclass(frozen=True)
 class Request:
-    """A signing request whose signature is valid."""
+    """A certificate signing request whose signature was verified."""
 
     subject: x509.Name
     key: PublicKey
     extensions: Sequence[x509.Extension[Any]]
 
     def granted(self, options: config.X509) -> Iterator[x509.Extension[Any]]:
-        """Yield the extensions of the certificate. Raises Rejected if it must not be issued.
+        """Yield the extensions that the certificate gets. Raises Rejected if it must not be issued.
 
-        A request with a critical extension that is not allowed is refused; other extensions that
-        are not allowed are left out. Key identifiers are computed, not copied from the request.
+        A critical extension that is not allowed makes the request invalid; other extensions that
+        are not allowed are left out. Key identifiers are computed, never copied from the request.
         """
         asked = {extension.oid: extension for extension in self.extensions}
         allowed = {}
@@ -90,7 +92,7 @@ class Request:
 
 
 def read(text: str) -> Request:
-    """Return the signing request in a PEM text. Raises Rejected."""
+    """Parse a signing request in PEM format and verify it. Raises Rejected if it is invalid."""
     if len(text) > REQUEST_CHARACTERS_MAX:
         raise bad_request(
             f"The signing request is too long. The maximum is {REQUEST_CHARACTERS_MAX} characters."
@@ -99,7 +101,7 @@ def read(text: str) -> Request:
         found = x509.load_pem_x509_csr(text.encode())
         key = _accepted(found.public_key())
         if not found.is_signature_valid:
-            raise bad_request("The signature of the signing request is wrong.")
+            raise bad_request("The signature of the signing request is invalid.")
         return Request(_readable(found.subject), key, list(found.extensions))
     except UNREADABLE as error:
         words = "The signing request cannot be read. Expected a PKCS#10 request in PEM format"
@@ -107,27 +109,27 @@ def read(text: str) -> Request:
 
 
 def key_usage(*usages: str) -> x509.KeyUsage:
-    """Return the extension with exactly these usages."""
+    """Return a key usage extension with exactly these usages."""
     return x509.KeyUsage(**{name: name in usages for name in USAGES})
 
 
 def usages_of(extension: x509.KeyUsage) -> frozenset[str]:
-    """Return the usages of the extension."""
+    """Return the names of the usages in a key usage extension."""
     found = {name for name in USAGES if name not in OF_KEY_AGREEMENT and getattr(extension, name)}
-    if extension.key_agreement:  # without it the library refuses to read the others
+    if extension.key_agreement:  # without it the library does not allow to read these usages
         found |= {name for name in OF_KEY_AGREEMENT if getattr(extension, name)}
     return frozenset(found)
 
 
 def allowed_usages(options: config.X509) -> frozenset[str]:
-    """Return the key usages that the configuration allows."""
+    """Return the names of the key usages that the configuration allows."""
     words = ("_".join(name.lower().replace("_", " ").split()) for name in options.allowed_key_usage)
     allowed = frozenset(OTHER_NAMES.get(word, word) for word in words) & frozenset(USAGES)
     return allowed if options.allow_ca else allowed - CA_USAGES
 
 
 def _accepted(key: object) -> PublicKey:
-    """Return the public key. Raises Rejected if no certificates are issued for its kind or size."""
+    """Return the public key. Raises Rejected if its type or its size is not allowed."""
     match key:
         case rsa.RSAPublicKey() if not RSA_BITS_MIN <= key.key_size <= RSA_BITS_MAX:
             words = f"An RSA key of {key.key_size} bits is not accepted."
@@ -137,38 +139,41 @@ def _accepted(key: object) -> PublicKey:
             raise bad_request(f"{words} Use P-256, P-384 or P-521.")
         case rsa.RSAPublicKey() | ec.EllipticCurvePublicKey() | ed25519.Ed25519PublicKey():
             return key
-    raise bad_request("The kind of key is not accepted. Use RSA, ECDSA or Ed25519.")
+    raise bad_request("The key type is not accepted. Use RSA, ECDSA or Ed25519.")
 
 
 def _readable(subject: x509.Name) -> x509.Name:
     for part in subject.get_attributes_for_oid(NameOID.COMMON_NAME):
         if not 1 <= len(part.value) <= COMMON_NAME_MAX:
-            raise bad_request(f"A common name has 1 to {COMMON_NAME_MAX} characters.")
+            raise bad_request(
+                f"The common name is empty or too long. Use 1 to {COMMON_NAME_MAX} characters."
+            )
     return subject
 
 
 def _constraints(
     asked: x509.Extension[Any] | None, options: config.X509
 ) -> x509.Extension[x509.BasicConstraints]:
-    """Return the basic constraints. They say CA only if the configuration allows it.
+    """Return the basic constraints, with CA:TRUE only if it is requested and the configuration
+    allows it.
 
-    Raises Rejected for a critical request for CA that is not allowed.
+    Raises Rejected if CA:TRUE is requested as critical but not allowed.
     """
     value = x509.BasicConstraints(ca=False, path_length=None)
     if asked is not None and asked.value.ca:
         if options.allow_ca:
             value = asked.value
         elif asked.critical:
-            raise bad_request("A certificate for an authority is not issued. Leave out CA:TRUE.")
+            raise bad_request("Certificates for authorities are not issued. Remove CA:TRUE.")
     return x509.Extension(ExtensionOID.BASIC_CONSTRAINTS, critical=True, value=value)
 
 
 def _key_usage(
     asked: x509.Extension[Any] | None, options: config.X509
 ) -> x509.Extension[x509.KeyUsage]:
-    """Return the allowed part of the requested key usage; without a request, all allowed usages.
+    """Return the requested key usages that are allowed; if none is requested, all allowed ones.
 
-    Raises Rejected for a critical request for a usage that is not allowed.
+    Raises Rejected if a usage is requested as critical but not allowed.
     """
     allowed = allowed_usages(options)
     wanted = allowed if asked is None else usages_of(asked.value)
@@ -180,13 +185,15 @@ def _key_usage(
         raise bad_request(f"The key usage {names} is not allowed. Leave it out.")
     kept = (wanted & allowed) or allowed
     if "key_agreement" not in kept:
-        kept -= OF_KEY_AGREEMENT  # they have no meaning alone
+        kept -= OF_KEY_AGREEMENT  # they have no meaning without key_agreement
     value = key_usage(*kept)
     return x509.Extension(ExtensionOID.KEY_USAGE, critical=True, value=value)
 
 
 def _purposes(asked: x509.Extension[Any]) -> x509.Extension[x509.ExtendedKeyUsage]:
-    """Return the requested extended key usage, limited to TLS servers and clients."""
+    """Return the requested extended key usage, restricted to TLS server and client
+    authentication.
+    """
     kept = [purpose for purpose in asked.value if purpose in PURPOSES]
     if not kept or (asked.critical and len(kept) < len(list(asked.value))):
         raise bad_request("The extended key usage is not allowed. Use clientAuth or serverAuth.")

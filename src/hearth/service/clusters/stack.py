@@ -15,8 +15,7 @@ from hearth.service.stack_request import StackRequest
 async def facts_of_cluster(
     services: Services, caller: Caller, template: ClusterTemplate, cluster: Cluster
 ) -> Facts:
-    """Return the facts for the stack of a cluster: addresses, region, and the version of
-    Kubernetes.
+    """Return the facts for the stack of a cluster: addresses, region, and the Kubernetes version.
 
     Raises Rejected, CloudFault.
     """
@@ -30,7 +29,7 @@ async def facts_of_cluster(
 
 
 def requested(asked: ClusterStack) -> StackRequest:
-    """Return the request to the stack service for a stack of a cluster."""
+    """Convert the stack of a cluster to a request to the stack service."""
     return StackRequest(
         template=asked.template,
         files=asked.files,

@@ -1,4 +1,7 @@
-"""Numbers of clusters and nodes, and the conductors. Source: spec/clusters.md, 2.8."""
+"""Statistics: the numbers of clusters and nodes, and the list of conductors.
+
+Source: spec/clusters.md, 2.8.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,9 +14,10 @@ from hearth.store import cluster_quotas, cluster_tasks
 
 
 async def stats(services: Services, caller: Caller, project_id: str | None) -> tuple[int, int]:
-    """Return the numbers of clusters and of nodes in a project. Raises Rejected.
+    """Return (number of clusters, number of nodes) of a project. Raises Rejected.
 
-    Without a project, administrators get those of the whole cloud, others those of their project.
+    If `project_id` is None, administrators get the numbers of the whole cloud, others those of
+    their own project.
     """
     await demand_project(services, caller, "stats:get_all", project_id)
     if project_id is None and not services.cluster_policy.is_admin(caller):
@@ -22,7 +26,7 @@ async def stats(services: Services, caller: Caller, project_id: str | None) -> t
 
 
 async def conductors(services: Services, caller: Caller) -> Sequence[Mapping[str, Any]]:
-    """Return the conductors with their states. Raises Rejected."""
+    """Return the conductors with their states, in the API's format. Raises Rejected."""
     await fence.demand(services, "magnum-service:get_all", caller)
     down_after_s = services.clusters.down_after_s
     return await services.store.read(lambda tx: cluster_tasks.conductors(tx, down_after_s))

@@ -1,4 +1,4 @@
-"""Hand a request for a cluster over to the conductors, in the transaction that accepts it."""
+"""Store a task for the conductors in the transaction that accepts a request for a cluster."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,10 +17,10 @@ UPGRADE = "upgrade"
 DELETE = "delete"
 CLEAN_UP = "clean_up"
 RETRY = "retry"
-"""A retry of a stack whose operation failed because of quota or capacity."""
+"""The kind of task that retries a stack operation which failed because of quota or capacity."""
 
 ASIDE = (CLEAN_UP, RETRY)
-"""The kinds of tasks that do not keep a cluster in progress."""
+"""The kinds of tasks during which a cluster is not in progress."""
 
 GROUP_CREATE = "group_create"
 GROUP_DELETE = "group_delete"
@@ -33,7 +33,7 @@ def hand_over(
 ) -> None:
     """Store a task for the conductors, with the caller's token and rights.
 
-    The task replaces a retry of the cluster that has not begun yet.
+    It replaces a RETRY task of the cluster that has not begun yet.
     """
     cluster_tasks.drop_kind(tx, cluster_id, RETRY)
     new = Task(cluster_id=cluster_id, kind=kind, args=args, requester=requester(caller))
@@ -41,9 +41,9 @@ def hand_over(
 
 
 def caller_of(stored: Requester) -> Caller:
-    """Return the caller who made a request, with the token of the request.
+    """Return the caller who made the stored request, with the token of that request.
 
-    For a task that Hearth itself has stored, return a caller without a token and without rights.
+    If Hearth itself stored the task, the caller has no token and no rights.
     """
     if stored.rights is None:
         return Caller(user_id="", user_name="", project_id="")

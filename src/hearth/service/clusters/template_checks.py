@@ -1,4 +1,4 @@
-"""Checks of cluster templates that need no cloud, and the choice of their driver.
+"""Checks of cluster templates that need no cloud, and the selection of their driver.
 
 Source: spec/clusters.md, 2.6; facts/magnum/errors.json.
 """
@@ -19,7 +19,7 @@ EVERY = "all"  # in the list of allowed network drivers
 
 
 def checked(template: ClusterTemplate, config: ClusterConfig) -> ClusterTemplate:
-    """Return a template with its network driver after the checks. Raises Rejected."""
+    """Check a template; return it with its default network driver filled in. Raises Rejected."""
     network_driver = template.network_driver or config.network_driver
     _one_of("network driver", network_driver, NETWORK_DRIVERS)
     if EVERY not in config.network_drivers and network_driver not in config.network_drivers:
@@ -45,8 +45,9 @@ def checked(template: ClusterTemplate, config: ClusterConfig) -> ClusterTemplate
 
 
 def with_driver(template: ClusterTemplate, image: Body, config: ClusterConfig) -> ClusterTemplate:
-    """Return a template with the distribution and the driver that its image decides. Raises
-    Rejected.
+    """Return the template with the distribution and the driver that follow from its image.
+
+    Raises Rejected if the image names no distribution, or if no driver fits.
     """
     distro = image.get("os_distro")
     if not distro or not isinstance(distro, str):

@@ -1,4 +1,4 @@
-"""The files of the template family, loaded once in each process."""
+"""The template files for the stacks of clusters, loaded once in each process."""
 
 from functools import cache
 from pathlib import Path
@@ -15,12 +15,12 @@ _AGENT_GOES_HERE = "@AGENT@\n"
 
 @cache
 def template_files() -> Bundle:
-    """Return the files, named by their content."""
+    """Return the template files; their names contain a hash of their content."""
     return bundle(template_texts())
 
 
 def template_texts() -> dict[str, str]:
-    """Return the texts of the files by plain name; the boot script contains the agent."""
+    """Return the texts of the template files by path; the boot script contains the agent."""
     texts = {
         path.relative_to(TEMPLATES).as_posix(): path.read_text(encoding="utf-8")
         for path in sorted(TEMPLATES.rglob("*"))

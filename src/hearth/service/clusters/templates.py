@@ -19,13 +19,13 @@ from hearth.store.database import Tx
 
 PUBLISH = "clustertemplate:publish"
 NOT_CHECKED = frozenset({"name", "tags", "public", "hidden", "dns_nameserver"})
-"""Fields that can be changed without a check against the cloud."""
+"""Fields whose change needs no check against the cloud."""
 
 
 async def create_template(
     services: Services, caller: Caller, wanted: Mapping[str, Any]
 ) -> ClusterTemplate:
-    """Return the new template. Raises Rejected, CloudFault."""
+    """Create a cluster template and return it. Raises Rejected, CloudFault."""
     uuid = services.new_id()
     given = {name: value for name, value in wanted.items() if value is not None}
     given.setdefault("name", generated_name(UUID(uuid).int, "template"))
@@ -48,7 +48,7 @@ async def create_template(
 async def change_template(
     services: Services, caller: Caller, template: ClusterTemplate, changed: Mapping[str, Any]
 ) -> ClusterTemplate:
-    """Return the template with other values of some fields. Raises Rejected, CloudFault."""
+    """Change fields of a cluster template and return it. Raises Rejected, CloudFault."""
     if not changed:
         return template
     wanted = dict(changed)
@@ -80,7 +80,7 @@ async def change_template(
 
 
 async def delete_template(services: Services, template: ClusterTemplate) -> None:
-    """Delete a template that no cluster uses. Raises Rejected."""
+    """Delete a cluster template. Raises Rejected if a cluster uses it."""
 
     def transaction(tx: Tx) -> None:
         stored = _locked(tx, template)
@@ -94,7 +94,7 @@ async def delete_template(services: Services, template: ClusterTemplate) -> None
 
 
 def _harmless(changed: Mapping[str, Any]) -> bool:
-    """Return whether a template in use may be changed in this way."""
+    """Return whether these fields of a template may be changed although clusters use it."""
     if set(changed) == {"name"}:
         return True
     if len(changed) != 1:

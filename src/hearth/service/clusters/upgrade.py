@@ -1,4 +1,4 @@
-"""Upgrade a cluster to another template: its nodes are replaced in batches, masters first.
+"""Upgrade a cluster to another template. Nodes are replaced in batches, masters first.
 
 Source: spec/clusters.md, section 7 and section 12, item 4.
 """
@@ -21,8 +21,8 @@ from hearth.store.clusters import Whole
 from hearth.store.database import Tx
 
 ALLOWED = SETTLED | {UPDATE_FAILED}
-"""The states in which an upgrade may begin; one that stopped at a failed node is resumed by the
-same request.
+"""The states in which an upgrade may begin. An upgrade that stopped at a failed node is resumed by
+the same request.
 """
 
 
@@ -34,9 +34,11 @@ async def upgrade_cluster(
     max_batch_size: int | None = None,
     nodegroup: str | None = None,
 ) -> Cluster:
-    """Return the cluster in UPDATE_IN_PROGRESS. Raises Rejected, CloudFault.
+    """Begin to upgrade a cluster to a template; return the cluster in UPDATE_IN_PROGRESS.
 
-    With `nodegroup`, only an extra group follows the template, which must be that of its cluster.
+    If `nodegroup` is given, only that additional group is upgraded; the template must then be that
+    of the cluster. `max_batch_size` is the number of nodes replaced at the same time. Raises
+    Rejected, CloudFault.
     """
     new_version = await kubernetes_version(services, caller, template)
 
@@ -76,8 +78,8 @@ def _one_group(found: Whole, ident: str, template: ClusterTemplate) -> tuple[Any
         if ident in (group.uuid, group.name):
             if not group.is_default and template.uuid != found.cluster.cluster_template_id:
                 raise conflict(
-                    f"Group {group.name} can only follow the template of its cluster. Upgrade "
-                    "the cluster first."
+                    f"Group {group.name} can only be upgraded to the template of its cluster. "
+                    "Upgrade the cluster first."
                 )
             return (group,) if not group.is_default else tuple(found.defaults)
     raise not_found("node group", ident)

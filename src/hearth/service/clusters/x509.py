@@ -1,7 +1,8 @@
-"""Certificates of clusters: authorities, client certificates, and answers to signing requests.
+"""Certificates of clusters: authorities, client certificates, and responses to signing requests.
 
-The functions are plain and slow: an RSA key takes a tenth of a second and more. `in_thread` runs
-them beside the event loop. Times are seconds since 1970. Source: facts/magnum/certificates.json.
+The functions are synchronous and slow: creating an RSA key takes a tenth of a second or more.
+`in_thread` runs them in a thread, so that they do not block the event loop. Times are seconds since
+1970. Source: facts/magnum/certificates.json.
 """
 
 import asyncio
@@ -30,8 +31,8 @@ from hearth.service.clusters.signing_request import PublicKey, Request, key_usag
 
 T = TypeVar("T")
 
-THREADS = 2  # key generation releases the interpreter; more would only take the cores
-BEFORE_S = 24 * 3600  # certificates are valid since yesterday: clocks of nodes may be slow
+THREADS = 2  # key generation uses a whole core and releases the interpreter lock
+BEFORE_S = 24 * 3600  # certificates are valid since yesterday, because clocks of nodes may be slow
 DAY_S = 24 * 3600
 SERIAL_BITS = 128
 COMMON_NAME_MAX = 64  # characters, by X.520
@@ -44,7 +45,7 @@ _threads = ThreadPoolExecutor(THREADS, "x509")
 class KeyPair:
     """A certificate and its private key, both in PEM format.
 
-    The keys that Hearth creates have no passphrase: they are only stored encrypted. Those of
+    Keys that Hearth creates have no passphrase, because they are stored encrypted. Keys from
     another service may have one.
     """
 
@@ -64,12 +65,12 @@ class Signed:
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """Run slow work on a thread of this module and return its result."""
+    """Run a slow function in a thread of this module and return its result."""
     return await asyncio.get_running_loop().run_in_executor(_threads, work)
 
 
 def new_ca(name: str, options: config.X509, now: float) -> KeyPair:
-    """Return a new certificate authority; its common name is the start of `name`."""
+    """Return a new certificate authority. Its common name is `name`, shortened if necessary."""
     key = rsa.generate_private_key(public_exponent=65537, key_size=options.key_bits)
     subject = common_name(name[:COMMON_NAME_MAX])
     public = key.public_key()
@@ -119,7 +120,8 @@ def sign(
     *,
     subject: x509.Name | None = None,
 ) -> Signed:
-    """Return a certificate for a signing request. `subject` replaces the subject of the request.
+    """Return a certificate for a signing request. If `subject` is given, it replaces that of the
+    request.
 
     Raises Rejected if the request is invalid or contains something that is not allowed, or if the
     authority has expired.
@@ -138,7 +140,9 @@ def sign(
 
 
 def common_name(name: str, organisation: str | None = None) -> x509.Name:
-    """Return a subject. Raises Rejected for an empty or too long name."""
+    """Return a certificate subject with this common name. Raises Rejected if it is empty or too
+    long.
+    """
     try:
         parts = [x509.NameAttribute(NameOID.COMMON_NAME, name)]
         if organisation is not None:
@@ -150,7 +154,7 @@ def common_name(name: str, organisation: str | None = None) -> x509.Name:
 
 
 def ends_at(pem: str) -> float:
-    """Return the time when a certificate expires, in seconds since 1970."""
+    """Return the time at which a certificate in PEM format expires, in seconds since 1970."""
     return x509.load_pem_x509_certificate(pem.encode()).not_valid_after_utc.timestamp()
 
 
@@ -162,7 +166,7 @@ def _issued(
     now: float,
     until: float,
 ) -> x509.CertificateBuilder:
-    """Return the builder of the certificate for a signing request, which the caller signs."""
+    """Return the builder of the certificate for a signing request; it is not signed yet."""
     name = asked.subject if subject is None else subject
     builder = _builder(name, authority.subject, asked.key, now - BEFORE_S, until)
     for extension in asked.granted(options):
@@ -187,10 +191,10 @@ def _builder(
 def _identified(
     builder: x509.CertificateBuilder, key: PublicKey, authority: x509.Certificate
 ) -> x509.CertificateBuilder:
-    """Add the identifiers of the key and of the authority's key.
+    """Add the subject key identifier and the authority key identifier to a certificate.
 
-    While an authority is being replaced, the old and the new one have the same name, and only the
-    identifiers tell them apart.
+    While an authority is being replaced, the old and the new authority have the same name. Only the
+    identifiers distinguish them.
     """
     own = x509.SubjectKeyIdentifier.from_public_key(key)
     try:
@@ -206,13 +210,16 @@ def _identified(
 def _until(
     authority: x509.Certificate, options: config.X509, now: float, valid_s: float | None
 ) -> float:
-    """Return the end of a new certificate, never later than the end of its authority.
+    """Return the expiry time of a new certificate, which is never later than that of its authority.
 
     Raises Rejected if the authority has expired.
     """
     end = authority.not_valid_after_utc.timestamp()
     if end <= now:
-        raise conflict("The certificate authority of this cluster has expired. Rotate it.")
+        raise conflict(
+            "The certificate authority of this cluster has expired. Rotate the certificates of "
+            "the cluster."
+        )
     return min(end, now + (options.valid_days * DAY_S if valid_s is None else valid_s))
 
 

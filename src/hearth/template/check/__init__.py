@@ -1,10 +1,10 @@
-"""All errors of a template that are known without values: `examine`.
+"""Find all errors of a template that do not depend on values: `examine`.
 
-The compiler refuses only what Heat refuses when it receives a template. This package finds more
-errors in the same module. It evaluates each expression with parameters and resources whose values
-are unknown but whose types are known, for both branches of every choice, and checks the result with
-the schema of its place. A doubtful case is not reported, because a false alarm is worse than a
-missed error. The package does no I/O and knows no values.
+When the compiler receives a template, it refuses only what Heat refuses. This package finds more
+errors in the same module. It evaluates each expression for both branches of every choice.
+Parameters and resources have unknown values but known types, and each result is checked with the
+schema of its place. Doubtful cases are not reported, because a false alarm is worse than a missed
+error. The package does no I/O.
 """
 
 from hearth.template.check.examine import examine

@@ -1,4 +1,4 @@
-"""The rule codes of problems, and findings as JSON."""
+"""The codes of the lint rules, and conversion of findings to JSON."""
 
 from __future__ import annotations
 

@@ -15,13 +15,14 @@ CYCLES_MAX = 20
 """The maximum number of reported cycles."""
 
 STARTS_MAX = 200
-"""The maximum number of resources from which the shortest cycle is searched."""
+"""The maximum number of resources for each of which the shortest cycle through it is searched."""
 
 
 def cycles(resources: Mapping[str, ResourceSource]) -> Iterator[tuple[Span, tuple[str, ...]]]:
-    """Yield the shortest dependency cycles that share no resource.
+    """Yield the shortest dependency cycles; no two of them share a resource.
 
-    Each is (place of the reference that closes the cycle, names of its resources in order).
+    Each is a pair: the place of the reference that closes the cycle, and the names of its resources
+    in order.
     """
     edges: dict[str, Mapping[str, Span]] = {
         name: _edges(source, resources) for name, source in resources.items()
@@ -47,7 +48,10 @@ def cycles(resources: Mapping[str, ResourceSource]) -> Iterator[tuple[Span, tupl
 def _within(
     edges: Mapping[str, Mapping[str, Span]], names: Set[str]
 ) -> dict[str, Mapping[str, Span]]:
-    """Return the edges between these names, without names on which no other name depends."""
+    """Return the edges between these names, without names on which no other name depends.
+
+    `edges` maps each name to the names on which it depends, with the place of each reference.
+    """
     kept: dict[str, Mapping[str, Span]] = {
         name: {need: at for need, at in edges[name].items() if need in names}
         for name in edges
@@ -67,7 +71,9 @@ def _within(
 
 
 def _edges(source: ResourceSource, known: Mapping[str, ResourceSource]) -> dict[str, Span]:
-    """Return the resources on which a resource depends, each with the place of the reference."""
+    """Return the names of the resources on which a resource depends, with the place of each
+    reference.
+    """
     found: dict[str, Span] = {}
     if source.external_id is None:
         for expr in (source.properties, source.metadata):
@@ -86,7 +92,7 @@ def _edges(source: ResourceSource, known: Mapping[str, ResourceSource]) -> dict[
 
 
 def _shortest(start: str, edges: Mapping[str, Mapping[str, Span]]) -> tuple[str, ...] | None:
-    """Return the shortest cycle from a resource back to itself, as names, or None."""
+    """Return the names in the shortest cycle from a resource back to itself, or None."""
     before: dict[str, str] = {}
     waiting = deque([start])
     while waiting:

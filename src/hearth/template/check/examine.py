@@ -1,4 +1,4 @@
-"""The examination of templates, from the root down."""
+"""The examination of a template and of its nested templates."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ from hearth.template.types import TypeInfo
 def examine(module: Module, *, alone: bool = False) -> list[Problem]:
     """Return the errors and warnings of a template and its nested templates.
 
-    Each problem names its own file. Notices are warnings. With `alone` no environment is known, and
-    values that an environment could give to a nested template are not reported.
+    Each problem names its own file; warnings are of the class Notice. If `alone` is true, no
+    environment is known; then missing values that an environment could provide to a nested template
+    are only warnings.
     """
     report = Report()
     with spending():
@@ -48,7 +49,7 @@ def examine(module: Module, *, alone: bool = False) -> list[Problem]:
 
 
 class _Template:
-    """The examination of one template in the tree."""
+    """The examination of one template, which may be a nested one."""
 
     def __init__(self, module: Module, report: Report, *, alone: bool) -> None:
         self.module = module
@@ -88,7 +89,7 @@ class _Template:
         return node.value if node is not None and isinstance(node.value, dict) else {}
 
     def surprises(self) -> None:
-        """Report names and defaults that YAML does not read as text."""
+        """Report names and defaults of parameters that are not text by the rules of YAML."""
         for name, node in self.section("parameters").items():
             at = node.key_span(self.file, f"{self.grammar.word('parameters')}.{name}")
             if node.odd_key:
@@ -106,7 +107,9 @@ class _Template:
                     self.report.notice(default.span(self.file, at.path), "surprising-scalar", words)
 
     def default(self, schema: ParameterSchema, node: Node, at: Span) -> None:
-        """Report a default of the wrong type: an error if it is used, else a warning."""
+        """Report a default of the wrong type: as an error if the default is used, else as a
+        warning.
+        """
         if not schema.judged_late or not schema.has_default:
             return
         try:
@@ -120,9 +123,9 @@ class _Template:
             tell(node.span(self.file, at.path), WRONG_DEFAULT, words)
 
     def constraints(self) -> None:
-        """Report an entry with several constraints, of which only one is used.
+        """Report an entry in the constraints of a parameter that contains several of them.
 
-        Source: spec/hot.md, section 4.3.
+        Only one of them is used. Source: spec/hot.md, section 4.3.
         """
         for name, node in self.section("parameters").items():
             listed = node.child("constraints")
@@ -160,7 +163,9 @@ class _Template:
                 self.report.notice(at, "constant-condition", words)
 
     def enabling(self, condition: Expr | None, fields: Mapping[str, Node], at: Span) -> bool:
-        """Check the condition of a resource or output; return whether it can be true."""
+        """Check the condition of a resource or an output; return whether the condition can be
+        true.
+        """
         node = fields.get(self.grammar.word("condition"))
         if condition is None or node is None:
             return True
@@ -179,7 +184,9 @@ class _Template:
     # -- resources --------------------------------------------------------------------------
 
     def resource(self, source: ResourceSource, binding: Binding) -> bool:
-        """Check a resource; return whether it can exist."""
+        """Check a resource; return whether it can exist, that is, whether its condition can be
+        true.
+        """
         fields: Mapping[str, Node] = source.node.value
         if not self.enabling(source.condition, fields, source.at):
             return False
@@ -272,7 +279,7 @@ class _Template:
             self.together(source, given, type_info, place)
 
     def member(self, source: ResourceSource, name: str | None) -> None:
-        """Check the definition of a group's members. Source: spec/groups-and-nesting.md."""
+        """Check the definition of the members in a group. Source: spec/groups-and-nesting.md."""
         binding = self.module.members.get(source.name)
         word = self.grammar.word("properties")
         node = source.node.child(word, name) if name is not None else None
@@ -306,7 +313,9 @@ class _Template:
     def together(
         self, source: ResourceSource, given: Mapping[str, Expr], type_info: TypeInfo, at: Span
     ) -> None:
-        """Check relations between properties, as far as their values are known."""
+        """Check the relations between the properties of a resource, as far as their values are
+        known.
+        """
         known: dict[str, Any] = {}
         unsure: set[str] = set()
         for name, expr in given.items():
@@ -347,7 +356,7 @@ class _Template:
 
 
 def _together(sources: Sequence[ResourceSource]) -> bool:
-    """Return whether resources certainly exist at the same time.
+    """Return whether all these resources exist if one of them does.
 
     Resources with different conditions may exclude each other.
     """
@@ -356,7 +365,7 @@ def _together(sources: Sequence[ResourceSource]) -> bool:
 
 
 def _under(expr: Expr, *names: str) -> Expr | None:
-    """Return the subexpression at a path of literal keys, or None."""
+    """Return the part of an expression at a path of literal keys, or None."""
     found: Expr | None = expr
     for name in names:
         found = dict(parts(found)).get(name) if found is not None else None
@@ -364,7 +373,7 @@ def _under(expr: Expr, *names: str) -> Expr | None:
 
 
 def modules(root: Module) -> Iterator[Module]:
-    """Yield a module and its nested modules, each file once."""
+    """Yield a module and all its nested modules; modules of the same file only once."""
     seen: set[str] = set()
     waiting = [root]
     while waiting:

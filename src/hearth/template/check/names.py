@@ -1,4 +1,4 @@
-"""The names in expressions: resources, attributes, parameters, conditions, files."""
+"""Checks of the names in expressions: resources, attributes, parameters, conditions, files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PARAMETER_CALLS = ("get_param", "Ref.parameter")
 
 
 class Names:
-    """Checks the names to which a template refers."""
+    """Checks the names that occur in the expressions of one template."""
 
     def __init__(self, module: Module, scope: StaticScope, report: Report) -> None:
         self.module = module
@@ -39,7 +39,7 @@ class Names:
             self.resources = section.value.keys()
 
     def within(self, expr: Expr) -> None:
-        """Check all names in an expression, including nested calls and all possible branches."""
+        """Check all names in an expression, including those in branches that may be selected."""
         if isinstance(expr, Const):
             return
         if isinstance(expr, Broken):
@@ -63,7 +63,7 @@ class Names:
             self.within(part)
 
     def truth(self, condition: Expr) -> bool | Unknown:
-        """Return whether a condition is true; Unknown if that is not known."""
+        """Return whether a condition is true; Unknown if that depends on unknown values."""
         try:
             return self.scope.truth(condition.evaluate(self.scope))
         except EvaluationError:
@@ -135,8 +135,9 @@ class Names:
             self.report.add(no_attribute(one, type_info, self.resources))
 
     def kind_of_attribute(self, call: Call) -> ValueKind | None:
-        """Return the type of an attribute that a call reads without a path, as its resource type
-        declares it.
+        """Return the declared type of the attribute that a call reads.
+
+        Return None if the call also has a path into the attribute, or if the type is not declared.
         """
         for one in references_in(call):
             if one.call is call and one.read and len(one.read) == 1:

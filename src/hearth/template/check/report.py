@@ -1,4 +1,4 @@
-"""The findings of a check, without duplicates."""
+"""The findings of an examination, without duplicates."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from hearth.model.span import Span
 
 @dataclass
 class Report:
-    """Problems and notices, in the order in which they were found."""
+    """Collects problems and notices in the order in which they are found."""
 
     problems: list[Problem] = field(default_factory=list)
     _places: set[Any] = field(default_factory=set)
 
     def add(self, problem: Problem) -> None:
-        """Add a problem, unless one was reported at the same place."""
+        """Add a problem, unless one of the same kind was already reported at the same place."""
         at = problem.at
         place: Any = problem
         if at is not None and at.line:
@@ -27,9 +27,9 @@ class Report:
             self.problems.append(problem)
 
     def wrong(self, at: Span, code: str, words: str, suggestion: str | None = None) -> None:
-        """Add errors: findings that are refused or make an operation fail."""
+        """Add an error: the template is refused, or an operation with it fails."""
         self.add(StackValidationFailed(at, words, code=code, suggestion=suggestion))
 
     def notice(self, at: Span, code: str, words: str, suggestion: str | None = None) -> None:
-        """Add warnings: findings that are accepted but are probably mistakes."""
+        """Add a warning: the template is accepted but probably contains a mistake."""
         self.add(Notice(at, words, code=code, suggestion=suggestion))

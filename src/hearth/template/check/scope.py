@@ -1,4 +1,4 @@
-"""A scope without values: only the types of parameters, resources and files are known.
+"""A scope in which no values are known, only the types of parameters, resources and files.
 
 Source: design rule R2; the types of parameters from spec/hot.md, section 4.2.
 """
@@ -25,11 +25,11 @@ PARAMETER_KINDS: dict[ParameterType, frozenset[ValueKind]] = {
     ParameterType.BOOLEAN: frozenset({ValueKind.BOOLEAN}),
 }
 OUTPUTS_DEEP_MAX = 20
-"""The maximum number of nested templates through which the type of an output is followed."""
+"""The maximum depth of nested templates to which the type of an output is determined."""
 
 
 class StaticWorld:
-    """A World in which only the declarations of resource types are known."""
+    """A World that knows only what resource types and nested templates declare."""
 
     facade: Facade | None = None
 
@@ -42,8 +42,9 @@ class StaticWorld:
         return Unknown(frozenset({name}), frozenset({ValueKind.STRING}))
 
     def attribute(self, name: str, attribute: str, path: tuple[Any, ...]) -> Any:
-        """Return an attribute as an Unknown of its type; for an output of a nested template, the
-        type comes from its expression.
+        """Return an attribute as an Unknown of its type.
+
+        The type of an output of a nested template is that of its expression.
         """
         until = frozenset({name})
         binding = self.module.bindings.get(name)
@@ -66,7 +67,7 @@ class StaticWorld:
 
 
 class StaticScope(Scope):
-    """The scope of one template, without values."""
+    """The scope of one template in which parameters and resources have unknown values."""
 
     def __init__(self, module: Module) -> None:
         syntax = module.syntax
@@ -92,8 +93,9 @@ class StaticScope(Scope):
         """Return None: no path is followed, because the values of attributes are unknown."""
 
     def undecided(self, choice: Choice) -> Any:
-        """Return the possible values of both branches; if the condition is in `assumed`, of one
-        branch.
+        """Evaluate both branches of a choice, and return an Unknown with all possible types.
+
+        If the condition is the one in `assumed`, only the assumed branch is evaluated.
         """
         if self.assumed is not None and self.assumed[0] == frozen(choice.condition):
             return (choice.then if self.assumed[1] else choice.otherwise).evaluate(self)
@@ -102,8 +104,9 @@ class StaticScope(Scope):
         return Unknown(kinds=frozenset().union(*kinds) if all(kinds) else frozenset())
 
     def typed(self, function: Signature, args: Any, value: Unknown) -> Unknown:
-        """Return an Unknown with the type of a result. Raises EvaluationError if an argument is
-        certainly wrong.
+        """Return an Unknown with the type of a function's result.
+
+        Raises EvaluationError if the type of an argument is certainly wrong.
         """
         wrong = misfit(function.takes, args) if function.takes is not None else None
         if wrong is not None:
@@ -115,13 +118,15 @@ class StaticScope(Scope):
 
 
 def declared(module: Module) -> set[str]:
-    """Return the names of all parameters, including those with an invalid declaration."""
+    """Return the names of all parameters in the template, including those whose declaration is
+    invalid.
+    """
     section = module.syntax.root.child(module.syntax.grammar.word("parameters"))
     return set(section.value) if section is not None and isinstance(section.value, dict) else set()
 
 
 def kinds_of(value: Any) -> frozenset[ValueKind]:
-    """Return the possible types of a value; empty if unknown."""
+    """Return the possible types of a value; the result is empty if they are unknown."""
     match value:
         case Unknown():
             return value.kinds

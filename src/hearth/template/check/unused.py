@@ -1,4 +1,4 @@
-"""Parameters, conditions, mappings and files that nothing uses."""
+"""Find parameters, conditions, mappings and files that are never used."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ def unused_files(modules: Iterable[Module], files: Iterable[str]) -> Iterator[No
 
 
 def _stands_in(module: Module) -> bool:
-    """Return whether the template is nested: if it replaces a built-in type, that type may require
-    its parameters.
+    """Return whether the template is nested.
+
+    If it replaces a built-in type, that type may require parameters that the template does not use.
     """
     return module.depth > 0

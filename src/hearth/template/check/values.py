@@ -1,7 +1,7 @@
-"""Checks of expressions against the schema of their place, and of the names in them.
+"""Checks of expressions against the schema of the property or section that contains them.
 
-An expression and its node are walked together: the expression defines the value, the node its
-position in the text.
+An expression and its node are traversed together: the expression defines the value, and the node
+its position in the text.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ FITS: Mapping[ValueKind, frozenset[ValueKind]] = {
     ValueKind.MAP: frozenset({ValueKind.MAP}),
     ValueKind.ANY: frozenset(ValueKind),
 }
-"""The types that a property of each type accepts. Source: spec/hot.md, section 6.1."""
+"""The types of values that a property of each type accepts. Source: spec/hot.md, section 6.1."""
 
 
 class Values:
-    """Checks the values of one template."""
+    """Checks the values in one template."""
 
     def __init__(self, names: Names, scope: StaticScope, grammar: Grammar, report: Report) -> None:
         self.names = names
@@ -62,7 +62,9 @@ class Values:
         self.marks: tuple[str, ...] = ()  # texts that are replaced later, such as `%index%`
 
     def check(self, expr: Expr, node: Node, prop: Prop | None, at: Span) -> None:
-        """Check an expression. `at` has the file and the path; the line and column come from the
+        """Check an expression with the schema `prop`, if any.
+
+        `at` provides the file and the path of the place; the line and the column are those of the
         node.
         """
         match expr:
@@ -142,8 +144,8 @@ class Values:
             self.constraints(prop, expr.value, place)
 
     def entries(self, schema: Mapping[str, Prop], expr: Expr, node: Node, at: Span) -> None:
-        """Check the entries of a map against its schema; report names that the schema does not
-        have.
+        """Check the entries of a map with a schema, and report names that the schema does not
+        contain.
         """
         for key, one in parts(expr):
             below: Node = node.value[key]
@@ -178,7 +180,10 @@ class Values:
         *,
         of_child: bool = False,
     ) -> None:
-        """Report missing required properties, unless an environment may give them."""
+        """Report required properties that are missing.
+
+        If `of_child` is true, they belong to a nested template; an environment may provide them.
+        """
         names = dict.fromkeys(given, True)
         for name, prop in without_replaced(schema, tuple(rules), names).items():
             if prop.required and not prop.has_default and name not in names:
@@ -200,8 +205,10 @@ class Values:
             self.constraints(prop, expr.value, node.span(at.file, at.path))
 
     def looks_like_function(self, node: Node, at: Span, *, notice: bool = False) -> bool:
-        """Report a map with a single key that is probably a function call; return whether it was
+        """Report a map that is probably a misspelled function call; return whether an error was
         reported.
+
+        Such a map has a single key. If `notice` is true, it is reported as a warning.
         """
         if len(node.value) != 1:
             return False
@@ -269,8 +276,9 @@ class Values:
             self.report.wrong(place, "wrong-value", problem.text)
 
     def alternatives(self, expr: Call) -> None:
-        """Evaluate a call with both branches of each `if` in its arguments, one condition after
-        the other. Raises EvaluationError.
+        """Evaluate a call with both branches of each `if` in its arguments.
+
+        The conditions are assumed to be true and false one after the other. Raises EvaluationError.
         """
         if not isinstance(expr.args, ListOf | MapOf | If):
             return
@@ -283,7 +291,9 @@ class Values:
             self.scope.assumed = None
 
     def attribute(self, expr: Call, at: Span, prop: Prop) -> None:
-        """Check an attribute. The type that is declared for it is a hint, not a guarantee."""
+        """Check the declared type of an attribute. It is only a hint, so an error is reported as a
+        warning.
+        """
         kind = self.names.kind_of_attribute(expr)
         if kind is not None and not _takes(prop, kind):
             wanted, got = spoken(frozenset({prop.kind})), spoken(frozenset({kind}))
@@ -291,13 +301,13 @@ class Values:
             self.report.notice(at, "attribute-type", words)
 
     def failed(self, error: EvaluationError, at: Span) -> None:
-        """Report a value that can never be computed."""
+        """Report an expression whose value can never be computed."""
         place = replace(error.at or at, path=(error.at or at).path)
         self.report.wrong(place, "wrong-arguments", str(error))
 
 
 def conditions_in(expr: Expr) -> list[Any]:
-    """Return the conditions of all choices in an expression, as data, without duplicates."""
+    """Return the different conditions of all choices in an expression, as JSON data."""
     found: list[Any] = []
     waiting = [expr]
     while waiting:
@@ -312,7 +322,7 @@ def conditions_in(expr: Expr) -> list[Any]:
 
 
 def parts(expr: Expr) -> Iterator[tuple[Any, Expr]]:
-    """Return the direct items of a map or a list, with their keys or positions."""
+    """Yield (key or index, expression) for each item of a map or a list."""
     match expr:
         case MapOf():
             yield from expr.entries.items()
@@ -335,7 +345,9 @@ def _takes(prop: Prop, kind: ValueKind) -> bool:
 
 
 def _since(name: str, grammar: Grammar) -> str | None:
-    """Return a version in which a name is a function, or None."""
+    """Return since which version a function with this name exists, as text; None if it never
+    did.
+    """
     for other in reversed(GRAMMARS) if not grammar.hot else GRAMMARS:
         if other.functions.get(name):
             if other.hot and grammar.hot:

@@ -1,7 +1,7 @@
-"""The intrinsic functions, as entries: a name, a check of the arguments, a pure function.
+"""The intrinsic functions. An entry has a name, a check of the arguments, and a pure function.
 
-A new function needs one entry here, a text in `texts` and a line in `versions`. Names with a dot
-are older variants.
+A new function needs an entry here, a description in `texts`, and a line in `versions`. A name with
+a dot is an older variant of a function.
 """
 
 from hearth.template.errors import BelowError, EvaluationError, ParameterError

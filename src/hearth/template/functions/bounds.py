@@ -1,8 +1,9 @@
-"""YAQL with limits: on steps, on the numbers and lists that one step creates, on matching.
+"""YAQL with limits: on steps, on the size of numbers and lists in each step, and on pattern
+matching.
 
-The library itself limits sequences and memory, but checks a value only after its creation: `pow`
+The library itself limits sequences and memory, but it checks a value only after creating it: `pow`
 may take minutes and all memory before the check. Such functions are replaced by versions that check
-first. The run time of an expression is counted in calls, which is the same on every machine.
+first. The run time of an expression is measured in calls, so it is the same on every machine.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from hearth.template.budget import current
 T = TypeVar("T")
 
 STEPS_MAX = 5_000_000
-"""The maximum Python calls of one expression: one or two seconds."""
+"""The maximum number of Python calls of one expression; they take one or two seconds."""
 
 DIGITS_MAX = 10_000
-"""The maximum bits of a number that one operation creates."""
+"""The maximum size in bits of a number that one operation creates."""
 
 ITEMS_MAX = 10_000
-"""The maximum items of a list that a multiplication creates."""
+"""The maximum number of items of a list that a multiplication creates."""
 
 
 class TooExpensive(Exception):
@@ -36,11 +37,11 @@ class TooExpensive(Exception):
 
 
 class _Stop(BaseException):
-    """Stops an evaluation; as a BaseException, it is not caught by the library."""
+    """Raised to stop an evaluation. It is a BaseException so that the library does not catch it."""
 
 
 def bounded(work: Callable[[], T]) -> T:
-    """Return the result of `work`. Raises TooExpensive after too many steps in total."""
+    """Call `work` and return its result. Raises TooExpensive if it takes too many steps."""
     budget = current()
     most = left = STEPS_MAX if budget is None else min(STEPS_MAX, budget.steps)
 
@@ -104,7 +105,9 @@ def _number_of(bits: int) -> None:
 
 
 class Pattern:
-    """A regular expression with the interface that the library's functions use."""
+    """A regular expression with a time limit, with the interface that the library's functions
+    use.
+    """
 
     def __init__(self, pattern: str, flags: int = 0) -> None:
         self.timed = timed(pattern, flags)
@@ -163,11 +166,13 @@ OURS: dict[str, Callable[..., Any]] = {
     "not_matches_operator_string": _not_matches_operator,
     "is_regex": _is_regex,
 }
-"""Functions of the library that match regular expressions themselves, with their replacements."""
+"""The replacements for functions of the library that would exceed the limits, by the name of the
+function.
+"""
 
 
 class _Exchange:
-    """A registry that receives the library's functions and replaces some of them."""
+    """A registry of functions that replaces some of the functions that the library registers."""
 
     def __init__(self, context: Any) -> None:
         self.context = context
@@ -183,7 +188,7 @@ class _Exchange:
 
 
 def library() -> Any:
-    """Return a context with the functions of the language."""
+    """Return a YAQL context with the functions of the language."""
     import yaql
 
     context = yaql.create_context(math=False, collections=False, regex=False)

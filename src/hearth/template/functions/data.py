@@ -26,14 +26,16 @@ from hearth.template.signature import (
 from hearth.template.walk import too_deep, values_in
 
 REPEAT_MAX = 100_000
-"""The maximum number of items of a `repeat`."""
+"""The maximum number of items that one `repeat` creates."""
 
 REPEAT_VALUES_MAX = 500_000
-"""The maximum number of values in all items of a `repeat` together."""
+"""The maximum number of values that all items of one `repeat` contain together."""
 
 
 def map_merge(args: Any) -> Any:
-    """Return a map that merges several maps; later entries take precedence."""
+    """Merge several maps and return the result; if they have equal keys, the last map takes
+    precedence.
+    """
     if isinstance(args, Unknown):
         return args
     if not isinstance(args, list):
@@ -51,7 +53,7 @@ def map_merge(args: Any) -> Any:
 
 
 def map_replace(args: Any) -> dict[str, Any]:
-    """Return a map with some keys and values replaced."""
+    """Return a copy of a map in which some keys and values are replaced."""
     if not isinstance(args, list) or len(args) != 2:
         raise EvaluationError("expected a list of a map and its replacements")
     source, replacements = args
@@ -79,7 +81,7 @@ def map_replace(args: Any) -> dict[str, Any]:
 
 
 def list_concat(args: Any) -> Any:
-    """Return a list that joins several lists."""
+    """Concatenate several lists and return the result."""
     if isinstance(args, Unknown):
         return args
     if not isinstance(args, list):
@@ -97,7 +99,7 @@ def list_concat(args: Any) -> Any:
 
 
 def list_concat_unique(args: Any) -> Any:
-    """Return a list that joins several lists, without duplicates."""
+    """Concatenate several lists and return the result without duplicates."""
     result: list[Any] = []
     seen: set[Any] = set()
     for item in list_concat(args):
@@ -109,7 +111,7 @@ def list_concat_unique(args: Any) -> Any:
 
 
 def filter_out(args: Any) -> Any:
-    """Return a list without some values."""
+    """Return a list without the given values."""
     values, items = args
     if not items or not values:
         return items
@@ -183,7 +185,10 @@ def _items(items: Any, maps: bool) -> list[Any]:
 
 
 class _Marker:
-    """Replaces marks in texts by items, and limits the total length of all texts."""
+    """Replaces the loop variables in a template of `repeat` by items.
+
+    The total length of all created texts is limited.
+    """
 
     def __init__(self, names: list[str]) -> None:
         self.names = names
@@ -233,7 +238,7 @@ def _repeat_check(parallel: bool) -> Callable[[Any], str | None]:
 
 
 def select(args: Any) -> Any:
-    """Return one item of a list or a map; empty text if there is none."""
+    """Return an item of a list or a map; an empty text if there is no such item."""
     index, items = args
     if isinstance(items, str):
         if items == "":
@@ -260,7 +265,9 @@ def select(args: Any) -> Any:
 
 
 def member_list_to_map(args: Any) -> dict[str, str]:
-    """Return a map from the texts `.member.N.KEY=k` and `.member.N.VALUE=v`."""
+    """Return the map that a list of texts such as `.member.N.KEY=k` and `.member.N.VALUE=v`
+    describes.
+    """
     key_name, value_name, items = args
     if not isinstance(key_name, str) or not isinstance(value_name, str):
         raise EvaluationError(f"expected two names, got {key_name!r} and {value_name!r}")

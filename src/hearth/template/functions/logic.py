@@ -1,4 +1,4 @@
-"""Functions of conditions. Source: spec/hot.md, section 5."""
+"""Functions for conditions. Source: spec/hot.md, section 5."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from hearth.template.scope import Scope
 
 
 def equal(one: Any, other: Any) -> bool:
-    """Return whether two JSON values are equal: true is not 1, but 1 is 1.0."""
+    """Return whether two JSON values are equal. As in JSON, true differs from 1, but 1 equals
+    1.0.
+    """
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(equal, one, other))
     if isinstance(one, dict) and isinstance(other, dict):
@@ -36,7 +38,7 @@ def negation(args: Any, scope: Scope) -> bool | Unknown:
 
 
 def opposite(truth: bool | Unknown) -> bool | Unknown:
-    """Return the opposite; unknown stays unknown."""
+    """Return the opposite of a truth value; the opposite of Unknown is Unknown."""
     return truth if isinstance(truth, Unknown) else not truth
 
 
@@ -47,7 +49,7 @@ def _check_condition(args: Any) -> str | None:
 
 
 def fn_not(args: Any, scope: Scope) -> bool | Unknown:
-    """Return the negation of a condition, given as a list of one (`Fn::Not`)."""
+    """Return the negation of a condition, which is the only item of a list (`Fn::Not`)."""
     return opposite(scope.truth(args[0]))
 
 
@@ -56,18 +58,19 @@ def _check_one(args: Any) -> str | None:
 
 
 def conjunction(args: Any, scope: Scope) -> bool | Unknown:
-    """Return whether all conditions are true; Unknown if that is undecided."""
+    """Return whether all conditions are true; Unknown if that depends on unknown values."""
     return _decided(False, [scope.truth(one) for one in _operands(args)])
 
 
 def disjunction(args: Any, scope: Scope) -> bool | Unknown:
-    """Return whether any condition is true; Unknown if that is undecided."""
+    """Return whether any condition is true; Unknown if that depends on unknown values."""
     return _decided(True, [scope.truth(one) for one in _operands(args)])
 
 
 def _decided(by: bool, truths: list[bool | Unknown]) -> bool | Unknown:
-    """Return `by` if an operand has this value; else Unknown if an operand is unknown, else the
-    opposite.
+    """Combine truth values: return `by` if one of them equals it.
+
+    Otherwise return Unknown if one of them is Unknown, and the opposite of `by` if none is.
     """
     if by in truths:
         return by
@@ -75,7 +78,7 @@ def _decided(by: bool, truths: list[bool | Unknown]) -> bool | Unknown:
 
 
 def _operands(args: Any) -> list[Any]:
-    """Return all operands as booleans. Raises EvaluationError if one of them is not a condition."""
+    """Return the operands of `and` or `or`. Raises EvaluationError if one of them is null."""
     if None in args:
         raise EvaluationError("null is not a condition")
     return list(args)

@@ -1,6 +1,7 @@
-"""`yaql`: expressions of the YAQL language over data. Source: spec/hot.md, section 8.13.
+"""The function `yaql`: expressions in the YAQL language. Source: spec/hot.md, section 8.13.
 
-The library is loaded on first use; it costs more to import than all of the compiler.
+The library is imported at the first use, because its import takes longer than that of the whole
+compiler.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from hearth.template.scope import Scope
 
 LIBRARY = "yaql.standard_library"
 INLINE_EXPRESSION_MAX = 500
-"""The maximum characters of an expression that is parsed on the event loop."""
+"""The maximum length in characters of an expression that is parsed on the event loop."""
 
 
 @lru_cache(maxsize=4)
@@ -48,7 +49,7 @@ def _bounded(work: Callable[[], Any]) -> Any:
 
 
 def yaql(args: Any, scope: Scope) -> Any:
-    """Return the value of an expression, in which `$.data` is the data."""
+    """Return the value of a YAQL expression; in it, `$.data` stands for the argument `data`."""
     wrong = _check(args)
     if wrong:
         raise EvaluationError(wrong)
@@ -67,7 +68,9 @@ def yaql(args: Any, scope: Scope) -> Any:
 
 
 def _demand_short(expression: str) -> None:
-    """On the event loop, raise Overrun if parsing or loading the library would take long."""
+    """Raise Overrun on the event loop if parsing the expression or importing the library takes
+    long.
+    """
     if inline() and (len(expression) > INLINE_EXPRESSION_MAX or LIBRARY not in sys.modules):
         raise Overrun
 

@@ -16,7 +16,9 @@ from hearth.template.walk import walk
 
 
 def get_param(args: Any, scope: Scope) -> Any:
-    """Return a parameter or a part of it; empty text if the path does not exist."""
+    """Return the value of a parameter, or the part of it at a path; empty text if there is no such
+    part.
+    """
     if isinstance(args, list):
         if not args:
             raise EvaluationError("expected the name of a parameter")
@@ -76,8 +78,9 @@ def _attribute_args(args: Any, scope: Scope) -> tuple[str, list[Any]]:
 
 
 def get_attr(args: Any, scope: Scope) -> Any:
-    """Return an attribute of a resource, or a part of it; without an attribute name, a map of all
-    attributes.
+    """Return an attribute of a resource, or the part of it at a path.
+
+    Without the name of an attribute, return a map of all attributes.
     """
     if isinstance(args, list):
         for part in args:
@@ -93,7 +96,7 @@ def get_attr(args: Any, scope: Scope) -> Any:
 
 
 def attribute_name(name: Any) -> str:
-    """Return the attribute's name as text; members of a group may be given as numbers."""
+    """Return the name of an attribute as text; a member of a group may be given as a number."""
     if isinstance(name, int):
         return str(name)
     if not isinstance(name, str):
@@ -102,8 +105,9 @@ def attribute_name(name: Any) -> str:
 
 
 def get_attr_then_select(args: Any, scope: Scope) -> Any:
-    """Return a part of an attribute as the oldest versions do: read all of it, then follow the
-    path.
+    """Return a part of an attribute in the way of the oldest versions.
+
+    They read the whole attribute and then follow the path.
     """
     if isinstance(args, list):
         for part in args:
@@ -135,7 +139,7 @@ def _check_get_att(args: Any) -> str | None:
 
 
 def get_file(args: Any, scope: Scope) -> str:
-    """Return a file of the request, as text."""
+    """Return the text of a file in the request."""
     if not isinstance(args, str):
         raise EvaluationError(f"the name of a file must be text, not {args!r}")
     if args not in scope.files:
@@ -163,7 +167,9 @@ def _facade_kinds(args: Any) -> frozenset[ValueKind]:
 
 
 def ref(args: Any, scope: Scope) -> Any:
-    """Return the reference id of the resource with that name, or else the parameter's value."""
+    """Return the reference id of the resource with this name; if there is none, the parameter's
+    value.
+    """
     if isinstance(args, str) and args in scope.resources:
         return scope.reference(args)
     return scope.parameter(args)
@@ -180,7 +186,9 @@ def _ref_as(args: Evaluable, scope: Scope) -> Function | None:
 
 
 def param_ref(args: Any, scope: Scope) -> Any:
-    """Return a parameter: inside a condition, `Ref` only reads parameters."""
+    """Return the value of a parameter, for `Ref` in a condition, which cannot refer to
+    resources.
+    """
     if isinstance(args, str) and args not in scope.parameters and args not in scope.missing:
         problem = partial(InvalidTemplateReference, name=str(args))
         raise EvaluationError(f'there is no parameter "{args}"', problem=problem)
@@ -188,7 +196,7 @@ def param_ref(args: Any, scope: Scope) -> Any:
 
 
 def find_in_map(args: Any, scope: Scope) -> Any:
-    """Return a value of the Mappings section."""
+    """Return a value in the section Mappings."""
     value: Any = scope.mappings
     for step in args:
         if not isinstance(value, Mapping) or not isinstance(step, str) or step not in value:
@@ -202,7 +210,7 @@ def _check_three(args: Any) -> str | None:
 
 
 def availability_zones(args: Any, scope: Scope) -> Any:
-    """Return the names of all availability zones that the world knows."""
+    """Return the names of all availability zones, as far as the world knows them."""
     zones = getattr(scope.world, "availability_zones", None)
     return zones() if zones is not None else UNKNOWN
 

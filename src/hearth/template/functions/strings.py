@@ -16,7 +16,7 @@ from hearth.template.signature import LISTS, MAPS, TEXT, Takes, names, positions
 
 
 def as_json(value: Any) -> str:
-    """Return a value as text; maps and lists become JSON with sorted keys."""
+    """Return a value as text; maps and lists are converted to JSON with sorted keys."""
     return json.dumps(value, sort_keys=True)
 
 
@@ -39,7 +39,7 @@ def _joined(delimiter: Any, items: list[Any], structured: bool) -> str:
 
 
 def list_join(args: Any) -> str:
-    """Return the texts of one or more lists, joined."""
+    """Join the texts in one or more lists with a delimiter."""
     items: list[Any] = []
     for part in args[1:]:
         if not part:
@@ -51,7 +51,7 @@ def list_join(args: Any) -> str:
 
 
 def join_one(args: Any) -> str:
-    """Return the texts of a list, joined."""
+    """Join the texts in a single list with a delimiter."""
     if len(args) != 2:
         raise EvaluationError("expected a delimiter and a list")
     items = args[1] or []
@@ -87,7 +87,11 @@ def _text_of(value: Any, structured: bool) -> str:
 
 
 def replaced(template: Any, params: Any, structured: bool) -> tuple[str, set[str]]:
-    """Return the template with all keys replaced in one pass, and the keys that were found."""
+    """Replace all keys of `params` in the template; inserted texts are not searched again.
+
+    Return the text and the keys that occurred in it. If `structured` is true, maps and lists can be
+    inserted as JSON.
+    """
     if not isinstance(template, str):
         raise EvaluationError(f"the template must be text, not {template!r}")
     if not isinstance(params, Mapping):
@@ -165,8 +169,8 @@ def _check_replace(args: Any) -> str | None:
 
 
 def fn_replace(args: Any) -> str:
-    """Return the text with replacements; the argument is a list of the map and the text
-    (`Fn::Replace`).
+    """Return a text with replacements (`Fn::Replace`); the arguments are a list of a map and the
+    text.
     """
     return replaced(args[1], args[0], structured=False)[0]
 
@@ -180,7 +184,7 @@ def _check_fn_replace(args: Any) -> str | None:
 
 
 def str_split(args: Any) -> Any:
-    """Return the parts of a text, or one of them."""
+    """Split a text at a delimiter; return a list of the parts, or the part with the given index."""
     if not isinstance(args, list) or len(args) < 2:
         raise EvaluationError("expected a delimiter and a text")
     delimiter, text = args[0], args[1]
@@ -208,7 +212,7 @@ def _check_list(args: Any) -> str | None:
 
 
 def fn_split(args: Any) -> list[str]:
-    """Return the parts of a text, always as a list (`Fn::Split`)."""
+    """Split a text at a delimiter and return a list of the parts (`Fn::Split`)."""
     if not isinstance(args, list) or len(args) != 2:
         raise EvaluationError("expected a delimiter and a text")
     delimiter, text = args
@@ -224,7 +228,7 @@ def _check_fn_split(args: Any) -> str | None:
 
 
 def digest(args: Any) -> str:
-    """Return the digest of a text in hexadecimal form."""
+    """Return the hash of a text by the given algorithm, in hexadecimal digits."""
     if not isinstance(args, list):
         raise EvaluationError("expected a list of an algorithm and a text")
     if len(args) != 2:
@@ -283,7 +287,7 @@ def _port_wrong(value: Any) -> str | None:
 
 
 def make_url(args: Any) -> str:
-    """Return a URL built from its parts."""
+    """Build a URL from its parts."""
     wrong = _url_wrong(args, computed=True)
     if wrong:
         raise EvaluationError(wrong)
@@ -315,14 +319,17 @@ def _user(args: Any) -> str:
 
 
 def _host(host: str) -> str:
-    """Return the quoted host; an IPv6 address gets brackets, and its zone an encoded `%`."""
+    """Return the host, percent-encoded for a URL.
+
+    An IPv6 address is put in brackets, and the `%` before its zone is encoded.
+    """
     if ":" not in host and not host.startswith("["):
         return quote(host, safe="")
     return f"[{quote(host.removeprefix('[').removesuffix(']'), safe=':')}]"
 
 
 def base64(args: Any) -> str:
-    """Return the text unchanged: Hearth encodes it where the cloud requires that."""
+    """Return the text unchanged, because Hearth encodes it later if the cloud requires that."""
     if not isinstance(args, str):
         raise EvaluationError(f"only text can be encoded, not {args!r}")
     return args

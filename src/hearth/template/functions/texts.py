@@ -1,7 +1,7 @@
-"""The one-line descriptions of the functions of the language, by name in templates.
+"""The one-line descriptions of the functions, by their names in templates.
 
-`hearth.template.versions.function_text` reads them for `template-function-list`, the reference of
-the language and the language server. A function of a package has its own text, its `description`.
+`hearth.template.versions.function_text` reads them for `template-function-list`, the language
+reference and the language server. A function from a package has its own `description`.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ class Failed(Exception):
 
 
 class Answer(OSError):
-    """A service answered with an error."""
+    """A service answered a request with an error status."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(f"{status} {text}")
@@ -59,8 +59,10 @@ def say(text: str) -> None:
 
 
 def until(what: str, look: Callable[[], Any], limit_s: float = WAIT_S) -> Any:
-    """Call `look` until its result is true, and return the result. Raises Failed after `limit_s`
-    seconds.
+    """Call `look` repeatedly until its result is true, and return the result.
+
+    OSError and ValueError count as "not yet". Raises Failed after `limit_s` seconds; `what` is the
+    subject of its message.
     """
     deadline = time.monotonic() + limit_s
     problem: Any = ""
@@ -72,14 +74,14 @@ def until(what: str, look: Callable[[], Any], limit_s: float = WAIT_S) -> Any:
         except (OSError, ValueError) as error:
             problem = error
         if time.monotonic() > deadline:
-            raise Failed(f"{what}: not within {limit_s:g} s; {problem}")
+            raise Failed(f"{what}: timed out after {limit_s:g} s; last error: {problem or 'none'}")
         time.sleep(PAUSE_S)
 
 
 def request(
     method: str, url: str, body: Any = None, headers: Any = None, context: Any = None
 ) -> Any:
-    """Return the answer to a call, and its headers. Raises OSError."""
+    """Send a request and return (parsed body, response headers). Raises OSError."""
     data = None if body is None else json.dumps(body).encode()
     given = {"Content-Type": "application/json", **(headers or {})}
     asked = urllib.request.Request(url, data, given, method=method)
@@ -94,7 +96,7 @@ def request(
 
 
 class CloudAccess:
-    """The calls of the node to the cloud, with its own credential."""
+    """Access of the node to the cluster API, with the node's own credential."""
 
     def __init__(self, settings: Settings, credential_url: str) -> None:
         self._settings, self._url = settings, credential_url
@@ -126,7 +128,9 @@ class CloudAccess:
         return str(headers["X-Subject-Token"])
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
-        """Return the answer of the cluster API."""
+        """Send a request to the cluster API and return the parsed body; repeat it after temporary
+        errors.
+        """
 
         def send() -> Any:
             self._token = self._token or self._log_in()
@@ -147,13 +151,13 @@ class CloudAccess:
 
 
 class Certificates:
-    """The certificates of the node, each with its key in a folder."""
+    """Creates the node's certificates; each certificate and its key are files in one folder."""
 
     def __init__(self, cloud: CloudAccess, cluster: str, folder: Path = PKI) -> None:
         self._cloud, self._cluster, self._folder = cloud, cluster, folder
 
     def authority(self, name: str, kind: str) -> None:
-        """Fetch the certificate of a CA."""
+        """Fetch the certificate of a CA and write it to NAME.crt."""
         path = f"/certificates/{self._cluster}?ca_cert_type={kind}"
         write(self._folder / f"{name}.crt", self._cloud.call("GET", path)["pem"])
 
@@ -161,7 +165,7 @@ class Certificates:
         self, name: str, common_name: str, organisation: str = "", kind: str = "kubernetes",
         names: Any = (),
     ) -> None:  # fmt: skip
-        """Make a key, and have a certificate signed for it."""
+        """Create a key and a certificate that the cluster API signs: NAME.key and NAME.crt."""
         key, request_file = self._folder / f"{name}.key", self._folder / f"{name}.csr"
         config = self._folder / f"{name}.cnf"
         key.parent.mkdir(parents=True, exist_ok=True)
@@ -184,14 +188,14 @@ class Certificates:
         request_file.unlink()
 
     def of_node(self, name: str, address: str) -> None:
-        """Fetch the certificates that every node has."""
+        """Create the certificates that every node needs."""
         self.authority("ca", "kubernetes")
         names = [name, address]
         self.issue("kubelet", f"system:node:{name}", NODES, names=names)
         self.issue("proxy", "system:kube-proxy", "system:node-proxier")
 
     def of_control_plane(self, node: Settings) -> None:
-        """Fetch the certificates that only the control plane has."""
+        """Create the additional certificates that only a node of the control plane needs."""
         own = [node["name"], node["address"], "localhost", "127.0.0.1"]
         more = [
             node.get(k) for k in ("public_address", "api_private_address", "api_public_address")
@@ -214,13 +218,13 @@ class Certificates:
 
 
 def alternative(name: str) -> str:
-    """Return a name or an address as an entry of an openssl configuration."""
+    """Return a DNS name or IP address in the form of a subjectAltName of openssl."""
     numeric = re.fullmatch(r"[0-9.]+|[0-9a-fA-F:]*:[0-9a-fA-F:.]*", name)
     return ("IP:" if numeric else "DNS:") + name
 
 
 def first_address(cidr: str) -> str:
-    """Return the first address of a network: that of the Kubernetes API in the cluster."""
+    """Return the first host address of a network; the Kubernetes API has it inside the cluster."""
     import ipaddress
 
     return str(ipaddress.ip_network(cidr, strict=False)[1])
@@ -230,7 +234,7 @@ def first_address(cidr: str) -> str:
 
 
 class Etcd:
-    """The member of etcd on this node. Other members are found at the shared address."""
+    """The etcd member on this node. The members of a running etcd cluster share one address."""
 
     def __init__(self, node: Settings, *, plain: bool) -> None:
         self._node, self._plain = node, plain
@@ -248,11 +252,11 @@ class Etcd:
         return context
 
     def call(self, url: str, path: str, body: Any) -> Any:
-        """Return the answer of the JSON gateway. Raises OSError."""
+        """Send a request to the JSON gateway of etcd and return the parsed body. Raises OSError."""
         return request("POST", url + path, body, context=self.context())[0]
 
     def start(self) -> None:
-        """Start the member: of a new cluster, or of the one that answers."""
+        """Start the etcd member: join the running cluster if there is one, else begin a new one."""
         if self._healthy(self.here):
             return
         name, address = self._node["name"], self._node["address"]
@@ -265,7 +269,10 @@ class Etcd:
         until("etcd", lambda: self._healthy(self.here), 300)
 
     def _existing(self) -> Any:
-        """Return the shared address if a cluster answers there; wait for it on later masters."""
+        """Return the shared address if an etcd cluster answers there, else None.
+
+        Only the first master may get None; the others wait for the cluster and raise Failed.
+        """
         address = self._node.get("etcd_address")
         if not address:
             return None
@@ -281,7 +288,9 @@ class Etcd:
         return url
 
     def _join(self, url: str, name: str, peer: str) -> Any:
-        """Make this node a member of a running cluster; return all members."""
+        """Add this node to the running etcd cluster at `url`; return all members as {name: peer
+        URL}.
+        """
 
         def add() -> Any:
             known = self.call(url, "/v3/cluster/member/list", {})["members"]
@@ -291,7 +300,7 @@ class Etcd:
                     return None  # look again: the list has changed
             return self.call(url, "/v3/cluster/member/add", {"peerURLs": [peer]})["members"]
 
-        listed = until("a place among the members of etcd", add)
+        listed = until("joining the etcd cluster", add)
         return {one.get("name") or name: one["peerURLs"][0] for one in listed}
 
     def _run(self, members: Any, state: str) -> None:
@@ -325,8 +334,9 @@ class Etcd:
         return True
 
     def shared(self, name: str, make: Callable[[], str]) -> str:
-        """Return a text that all members of etcd share; the first member that asks creates it with
-        `make`.
+        """Return the value of a key that all members of etcd share.
+
+        The first member that asks creates the value with `make`.
         """
         compared = {"key": b64(name), "target": "CREATE", "create_revision": "0"}
         put = {"request_put": {"key": b64(name), "value": b64(make())}}
@@ -336,7 +346,7 @@ class Etcd:
 
 
 def b64(text: str) -> str:
-    """Return a text in base64, as the JSON gateway of etcd takes it."""
+    """Return a text in base64, which the JSON gateway of etcd requires."""
     return base64.b64encode(text.encode()).decode()
 
 
@@ -344,21 +354,21 @@ def b64(text: str) -> str:
 
 
 class StandIn:
-    """Kubernetes on sandbox servers, which have a stand-in for it."""
+    """A stand-in for Kubernetes, which sandbox servers have instead of the real programs."""
 
     def __init__(self, node: Settings, version: str, *, plain: bool) -> None:
         self._node, self._version = node, version or "v1.31.0"
         self._plain = ["--plain"] if plain else []
 
     def control_plane(self, etcd: Etcd) -> None:
-        """Start the Kubernetes API of the stand-in."""
+        """Start the stand-in for the Kubernetes API."""
         service("kube-apiserver", [
             sys.executable, str(STAND_IN), "api", f"--etcd={etcd.here}",
             f"--port={self._node['kubernetes_port']}", f"--version={self._version}", *self._plain,
         ])  # fmt: skip
 
     def node(self, api: str, labels: Any, taints: Any) -> None:
-        """Register the node with the Kubernetes API."""
+        """Start the stand-in for the kubelet, which registers the node with the Kubernetes API."""
         service("kubelet", [
             sys.executable, str(STAND_IN), "node", f"--api={api}", f"--name={self._node['name']}",
             f"--address={self._node['address']}", f"--machine={machine_id()}",
@@ -367,11 +377,11 @@ class StandIn:
         ])  # fmt: skip
 
     def addons(self, node: Settings) -> None:
-        """Install nothing: there are no pods."""
+        """Do nothing, because the stand-in runs no pods."""
 
 
 class Kubeadm:
-    """The programs of an image with kubeadm and kubelet."""
+    """Kubernetes as installed in an image with kubeadm and kubelet."""
 
     CONFIG = STATE / "kubeadm.yaml"
 
@@ -381,7 +391,7 @@ class Kubeadm:
         self._node, self._version = node, version
 
     def control_plane(self, etcd: Etcd) -> None:
-        """Write the static pods of the control plane, and the files that they read."""
+        """Write the manifests of the control plane's static pods, and the files that they need."""
         key = etcd.shared(SERVICE_ACCOUNT_KEY, lambda: output("openssl", "genrsa", "2048"))
         write(PKI / "sa.key", key, 0o600)
         write(PKI / "sa.pub", output("openssl", "rsa", "-in", str(PKI / "sa.key"), "-pubout"))
@@ -393,7 +403,7 @@ class Kubeadm:
         run("kubeadm", "init", "phase", "control-plane", "all", f"--config={self.CONFIG}")
 
     def node(self, api: str, labels: Any, taints: Any) -> None:
-        """Start the kubelet."""
+        """Configure and start the kubelet."""
         self._runtime()
         kubeconfig(Path("/etc/kubernetes/kubelet.conf"), api, "kubelet")
         config = {
@@ -431,7 +441,7 @@ class Kubeadm:
             run("kubectl", *access, "apply", "-f", node["post_install_manifest_url"])
 
     def _runtime(self) -> None:
-        """Configure the proxies of containerd, and the cluster's registry without TLS."""
+        """Configure containerd: the proxies, and the insecure registry if there is one."""
         names = {"http_proxy": "HTTP_PROXY", "https_proxy": "HTTPS_PROXY", "no_proxy": "NO_PROXY"}
         lines = [f'Environment="{big}={self._node[name]}"' for name, big in names.items()
                  if self._node.get(name)]  # fmt: skip
@@ -478,13 +488,13 @@ class Kubeadm:
 
 
 def options(text: Any) -> Any:
-    """Return the options of a command line as a map."""
+    """Convert command-line options such as "--a=1 --b=2" to a map."""
     words = [word.lstrip("-").partition("=") for word in str(text or "").split()]
     return {name: value for name, _, value in words if name}
 
 
 def kubeconfig(path: Path, api: str, name: str) -> None:
-    """Write a file with which a program reaches the Kubernetes API."""
+    """Write a kubeconfig file for the user whose certificate is NAME.crt."""
     cluster = {"server": api, "certificate-authority": str(PKI / "ca.crt")}
     user = {"client-certificate": str(PKI / f"{name}.crt"), "client-key": str(PKI / f"{name}.key")}
     write(path, json.dumps({
@@ -496,7 +506,10 @@ def kubeconfig(path: Path, api: str, name: str) -> None:
 
 
 def runtime(node: Settings, version: str, *, plain: bool) -> Any:
-    """Return the object that starts Kubernetes on this image. Raises Failed."""
+    """Return the object that starts Kubernetes on this image.
+
+    Raises Failed if the image has neither kubeadm nor the stand-in.
+    """
     if shutil.which("kubeadm"):
         return Kubeadm(node, version, plain=plain)
     if STAND_IN.exists():
@@ -508,7 +521,7 @@ def runtime(node: Settings, version: str, *, plain: bool) -> Any:
 
 
 def write(path: Path, text: str, mode: int = 0o644) -> None:
-    """Write a file atomically: nobody sees a part of the text."""
+    """Write a file atomically, by renaming a complete temporary file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(path.name + "." + secrets.token_hex(4))
     fresh.write_text(text if text.endswith("\n") else text + "\n")
@@ -517,12 +530,12 @@ def write(path: Path, text: str, mode: int = 0o644) -> None:
 
 
 def run(*command: str) -> None:
-    """Run a program. Raises Failed with the end of its output."""
+    """Run a program. Raises Failed, with the end of its error output, if it fails."""
     output(*command)
 
 
 def output(*command: str) -> str:
-    """Return the output of a program. Raises Failed."""
+    """Run a program and return its output. Raises Failed if it fails."""
     line = [program(command[0]), *command[1:]]
     done = subprocess.run(line, capture_output=True, check=False)
     if done.returncode != 0:
@@ -532,7 +545,7 @@ def output(*command: str) -> str:
 
 
 def program(name: str) -> str:
-    """Return the path of a program of the image. Raises Failed."""
+    """Return the path of a program. Raises Failed if the image does not contain it."""
     found = name if "/" in name else shutil.which(name)
     if not found:
         raise Failed(f"the image has no {name}")
@@ -540,7 +553,7 @@ def program(name: str) -> str:
 
 
 def service(name: str, command: Any) -> None:
-    """Start a program as a service, under systemd if it runs; a running service is restarted."""
+    """Start or restart a program as a service, under systemd if systemd is running."""
     if Path("/run/systemd/system").is_dir():
         words = " ".join(f'"{word}"' for word in command)
         write(Path(f"/etc/systemd/system/hearth-{name}.service"),
@@ -561,7 +574,7 @@ def service(name: str, command: Any) -> None:
 
 
 def stop(pid: int) -> None:
-    """End a program that this script started before."""
+    """End a process: send SIGTERM and, if it still runs after five seconds, SIGKILL."""
     for number in (15, 9):
         try:
             os.kill(pid, number)
@@ -574,7 +587,7 @@ def stop(pid: int) -> None:
 
 
 def machine_id() -> str:
-    """Return the id of the server without dashes: the machine id in Kubernetes."""
+    """Return the machine id, or else the server's UUID without dashes."""
     path = Path("/etc/machine-id")
     if path.exists() and path.read_text().strip():
         return path.read_text().strip()
@@ -583,7 +596,10 @@ def machine_id() -> str:
 
 
 def mount(volume: Any, folder: Path) -> None:
-    """Mount a volume of the node, if it has one; a new one gets a file system."""
+    """Mount a volume of the node at `folder`; create a file system on it if it has none.
+
+    Do nothing if the node has no such volume.
+    """
     if not volume:
         return
     device = Path(f"/dev/disk/by-id/virtio-{volume[:20]}")
@@ -613,7 +629,7 @@ def labels_of(node: Settings) -> Any:
 
 
 def set_up(node: Settings, credential_url: str, version: str) -> None:
-    """Set up the node, or bring it new certificates."""
+    """Set up the node or, on a node that is set up, renew its certificates."""
     plain = str(node.get("tls_disabled")).lower() == "true"
     master = node["task"] == "master"
     port = node["kubernetes_port"]
@@ -644,13 +660,15 @@ def set_up(node: Settings, credential_url: str, version: str) -> None:
 
 
 def reachable(api: str, *, plain: bool) -> bool:
-    """Return whether the Kubernetes API is healthy."""
+    """Return whether the Kubernetes API answers that it is healthy. Raises OSError if it does not
+    answer.
+    """
     context = None if plain else ssl.create_default_context(cafile=str(PKI / "ca.crt"))
     return bool(request("GET", api + "/healthz", context=context)[0] == "ok")
 
 
 def main() -> int:
-    """Do the task of the deployment; return the exit status."""
+    """Carry out the deployment on this node; return the exit status, 0 or 1."""
     node = json.loads(os.environ["settings"])
     version = os.environ.get("kube_version", "")
     try:

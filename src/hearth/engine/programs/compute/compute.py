@@ -1,4 +1,6 @@
-"""Choose where to compute: a few milliseconds on the event loop, anything longer in a process."""
+"""Choose where a computation runs: on the event loop if it takes a few milliseconds, otherwise in a
+separate process.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -15,25 +17,33 @@ from hearth.template.deferred import Answer, Answers, Deferred, Question, deferr
 T = TypeVar("T")
 
 INLINE_MAX = 6 * 1024
-"""The maximum characters of text for which a computation is tried on the event loop: some
-milliseconds.
+"""The maximum characters of text for which a computation is tried on the event loop. Such a
+computation takes a few milliseconds.
 """
 
 ROUNDS_MAX = 256
-"""The maximum number of times that `evaluated` starts its work again after a long evaluation."""
+"""The maximum number of times that `Compute.evaluated` calls its function, once after each
+evaluation in a process.
+"""
 
 departed: ContextVar["asyncio.Future[None] | None"] = ContextVar("departed", default=None)
-"""A future that is done when the client of the current request has disconnected."""
+"""A future that completes when the client of the current request disconnects; None if there is no
+request.
+"""
 
 
 class Gone(BaseException):
-    """The client of a request has disconnected. It is a BaseException so that no error handler
-    prepares an answer.
+    """The client of the request has disconnected, so nobody needs the result.
+
+    It is a BaseException so that no error handler prepares a response.
     """
 
 
 class Compute:
-    """Runs user-supplied code. Without a pool it runs on the event loop (in the simulator)."""
+    """Runs functions on user-supplied text without blocking the event loop.
+
+    Without a pool of processes, as in the simulator, everything runs on the event loop.
+    """
 
     def __init__(self, pool: Pool | None = None) -> None:
         self.pool = pool
@@ -42,11 +52,12 @@ class Compute:
     async def run(
         self, function: Callable[..., T], *arguments: Any, project: str = "", characters: int = 0
     ) -> T:
-        """Return the result of a function. It must have no side effects and be importable by name.
+        """Return the result of a function, which must have no side effects and be importable by
+        name.
 
-        Arguments and result must be picklable, because they may be sent to another process;
-        `characters` is the length of the user-supplied text in them. Raises what the function
-        raises, and Rejected if it exceeds a limit.
+        Arguments and result must be picklable, because they may be sent to another process.
+        `characters` is the length of the user-supplied text in the arguments. Raises what the
+        function raises, and Rejected if it exceeds a limit.
         """
         if self.pool is None:
             with spending():
@@ -61,9 +72,11 @@ class Compute:
         return found
 
     async def evaluated(self, work: Callable[[], T], project: str = "") -> T:
-        """Return the result of `work`, which evaluates values and may run several times.
+        """Return the result of `work`, a function that evaluates values and may be called several
+        times.
 
-        A long evaluation runs in a process; then `work` starts again and uses its result.
+        A long evaluation runs in a separate process. Then `work` is called again and uses its
+        result. Raises Rejected if there are too many long evaluations.
         """
         for _ in range(ROUNDS_MAX):
             try:
@@ -84,7 +97,9 @@ class Compute:
             return work()
 
     async def settle(self, deferred: Deferred, project: str = "") -> None:
-        """Run a deferred evaluation in a process and keep its result."""
+        """Run a deferred evaluation in a separate process, and keep its result for the next
+        attempt.
+        """
         replies: list[tuple[Question, Any]] = []
 
         def answer(question: Question) -> Any:
@@ -126,5 +141,8 @@ class Compute:
 
 
 def evaluate(world: Any, target: Any, method: str, options: dict[str, Any]) -> Any:
-    """Return the result of a method that evaluates a value; called in a computing process."""
+    """Call a method of `target` with a World and options, and return its result.
+
+    This is the function that a computing process runs for a deferred evaluation.
+    """
     return getattr(target, method)(world, **options)

@@ -1,4 +1,4 @@
-"""A computation that is carried out in a separate process."""
+"""A computation in a separate process: its input, its result, and its limits."""
 
 import gc
 import os
@@ -15,13 +15,13 @@ from hearth.template.deferred import Question
 
 NICENESS = 5
 QUESTIONS_MAX = 20_000
-"""The maximum number of questions of one evaluation to its World."""
+"""The maximum number of different values that one evaluation may request from its World."""
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """Limits of a process: seconds of CPU time, and bytes of memory in addition to its current
-    memory.
+    """The limits of a computing process: CPU time in seconds, and memory in bytes beyond its memory
+    at the start.
     """
 
     cpu_s: int
@@ -30,9 +30,10 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Job:
-    """A function with its arguments.
+    """A function to run in a separate process, with its arguments.
 
-    With `asks` the first argument is a World, which stays in the parent process.
+    If `asks` is true, the function gets a World as an additional first argument. The values of that
+    World stay in the parent process.
     """
 
     function: Callable[..., Any]
@@ -42,21 +43,26 @@ class Job:
 
 @dataclass(frozen=True)
 class Ask:
-    """A question of a job about the World in the parent process."""
+    """A message to the parent process that requests one value of the World."""
 
     question: Question
 
 
 @dataclass(frozen=True)
 class Done:
-    """The end of a job: its value or its exception."""
+    """A message to the parent process that ends the job: its result, or the exception that it
+    raised.
+    """
 
     value: Any = None
     error: BaseException | None = None
 
 
 class DistantWorld:
-    """A World whose values are in the parent process; each question is sent once."""
+    """A World in a computing process; the parent process has the values.
+
+    Each value is requested from the parent process at most once.
+    """
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
@@ -93,12 +99,14 @@ class DistantWorld:
 
 
 def too_much(what: str) -> RequestLimitExceeded:
-    """Return the problem of a computation that exceeds a limit."""
+    """Return the problem of a computation that exceeds a limit; `what` names the excess, such as
+    "more than 10 s".
+    """
     return RequestLimitExceeded(None, f"Request limit exceeded: the computation needs {what}")
 
 
 def carry_out(sock: socket.socket) -> None:
-    """Run the job received over a socket, and send its result back."""
+    """Receive a job over the socket, run it, and send back its result or its exception."""
     bounds: Bounds
     job: Job
     bounds, job = wire.unpack(wire.receive(sock))
@@ -127,7 +135,7 @@ def _packed(error: Exception) -> bytes:
 
 
 def confine(bounds: Bounds) -> None:
-    """Set limits on this process, and let the kernel kill it first if memory runs out."""
+    """Apply the CPU and memory limits to this process and lower its scheduling priority."""
     resource.setrlimit(resource.RLIMIT_CPU, (bounds.cpu_s, bounds.cpu_s + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     most = _mapped_bytes() + bounds.memory_bytes

@@ -1,7 +1,7 @@
-"""Computing processes: one per job, forked from a process with all code loaded.
+"""Computing processes: one process per job, forked from a process that has loaded all code.
 
 The queue is fair between projects: each project may have a few running jobs, and projects take
-turns. A job is killed if it takes too long or if nobody waits for its result any more.
+turns. A job is killed if it takes too long, or if nobody waits for its result any more.
 """
 
 import asyncio
@@ -26,18 +26,22 @@ log = logging.getLogger(__name__)
 
 SLOTS = 4
 PROJECT_SLOTS = 2
-"""The maximum numbers of running jobs: of all projects together, and of one project."""
+"""The maximum number of running jobs: SLOTS for all projects together, PROJECT_SLOTS for one
+project.
+"""
 
 CPU_S = 10
 CHARACTERS_A_SECOND = 50_000
-"""The CPU seconds of a job, and the number of characters of text that add one more second."""
+"""The CPU time of a job: CPU_S seconds, and one second more for every CHARACTERS_A_SECOND
+characters of text.
+"""
 
 WAIT_FACTOR = 3
-"""The factor between CPU seconds and elapsed seconds of a job on a busy machine."""
+"""The maximum elapsed time of a job, as a multiple of its CPU time; the machine may be busy."""
 
 MEMORY_BYTES = 1 << 30
 CHARACTER_BYTES = 2048
-"""The memory of a job, and the additional memory for each character of text."""
+"""The memory of a job: MEMORY_BYTES, and CHARACTER_BYTES more for each character of text."""
 
 COMMAND = (sys.executable, "-P", "-m", "hearth.cli.compute")
 START_S = 30.0
@@ -46,7 +50,7 @@ POLL_S = 0.5
 
 
 class Stopped(asyncio.CancelledError):
-    """The pool is closed because the process ends; everything that waits for it is cancelled."""
+    """The pool is closed because this process ends, so the computation is cancelled."""
 
 
 Asked = Callable[[Question], Any]
@@ -69,10 +73,11 @@ class Pool:
     async def run(
         self, project: str, job: Job, characters: int, answer: Asked | None = None
     ) -> Any:
-        """Return the result of a job. `answer` answers its questions, on the event loop.
+        """Return the result of a job.
 
-        `characters` is the length of the text that the job works on. Raises what the job raises,
-        and Rejected if it exceeds a limit.
+        `characters` is the length of the text that the job works on; it raises the limits. `answer`
+        returns the values that the job requests from its World; it is called on the event loop.
+        Raises what the job raises, and Rejected if the job exceeds a limit.
         """
         await self._turn(project)
         try:
@@ -127,8 +132,9 @@ class Pool:
                 turn.set_result(None)
 
     def _whose(self) -> str | None:
-        """Return the project of the next job: of the projects below their limit, the one with the
-        fewest running jobs.
+        """Return the project whose job starts next, or None if none may start.
+
+        It is the project with the fewest running jobs among those below their limit.
         """
         may = [one for one in self._waiting if self._at_work.get(one, 0) < PROJECT_SLOTS]
         return min(may, key=lambda one: self._at_work.get(one, 0), default=None)
@@ -136,7 +142,7 @@ class Pool:
     # -- processes, from the threads ---------------------------------------------------------
 
     def hand(self, sock: socket.socket) -> None:
-        """Start a process and pass it this end of a socket. Raises OSError, Stopped."""
+        """Start a computing process that communicates over this socket. Raises OSError, Stopped."""
         with self._lock:
             if self._closed:
                 raise Stopped
@@ -146,7 +152,7 @@ class Pool:
             socket.send_fds(self._control, [b"job"], [sock.fileno()])
 
     def kill(self, pid: int) -> None:
-        """Kill a process of this pool, unless it has ended."""
+        """Kill a computing process of this pool, if it is still running."""
         with self._lock, contextlib.suppress(OSError):
             if self._control is not None:
                 self._control.send(str(pid).encode())
@@ -184,7 +190,9 @@ class Pool:
 
 
 class _Running:
-    """A running job: a thread of this process that talks with the job's process."""
+    """A running job, from the side of this process: a thread that communicates with the computing
+    process.
+    """
 
     def __init__(
         self,
@@ -205,7 +213,7 @@ class _Running:
         self.killed = False
 
     def run(self) -> Any:
-        """Carry out the job, in a thread."""
+        """Carry out the job and return its result; called in a thread."""
         data = wire.pack((self.bounds, self.job))
         try:
             with self._process() as sock:
@@ -224,7 +232,9 @@ class _Running:
 
     @contextlib.contextmanager
     def _process(self) -> Iterator[socket.socket]:
-        """Start a process and yield the socket to it; close the socket afterwards."""
+        """Start a computing process and yield the socket that leads to it; close the socket
+        afterwards.
+        """
         for attempt in (1, 2):
             ours, theirs = socket.socketpair()
             try:
@@ -256,9 +266,9 @@ class _Running:
             wire.send(sock, wire.pack(self._reply(told.question, deadline)))
 
     def _reply(self, question: Question, deadline: float) -> Any:
-        """Return the answer of the World to a question, computed on the event loop.
+        """Return the value that the job requests from its World, computed on the event loop.
 
-        Raises Closed if nobody waits for the job any more.
+        Raises Closed if the job was killed, its time is over, or the event loop is closed.
         """
         reply: Future[Any] = Future()
 
@@ -279,7 +289,7 @@ class _Running:
         raise wire.Closed
 
     def kill(self) -> None:
-        """Kill the job's process; callable from any thread."""
+        """Kill the computing process of this job; may be called from any thread."""
         self.killed = True
         if self.pid is not None:
             self.pool.kill(self.pid)

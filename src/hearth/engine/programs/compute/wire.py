@@ -1,6 +1,7 @@
 """Messages between this process and its computing processes: a length, then a pickle.
 
-Both ends are Hearth's processes; user-supplied code is only text inside a message.
+Unpickling is safe because both ends are processes of Hearth. User-supplied code is only text inside
+a message.
 """
 
 import pickle
@@ -14,7 +15,7 @@ CHUNK = 1 << 20
 
 
 class Closed(Exception):
-    """The other end has closed the connection."""
+    """The process at the other end has closed the connection."""
 
 
 def pack(value: Any) -> bytes:

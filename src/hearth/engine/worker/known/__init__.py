@@ -1,4 +1,6 @@
-"""What the owner of a stack knows: its rows, the aim of its operation, and its cloud.
+"""The state of a stack that its owner keeps in memory: its rows, the aim of its operation, its
+cloud.
 
-This package starts nothing. Imports run down: context, access, aim, world, memory.
+This package starts no work by itself. Imports go in one direction: context, access, aim, world,
+memory.
 """

@@ -1,4 +1,4 @@
-"""The access of an owned stack to its cloud: credential, trust, users, and ids found by name."""
+"""Access of an owned stack to its cloud: credential, trust, users, and ids found by name."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -23,7 +23,10 @@ log = logging.getLogger(__name__)
 
 
 class Access:
-    """The stack's cloud under the credential of the operation; `wake` makes the loop commit."""
+    """The stack's cloud, used with the credential of the operation.
+
+    `wake` makes the loop of the stack's worker commit changes.
+    """
 
     def __init__(self, tools: Tools, memory: Memory, wake: Callable[[], None]) -> None:
         self.credential: StackCredential | None = None
@@ -32,11 +35,11 @@ class Access:
         self._wake = wake
         self._facts: tuple[StackRow, StackFacts] | None = None
         self._cloud: tuple[StackRow, StackCredential | None, Cloud] | None = None
-        self._names: Names | None = None  # of the resources that begin together
-        self._kept_former = False  # it was tried in vain
+        self._names: Names | None = None  # ids by name, shared by the nodes that begin together
+        self._kept_former = False  # deleting them failed
 
     def cloud(self) -> Cloud:
-        """Return the cloud, looked up once for all resources."""
+        """Return the cloud; it is looked up again only if the stack's row or credential changes."""
         stack, known = self._memory.stack, self._cloud
         if known is None or known[0] is not stack or known[1] is not self.credential:
             cloud = self._tools.clouds.of(stack, self.credential)
@@ -44,13 +47,13 @@ class Access:
         return known[2]
 
     def users(self) -> Users | None:
-        """Return the access to the users in the stack's domain project, or None without a stack
-        domain.
+        """Return the users in the stack's domain project, or None if no stack domain is
+        configured.
         """
         return self._tools.clouds.users(self._memory.stack, self._memory.note_user_project)
 
     def facts(self) -> StackFacts:
-        """Return the facts about the stack, cached for all its resources."""
+        """Return the facts about the stack; they are computed once for all its resources."""
         stack, known = self._memory.stack, self._facts
         if known is None or known[0] is not stack:
             known = self._facts = (stack, stack_facts(stack, self._tools.endpoints))
@@ -61,7 +64,9 @@ class Access:
     async def resolve(
         self, rtype: ResourceType, properties: Mapping[str, Any]
     ) -> Mapping[str, Any]:
-        """Return the properties after the type's translation, with ids instead of names."""
+        """Return the properties after the type's translation rules, which also replace names by
+        ids.
+        """
         if not rtype.translation:
             return properties
         if self._names is None:
@@ -69,17 +74,19 @@ class Access:
         return await translated(properties, rtype.translation, self._names)
 
     def forget_names(self) -> None:
-        """Empty the cache of ids by name, so that new nodes see the results of completed ones."""
+        """Clear the cache of ids by name, because completed nodes may have created or deleted
+        objects.
+        """
         self._names = None
 
     # -- the trust -------------------------------------------------------------------------
 
     async def entrust(self) -> None:
-        """Create a trust of the last requester, which remains valid after the token expires; only
-        for a root stack.
+        """Create a trust of the last requester for a root stack, unless the stack has a valid one.
 
-        A trust that replaces another has its own key, stored before the call; the old trust is
-        deleted when no node runs any more. Raises CloudFault.
+        The trust remains valid after the requester's token expires. If it replaces another trust,
+        it gets a new key, which is stored before the call; the old trust is deleted when no node
+        runs any more. Raises CloudFault.
         """
         stack = self._memory.stack
         if self.credential is None or stack.parent_id is not None:
@@ -104,9 +111,7 @@ class Access:
         })  # fmt: skip
 
     def has_former(self) -> bool:
-        """Return whether replaced trusts must be deleted now; only for a root stack that is
-        idle.
-        """
+        """Return whether replaced trusts must be deleted now, because the root stack is idle."""
         stack = self._memory.stack
         ended = stack.status is not Status.IN_PROGRESS and stack.deleted_at is None
         ended = ended and stack.parent_id is None
@@ -114,7 +119,9 @@ class Access:
         return bool(ended and former and not self._kept_former)
 
     async def drop_former(self) -> None:
-        """Delete the replaced trusts; no node may be running."""
+        """Delete the replaced trusts. Call this only while no node runs, because nodes may use
+        them.
+        """
         assert self.credential is not None
         dropped = self.credential.former
         try:
@@ -124,11 +131,13 @@ class Access:
             log.warning(words, self._memory.stack_id, fault)
             self._kept_former = True
             return
-        former = self.credential.former  # another may have joined them meanwhile
+        former = self.credential.former  # another trust may have been replaced meanwhile
         self._note_credential({"former": tuple(one for one in former if one not in dropped)})
 
     def reload(self, credential: StackCredential | None) -> None:
-        """Load the credential's row, and merge changes that are not committed yet."""
+        """Replace the credential by its row, updated with the changes that are not committed
+        yet.
+        """
         changed = self._memory.always.credential
         if changed is not None and credential is not None:
             credential = structs.replace(credential, **changed[1])

@@ -1,7 +1,7 @@
-"""The aim of an operation, which all parts of the stack's worker read.
+"""The aim of an operation: the desired program of the stack, and the records in charge.
 
-Only `replaced`, `compiled` and the planning of the operation change it; the operation's ending sets
-`over`.
+All parts of the stack's worker read it. Only the planning and `Aim.replaced` change the records in
+charge, and only the end of the operation sets `over`.
 """
 
 from collections import defaultdict
@@ -21,24 +21,26 @@ from hearth.template import Program
 from hearth.template.hidden import masked
 
 T = TypeVar("T")
-DOCUMENT = "adopt"  # in the private data of a record until its nested stack is made
+DOCUMENT = "adopt"  # key in a record's private data until its nested stack is created
 
 
 class Aim:
     """The revision and the program of an operation, and the record in charge of each name.
 
-    `over`: the end of the operation is decided; running nodes only complete their own work.
+    `over` is true as soon as the result of the operation is decided. Running nodes then only
+    complete their own work.
     """
 
     def __init__(self, revision: Revision, memory: Memory, programs: Programs) -> None:
         self.revision = revision
-        self.known_program: Program | None = None  # None: not compiled, or it cannot be
+        self.known_program: Program | None = None  # None: not compiled yet, or compiling failed
         self.world = RecordedWorld(memory, programs, revision.facade)
         self.over = memory.stack.status is not Status.IN_PROGRESS
         self._memory = memory
         self._programs = programs
         self._in_charge: dict[str, str] = {}
-        self._by_name: defaultdict[str, list[str]] | None = None  # ids; made when it is needed
+        # ids of records by name; computed when needed
+        self._by_name: defaultdict[str, list[str]] | None = None
 
     # -- program ---------------------------------------------------------------------------
 
@@ -89,7 +91,9 @@ class Aim:
             self._by_name[name].append(new.id)
 
     def namesakes(self, record: Record) -> list[Record]:
-        """Return the other records with the same name: replaced ones, and failed attempts."""
+        """Return the other records with the same name: replaced resources and failed attempts to
+        create.
+        """
         records = self._memory.records
         if self._by_name is None:
             self._by_name = defaultdict(list)
@@ -99,9 +103,11 @@ class Aim:
         return [one for one in found if one is not None]
 
     def done_with(self, record: Record) -> bool:
-        """Return whether this operation has completed its work on a record before a takeover.
+        """Return whether this operation has already completed its work on the record, before a
+        takeover.
 
-        A resume or a late adoption alone does not count.
+        A record that was only resumed, or whose adoption a later operation continues, is not
+        complete.
         """
         if record.status is not Status.COMPLETE or record.traversal != self._memory.stack.traversal:
             return False
@@ -110,7 +116,8 @@ class Aim:
 
     def adopts(self, record: Record) -> bool:
         """Return whether the record must adopt an existing object."""
-        if DOCUMENT in self._memory.data.get(record.id, {}):  # whatever somebody has said of it
+        # even if a health mark has changed the action of the record
+        if DOCUMENT in self._memory.data.get(record.id, {}):
             return True
         known = record.physical_id is not None
         return record.new and (known or self._memory.stack.action is Action.ADOPT)
@@ -118,8 +125,9 @@ class Aim:
     def retains(self, record: Record) -> bool:
         """Return whether the object stays in the cloud when its record is deleted.
 
-        An abandon completes deletes that an earlier operation began, because the document of the
-        stack no longer contains those resources and nobody would know of their objects.
+        An abandon retains all objects except those whose delete an earlier operation has begun. The
+        document of the abandoned stack no longer contains these resources, so nobody would know of
+        their objects.
         """
         stack = self._memory.stack
         if record.held.deletion_policy == "Retain":
@@ -132,7 +140,7 @@ class Aim:
     def always_replaces(self, rtype: ResourceType, record: Record) -> bool:
         """Return whether this update replaces the record because of its type alone.
 
-        A record that the same update created, before an engine died, is not replaced.
+        A record that this update has created, before a takeover, is not replaced again.
         """
         stack = self._memory.stack
         update = stack.action is Action.UPDATE
@@ -141,20 +149,25 @@ class Aim:
     # -- options ---------------------------------------------------------------------------
 
     def observes(self) -> bool:
-        """Return whether the update compares with the real state, not with the recorded one."""
+        """Return whether the update compares the desired state with the real state in the cloud.
+
+        That is the option `converge`; otherwise the update compares with the recorded state.
+        """
         stack = self._memory.stack
         return stack.options.converge and stack.action is Action.UPDATE
 
     @property
     def restored(self) -> Mapping[str, Any]:
-        """The data of the snapshot for each resource; empty unless the revision restores a
+        """The snapshot's data of each resource, by name; empty unless the operation restores a
         snapshot.
         """
         return self._brought(Action.RESTORE)
 
     @property
     def adopted(self) -> Mapping[str, Any]:
-        """The data of the document for each resource; empty unless the revision adopts a stack."""
+        """The adopted document's data of each resource, by name; empty unless the operation adopts
+        a stack.
+        """
         return self._brought(Action.ADOPT)
 
     def _brought(self, purpose: Action) -> Mapping[str, Any]:
@@ -162,9 +175,10 @@ class Aim:
         return document.resources if document and document.purpose is purpose else {}
 
     def adopts_late(self) -> bool:
-        """Return whether a later operation, of this stack or its parent, continues an adoption.
+        """Return whether this is a later operation, of this stack or its parent, that continues an
+        adoption.
 
-        Until then, objects may differ from the desired state.
+        In that case the objects may differ from the desired state.
         """
         document = self.revision.document
         late = document is not None and document.late
@@ -180,7 +194,7 @@ class Aim:
         return sorted({*own, *given}, key=lambda text: (-len(text), text))
 
     def masked(self, reason: str) -> str:
-        """Return a reason with hidden values masked, because services repeat the values sent to
-        them.
+        """Return the text with hidden values masked, because services repeat in errors the values
+        they got.
         """
         return masked(reason, self.hidden)

@@ -1,4 +1,4 @@
-"""Tickets for the next commit of a stack, and admission of nodes to it."""
+"""Tickets that nodes wait for until a commit, and the limit of nodes that join one commit."""
 
 import asyncio
 from collections import deque
@@ -6,25 +6,28 @@ from collections.abc import Callable
 
 from hearth.store.commit import Fate
 
-BEGIN_TOGETHER = 100  # nodes whose intents share a commit: more than may call at a time
+BEGIN_TOGETHER = 100  # nodes whose intents share a commit; more than can call at a time
 
 Ticket = asyncio.Future[Fate]
 
 
 class Commits:
-    """Tickets of the nodes that wait for a commit; `wake` makes the loop write."""
+    """The tickets of the nodes that wait for the next commit of their stack.
+
+    A ticket is a future that resolves to the result of the commit. `wake` makes the worker commit.
+    """
 
     def __init__(self, wake: Callable[[], None]) -> None:
         self._wake = wake
         self._tickets: list[Ticket] = []
-        self._starts: list[Ticket] = []  # for what is in `if_current`
-        self._begun = 0  # nodes on their way to the next commit
-        self._queue: deque[asyncio.Future[None]] = deque()  # of those that are not yet
+        self._starts: list[Ticket] = []  # tickets for changes in `if_current`
+        self._begun = 0  # nodes that prepare changes for the next commit
+        self._queue: deque[asyncio.Future[None]] = deque()  # nodes that wait for a later commit
 
     def written(self, *, start: bool = False) -> Ticket:
-        """Return a future that resolves when all changes so far are committed.
+        """Return a ticket that resolves when all changes so far are committed.
 
-        With `start` the change is in `if_current`, and the result may be "superseded".
+        If `start` is true, it waits for a change in `if_current`; its result can be SUPERSEDED.
         """
         ticket: Ticket = asyncio.get_running_loop().create_future()
         (self._starts if start else self._tickets).append(ticket)
@@ -32,13 +35,15 @@ class Commits:
         return ticket
 
     def take(self) -> list[Ticket]:
-        """Return the tickets for the commit that begins now, and collect new ones for the next."""
+        """Return the tickets of the commit that begins now; later tickets belong to the next
+        commit.
+        """
         tickets = self._tickets + self._starts
         self._tickets, self._starts = [], []
         return tickets
 
     def supersede(self) -> None:
-        """Resolve as superseded the tickets for changes in `if_current`, which will not be
+        """Resolve the tickets of the changes in `if_current` as superseded, because they are never
         written.
         """
         starts, self._starts = self._starts, []
@@ -48,14 +53,14 @@ class Commits:
 
     @property
     def held_up(self) -> bool:
-        """Return whether a node waits to join a later commit."""
+        """Return whether a node waits in `admission`."""
         return bool(self._queue)
 
     async def admission(self) -> None:
-        """Wait for a later commit if enough nodes already prepare changes for the next one.
+        """Wait until the node may prepare changes for the next commit.
 
-        So the first calls of a large operation are sent before the intents of all nodes are
-        committed.
+        A limited number of nodes join one commit. So the first calls of a large operation are sent
+        before the intents of all its nodes are committed.
         """
         if self._begun < BEGIN_TOGETHER:
             self._begun += 1
@@ -66,7 +71,9 @@ class Commits:
         await turn
 
     def admit(self) -> None:
-        """Admit the next nodes, whose changes belong to the next commit."""
+        """Let the next waiting nodes prepare changes, which belong to the commit after the current
+        one.
+        """
         self._begun = 0
         while self._queue and self._begun < BEGIN_TOGETHER:
             turn = self._queue.popleft()

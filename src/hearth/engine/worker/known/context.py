@@ -1,4 +1,4 @@
-"""Contexts for the types of an owned stack's resources."""
+"""The contexts that resource types get for the resources of an owned stack."""
 
 import json
 import logging
@@ -36,7 +36,11 @@ def context_of(
     update_policy: Mapping[str, Any] | None = None,
     template_metadata: Mapping[str, Any] | None = None,
 ) -> ResourceContext:
-    """Return the context of a record for one action; by default the action begins now."""
+    """Return the context of a record for one action. If `started_at` is None, the action begins
+    now.
+
+    `before` are the properties before the action, and `changed` the names of those that change.
+    """
     now = owned.tools.clock.now()
     return ResourceContext(
         record_id=record.id,
@@ -78,9 +82,10 @@ async def attributes_of(
     ctx: ResourceContext,
     known: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the attributes in the last body, and the further attributes that the template reads.
+    """Return the attributes to record for a resource.
 
-    `known` are attributes that are still valid.
+    They are the attributes that the type computes from the last response body, and the further
+    attributes that the template reads. `known` are attributes that need not be read again.
     """
     attributes = {**(known or {}), **rtype.known_attributes(ctx)}
     for name in owned.aim.reads(record.name, rtype):
@@ -88,8 +93,9 @@ async def attributes_of(
             try:
                 attributes[name] = await rtype.shown_attribute(ctx, name)
             except (CloudFault, ResourceFailure, LookupError, TypeError) as problem:
-                log.info("attribute %s of %s cannot be read: %s", name, record.name, problem)
-                # what a nested stack or a deployment lacks is an error to read
+                words = "attribute %s of resource %s cannot be read: %s"
+                log.info(words, name, record.name, problem)
+                # reading an attribute that a nested stack or a deployment does not have is an error
                 if not (isinstance(rtype, NestedType) or rtype.accepts_any_attribute):
                     attributes[name] = None
     return attributes
@@ -103,13 +109,17 @@ def _deployments(owned: OwnedStack, record: Record, rtype: ResourceType) -> Depl
 
 
 async def _fetched(owned: OwnedStack, url: str) -> str:
-    """Return a file of the stack's revision, or the text at a URL."""
+    """Return a file from the stack's revision if it has one with this URL, otherwise the text at
+    the URL.
+    """
     files = owned.aim.revision.files
     return files[url] if url in files else await owned.tools.fetch(url)
 
 
 def _properties(owned: OwnedStack, reference: str) -> Mapping[str, Any] | None:
-    """Return the stored properties of the resource with that reference id, or None."""
+    """Return the stored properties of the resource with this reference id; None if there is
+    none.
+    """
     for record in owned.memory.records.values():
         if record.until is None and reference == record.held.reference:
             inherited = owned.memory.data.get(record.id, {}).get(INHERITED, "{}")
@@ -119,7 +129,11 @@ def _properties(owned: OwnedStack, reference: str) -> Mapping[str, Any] | None:
 
 
 async def _metadata(owned: OwnedStack, reference: str) -> Mapping[str, Any]:
-    """Return the current metadata of the resource with that reference id, from its row."""
+    """Return the current metadata of the resource with this reference id or physical id.
+
+    It is read from the cloud or the database, because servers can change it. If there is no such
+    resource, it is empty.
+    """
     for record in owned.memory.records.values():
         if reference in (record.held.reference, record.physical_id):
             if (collected := await _collected(owned, record)) is not None:
@@ -132,7 +146,10 @@ async def _metadata(owned: OwnedStack, reference: str) -> Mapping[str, Any]:
 
 
 async def _collected(owned: OwnedStack, record: Record) -> Mapping[str, Any] | None:
-    """Fetch signals from the cloud into the metadata; return it, or None if there are none."""
+    """Fetch the signals of a resource from the cloud, and return the metadata with them.
+
+    Return None if the type has no signals in the cloud, or if there are no new signals.
+    """
     rtype = owned.tools.programs.type_of(record)
     if not isinstance(rtype, CollectsSignals):
         return None

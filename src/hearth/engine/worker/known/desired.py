@@ -16,7 +16,9 @@ from hearth.template import Evaluated, ResourceDefinition
 
 
 def evaluated_of(aim: Aim, definition: ResourceDefinition, rtype: ResourceType) -> Evaluated:
-    """Return the evaluated definition; a restore applies the type's `restored` to it."""
+    """Return the evaluated definition of a resource; in a restore, the type adapts it to the
+    snapshot.
+    """
     evaluated = definition.evaluate(aim.world)
     entry = aim.restored.get(definition.name)
     if entry is None or evaluated.problems or evaluated.unknown or isinstance(rtype, NestedType):
@@ -32,21 +34,23 @@ def desired_of(
     rtype: str,
     resolved: Mapping[str, Any] | None = None,
 ) -> Desired:
-    """Return the desired state.
+    """Return the desired state of a resource.
 
-    `resolved` are the properties with ids instead of names (default: as evaluated). Raises
-    `Rejected` or `ResourceFailure` if a value is invalid or unknown.
+    `resolved` are the properties with ids instead of names; by default the properties as evaluated.
+    Raises Rejected if a value is invalid, and ResourceFailure if a value is unknown.
     """
     if evaluated.problems:
         raise Rejected(evaluated.problems)
     if evaluated.unknown:
         names = ", ".join(sorted(evaluated.unknown))
-        raise ResourceFailure("InvalidTemplateReference", f"values of {names} are not known")
+        words = f"the values of these properties are not known: {names}"
+        raise ResourceFailure("InvalidTemplateReference", words)
     if conflicts := definition.conflicts(evaluated):
         raise Rejected(conflicts)
     current = aim.in_charge
     requires = aim.program.requires.get(definition.name, ())
-    turned = definition.name in aim.restored  # not what the template alone says
+    # then the definition differs from that in the template
+    turned = definition.name in aim.restored
     return Desired(
         definition=f"{definition.fingerprint}:restored" if turned else definition.fingerprint,
         kind=rtype,
@@ -61,6 +65,8 @@ def desired_of(
 
 
 def unchanged(record: Record) -> Desired:
-    """Return the desired state for an action that changes no property, such as a check."""
+    """Return the desired state of a record for an action that changes no property, such as a
+    check.
+    """
     held = record.held
     return Desired("", held.kind, {}, {}, held.properties, (), {}, "", record.requires)

@@ -1,9 +1,9 @@
-"""The rows of an owned stack in memory, and the changes to write.
+"""The rows of an owned stack in memory, and the changes that are not committed yet.
 
-Everything runs on one event loop, so a change needs no lock. There are two change sets: `always` is
-written in any case, `if_current` only while the row still has the traversal that the owner knows.
-Memory is ahead of the rows by at most one commit; if an `if_current` is refused, it is undone in
-memory.
+Everything runs on one event loop, so no lock is needed. There are two change sets. `always` is
+written in any case; `if_current` is written only if no newer operation has begun, that is, if the
+row still has the traversal that the owner knows. Memory is ahead of the rows by at most one commit.
+If `if_current` is refused, its changes are undone in memory.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,7 +25,8 @@ USUAL_REASON = "state changed"
 class Memory:
     """The rows of one stack, and both change sets.
 
-    `mask` replaces hidden values in reasons; with `all_hidden` no event shows a property.
+    `mask` replaces hidden values in reasons. If `all_hidden` is true, events show no property
+    values.
     """
 
     stack: StackRow
@@ -43,8 +44,9 @@ class Memory:
         self.all_hidden = False
         self._new_id = new_id
         self._clock = clock
-        self._before: dict[str, Record | None] = {}  # what `if_current` has changed
-        self._before_commit: dict[str, Record | None] = {}  # the same of the commit under way
+        self._before: dict[str, Record | None] = {}  # records before their changes in `if_current`
+        # the same for the commit that is running
+        self._before_commit: dict[str, Record | None] = {}
 
     # -- reading and committing ------------------------------------------------------------
 
@@ -57,7 +59,7 @@ class Memory:
         self.orphans = list(loaded.orphans)
 
     def reload(self, loaded: Loaded, *, owner: str, epoch: int) -> None:
-        """Load the rows of a newer operation. Records stay, because memory is ahead of their
+        """Load the rows of a newer operation, except the records, because memory is ahead of their
         rows.
         """
         self.undo()
@@ -67,7 +69,7 @@ class Memory:
         self.stay_ahead()
 
     def stay_ahead(self) -> None:
-        """Merge uncommitted changes into rows that were just read."""
+        """Apply uncommitted changes to rows that were just read."""
         for record_id, changed in self.always.data.items():
             self.data[record_id] = _without_none({**self.data.get(record_id, {}), **changed})
         self.metadata.update(self.always.metadata)
@@ -75,7 +77,7 @@ class Memory:
             self.stack = self.stack.having(user_project_id=self.always.user_project[1])
 
     def take(self) -> tuple[str, Changes, Changes]:
-        """Return the traversal in the row, `always` and `if_current`, and start new change sets."""
+        """Return the traversal in the row, `always` and `if_current`, and begin new change sets."""
         traversal, always, if_current = self.traversal_in_row, self.always, self.if_current
         self.always, self.if_current = Changes(), Changes()
         self._before_commit, self._before = self._before, {}
@@ -84,12 +86,14 @@ class Memory:
         return traversal, always, if_current
 
     def refused(self) -> None:
-        """Undo `if_current` of the next commit, and then that of the commit that was refused."""
+        """Undo in memory the refused `if_current`, and before that the newer one that is not
+        committed yet.
+        """
         self.undo()
         self._restore(self._before_commit)
 
     def undo(self) -> None:
-        """Undo the changes in `if_current` that are not committed yet."""
+        """Undo in memory the changes of the uncommitted `if_current`, and empty it."""
         self._restore(self._before)
         self._before, self.if_current = {}, Changes()
 
@@ -103,25 +107,29 @@ class Memory:
     # -- records ---------------------------------------------------------------------------
 
     def put(self, record: Record, *, full: bool = False, if_current: bool = False) -> None:
-        """Change a record; write all of it with `full`, else only its state."""
+        """Store the new version of a record. If `full` is true, all columns are written, else only
+        the state.
+
+        If `if_current` is true, the change is in that change set, otherwise in `always`.
+        """
         if record.reason != USUAL_REASON:
             record = record.having(reason=self.mask(record.reason))
         if if_current:
             self._before.setdefault(record.id, self.records.get(record.id))
-        else:  # it holds what `if_current` wanted of the record, too
+        else:  # the new version includes the record's changes in `if_current`
             self._is_certain(record.id)
             full = bool(self.if_current.take(record.id)) or full
         self.records[record.id] = record
         self._set(if_current).put(record, full=full)
 
     def add(self, record: Record) -> None:
-        """Add a new record, if the traversal is still current."""
+        """Store a new record, in the change set `if_current`."""
         self._before.setdefault(record.id, None)
         self.records[record.id] = record
         self.if_current.insert[record.id] = record
 
     def drop(self, record: Record, *, if_current: bool = False) -> None:
-        """Delete a record."""
+        """Delete a record, in the change set `if_current` or else in `always`."""
         changes = self._set(if_current)
         if if_current:
             self._before.setdefault(record.id, self.records.get(record.id))
@@ -133,7 +141,9 @@ class Memory:
             changes.delete.append(record.id)
 
     def _is_certain(self, record_id: str) -> None:
-        """Forget the previous version of a record, so that `undo` does not restore it."""
+        """Forget the previous version of a record: its change is in `always`, so `undo` must not
+        restore it.
+        """
         self._before.pop(record_id, None)
         self._before_commit.pop(record_id, None)
 
@@ -145,7 +155,9 @@ class Memory:
     def note_data(
         self, record_id: str, changed: Mapping[str, str | None], *, if_current: bool = False
     ) -> dict[str, str]:
-        """Change private data (None deletes an entry); return all private data of the record."""
+        """Change the private data of a record and return all of it; the value None deletes a
+        key.
+        """
         self.data[record_id] = _without_none({**self.data.get(record_id, {}), **changed})
         noted = self._set(if_current).data
         noted[record_id] = {**noted.get(record_id, {}), **changed}
@@ -159,23 +171,23 @@ class Memory:
         self._set(if_current).metadata[record_id] = metadata
 
     def note_orphan(self, orphan: Orphan) -> None:
-        """Record that an object may exist that belongs to no record."""
+        """Record a possible orphan: an object that may exist although no record has its id."""
         self.orphans.append(orphan)
         self.always.orphans.append(orphan)
 
     def forget_orphan(self, orphan: Orphan) -> None:
-        """End the search for an orphan: forget it here; the next commit deletes its row."""
+        """End the search for an orphan; the next commit deletes its row."""
         if orphan in self.orphans:
             self.orphans.remove(orphan)
             self.always.orphans_gone.append(orphan.id)
 
     def note_user_project(self, project_id: str) -> None:
-        """Record the id of the domain project that the tree of stacks uses."""
+        """Record the id of the domain project, for all stacks of the tree."""
         self.always.user_project = (self.stack.root_id, project_id)
         self.stack = self.stack.having(user_project_id=project_id)
 
     def set_stack(self, row: StackRow) -> None:
-        """Change the stack's row, if the traversal is still current."""
+        """Change the stack's row, in the change set `if_current`."""
         self.if_current.stack = row
         self.stack = row
 
@@ -191,7 +203,11 @@ class Memory:
         if_current: bool = False,
         desired: Desired | None = None,
     ) -> None:
-        """Add an event of a resource, with its own properties or those of `desired`."""
+        """Add an event of a resource, with the properties of the record or those of `desired`.
+
+        Hidden values are masked. If `if_current` is true, the event is in that change set,
+        otherwise in `always`.
+        """
         if reason != USUAL_REASON:
             reason = self.mask(reason)
         source = desired or record.held
@@ -215,7 +231,9 @@ class Memory:
         )
 
     def stack_event(self, row: StackRow) -> None:
-        """Add an event of the stack, if the traversal is still current."""
+        """Add an event for the state in the given row of the stack, in the change set
+        `if_current`.
+        """
         now = self._clock.now()
         event = events.of_stack(row, self._new_id(), now, row.action, row.status, row.reason)
         self.if_current.events.append(event)

@@ -1,4 +1,4 @@
-"""An owned stack: everything that its operation and its nodes use."""
+"""An owned stack: the objects that its operation and its nodes share."""
 
 from collections.abc import Container
 from dataclasses import dataclass, field
@@ -12,10 +12,10 @@ from hearth.engine.worker.ports import Host, Tools
 
 @dataclass(slots=True)
 class OwnedStack:
-    """One owned stack.
+    """One stack that this engine owns, with the services and the state for working on it.
 
-    `aim` belongs to the current operation; nodes of older operations see it, too. `busy` has the
-    ids of the records that nodes work on.
+    `aim` belongs to the current operation; running nodes of older operations use the same one.
+    `busy` contains the ids of the records that nodes work on.
     """
 
     tools: Tools
@@ -27,7 +27,7 @@ class OwnedStack:
     aim: Aim = field(init=False)
 
     def aim_at(self, aim: Aim) -> None:
-        """Begin an operation; from now on, mask its hidden values."""
+        """Set the aim of a new operation, and mask its hidden values from now on."""
         self.aim = aim
         self.memory.mask = aim.masked
         self.memory.all_hidden = bool(aim.revision.facade.get("secret", False))

@@ -11,7 +11,7 @@ from hearth.template import Facade, asked
 
 
 class RecordedWorld:
-    """The `World` of the compiler for the records of an owned stack.
+    """The values of an owned stack's resources, as a `World` in which templates are evaluated.
 
     `in_charge` maps names to the ids of the records in charge.
     """
@@ -22,14 +22,17 @@ class RecordedWorld:
         self._memory = memory
         self._programs = programs
         self.in_charge: Mapping[str, str] = {}
-        self.zones: list[str] | None = None  # of the cloud, once they were asked for
-        self.facade = Facade(**facade) if facade else None  # what stands for it in its parent
+        self.zones: list[str] | None = None  # of the cloud; None until they were read
+        # the resource of this stack in its parent
+        self.facade = Facade(**facade) if facade else None
 
     def _record(self, name: str) -> Record | None:
         return self._memory.records.get(self.in_charge.get(name, ""))
 
     def reference(self, name: str) -> Any:
-        """Return the value of get_resource, which is known after the create."""
+        """Return the value of get_resource for this name; Unknown before the resource is
+        created.
+        """
         record = self._record(name)
         if record is None or record.new or record.held.reference is None:
             return Unknown(frozenset({name}))

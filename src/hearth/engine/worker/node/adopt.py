@@ -1,4 +1,4 @@
-"""Existing objects: adopt them into a stack, or refer to them by an external id."""
+"""Adopt existing objects into a stack, and check objects that are given by an external id."""
 
 import logging
 from collections.abc import Mapping
@@ -25,14 +25,14 @@ from hearth.store.texts import get_revision
 
 log = logging.getLogger(__name__)
 
-FIRST_REVISION = 1  # an adopt makes a stack
+FIRST_REVISION = 1  # an adopt creates the stack, with this revision
 
 
 async def adopt(attempt: Attempt, rtype: ResourceType, desired: Desired) -> Outcome | None:
-    """Adopt the object that the document names for the record; no write call is sent.
+    """Adopt the object that the document names for the record. No write call is sent.
 
-    Return None if a later operation continues the adoption. The record then describes the object as
-    in the adopted template, and that operation decides what to do with it.
+    Return None if the adoption is completed in a later operation. Then the record describes the
+    object as it was in the adopted template, and that operation decides what to change.
     """
     later = attempt.owned.aim.adopts_late()
     if later:
@@ -42,7 +42,8 @@ async def adopt(attempt: Attempt, rtype: ResourceType, desired: Desired) -> Outc
     if isinstance(rtype, NestedType) and DOCUMENT in ctx.data:
         await ChildStack(attempt).carry_out(rtype, ctx, Action.ADOPT, begin)
     elif isinstance(rtype, NestedType) or ctx.physical_id is None:
-        if isinstance(rtype, NestedType):  # the id in a document is not that of a stack of ours
+        # the id in the document does not belong to a stack of Hearth
+        if isinstance(rtype, NestedType):
             attempt.owned.memory.put(attempt.record.having(physical_id=None), if_current=True)
         failure = ResourceFailure("Error", "Resource ID was not provided.")
         return immediate.fail(attempt.owned, attempt.record, failure)
@@ -59,16 +60,17 @@ async def adopt(attempt: Attempt, rtype: ResourceType, desired: Desired) -> Outc
 async def _as_adopted(
     attempt: Attempt, rtype: ResourceType, desired: Desired
 ) -> tuple[ResourceType, Desired]:
-    """Return the type and the desired state according to the adopted template.
+    """Return the type and the desired state of a resource according to the adopted template.
 
-    If the template no longer has them, return the real state in the cloud.
+    Properties that can be read have their real values. If that template has no such resource any
+    more, the real state is all that is known.
     """
     owned, aim = attempt.owned, attempt.owned.aim
     stack = owned.memory.stack
     revision = await owned.tools.store.read(lambda tx: get_revision(tx, stack.id, FIRST_REVISION))
     try:
         program = await owned.tools.programs.of(stack, revision)
-    except Rejected as problem:  # nobody here knows what it is
+    except Rejected as problem:  # without the template, nothing is known of the resource
         raise failure_of(problem) from problem
     try:
         definition = program.resources[attempt.record.name]
@@ -79,22 +81,23 @@ async def _as_adopted(
             partial(desired_of, aim, definition, evaluated, rtype.name, resolved)
         )
     except (Rejected, ResourceFailure, LookupError) as problem:
-        log.info("%s is adopted with its state in the cloud: %s", attempt.record.name, problem)
+        words = "resource %s is adopted as it is in the cloud; the adopted template fails: %s"
+        log.info(words, attempt.record.name, problem)
         known = desired.properties if rtype.name == desired.kind else {}
         first = replace(desired, kind=rtype.name, properties=known)
-    known = first.properties  # what they refer to may have been replaced since
+    known = first.properties  # values to which they refer may have changed since
     shown = await _shown(attempt, rtype, attempt.context(rtype, Action.ADOPT, known)) or {}
     adopted = replace(first, definition="", written={}, properties={**known, **shown})
-    return rtype, adopted  # which is compared with what is desired in any case
+    return rtype, adopted  # the operation compares this state with the desired one
 
 
 async def _shown(
     attempt: Attempt, rtype: ResourceType, ctx: ResourceContext
 ) -> Mapping[str, Any] | None:
-    """Return the real state, or None if the object is gone. Raises CloudFault.
+    """Return the real state of the object, or None if it is gone. Raises CloudFault.
 
-    A failed read is repeated, because without an answer the desired state would be recorded as the
-    real one.
+    A failed read is retried, because without a response the desired state would be recorded as the
+    real state.
     """
     looks = 0
     while ctx.physical_id is not None:
@@ -112,9 +115,9 @@ async def _shown(
 
 
 async def observed(rtype: ResourceType, ctx: ResourceContext) -> Mapping[str, Any] | None:
-    """Return the real state, or None if the object is gone.
+    """Return the properties that could be read from the cloud, or None if the object is gone.
 
-    Properties that cannot be read are returned as recorded.
+    The result is empty if the read fails.
     """
     if ctx.physical_id is None:
         return {} if rtype.immediate else None
@@ -123,16 +126,16 @@ async def observed(rtype: ResourceType, ctx: ResourceContext) -> Mapping[str, An
     except CloudFault as fault:
         if fault.not_found:
             return None
-        log.info("%s: its real state cannot be read: %s", ctx.name, fault)
+        log.info("resource %s: its state in the cloud cannot be read: %s", ctx.name, fault)
         return {}
 
 
 async def outsider(
     attempt: Attempt, rtype: ResourceType, desired: Desired, external_id: str
 ) -> Outcome:
-    """Refer to and check an object outside the stack, given by its external id.
+    """Check an object that the stack refers to by an external id but does not own.
 
-    Raises ResourceFailure for a nested stack: only its parent stack can create one.
+    Raises ResourceFailure for a nested stack: a nested stack always belongs to its parent stack.
     """
     if isinstance(rtype, NestedType):
         raise ResourceFailure("StackValidationFailed", "a nested stack cannot have an external_id")
@@ -143,7 +146,7 @@ async def outsider(
 
 
 async def check_outsider(attempt: Attempt, rtype: ResourceType, desired: Desired) -> Outcome:
-    """Check the object outside the stack that the record refers to."""
+    """Check an object that the stack does not own; the record already refers to it."""
     attempt.owned.memory.event(attempt.record, Status.COMPLETE)
     attempt.owned.memory.put(attempt.record.having(status=Status.COMPLETE))
     ctx = attempt.context(rtype, Action.CHECK, desired.properties)

@@ -1,8 +1,8 @@
 """An attempt at one action on one resource: its intent, its steps, and its end.
 
-Order: intent, call, answer, end. A write call is sent only after its intent is committed, and its
-result is committed before the next call. The next owner of the stack reads the step from the row
-and first searches for the object by its key.
+The order is: intent, call, response, end. A write call is sent only after its intent is committed,
+and its result is committed before the next call. After a takeover, the next owner reads from the
+row which step was running, and first searches for the object by its key.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -26,36 +26,39 @@ from hearth.store.rows import AttemptRow
 
 
 class Child(Protocol):
-    """The nested stack that an attempt waits for."""
+    """The nested stack whose operation an attempt waits for."""
 
     def heard(self, message_id: int, ended: ChildEnded) -> bool:
-        """Record the end of the nested stack's operation; return False if it is a different
-        operation.
+        """Accept the end of an operation of the nested stack; return False if the attempt did not
+        request it.
         """
 
     def cancel(self) -> None:
-        """Prevent the nested stack from starting further nodes."""
+        """Request that the nested stack starts no further nodes."""
 
 
 class ChildLink:
-    """What an attempt knows about its nested stack.
+    """What an attempt knows of its nested stack.
 
-    `asked_by` is the traversal that requested the operation of the nested stack; it never changes.
+    `asked_by` is the traversal in which this stack requested the operation of the nested stack. It
+    stays the same when a newer operation takes over the attempt.
     """
 
     def __init__(self, asked_by: str) -> None:
         self.asked_by = asked_by
-        self.waits: Child | None = None  # it waits for the end of an operation
-        self.seen: str | None = None  # the id of the one that was found
-        self.unchanged = False  # nothing was done there: recorded attributes hold
-        self.early: list[tuple[int, ChildEnded]] = []  # messages that came before it waited for one
-        self.message: int | None = None  # to be marked as read with the end
+        self.waits: Child | None = None  # set while the attempt waits for the end of an operation
+        self.seen: str | None = None  # the id of the nested stack that was found
+        self.unchanged = False  # its operation changed nothing: recorded attributes stay valid
+        # messages that arrived before it waited for one
+        self.early: list[tuple[int, ChildEnded]] = []
+        self.message: int | None = None  # a message to mark as read at the end of the attempt
 
 
 class Attempt:
-    """The work of one node on one resource.
+    """One attempt of a node to carry out an action on a resource.
 
-    `rekey` is called with the old and the new id when a replacement takes the place of its record.
+    `rekey` is called with the old and the new record id when a new record replaces the attempt's
+    record.
     """
 
     def __init__(
@@ -71,18 +74,18 @@ class Attempt:
         self.kind = kind
         self.traversal = traversal
         self.child = ChildLink(traversal)
-        self.row: AttemptRow | None = None  # what an earlier owner had committed
+        self.row: AttemptRow | None = None  # the row that an earlier owner committed
         self.began_at = owned.tools.clock.now()
         self.calls = CloudCalls(owned, lambda: self.record, self.until_committed)
         self.doing = Action.DELETE if kind is NodeKind.CLEANUP else Action.UPDATE
-        self.attempted: Desired | None = None  # by an update
-        self._begun = False  # its row was put
-        self.committed = False  # and written
-        self.left_over: str | None = None  # why the stack's delete fails by what this one took
+        self.attempted: Desired | None = None  # the state that an update tried to reach
+        self._begun = False  # its row is in a change set
+        self.committed = False  # its row is committed
+        self.left_over: str | None = None  # why objects of a snapshot make the stack's delete fail
         self._rekey = rekey
 
     def resume(self, row: AttemptRow) -> None:
-        """Continue from the row of an attempt that an earlier owner did not complete."""
+        """Continue from the stored row of an attempt that an earlier owner did not complete."""
         self.row = row
         self.began_at = row.started_at
         self._begun = self.committed = True
@@ -93,7 +96,7 @@ class Attempt:
         return self.owned.memory.records[self.record_id]
 
     def move_to(self, new: Record) -> None:
-        """Continue with the record that replaces this one."""
+        """Continue with the new record that replaces the record of this attempt."""
         old, self.record_id = self.record_id, new.id
         self._rekey(old, new.id)
 
@@ -102,7 +105,7 @@ class Attempt:
         return self.traversal != self.owned.memory.stack.traversal
 
     def not_stale(self) -> None:
-        """Raise Superseded if a newer operation has begun, or the end of this operation is
+        """Raise Superseded if a newer operation has begun, or if the result of this operation is
         decided.
         """
         if self.is_over() or self.owned.aim.over:
@@ -113,7 +116,7 @@ class Attempt:
     def context(
         self, rtype: ResourceType, action: Action, properties: Mapping[str, Any], **more: Any
     ) -> ResourceContext:
-        """Return the context of the record during an action; `more` are further arguments of
+        """Return the context of the record for an action; `more` are further arguments of
         `context_of`.
         """
         return context_of(
@@ -124,7 +127,7 @@ class Attempt:
     def context_for(
         self, record: Record, rtype: ResourceType, action: Action = Action.DELETE
     ) -> ResourceContext:
-        """Return the context of any record, for deleting or changing its object."""
+        """Return the context of another record, for deleting or changing its object."""
         return context_of(
             self.owned, record, rtype, action,
             properties=record.held.properties, started_at=self.began_at,
@@ -142,9 +145,9 @@ class Attempt:
         *,
         show: bool = True,
     ) -> None:
-        """Commit the intent together with the status IN_PROGRESS.
+        """Commit the intent of an action, together with the status IN_PROGRESS.
 
-        `number` counts the attempts from 0; without `show` no event is added.
+        `number` counts the attempts from 0. If `show` is false, no event is added.
         """
         memory = self.owned.memory
         first = not self.committed
@@ -170,7 +173,7 @@ class Attempt:
         if action is Action.UPDATE:
             self.attempted = desired
         moves = action is Action.UPDATE and not desired.requires <= record.requires
-        if moves:  # until it has ended it may be built upon the old ones and the new
+        if moves:  # until its end it may depend on both the old and the new resources
             record = record.having(requires=record.requires | desired.requires)
         memory.put(record, full=makes or moves, if_current=first)
         if show and before != (action, Status.IN_PROGRESS):
@@ -182,13 +185,15 @@ class Attempt:
         if first and makes and desired.metadata and record.id not in memory.if_current.metadata:
             memory.note_metadata(record.id, desired.metadata, if_current=True)
             ctx.metadata = desired.metadata
-        if isinstance(rtype, NestedType):  # what is asked of the child is committed with it
+        if isinstance(rtype, NestedType):  # the request to the nested stack is committed with it
             return
         await self.until_committed()
 
     async def until_committed(self) -> None:
-        """Wait until all changes so far are committed. Raises Superseded if the commit that starts
-        this attempt was refused.
+        """Wait until all changes so far are committed.
+
+        Raises Superseded if the commit with the intent was refused because a newer operation has
+        begun.
         """
         starts = self._begun and not self.committed
         fate = await self.owned.commits.written(start=starts)
@@ -200,7 +205,7 @@ class Attempt:
     def row_of(
         self, action: Action, phase: str, step: str, number: int, desired: Desired
     ) -> AttemptRow:
-        """Return the row from which the next owner continues this attempt."""
+        """Return the row from which the next owner can continue this attempt."""
         return AttemptRow(
             self.record_id, self.traversal, self.kind.value, action.value, phase, step, number,
             self.began_at, desired,
@@ -216,7 +221,7 @@ class Attempt:
         *,
         first: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """Run all steps of an action, from the first or from the step where an earlier owner
+        """Run all steps of an action, or the rest of them from the step where an earlier owner
         stopped.
 
         `first` runs before the call of the first step. A stop may interrupt `first`, so the search
@@ -240,10 +245,10 @@ class Attempt:
             found = None
             if resumed == "intent":
                 found = await self.calls.looked_for(rtype, step, ctx)
-                # what an earlier engine sent may still be on its way, or have come twice
-                self.calls.orphaned(rtype, ctx, "the engine that sent it died")
+                # a call of an earlier engine may still be in transit, or may have been sent twice
+                self.calls.orphaned(rtype, ctx, "the engine that sent the call died")
                 if found is None:
-                    await self.until_committed()  # the next owner knows of two calls
+                    await self.until_committed()  # so that the next owner knows of both calls
             if found is None:
                 lost = resumed == "intent" and action is Action.CREATE and step.find is None
                 if first is not None and i == 0 and not lost:
@@ -260,8 +265,9 @@ class Attempt:
     def steps_of(
         self, rtype: ResourceType, ctx: ResourceContext, action: Action
     ) -> tuple[Step, ...]:
-        """Return the type's steps; for a delete with the policy Snapshot, the steps that snapshot
-        and delete.
+        """Return the type's steps for an action.
+
+        If the deletion policy is Snapshot, a delete first creates a snapshot.
         """
         record = self.record
         snapshot = self.kind is NodeKind.CLEANUP and record.held.deletion_policy == "Snapshot"
@@ -274,18 +280,19 @@ class Attempt:
     async def succeed(
         self, rtype: ResourceType, ctx: ResourceContext, desired: Desired, action: Action
     ) -> Outcome:
-        """Record that the action and its node succeeded."""
+        """Record that the action succeeded and that the node has no further work."""
         return Done(await self.conclude(rtype, ctx, desired, action), action)
 
     async def conclude(
         self, rtype: ResourceType, ctx: ResourceContext, desired: Desired, action: Action
     ) -> Record:
-        """Record that the action succeeded, with the attributes of the object; return the new
-        record.
+        """Record that the action succeeded, with the current attributes; return the new version of
+        the record.
         """
         owned = self.owned
         await self.calls.sweep(rtype, ctx)
-        before = self.record.held if self.child.unchanged else None  # its outputs are not known
+        # the message contains no outputs
+        before = self.record.held if self.child.unchanged else None
         known = before.attributes if before else None
         reference = before.reference if before else None
         attributes = await attributes_of(owned, self.record, rtype, ctx, known)
@@ -305,7 +312,9 @@ class Attempt:
         return ended
 
     def fail(self, failure: ResourceFailure) -> str | None:
-        """Record a failure; return the reason for the stack, or None if the record is gone."""
+        """Record a failure, and return the reason to show at the stack; None if the record no
+        longer exists.
+        """
         record = self.owned.memory.records.get(self.record_id)
         if record is None:
             return None
@@ -316,7 +325,7 @@ class Attempt:
         return f"Resource {record.action} failed: {reason}"
 
     def end_badly(self, record: Record, reason: str) -> None:
-        """Record that the action failed: store `record` with status FAILED and the reason."""
+        """Store `record` with the status FAILED and the reason, and end the attempt."""
         memory = self.owned.memory
         failed = record.having(
             status=Status.FAILED, reason=reason, updated_at=self.owned.tools.clock.now()
@@ -331,9 +340,9 @@ class Attempt:
         self.end_row()
 
     def end_row(self) -> None:
-        """Delete the row of the attempt, and the messages that it waited for."""
+        """Delete the row of the attempt, and mark the messages from its nested stack as read."""
         memory = self.owned.memory
-        if not self.committed:  # it ends before it could begin
+        if not self.committed:  # it ends before its intent is committed
             nodes = memory.if_current.nodes
             nodes[:] = [row for row in nodes if row.resource_id != self.record_id]
         memory.always.ended.append(self.record_id)
@@ -342,12 +351,14 @@ class Attempt:
         memory.always.read += [message for message, _ in self.child.early]
 
     def start_over(self) -> None:
-        """Forget the completed action, so that another can begin with its own intent."""
+        """Forget the completed action, so that the node can begin another action with its own
+        intent.
+        """
         self.row, self._begun, self.committed = None, False, False
 
 
 def held(desired: Desired, attributes: Mapping[str, Any], reference: str | None) -> Held:
-    """Return the values that a record stores after a success."""
+    """Return the definition and the values that a record stores after a success."""
     return Held(
         definition=desired.definition,
         kind=desired.kind,

@@ -1,7 +1,8 @@
-"""The calls for one resource: send, search after a lost answer, poll, and record the results.
+"""The calls for one resource: send them, search after a lost response, poll, and record the
+results.
 
-If an answer is lost, the engine records a possible orphan and searches for the result before it
-repeats the call.
+If a response is lost, the engine records a possible orphan and searches for the result of the call
+before it repeats the call.
 """
 
 import asyncio
@@ -23,11 +24,12 @@ log = logging.getLogger(__name__)
 
 PASSING_PAUSE_S = 2.0
 BUSY_PAUSE_S = 2.0
-PASSING_MAX = 8  # repetitions of a call that certainly had no effect
-BROKEN_MAX = 3  # repetitions of a call that the service broke off, if only that tells what it did
+PASSING_MAX = 8  # retries of a call that certainly had no effect
+BROKEN_MAX = 3  # retries of a call that the service aborted, if only a retry shows its effect
 LOOK_AGAIN_S = 1.0
 LEASE_PAUSE_S = 0.5
-UNREADABLE = (LookupError, TypeError, AttributeError, ValueError)  # taking an answer apart
+# errors while a response is parsed
+UNREADABLE = (LookupError, TypeError, AttributeError, ValueError)
 UNKNOWN = (
     "A create call has no answer ({why}). The object has a user-supplied name, so Hearth cannot"
     " find it; it may exist in addition to the resource."
@@ -35,10 +37,10 @@ UNKNOWN = (
 
 
 class CloudCalls:
-    """The calls of a node for its record.
+    """Sends the calls of one node.
 
-    `record` returns the current version of the record. `until_committed` waits until all changes so
-    far are committed.
+    `record` returns the current version of the node's record. `until_committed` waits until all
+    changes so far are committed.
     """
 
     def __init__(
@@ -50,12 +52,14 @@ class CloudCalls:
         self._owned = owned
         self._record = record
         self._until_committed = until_committed
-        self.rests_until: float | None = None  # None: it is at something
+        self.rests_until: float | None = None  # None: it is working
         self._stopped: str | None = None
         self._look = asyncio.Event()
 
     def rest(self, until: float) -> None:
-        """Record that the node has nothing to do until `until`, unless a message arrives."""
+        """Record that the node has nothing to do until this time, unless a message arrives
+        earlier.
+        """
         self.rests_until = until
         if self._owned.host.handing_over:
             self._owned.host.wake()
@@ -66,7 +70,7 @@ class CloudCalls:
         self._look.set()
 
     def look(self) -> None:
-        """End a pause early, because something may have changed."""
+        """End a pause early, because the state that the node waits for may have changed."""
         self._look.set()
 
     def not_stopped(self) -> None:
@@ -77,11 +81,11 @@ class CloudCalls:
     async def call(
         self, rtype: ResourceType, step: Step, ctx: ResourceContext, *, lost: bool = False
     ) -> Made | None:
-        """Send the write call of a step. If the answer is lost, search for the result before a
+        """Send the write call of a step; if the response is lost, search for the result before a
         retry.
 
-        `lost`: an earlier attempt may have created something that only a repeated call can find, so
-        the call is sent even if the node was stopped.
+        `lost` is true if an earlier call may have created an object that only a repeated call can
+        find. Then the call is sent even if the node was stopped.
         """
         passing, broken = 0, 0
         while True:
@@ -91,7 +95,7 @@ class CloudCalls:
                 self.not_stopped()
             ctx.stack = (
                 self._owned.access.facts()
-            )  # the step before may have made the stack's project
+            )  # the previous step may have created the domain project
             try:
                 return await self._sent(rtype, step, ctx)
             except NoAnswer as fault:
@@ -120,23 +124,24 @@ class CloudCalls:
             await (asyncio.sleep(pause_s) if lost else self.pause(pause_s))
 
     async def _sent(self, rtype: ResourceType, step: Step, ctx: ResourceContext) -> Made | None:
-        """Send the call and return its result. An answer that lacks a required part counts as
-        lost.
+        """Send the call and return its result; a response without a required part counts as a lost
+        one.
         """
         try:
             return await step.do(ctx)
         except UNREADABLE as problem:
-            log.exception("%s: the answer of %s cannot be read", ctx.name, step.name)
+            log.exception("resource %s: the response to %s cannot be read", ctx.name, step.name)
             words = "The service accepted the call, but its answer cannot be read."
             raise NoAnswer(rtype.service or "cloud", words, again=False) from problem
 
     async def looked_for(
         self, rtype: ResourceType, step: Step, ctx: ResourceContext
     ) -> Made | None:
-        """Return the result of an attempt whose answer was lost, or None.
+        """Search for the result of a call whose response was lost; None if it created nothing.
 
-        For a step without `find`, wait until the object must be visible; then the call can be
-        repeated, because such a step finds the result itself, or a second delete does no harm.
+        A step without `find` is not searched for: this method only waits until an object would be
+        visible. Then the call can be repeated, because it finds the object itself, or because a
+        second delete does no harm.
         """
         if step.find is not None:
             return await self.find(rtype, step, ctx)
@@ -145,9 +150,10 @@ class CloudCalls:
         return None
 
     async def find(self, rtype: ResourceType, step: Step, ctx: ResourceContext) -> Made | None:
-        """Search for the result of an attempt, until it must be visible if it exists.
+        """Search for the result of a call until it would be visible; None if it created nothing.
 
-        Only a successful search proves that nothing exists. If the search fails, record an orphan.
+        Only a successful search proves that nothing exists. If the search fails, record a possible
+        orphan and raise the CloudFault.
         """
         assert step.find is not None
         until = self._owned.tools.clock.monotonic() + rtype.visibility_delay_s
@@ -159,7 +165,7 @@ class CloudCalls:
                 unanswered += 1
                 passing = fault.passing or isinstance(fault, NoAnswer)
                 if not passing or unanswered > PASSING_MAX:
-                    self.orphaned(rtype, ctx, f"the search for it failed: {fault.message}")
+                    self.orphaned(rtype, ctx, f"the search for its result failed: {fault.message}")
                     raise
             else:
                 if found is not None or self._owned.tools.clock.monotonic() >= until:
@@ -167,7 +173,7 @@ class CloudCalls:
             await asyncio.sleep(LOOK_AGAIN_S)
 
     def absorb(self, made: Made | None, ctx: ResourceContext) -> None:
-        """Write the result of a call into memory, for the next commit."""
+        """Store the result of a call in memory and in the context, for the next commit."""
         if made is None:
             return
         memory, record = self._owned.memory, self._record()
@@ -183,7 +189,9 @@ class CloudCalls:
             ctx.body = made.body
 
     async def poll(self, step: Step, ctx: ResourceContext) -> None:
-        """Poll until the step is complete."""
+        """Poll until the step is complete. Raises Stopped, CloudFault, or ResourceFailure if the
+        step failed.
+        """
         if step.poll is None:
             return
         ticket = self._owned.commits.written()
@@ -209,8 +217,9 @@ class CloudCalls:
             await self.pause(after_s, wakes=True)
 
     async def pause(self, seconds: float, *, wakes: bool = False) -> None:
-        """Wait for some seconds; a stop ends the wait early, and with `wakes` a message does,
-        too.
+        """Wait for some seconds. Raises Stopped as soon as the node is stopped.
+
+        If `wakes` is true, a message to the stack also ends the wait.
         """
         self.rest(self._owned.tools.clock.now() + seconds)
         try:
@@ -224,7 +233,9 @@ class CloudCalls:
         self.not_stopped()
 
     async def stop_or(self, future: "asyncio.Future[Any]") -> str | None:
-        """Wait for a future or a stop; return the reason of the stop, or None."""
+        """Wait for a future, or until the node is stopped; return the reason of the stop, or
+        None.
+        """
         stop = asyncio.get_running_loop().create_task(self._look.wait())
         try:
             await asyncio.wait({stop, future}, return_when=asyncio.FIRST_COMPLETED)
@@ -236,10 +247,12 @@ class CloudCalls:
     # -- orphans----------------------------------------------------------------------------
 
     def orphaned(self, rtype: ResourceType, ctx: ResourceContext, why: str) -> None:
-        """Record an orphan, if a create call ended without an answer."""
+        """Record a possible orphan if the action is a create; `why` says why its response is
+        missing.
+        """
         if ctx.action is not Action.CREATE:
             return
-        if not rtype.has_key(ctx.properties):  # nothing could be looked for
+        if not rtype.has_key(ctx.properties):  # a search is not possible
             if ctx.physical_id is None:
                 self._owned.memory.event(
                     self._record(), Status.IN_PROGRESS, UNKNOWN.format(why=why)
@@ -248,7 +261,7 @@ class CloudCalls:
         self.watch_for(rtype.name, ctx.properties, why)
 
     def watch_for(self, kind_name: str, properties: Mapping[str, Any], why: str) -> None:
-        """Record that an object of this type may appear under the record's key."""
+        """Record that an object of this type may appear that has the key of the record."""
         owned, record = self._owned, self._record()
         facts = {"name": record.name, "properties": dict(properties), "why": why}
         clock = owned.tools.clock
@@ -259,8 +272,9 @@ class CloudCalls:
         )
 
     async def find_unrecorded(self, rtype: ResourceType, ctx: ResourceContext) -> None:
-        """If a lost create call may have made the object of a record without a physical id, search
-        for the object and record its id.
+        """Search for the object of a lost create call, and record its physical id.
+
+        Do nothing if no response was lost. This is for a record without a physical id.
         """
         if not orphans.of(self._owned, self._record().id):
             return
@@ -282,8 +296,8 @@ class CloudCalls:
     ) -> None:
         """Delete objects that have the record's key, except the recorded object.
 
-        If a search or a delete fails now, the engine repeats it later. With `for_good` the record
-        will be deleted: wait until no such object can appear any more, and delete all.
+        A failed search or delete is repeated later. If `for_good` is true, the record is about to
+        be deleted: wait until no further object can appear, and delete all of them.
         """
         wait_s = self._owned.tools.orphan_watch_s if for_good else rtype.visibility_delay_s
         for orphan in orphans.of(self._owned, self._record().id):
@@ -298,7 +312,7 @@ class CloudCalls:
                     passing += 1
                     if for_good and (not fault.passing or passing > PASSING_MAX):
                         raise
-                    log.info("%s: cannot search for orphans now: %s", ctx.name, fault)
+                    log.info("resource %s: the search for orphans failed: %s", ctx.name, fault)
                     turned_up = True
                 if not for_good or not turned_up:
                     break

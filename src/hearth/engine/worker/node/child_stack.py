@@ -1,6 +1,6 @@
-"""A nested stack as a resource: the commit that starts the node also requests its operation.
+"""A nested stack as a resource: the commit that starts the node also requests the nested operation.
 
-Nothing is polled: at the end of its operation the nested stack sends its parent a message, and the
+Nothing is polled. At the end of its operation the nested stack sends its parent a message, and the
 commit that ends the node marks the message as read.
 """
 
@@ -30,16 +30,16 @@ FOREVER = float("inf")
 
 
 class ChildStack:
-    """One action on the nested stack of an attempt's record."""
+    """Carries out one action on the nested stack of an attempt's record."""
 
     def __init__(self, attempt: Attempt) -> None:
         self._attempt = attempt
         self._link = link = attempt.child
         self._owned = attempt.owned
         self._child_id = attempt.record.physical_id
-        self._child: Child | None = None  # as it was asked for; not known after a take-over
+        self._child: Child | None = None  # as it was requested; not known after a takeover
         self._cancelled = False
-        self._retains = False  # a delete of it leaves its objects in the cloud
+        self._retains = False  # whether a delete leaves its objects in the cloud
         self._heard: asyncio.Future[ChildEnded] = asyncio.get_running_loop().create_future()
         link.waits, link.unchanged = self, False
         early, link.early = link.early, []
@@ -50,16 +50,19 @@ class ChildStack:
     async def carry_out(
         self, rtype: NestedType, ctx: ResourceContext, action: Action, begin: Begin | None = None
     ) -> None:
-        """Request the operation and wait for its end. Raises ResourceFailure if it fails.
+        """Request an operation of the nested stack and wait for its end. Raises ResourceFailure if
+        it fails.
 
-        `begin` adds the intent, which is committed together with the request; without `begin` an
-        earlier owner did both. A group may need several requests in sequence.
+        `begin` adds the intent, which is committed together with the request. Without `begin`, an
+        earlier owner has already committed both. A group may need several requests, one for each
+        batch.
         """
         if begin is not None:
             there = action is Action.CREATE or await self._look(rtype, ctx, action)
             refused = await self._prepare(rtype, ctx, action) if there else None
             first = not self._attempt.committed
-            self._retains = await self._leaves_objects()  # asked before it is begun
+            # read before the intent changes the record
+            self._retains = await self._leaves_objects()
             await begin()
             if refused is not None:
                 raise refused
@@ -68,7 +71,7 @@ class ChildStack:
             if not asked:
                 return
         elif action is Action.DELETE and not await is_there(self._attempt):
-            return  # it was not there to be asked, or its message says what is known now
+            return  # it does not exist, so there is nothing to wait for
         ended = await self._wait()
         if rtype.regroups and action in (Action.CREATE, Action.UPDATE):
             ended = await self._regroup(rtype, ctx, ended)
@@ -83,9 +86,10 @@ class ChildStack:
                 self._owned.memory.note_metadata(ctx.record_id, metadata)
 
     async def _leaves_objects(self) -> bool:
-        """Return whether the delete of a nested stack leaves its objects in the cloud.
+        """Return whether a delete of the nested stack leaves the objects of its resources in the
+        cloud.
 
-        The record alone does not show whether a failed delete was an abandon.
+        If an earlier delete failed, the row of the nested stack shows whether it was an abandon.
         """
         record, aim, child_id = self._attempt.record, self._owned.aim, self._child_id
         if not (record.leaving and self._owned.memory.stack.options.abandon) or child_id is None:
@@ -94,7 +98,9 @@ class ChildStack:
         return child is None or not child.deletes_objects
 
     async def _look(self, rtype: NestedType, ctx: ResourceContext, action: Action) -> bool:
-        """Read what the request depends on; return whether the nested stack exists."""
+        """Return whether the nested stack exists; for an update of a group, also read its
+        members.
+        """
         if self._child_id is None or not await is_there(self._attempt):
             return False
         if action is Action.UPDATE and rtype.regroups:
@@ -106,7 +112,7 @@ class ChildStack:
     async def _regroup(
         self, rtype: NestedType, ctx: ResourceContext, ended: ChildEnded
     ) -> ChildEnded:
-        """Request the next batches as long as there are any; return the end of the last one."""
+        """Request one batch of a group after another; return the end of the last one."""
         while True:
             failed = ended.status is not Status.COMPLETE
             if failed or self._child is None or self._child.more or rtype.balancers(ctx):
@@ -133,7 +139,7 @@ class ChildStack:
     ) -> Exception | None:
         """Prepare the desired nested stack; return the exception if that fails.
 
-        The members that will change are removed from the load balancers.
+        Before an update, the members that will change are removed from the load balancers.
         """
         if action not in (Action.CREATE, Action.UPDATE):
             return None
@@ -154,12 +160,12 @@ class ChildStack:
         if self._cancelled:
             raise Stopped("user triggered cancel")
         if self._attempt.is_over():
-            raise Stopped("a newer operation continues with it")
+            raise Stopped("a newer operation of the stack continues the update of this group")
 
     def _ask(
         self, rtype: NestedType, ctx: ResourceContext, action: Action, *, there: bool, first: bool
     ) -> bool:
-        """Add the request to the commit of the intent; return False if no request is needed."""
+        """Add the request to the change set of the intent; return False if no request is needed."""
         owned = self._owned
         match action:
             case Action.CREATE | Action.ADOPT:
@@ -169,7 +175,7 @@ class ChildStack:
                 return False
             case _ if not there:
                 raise ResourceFailure(
-                    "EntityNotFound", f"the nested stack {self._child_id} is gone"
+                    "EntityNotFound", f"the nested stack {self._child_id} no longer exists"
                 )
             case Action.UPDATE:
                 self._put_update(rtype, ctx, _asked(rtype.child, ctx), first=first)
@@ -241,7 +247,7 @@ class ChildStack:
         changes.operate.append((self._child_id, operation))
 
     def _stands(self, rtype: NestedType) -> bool:
-        """Return whether the nested stack is unchanged and needs no operation."""
+        """Return whether the nested stack needs no operation if its revision is unchanged."""
         owned, record = self._owned, self._attempt.record
         module = owned.aim.program.resources[record.name].child
         if module is None or owned.tools.plugins:
@@ -250,7 +256,7 @@ class ChildStack:
         return known and owned.tools.programs.leaves_alone(module)
 
     def _keep(self, ctx: ResourceContext, child: Child, *, if_current: bool = True) -> None:
-        """Record the private data of the new definition."""
+        """Store the private data that belongs to the new definition of the nested stack."""
         changed = dict(child.data)
         if DOCUMENT in ctx.data:
             changed[DOCUMENT] = None
@@ -280,7 +286,7 @@ class ChildStack:
 
     async def _wait(self) -> ChildEnded:
         attempt = self._attempt
-        attempt.calls.rest(FOREVER)  # until the child's message
+        attempt.calls.rest(FOREVER)  # until the message from the nested stack
         try:
             while not self._heard.done():
                 stopped = await attempt.calls.stop_or(self._heard)
@@ -292,10 +298,10 @@ class ChildStack:
         return self._heard.result()
 
     def heard(self, message_id: int, ended: ChildEnded) -> bool:
-        """Record the end of the nested stack's operation; return False if it is a different
-        operation.
+        """Accept the end of an operation of the nested stack; return False if this action did not
+        request it.
 
-        The message is marked as read when the resource's end is committed.
+        The message is marked as read when the end of the resource's action is committed.
         """
         if ended.asked_by != self._link.asked_by or self._heard.done():
             return False
@@ -304,7 +310,7 @@ class ChildStack:
         return True
 
     def cancel(self) -> None:
-        """Prevent the nested stack from starting further nodes."""
+        """Request that the nested stack starts no further nodes."""
         self._cancelled = True
         if self._child_id is not None and not self._heard.done():
             self._owned.memory.always.cancel.append((self._child_id, False))
@@ -319,9 +325,10 @@ def _definitions(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _failure(ended: ChildEnded) -> ResourceFailure:
-    """Return the nested stack's failure; the parent prepends its own path.
+    """Convert the failure of a nested stack to a failure of its resource in the parent stack.
 
-    Source: spec/engine.md, 31.
+    The text keeps the path inside the nested stack, to which the parent adds its own path. Source:
+    spec/engine.md, 31.
     """
     reason = ended.failure or ended.reason
     head, _, rest = reason.partition(" failed: ")
@@ -335,9 +342,7 @@ def _failure(ended: ChildEnded) -> ResourceFailure:
 
 
 def _asked(ask: Callable[[ResourceContext], Found], ctx: ResourceContext) -> Found:
-    """Return the result of a type's method; an exception of the type becomes a failure of the
-    resource.
-    """
+    """Call a method of a resource type; convert a ValueError to a failure of the resource."""
     try:
         return ask(ctx)
     except ValueError as problem:
@@ -355,7 +360,7 @@ async def is_there(attempt: Attempt) -> bool:
 
 
 async def nested_failed(attempt: Attempt) -> bool:
-    """Return whether a check of the nested stack itself failed; then an update repairs it."""
+    """Return whether the nested stack itself failed a check: then an update repairs it."""
     child_id = attempt.record.physical_id
     if child_id is None:
         return False

@@ -21,12 +21,12 @@ USERS_TOLD_MAX = 3
 
 
 async def clean_up(attempt: Attempt) -> Outcome:
-    """Carry out the node. Raises Superseded, Stopped, CloudFault, ResourceFailure."""
+    """Carry out the clean-up node. Raises Superseded, Stopped, CloudFault, ResourceFailure."""
     owned, record = attempt.owned, attempt.record
     rtype = owned.tools.programs.type_of(record)
     nothing = record.physical_id is None and not orphans.of(owned, record.id)
-    if rtype is None and nothing:  # it failed before it was anything
-        if record.state != "DELETE_IN_PROGRESS":  # or it was between two attempts
+    if rtype is None and nothing:  # the create failed before there was an object
+        if record.state != "DELETE_IN_PROGRESS":  # otherwise the event was added before
             owned.memory.event(record.having(action=Action.DELETE), Status.IN_PROGRESS)
         owned.memory.event(record.having(action=Action.DELETE), Status.COMPLETE)
         owned.memory.drop(record)
@@ -34,11 +34,11 @@ async def clean_up(attempt: Attempt) -> Outcome:
     if rtype is None:
         raise ResourceFailure("EntityNotFound", f"the type {record.type} is no longer available")
     ctx = attempt.context_for(record, rtype)
-    if immediate.left_alone(owned, record, rtype):  # but not what a lost call made beside it
+    if immediate.left_alone(owned, record, rtype):  # objects of lost calls are deleted nevertheless
         leaving = record.having(action=Action.DELETE)
         try:
             await attempt.calls.sweep(rtype, ctx, for_good=True)
-        except CloudFault as fault:  # the record stays as it is: its object is not to be deleted
+        except CloudFault as fault:  # the record is unchanged: its object must stay
             reason = failure_of(fault).reason(record.name)
             owned.memory.event(leaving, Status.IN_PROGRESS)
             owned.memory.event(leaving, Status.FAILED, reason)
@@ -52,7 +52,7 @@ async def clean_up(attempt: Attempt) -> Outcome:
 
 
 async def _delete(attempt: Attempt, rtype: ResourceType, ctx: ResourceContext) -> None:
-    """Delete the object; while a conflict may be temporary, repeat the call."""
+    """Delete the object; if the cloud reports a conflict (409), retry a limited number of times."""
     owned, record = attempt.owned, attempt.record
     desired = unchanged(record)
     number = attempt.row.attempt if attempt.row else 0
@@ -81,7 +81,8 @@ async def _delete(attempt: Attempt, rtype: ResourceType, ctx: ResourceContext) -
         words = next_attempt(number, owned.tools.retries, delay_s, str(failure))
         owned.tools.observer.attempt_repeated("DELETE")
         owned.memory.put(attempt.record.having(reason=words))
-        if not isinstance(rtype, NestedType):  # the next owner goes on counting
+        # so that the next owner continues the count of attempts
+        if not isinstance(rtype, NestedType):
             first = attempt.steps_of(rtype, ctx, Action.DELETE)[0].name
             row = attempt.row_of(Action.DELETE, "intent", first, number, desired)
             owned.memory.always.moved.append(row)
@@ -89,17 +90,20 @@ async def _delete(attempt: Attempt, rtype: ResourceType, ctx: ResourceContext) -
 
 
 async def _used_by(rtype: ResourceType, ctx: ResourceContext) -> str:
-    """Return text that names what still uses the object; empty if that is unknown."""
+    """Return a sentence that lists what still uses the object; empty if that is unknown."""
     try:
         users = await rtype.used_by(ctx)
-    except CloudFault:  # the conflict itself is what counts
+    except CloudFault:  # the conflict is reported without the list
         return ""
     more = ["..."] if len(users) > USERS_TOLD_MAX else []
     return f" In use by {', '.join([*users[:USERS_TOLD_MAX], *more])}." if users else ""
 
 
 def _removed(owned: OwnedStack, record: Record) -> Removed:
-    """Delete the record, because its object is gone or stays in the cloud without it."""
+    """Return the outcome that deletes the record, and add its event.
+
+    The object is gone, or it stays in the cloud without a record.
+    """
     gone = record.having(status=Status.COMPLETE, reason=USUAL_REASON)
     owned.memory.event(gone, Status.COMPLETE)
     return Removed(gone)

@@ -1,4 +1,4 @@
-"""Create a resource, retry a failed create, and let a replacement take over from older records."""
+"""Create a resource, retry a failed create, and release what older records of the name occupy."""
 
 import logging
 from collections.abc import Sequence
@@ -24,7 +24,10 @@ log = logging.getLogger(__name__)
 async def create(
     attempt: Attempt, rtype: ResourceType, desired: Desired, number: int = 0
 ) -> Outcome:
-    """Create the resource; after a failure delete the object and retry, as often as allowed."""
+    """Create the resource; after a failure delete the object and retry, a limited number of times.
+
+    `number` counts the attempts from 0.
+    """
     while True:
         policy = desired.update_policy
         ctx = attempt.context(rtype, Action.CREATE, desired.properties, update_policy=policy)
@@ -48,9 +51,10 @@ async def create(
 async def removed(
     attempt: Attempt, rtype: ResourceType, desired: Desired, number: int, failure: ResourceFailure
 ) -> int:
-    """Delete the object of the last attempt, pause, and return the number of the next attempt.
+    """Delete the object of a failed create, pause, and return the number of the next attempt.
 
-    A delete that meets a conflict counts as an attempt, too. Raises ResourceFailure.
+    A delete that fails with a conflict also counts as an attempt. Raises ResourceFailure if no
+    further attempt is allowed.
     """
     while True:
         number += 1
@@ -62,7 +66,7 @@ async def removed(
                 raise failure from problem
             failure = again
             continue
-        if attempt.is_over():  # nobody wants another one any more
+        if attempt.is_over():  # a newer operation needs no further attempt
             raise failure
         return number
 
@@ -70,7 +74,7 @@ async def removed(
 async def _again(
     attempt: Attempt, rtype: ResourceType, desired: Desired, number: int, failure: ResourceFailure
 ) -> None:
-    """Report the failure of an attempt, delete its object, and pause."""
+    """Record the failure of a create, delete its object, and pause before the next attempt."""
     owned = attempt.owned
     reason = failure.reason(attempt.record.name)
     failed = attempt.record.having(status=Status.FAILED, reason=reason)
@@ -94,10 +98,10 @@ async def _again(
 
 
 async def give_way(attempt: Attempt) -> None:
-    """Run `replaced_steps` of the records that this record replaces, so that they release what it
-    needs, even if the steps ran before.
+    """Make the replaced records release what the new record needs, such as a fixed IP address.
 
-    The object of a failed create is deleted, because nothing depends on it.
+    This runs their `replaced_steps`, even if these ran before. The object of a failed create is
+    deleted instead, because nothing depends on it.
     """
     owned = attempt.owned
     for old in others_of(attempt):
@@ -113,13 +117,15 @@ async def give_way(attempt: Attempt) -> None:
 
 
 async def take_back(attempt: Attempt, rtype: ResourceType) -> bool:
-    """Undo `replaced_steps` of a replaced resource; return False if its object is gone."""
+    """Undo the `replaced_steps` of a record that is in charge again; return False if its object is
+    gone.
+    """
     ctx = attempt.context(rtype, Action.RESTORE, attempt.record.held.properties)
     steps = rtype.taken_back_steps(ctx)
     if not steps:
         return True
     others = others_of(attempt)
-    for one in others:  # should it be returned to
+    for one in others:  # so that a rollback can return to it
         if one.replaced_by is None:
             attempt.owned.memory.put(one.having(replaced_by=attempt.record_id))
     if others:
@@ -136,7 +142,8 @@ async def take_back(attempt: Attempt, rtype: ResourceType) -> bool:
             number += 1
             if not fault.conflict or number > attempt.owned.tools.retries:
                 raise
-            swept |= await _swept(attempt)  # an object of a lost call may hold what is taken
+            # an object of a lost call may occupy what the resource needs
+            swept |= await _swept(attempt)
             if not swept:
                 raise
             await attempt.calls.pause(retry_delay_s(number, attempt.owned.tools.jitter()))
@@ -145,7 +152,7 @@ async def take_back(attempt: Attempt, rtype: ResourceType) -> bool:
 
 
 async def _swept(attempt: Attempt) -> bool:
-    """Delete the objects that lost create calls of this name have made; return whether there were
+    """Delete the objects of lost create calls of this resource name; return whether there were
     any.
     """
     owned, found = attempt.owned, False
@@ -163,7 +170,9 @@ def others_of(attempt: Attempt) -> list[Record]:
 
 
 def _makes_way(attempt: Attempt, one: Record) -> bool:
-    """Return whether the attempt's record replaced another record, directly or through others."""
+    """Return whether the attempt's record replaced the record `one`, directly or through other
+    records.
+    """
     seen: set[str] = set()
     after = one.replaced_by
     while after is not None and after not in seen:
@@ -176,13 +185,13 @@ def _makes_way(attempt: Attempt, one: Record) -> bool:
 
 
 async def _gone_before(attempt: Attempt, rtype: ResourceType, ctx: ResourceContext) -> None:
-    """Delete an object before its replacement is created; if that fails, the clean-up node repeats
+    """Delete an object before its replacement is created; if this fails, its clean-up node deletes
     it.
     """
     try:
         await aside(attempt, rtype, ctx, rtype.steps(Action.DELETE, ctx))
     except (CloudFault, ResourceFailure) as problem:
-        log.info("%s: the failed object still exists: %s", ctx.name, problem)
+        log.info("resource %s: cannot delete the object of a failed create: %s", ctx.name, problem)
         return
     memory = attempt.owned.memory
     memory.put(memory.records[ctx.record_id].having(physical_id=None))
@@ -191,12 +200,11 @@ async def _gone_before(attempt: Attempt, rtype: ResourceType, ctx: ResourceConte
 async def aside(
     attempt: Attempt, rtype: ResourceType, ctx: ResourceContext, steps: Sequence[Step]
 ) -> None:
-    """Run steps on a record outside of its action.
+    """Run steps on a record that do not belong to the action of the node.
 
-    They have no intent, so an earlier owner may have carried them out: a conflict counts as success
-    if the search of the step finds the result.
-
-    The private data from a step is committed before the next step.
+    These steps have no intent, so an earlier owner may already have carried them out. Therefore a
+    conflict counts as success if the `find` of the step finds the result. The private data from a
+    step is committed before the next step.
     """
     for step in steps:
         try:

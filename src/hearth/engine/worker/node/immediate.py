@@ -1,6 +1,6 @@
-"""Nodes that need no call: types without I/O, records without an object, retained objects.
+"""Nodes that need no cloud call: types without I/O, records without an object, retained objects.
 
-Their start and their end are in one commit, so one commit can carry out a long chain of them.
+The start and the end of such a node are in one commit, so one commit can carry out a long chain.
 """
 
 from typing import Any
@@ -23,7 +23,7 @@ from hearth.resources.capabilities import NestedType
 
 
 def handles(owned: OwnedStack, node: Node, record: Record) -> bool:
-    """Return whether the node can be carried out at once."""
+    """Return whether the node needs no cloud call."""
     programs = owned.tools.programs
     if node.kind is NodeKind.CLEANUP:
         if record.new and record.physical_id is None:
@@ -41,7 +41,8 @@ def handles(owned: OwnedStack, node: Node, record: Record) -> bool:
 def left_alone(owned: OwnedStack, record: Record, rtype: ResourceType | None) -> bool:
     """Return whether the record is deleted while its object stays in the cloud.
 
-    A nested stack is always deleted; it retains its own objects.
+    The result is false for a nested stack that is only to be abandoned: its operation retains the
+    objects of its resources.
     """
     if record.held.deletion_policy == "Retain" or _handed_on(owned, record):
         return True
@@ -49,7 +50,10 @@ def left_alone(owned: OwnedStack, record: Record, rtype: ResourceType | None) ->
 
 
 def _handed_on(owned: OwnedStack, record: Record) -> bool:
-    """Return whether the replacement of a record has the same physical id."""
+    """Return whether another record of the same name and type has the same physical id.
+
+    Then the replacement has taken over the object.
+    """
     if record.physical_id is None or record.replaced_by is None:
         return False
     return any(
@@ -59,7 +63,10 @@ def _handed_on(owned: OwnedStack, record: Record) -> bool:
 
 
 def carry_out(owned: OwnedStack, node: Node, record: Record) -> Outcome:
-    """Carry out the whole node. May raise Deferred before it changes anything."""
+    """Carry out the whole node and return its outcome.
+
+    Raises Deferred, before it changes anything, if an evaluation must run in a separate process.
+    """
     if node.kind is NodeKind.CLEANUP:
         return _remove(owned, record)
     aim = owned.aim
@@ -114,8 +121,8 @@ def _change(
     action: Action,
     decision: Decision,
 ) -> Done:
-    """Create or update the resource without a call; its start and its end are in the same
-    commit.
+    """Create or update the resource without a call, and record its start and its end in one change
+    set.
     """
     memory = owned.memory
     ctx = context_of(
@@ -153,7 +160,7 @@ def _change(
 
 
 def restricted(owned: OwnedStack, record: Record, decision: Decision) -> Failed | None:
-    """Return the failure of a node that the environment forbids, or None."""
+    """Return the failure of the node if the environment forbids the decided action, else None."""
     word = decision.verdict.value
     if decision.verdict not in (Verdict.UPDATE, Verdict.REPLACE):
         return None
@@ -179,9 +186,9 @@ def keep(
     attributes: dict[str, Any],
     reference: str | None,
 ) -> None:
-    """Leave the resource as it is; write a row only if the ids that it requires have changed.
+    """Record that the resource is in its desired state. A row is written only if something changed.
 
-    `reference` is for a record whose create failed although it is in the desired state.
+    `reference` is used if the record has none, because its create failed.
     """
     memory = owned.memory
     if record.failed:
@@ -189,7 +196,7 @@ def keep(
         record = record.having(status=Status.COMPLETE, reason=reason)
         memory.event(record, Status.COMPLETE, reason, if_current=True)
         memory.put(record, if_current=True)
-    if asleep(record):  # its resume was overtaken
+    if asleep(record):  # a newer operation interrupted its resume
         memory.event(record, Status.IN_PROGRESS, action=Action.RESUME, if_current=True)
         record = said_by_state(record).having(action=Action.RESUME, status=Status.COMPLETE)
         memory.put(record, full=True, if_current=True)
@@ -206,7 +213,11 @@ def keep(
 
 
 def replacement(owned: OwnedStack, old: Record, desired: Desired, *, late: bool) -> Record:
-    """Return a new record that replaces `old`, whose clean-up node deletes the old object."""
+    """Return a new record that replaces `old`, and put it in charge.
+
+    The clean-up node of `old` deletes the old object. If `late` is true, events of `old` show an
+    update that ended with "requires replacement".
+    """
     memory = owned.memory
     now = owned.tools.clock.now()
     revision = memory.stack.revision
@@ -234,7 +245,7 @@ def replacement(owned: OwnedStack, old: Record, desired: Desired, *, late: bool)
 
 
 def fail(owned: OwnedStack, record: Record, failure: ResourceFailure) -> Failed:
-    """Record that the node failed before it started its work."""
+    """Record that the node failed before it began its action."""
     memory = owned.memory
     action = Action.CREATE if record.new else Action.UPDATE
     reason = failure.reason(record.name)

@@ -1,4 +1,4 @@
-"""The members of a group, as its parent stack sees them, and the parent's reactions to changes."""
+"""The members of a group, and what the stack does when they change."""
 
 import asyncio
 import logging
@@ -20,12 +20,12 @@ from hearth.store.outbox import ScalingNotice
 
 log = logging.getLogger(__name__)
 
-TRIES = 30  # against a load balancer that is busy
+TRIES = 30  # while a load balancer is busy
 BUSY_PAUSE_S = 2.0
 
 
 async def read_members(owned: OwnedStack, ctx: ResourceContext) -> None:
-    """Read the current members of a group into its context."""
+    """Read the current members of a group from the database and store them in the context."""
     child_id = ctx.physical_id
     if child_id is not None:
         ctx.members, ctx.definitions = await owned.tools.store.read(
@@ -36,8 +36,9 @@ async def read_members(owned: OwnedStack, ctx: ResourceContext) -> None:
 async def balance(
     owned: OwnedStack, rtype: NestedType, ctx: ResourceContext, *, without: Collection[str] = ()
 ) -> None:
-    """Set the healthy members of a group as the members of its load balancers. Raises
-    CloudFault.
+    """Set the healthy members of a group as the members of its load balancers.
+
+    The members named in `without` are left out. Raises CloudFault.
     """
     balancers = rtype.balancers(ctx)
     well = [
@@ -72,7 +73,7 @@ async def _set_instances(
 async def record_end(owned: OwnedStack, message: int, ended: ChildEnded) -> bool:
     """Record the end of a nested stack's operation that no node waits for, such as a scaling.
 
-    Return whether a value may have changed that the parent of this stack reads.
+    Return whether an attribute of the resource changed; the parent of this stack may read it.
     """
     changed = False
     try:
@@ -106,7 +107,7 @@ async def _take_in(owned: OwnedStack, record: Record, ended: ChildEnded) -> bool
         known = record.held.attributes
     attributes = await attributes_of(owned, record, rtype, ctx, known)
     if owned.memory.records.get(record.id) is not record or record.id in owned.busy:
-        return False  # it is worked on by now
+        return False  # a node has begun to work on it
     if rtype.scalable:
         if (note := pending(ctx.data)) is not None:
             owned.memory.always.scalings.append(_notice(owned, rtype, ctx, note, ended))

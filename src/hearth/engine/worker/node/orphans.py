@@ -1,7 +1,7 @@
-"""Orphans: objects that may exist because the answer to a create call was lost.
+"""Search for orphans: objects that may exist because the response to a create call was lost.
 
-During an operation each node searches for its own orphans. Afterwards the stack becomes due for a
-few more searches, as long as such a call may still be carried out.
+During an operation each node searches for its own orphans. Afterwards the stack is scheduled for a
+few more searches, because the cloud may still carry out such a call.
 """
 
 import asyncio
@@ -17,31 +17,31 @@ from hearth.store.claim import Orphan
 
 log = logging.getLogger(__name__)
 
-AGAIN_S = 10.0  # until it is looked whether what turned up has gone
-TYPE_BACK_S = 600.0  # how long a type that this engine does not know may come back
-LOOKS = (0.25, 0.5, 1.0)  # when it is looked, as shares of the time an orphan is watched
+AGAIN_S = 10.0  # between two searches after an orphan was found
+TYPE_BACK_S = 600.0  # how long to wait for a missing type to be installed again
+LOOKS = (0.25, 0.5, 1.0)  # times of the searches, as fractions of the total time
 
 
 def of(owned: OwnedStack, record_id: str) -> list[Orphan]:
-    """Return the orphans of a record."""
+    """Return the possible orphans of a record."""
     return [orphan for orphan in owned.memory.orphans if orphan.resource_id == record_id]
 
 
 async def sweep(rtype: ResourceType, ctx: ResourceContext) -> bool:
-    """Delete the objects that have a record's key, except the recorded one; return whether there
-    were any.
+    """Delete the objects that have a record's key, except the recorded one; return whether any was
+    found.
 
-    A delete may fail or take time, so repeat this until it returns False.
+    A delete may fail or take time, so call this again until it returns False.
     """
     turned_up = await rtype.orphans(ctx)
     for found in turned_up:
-        log.warning("%s: %s was found under its key and is deleted", ctx.name, found)
+        log.warning("resource %s: deleting %s, an orphan with its key", ctx.name, found)
         await rtype.delete_orphan(ctx, found)
     return bool(turned_up)
 
 
 async def watch(owned: OwnedStack) -> None:
-    """Search once for all orphans, except those of records that a node works on."""
+    """Search once for all possible orphans, except those of records that a node works on."""
     for orphan in list(owned.memory.orphans):
         if orphan.resource_id in owned.busy:
             continue
@@ -50,7 +50,7 @@ async def watch(owned: OwnedStack) -> None:
             if rtype is not None and await sweep(rtype, _context(owned, orphan, rtype)):
                 continue
         except CloudFault as fault:
-            log.warning("stack %s: cannot search for an orphan: %s", owned.memory.stack_id, fault)
+            log.warning("stack %s: the search for orphans failed: %s", owned.memory.stack_id, fault)
             continue
         if rtype is not None and rest_s(owned, orphan, owned.tools.orphan_watch_s) <= 0:
             owned.memory.forget_orphan(orphan)
@@ -66,14 +66,16 @@ async def watch(owned: OwnedStack) -> None:
 
 
 def rest_s(owned: OwnedStack, orphan: Orphan, watched_s: float) -> float:
-    """Return the seconds until an orphan has been watched for `watched_s`."""
+    """Return the remaining seconds until the search for an orphan has lasted `watched_s`
+    seconds.
+    """
     clock = owned.tools.clock
     rest = orphan.since + watched_s - clock.now()
     return rest if orphan.heard is None else max(rest, orphan.heard + watched_s - clock.monotonic())
 
 
 async def outwait(owned: OwnedStack) -> None:
-    """Search until no orphan can appear any more."""
+    """Search repeatedly until no orphan can appear any more."""
     watched_s = owned.tools.orphan_watch_s
     while owned.memory.orphans:
         await watch(owned)
@@ -83,7 +85,7 @@ async def outwait(owned: OwnedStack) -> None:
 
 
 def next_look(owned: OwnedStack) -> float | None:
-    """Return the time of the next search, or None without orphans."""
+    """Return the time of the next search for orphans; None if there is nothing to search for."""
     now, watched_s = owned.tools.clock.now(), owned.tools.orphan_watch_s
     looks = [
         next((at for share in LOOKS if (at := s.since + share * watched_s) > now), now + AGAIN_S)

@@ -1,4 +1,4 @@
-"""The outcome of a node: the result of its task, or a result for which no task was needed."""
+"""The possible outcomes of a node."""
 
 from dataclasses import dataclass
 
@@ -10,8 +10,8 @@ from hearth.model.state import Action
 class Done:
     """The node succeeded.
 
-    With a `record`, a hook after its `action` may still hold the node. `if_current`: the node's end
-    is in that change set.
+    If `record` is given, a hook after its `action` may delay the end of the node. `if_current` is
+    true if the changes of the node are in the change set of that name.
     """
 
     record: Record | None = None
@@ -21,7 +21,9 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """The object is gone; the record is deleted unless a hook holds it."""
+    """The object is gone or no longer belongs to the stack; the record is deleted, after a hook if
+    one is set.
+    """
 
     record: Record
     if_current: bool = False
@@ -29,10 +31,10 @@ class Removed:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The node failed; `reason` is for the stack.
+    """The node failed; `reason` is the reason to show at the stack.
 
-    With `whole` the failure also fails the current operation of the stack if the node belongs to an
-    older operation.
+    If `whole` is true and the node belongs to an older operation, the failure also fails the
+    current operation.
     """
 
     reason: str

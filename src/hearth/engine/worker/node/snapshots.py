@@ -1,4 +1,6 @@
-"""Deletion of a snapshot: the objects that its resources created in the cloud, then its row."""
+"""Deletion of a snapshot: first the objects that its resources created in the cloud, then its
+row.
+"""
 
 import asyncio
 import logging
@@ -24,7 +26,7 @@ PAUSE_S = 2.0
 
 
 async def drop(owned: OwnedStack, snapshot: Snapshot) -> str | None:
-    """Delete a snapshot; return why that failed, or None."""
+    """Delete a snapshot with its objects; return the reason if that failed, else None."""
     failure = await drop_all(owned, (snapshot.body or {}).get("resources", {}))
     if failure is not None:
         failure = owned.aim.masked(failure)
@@ -36,8 +38,9 @@ async def drop(owned: OwnedStack, snapshot: Snapshot) -> str | None:
 
 
 async def drop_all(owned: OwnedStack, resources: Mapping[str, Any]) -> str | None:
-    """Delete what the resources in a document created for a snapshot; return why that failed, or
-    None.
+    """Delete the objects that resources created for a snapshot; return the first failure, or None.
+
+    `resources` is the part of the snapshot's document that describes them.
     """
     calls = [_drop_one(owned, name, entry) for name, entry in _entries(resources)]
     failures = [why for why in await asyncio.gather(*calls) if why is not None]
@@ -45,14 +48,19 @@ async def drop_all(owned: OwnedStack, resources: Mapping[str, Any]) -> str | Non
 
 
 async def drop_taken(owned: OwnedStack, child_id: str) -> str | None:
-    """Delete what a nested stack created for an abandoned snapshot; return why that failed, or
-    None.
+    """Delete the objects that a nested stack created for a failed snapshot of its parent stack.
+
+    Return the first failure, or None.
     """
     return await drop_all(owned, await taken_by(owned, child_id))
 
 
 async def taken(owned: OwnedStack, record: Record, data: Mapping[str, str]) -> dict[str, Any]:
-    """Return what a resource created in the cloud for a snapshot, as an entry of a document."""
+    """Describe the objects that a resource created for a snapshot, as an entry of a snapshot
+    document.
+
+    `data` is the private data of the resource; it has the ids of the objects.
+    """
     entry: dict[str, Any] = {
         "type": record.type,
         "kind": record.held.kind,
@@ -66,7 +74,7 @@ async def taken(owned: OwnedStack, record: Record, data: Mapping[str, str]) -> d
 
 
 async def taken_by(owned: OwnedStack, child_id: str) -> dict[str, Any]:
-    """Return the resources of a nested stack with the data of what they created for a snapshot."""
+    """Describe the objects that the resources of a nested stack created for a snapshot, by name."""
 
     def look(tx: Tx) -> dict[str, Any]:
         row = claim.row(tx, child_id)
@@ -76,7 +84,9 @@ async def taken_by(owned: OwnedStack, child_id: str) -> dict[str, Any]:
 
 
 def _entries(resources: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield all resources of a document, with those of nested stacks."""
+    """Yield the name and the entry of each resource of a document, including those of nested
+    stacks.
+    """
     for name, entry in resources.items():
         yield name, entry
         yield from _entries(entry.get("resources", {}))
@@ -97,12 +107,12 @@ async def _drop_one(owned: OwnedStack, name: str, entry: Mapping[str, Any]) -> s
 
 
 def _untouched(entry: Mapping[str, Any]) -> bool:
-    """Return whether the snapshot failed before it reached that resource."""
+    """Return whether the snapshot ended before it reached the resource of this entry."""
     return bool(entry.get("action", Action.SNAPSHOT) != Action.SNAPSHOT)
 
 
 async def drop_one(rtype: ResourceType, ctx: ResourceContext) -> str | None:
-    """Delete what one resource created for a snapshot; return why that failed, or None."""
+    """Delete the objects that one resource created for a snapshot; return the failure, or None."""
     for attempt in range(1, TRIES + 1):
         try:
             await rtype.drop_snapshot(ctx)

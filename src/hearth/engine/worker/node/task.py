@@ -1,4 +1,4 @@
-"""The task of one node: run the driver for its kind of node, and report the outcome."""
+"""The task of one node: run the driver for its node kind, and report the outcome."""
 
 import asyncio
 import logging
@@ -25,11 +25,11 @@ log = logging.getLogger(__name__)
 
 
 class NodeTask:
-    """One running node; `tasks` contains it under the id of its record.
+    """The asyncio task of one node; `tasks` contains it under the id of its record.
 
-    `key` is the key of its node in the operation's graph; it is None if the task has no node and
-    only delays the nodes in `holds`. `report` is called with the task and its outcome when the task
-    ends.
+    `key` is the key of its node in the graph of the current operation. It is None if the task
+    belongs to an older operation; then the nodes in `holds` wait for the task. `report` is called
+    with the task and its outcome when the task ends.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class NodeTask:
         self.attempt.calls.stop(why)
 
     def look(self) -> None:
-        """End a pause early, because something may have changed."""
+        """End a pause early, because the state that the node waits for may have changed."""
         self.attempt.calls.look()
 
     def kill(self) -> None:
@@ -89,20 +89,20 @@ class NodeTask:
             self._task.cancel()
 
     def join(self, key: Key | None, traversal: str) -> None:
-        """Take over a node of a newer operation, and report to that operation."""
+        """Make the task work for a node of the current operation, or for none if `key` is None."""
         self.key, self.attempt.traversal = key, traversal
 
     def child_ended(self, message_id: int, ended: ChildEnded) -> bool:
-        """Record the end of the nested stack's operation; return False if it is a different
-        operation.
+        """Pass on the end of an operation of the nested stack; return False if the task did not
+        request it.
         """
-        if self.attempt.child.waits is None:  # it may be about to wait
+        if self.attempt.child.waits is None:  # the attempt may be just about to wait
             self.attempt.child.early.append((message_id, ended))
             return True
         return self.attempt.child.waits.heard(message_id, ended)
 
     def cancel_child(self) -> None:
-        """Stop the nested stack's operation, unless it is a delete."""
+        """Request that the nested stack starts no further nodes, unless the task deletes it."""
         if self.attempt.child.waits is not None and self.kind is not NodeKind.CLEANUP:
             self.attempt.child.waits.cancel()
 
@@ -123,11 +123,11 @@ class NodeTask:
         except Stopped as why:
             attempt.end_badly(attempt.record, f"{attempt.doing} aborted ({self._why(str(why))})")
         except Exception as problem:
-            if is_outage(problem):  # the stack is taken up from its rows again
+            if is_outage(problem):  # the engine will load the stack from its rows again
                 self._owned.host.break_off(problem)
                 return
             if not isinstance(problem, CloudFault | ResourceFailure):
-                log.exception("resource %s: engine fault", self.record_id)
+                log.exception("resource %s: internal error of the engine", self.record_id)
             reason = attempt.fail(failure_of(problem))
             outcome = None if reason is None else Failed(reason)
         if attempt.left_over is not None:
@@ -138,7 +138,7 @@ class NodeTask:
             self._owned.host.break_off(problem)
 
     def _why(self, why: str) -> str:
-        """Return the reason for stopping the task; a deadline has the text of Heat."""
+        """Return the reason of a stop, in the words of Heat if the deadline is the cause."""
         if why != TIMED_OUT:
             return why
         record, stack = self.attempt.record, self._owned.memory.stack
@@ -146,8 +146,8 @@ class NodeTask:
         return f'Task {task} "{record.name}" Stack "{stack.name}" [{stack.id}] {why}'
 
     async def _driven(self) -> Outcome | None:
-        """Run the driver of the node; if it is stopped, notify the type that nobody waits for
-        results any more.
+        """Run the driver of the node. If the node is stopped, inform the type that nobody waits for
+        results.
         """
         try:
             return await self._drive()

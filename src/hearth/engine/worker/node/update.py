@@ -1,4 +1,6 @@
-"""The update node of a resource: decide with real values, then create, update or replace."""
+"""The update node of a resource: decide with the evaluated values, then create, update or
+replace.
+"""
 
 from collections.abc import Mapping
 from functools import partial
@@ -24,22 +26,25 @@ from hearth.resources.base import Change, ResourceType
 from hearth.resources.capabilities import NestedType
 from hearth.store.rows import AttemptRow
 
-_GOES_ON = (Verdict.CREATE, Verdict.UPDATE, Verdict.KEEP)  # with the same record
+# the verdicts that continue with the same record
+_GOES_ON = (Verdict.CREATE, Verdict.UPDATE, Verdict.KEEP)
 _desired = msgspec.json.Decoder(Desired).decode
 
 
 async def update(attempt: Attempt) -> Outcome:
-    """Carry out the node. Raises Superseded, Stopped, CloudFault, ResourceFailure."""
-    # an unhealthy one sleeps on, because nearly always it is replaced
-    if asleep(attempt.record) and not unhealthy(attempt.record):  # its resume was overtaken
+    """Carry out the update node. Raises Superseded, Stopped, CloudFault, ResourceFailure."""
+    # an unhealthy resource stays suspended, because it is nearly always replaced
+    # a newer operation interrupted its resume
+    if asleep(attempt.record) and not unhealthy(attempt.record):
         await walk.wake(attempt)
         attempt.not_stale()
     return await _update_awake(attempt)
 
 
 async def _update_awake(attempt: Attempt) -> Outcome:
-    """Carry out the node of a resource that is not suspended, could not be resumed, or is
-    unhealthy.
+    """Carry out the node of a resource after it was resumed, if it was suspended.
+
+    An unhealthy resource is resumed only here, and only if it is not replaced.
     """
     owned, aim = attempt.owned, attempt.owned.aim
     definition = aim.program.resources[attempt.record.name]
@@ -62,7 +67,7 @@ async def _update_awake(attempt: Attempt) -> Outcome:
         await walk.wake(attempt)
         attempt.not_stale()
         return await _update_awake(attempt)
-    # of a nested stack its own resources say so
+    # in a nested stack, the failed resources report it themselves
     sleeps = asleep(attempt.record) and not isinstance(rtype, NestedType)
     if sleeps and not replaced:
         return Failed(f"Resource RESUME failed: {attempt.record.reason}")
@@ -89,7 +94,7 @@ async def _update_awake(attempt: Attempt) -> Outcome:
 
 
 async def _decided(attempt: Attempt, rtype: ResourceType, desired: Desired) -> Decision:
-    """Return the decision, after reading what it needs from the cloud. Raises `Superseded`."""
+    """Return the decision, after the reads from the cloud that it depends on. Raises Superseded."""
     owned, record = attempt.owned, attempt.record
     if owned.aim.adopts(record):
         return Decision(Verdict.CREATE)
@@ -97,13 +102,14 @@ async def _decided(attempt: Attempt, rtype: ResourceType, desired: Desired) -> D
     there = partial(attempt.context, rtype, Action.UPDATE, record.held.properties)
     if isinstance(rtype, NestedType) and not record.new and not await is_there(attempt):
         attempt.not_stale()
-        return Decision(Verdict.REPLACE, "its nested stack is gone")
+        return Decision(Verdict.REPLACE, "its nested stack no longer exists")
     replace_failed = record.failed and await rtype.replace_failed(there())
     check_failed = not (
         isinstance(rtype, NestedType) and record.failed and await nested_failed(attempt)
     )
     observed: Mapping[str, Any] | None = {}
-    outside = EXTERNAL in record.held.parts or EXTERNAL in desired.parts  # not ours to make anew
+    # Hearth must not replace objects outside of the stack
+    outside = EXTERNAL in record.held.parts or EXTERNAL in desired.parts
     if owned.aim.observes() and not (record.new or isinstance(rtype, NestedType) or outside):
         observed = await adopt.observed(rtype, there())
     attempt.not_stale()
@@ -113,7 +119,7 @@ async def _decided(attempt: Attempt, rtype: ResourceType, desired: Desired) -> D
         attempt.not_stale()
         record = attempt.record
     if observed is None:
-        return Decision(Verdict.REPLACE, "it is gone in the cloud")
+        return Decision(Verdict.REPLACE, "its object no longer exists in the cloud")
     if observed:
         properties = {**record.held.properties, **observed}
         record = record.having(held=record.held.having(properties=properties))
@@ -145,7 +151,7 @@ async def _replace(
     attempt: Attempt, rtype: ResourceType, desired: Desired, decision: Decision
 ) -> Outcome:
     owned, old = attempt.owned, attempt.record
-    others = others_of(attempt)  # attempts that failed or were overtaken
+    others = others_of(attempt)  # records of attempts that failed or were superseded
     new = immediate.replacement(owned, old, desired, late=decision.late)
     for one in others:
         if one.replaced_by is None:
@@ -176,13 +182,16 @@ async def _update(
 
 
 def _changed_metadata(record: Record, desired: Desired) -> Mapping[str, Any] | None:
-    """Return the template's metadata, or None if it is unchanged since the last success."""
+    """Return the metadata in the template, or None if it is unchanged since the last success."""
     unchanged = desired.parts.get("metadata") == record.held.parts.get("metadata")
     return None if unchanged else desired.metadata
 
 
 async def go_on(attempt: Attempt, row: AttemptRow) -> Outcome | None:
-    """Continue the action that an earlier owner began."""
+    """Continue the action that an earlier owner began, from the row of its attempt.
+
+    Return None if the node is not complete: a newer operation must decide what to do.
+    """
     desired = _desired(msgspec.json.encode(row.wanted))
     rtype = attempt.owned.tools.programs.rtype_named(desired.kind)
     action = Action(row.action)
@@ -219,7 +228,8 @@ async def go_on(attempt: Attempt, row: AttemptRow) -> Outcome | None:
             await attempt.run_steps(rtype, ctx, action, desired, row.attempt, first=first)
     except (CloudFault, ResourceFailure) as problem:
         failure = failure_of(problem)
-        makes = action in (Action.CREATE, Action.DELETE)  # a delete is that between two attempts
+        # such a delete belongs to the retry of a create
+        makes = action in (Action.CREATE, Action.DELETE)
         if not makes or not failure.retry or row.attempt >= attempt.owned.tools.retries:
             raise
         attempt.row = None

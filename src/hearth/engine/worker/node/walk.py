@@ -26,10 +26,10 @@ UNSUPPORTED = "CHECK not supported for "
 
 
 def at_once(owned: OwnedStack, record: Record) -> Outcome | None:
-    """Return the outcome of an action that needs no call; None if it needs one."""
+    """Return the outcome of a lifecycle action that needs no cloud call; None if it needs one."""
     action = owned.memory.stack.action
     rtype = owned.tools.programs.type_of(record)
-    # an unknown type is not passed over: its task reports it
+    # an unknown type is not skipped: its task reports the error
     handled = rtype is None or isinstance(rtype, NestedType) or rtype.handles(action)
     match walk.call(record, action, handled=handled):
         case Call.CARRY_OUT:
@@ -75,7 +75,9 @@ def _failed(owned: OwnedStack, record: Record, reason: str) -> Failed:
 
 
 async def carry_out(attempt: Attempt) -> Outcome:
-    """Send the calls, from the first or from the call where an earlier owner stopped."""
+    """Carry out the lifecycle action, from the beginning or from the step where an earlier owner
+    stopped.
+    """
     stack, row = attempt.owned.memory.stack, attempt.row
     await _act(attempt, stack.action if row is None else Action(row.action))
     attempt.end_row()
@@ -83,8 +85,8 @@ async def carry_out(attempt: Attempt) -> Outcome:
 
 
 async def wake(attempt: Attempt) -> None:
-    """Resume a suspended resource during an update; if that fails, record the resource as
-    failed.
+    """Resume a suspended resource before its update; if that fails, set the record to
+    RESUME_FAILED.
     """
     try:
         await _act(attempt, Action.RESUME)
@@ -120,7 +122,7 @@ async def _act(attempt: Attempt, action: Action) -> None:
     except Exception:
         await _give_up(attempt, rtype, ctx, action, before)
         raise
-    if attempt.is_over() or owned.aim.over:  # nobody will ask for what was taken here
+    if attempt.is_over() or owned.aim.over:  # the snapshot will not be completed
         await _give_up(attempt, rtype, ctx, action, before)
     acted = attempt.record
     ended = walk.said_by_state(acted).having(
@@ -137,10 +139,11 @@ async def _give_up(
     action: Action,
     before: Mapping[str, str],
 ) -> None:
-    """Delete what the resource created for a failed snapshot; `before` is the private data before
-    it.
+    """Delete the objects that the resource created for a failed snapshot; do nothing for other
+    actions.
 
-    What cannot be deleted now becomes a failed snapshot, which is deleted before the stack.
+    `before` is the private data before the action. Objects that cannot be deleted now are recorded
+    as a failed snapshot, which is deleted before the stack.
     """
     if action is not Action.SNAPSHOT:
         return
@@ -151,7 +154,7 @@ async def _give_up(
     elif ctx.data != before:
         failure = await snapshots.drop_one(rtype, ctx)
     if failure is not None:
-        log.warning("%s: the objects of a snapshot remain for now: %s", ctx.name, failure)
+        log.warning("resource %s: cannot delete objects of its snapshot: %s", ctx.name, failure)
         entry = await snapshots.taken(owned, attempt.record, ctx.data)
         owned.memory.always.left_over.append((owned.tools.new_id(), failure, {ctx.name: entry}))
         if owned.memory.stack.action is Action.DELETE:
@@ -159,8 +162,10 @@ async def _give_up(
 
 
 def checked(owned: OwnedStack) -> tuple[str | None, str, str]:
-    """Return the result of a check: (reason of failure or None, first failure, text to add to a
-    success).
+    """Return the result of a check as (failure, first failure, addition).
+
+    The failure lists all failed resources; it is None if none failed. The addition is appended to
+    the reason of a success.
     """
     mine = [
         record

@@ -1,6 +1,6 @@
-"""The beginning of an operation: from rows and running tasks to a plan and its graph.
+"""The beginning of an operation: create its plan and its graph from the rows and the running tasks.
 
-The beginning is a list of steps. Each step may fail the operation; after a takeover all steps run
+The beginning is a list of steps. Each step may fail the operation. After a takeover all steps run
 again.
 """
 
@@ -37,7 +37,10 @@ Step = Callable[[], Awaitable[Failure]]
 
 
 async def begin(operation: Operation) -> None:
-    """Plan the operation and add its graph; if a step fails, the operation fails."""
+    """Run the steps of the beginning; if one fails, the operation fails.
+
+    Otherwise the operation has its graph afterwards.
+    """
     action = operation.owned.memory.stack.action
     beginning = _Walk(operation) if action in walks.WALKS else _Change(operation)
     for step in beginning.steps():
@@ -48,8 +51,9 @@ async def begin(operation: Operation) -> None:
 
 
 class _Beginning:
-    """The steps that the beginnings of all operations share. A step returns the reason of a
-    failure, or None.
+    """The steps with which every operation begins.
+
+    A step is a method that returns None, or the reason if it fails the operation.
     """
 
     def __init__(self, operation: Operation) -> None:
@@ -60,11 +64,11 @@ class _Beginning:
         self.stack = operation.owned.memory.stack
 
     def steps(self) -> Sequence[Step]:
-        """Return the methods that are called in this order."""
+        """Return the steps in the order in which they run."""
         raise NotImplementedError
 
     async def allowed(self) -> Failure:
-        """Call the lifecycle plug-ins; each may raise an objection."""
+        """Call the lifecycle plug-ins; each of them can fail the operation."""
         try:
             await self.operation.plugins.before()
         except PreFailed as problem:
@@ -72,13 +76,13 @@ class _Beginning:
         return None
 
     async def entrusted(self) -> Failure:
-        """Create a trust that remains valid after the token expires; if that fails, continue with
-        the token.
+        """Create a trust that remains valid after the token expires; if that fails, use the
+        token.
         """
         try:
             await self.owned.access.entrust()
         except CloudFault as fault:
-            log.warning("no trust for stack %s: %s", self.stack.id, fault)
+            log.warning("stack %s: cannot create a trust: %s", self.stack.id, fault)
         return None
 
     async def compiled(self) -> Failure:
@@ -92,15 +96,13 @@ class _Beginning:
 
 
 class _Walk(_Beginning):
-    """How check, suspend, resume and snapshot begin: without a plan, because the desired state
-    stays.
-    """
+    """The beginning of a check, suspend, resume or snapshot: these need no plan."""
 
     def steps(self) -> Sequence[Step]:
         return self.allowed, self.entrusted, self.compiled, self.joined
 
     async def joined(self) -> Failure:
-        """Add the graph and the running tasks."""
+        """Create the graph, and connect the running tasks with it."""
         chosen = walks.in_charge(self.memory.records.values())
         self.aim.choose({name: record.id for name, record in chosen.items()})
         graph = walks.build(chosen, self.aim.program.requires, self.stack.action)
@@ -109,7 +111,7 @@ class _Walk(_Beginning):
 
 
 class _Change(_Beginning):
-    """How operations with a plan begin: create, update, rollback, restore, adopt, delete."""
+    """The beginning of a create, update, rollback, restore, adopt or delete: these need a plan."""
 
     plan: Plan
 
@@ -119,11 +121,11 @@ class _Change(_Beginning):
         self.first = not self.memory.records
         self.adoption = stack.action is Action.ADOPT and self.first
         undone = stack.action is Action.ROLLBACK and stack.previous_revision == 0
-        self.empty = stack.action is Action.DELETE or undone  # nothing is to remain
+        self.empty = stack.action is Action.DELETE or undone  # the operation deletes everything
 
     def steps(self) -> Sequence[Step]:
         possible = () if self.empty else (self.types_allowed, self.zones, self.limits)
-        if self.adoption:  # only the plan shows what is to be adopted
+        if self.adoption:  # only the plan shows the objects to adopt
             return (
                 self.entrusted, self.compiled, *possible, self.planned, self.allowed, self.joined
             )  # fmt: skip
@@ -133,20 +135,22 @@ class _Change(_Beginning):
         )  # fmt: skip
 
     async def stopped(self) -> Failure:
-        """Stop running tasks if the whole stack is deleted."""
+        """Stop the running tasks if the operation is a delete of the stack."""
         if self.stack.action is Action.DELETE:
             self.operation.stop_for_delete()
         return None
 
     async def compiled(self) -> Failure:
-        """Compile the revision. A delete of the whole stack does not need the program."""
+        """Compile the revision of the operation; if the whole stack is deleted, ignore a
+        failure.
+        """
         failure = await super().compiled()
         if failure is not None and self.adoption:
             self._record_document()
         return None if self.empty else failure
 
     async def types_allowed(self) -> Failure:
-        """Check the types of a nested stack against the policy.
+        """Check against the policy whether the requester may use the types in a nested stack.
 
         The request already checked the types that were known at that time. The types of existing
         resources are always allowed, so that a rollback is possible.
@@ -161,7 +165,7 @@ class _Change(_Beginning):
         return tools.refused_types(credential, names) if names else None
 
     async def zones(self) -> Failure:
-        """Read the availability zones if the template uses them."""
+        """Read the names of the availability zones if the template uses them."""
         if zones.asked_for(self.aim.revision.template):
             try:
                 self.aim.world.zones = await zones.zone_names(self.owned.access.cloud())
@@ -170,10 +174,10 @@ class _Change(_Beginning):
         return None
 
     async def limits(self) -> Failure:
-        """Count the resources of the whole tree if a nested stack adds some.
+        """Check the limit of resources per tree of stacks if a nested stack gets more resources.
 
-        The request already counted those that were known at that time; this includes those that
-        depend on values known only now.
+        The request already counted the resources that were known at that time. The check here
+        includes those that depend on values known only now.
         """
         stack, most = self.stack, self.owned.tools.programs.limits.resources_max
         there = {record.name for record in self.memory.records.values() if record.until is None}
@@ -186,7 +190,7 @@ class _Change(_Beginning):
         return f"RequestLimitExceeded: {too_many_resources(beside + grown, most)}"
 
     async def planned(self) -> Failure:
-        """Make the plan, and add its new records."""
+        """Make the plan, and store its new records in memory."""
         owned, stack = self.owned, self.stack
         back_to = stack.previous_revision if stack.action is Action.ROLLBACK else None
         program = None if self.empty else self.aim.program
@@ -208,7 +212,9 @@ class _Change(_Beginning):
         return None
 
     async def joined(self) -> Failure:
-        """Add the graph and the running tasks."""
+        """Put the planned records in charge, create the graph, and connect the running tasks with
+        it.
+        """
         for record in self.plan.touched:
             moved = self.memory.records[record.id].having(until=record.until)
             self.memory.put(moved, if_current=True)
@@ -217,7 +223,7 @@ class _Change(_Beginning):
         return None
 
     async def without_snapshots(self) -> Failure:
-        """Delete the stack's snapshots, at the same time as its resources."""
+        """Delete the snapshots of a stack that is deleted, in parallel to its resources."""
         if self.stack.action is not Action.DELETE:
             return None
         for snapshot in await self.owned.host.snapshots_of(self.stack.id):
@@ -233,9 +239,9 @@ class _Change(_Beginning):
         self.operation.traversal.beside(lambda: snapshots.drop(self.owned, snapshot))
 
     async def _taken(self) -> dict[str, Any]:
-        """Return what an interrupted snapshot has created in the cloud.
+        """Describe the objects that an interrupted snapshot has created, by resource name.
 
-        Running tasks delete their own objects themselves.
+        Resources whose task still runs are left out: their tasks delete their own objects.
         """
         found: dict[str, Any] = {}
         for record in self.memory.records.values():
@@ -248,7 +254,9 @@ class _Change(_Beginning):
     # -- the plan --------------------------------------------------------------------------
 
     def _as_meant(self, record: Record) -> Record:
-        """Treat a record whose failed create is being deleted for a retry as CREATE, not DELETE."""
+        """Return the record with the action CREATE if its failed create is being deleted for a
+        retry.
+        """
         task = self.operation.tasks.get(record.id)
         trying = task is not None and task.kind is NodeKind.UPDATE
         return record.having(action=Action.CREATE) if trying and record.leaving else record
@@ -256,8 +264,9 @@ class _Change(_Beginning):
     def _examine(
         self, record: Record, definition: ResourceDefinition, in_charge: Mapping[str, str]
     ) -> bool:
-        """Return whether a node must examine a record with an unchanged definition: its values may
-        differ from the desired ones, or a hook is set.
+        """Return whether a record with an unchanged definition needs a node.
+
+        It does if its values may differ from the desired ones, or if a hook is set.
         """
         aim = self.aim
         aim.world.in_charge = in_charge
@@ -268,7 +277,8 @@ class _Change(_Beginning):
         traits = programs.traits_of(definition, updating=stack.action is Action.UPDATE)
         if traits.nested and aim.done_with(record):
             return False
-        if stack.options.further:  # nested stacks were asked before in the same operation
+        # an earlier batch of the operation has already updated nested stacks
+        if stack.options.further:
             traits = replace(traits, nested=False)
         return must_look(
             record,
@@ -282,7 +292,9 @@ class _Change(_Beginning):
     # -- adoption --------------------------------------------------------------------------
 
     def _record_document(self) -> None:
-        """Add records for all resources of a document whose template cannot be compiled."""
+        """Store a record for each resource of an adopted document whose template cannot be
+        compiled.
+        """
         tools, document = self.owned.tools, self.aim.revision.document
         for name, entry in (document.resources if document else {}).items():
             now, revision = tools.clock.now(), self.stack.revision
@@ -291,14 +303,15 @@ class _Change(_Beginning):
             )
 
     def _adopting(self, record: Record) -> Record:
-        """Return a new record with the object that the document names for it.
+        """Return a new record with the physical id that the adopted document has for the resource.
 
-        The document of a nested stack is stored with the record until the nested stack is created.
+        For a nested stack, the part of the document about it is stored with the record until the
+        nested stack is created.
         """
         entry, program = self.aim.adopted.get(record.name), self.aim.known_program
         definition = program.resources.get(record.name) if program else None
         outside = definition is not None and definition.external_id is not None
-        if entry is None or outside or EXTERNAL in entry:  # it never was the stack's own
+        if entry is None or outside or EXTERNAL in entry:  # the stack never owned the object
             return record
         programs = self.owned.tools.programs
         rtype = programs.type_of(record) if definition is None else programs.rtype_of(definition)
@@ -307,7 +320,7 @@ class _Change(_Beginning):
         if "resources" in entry:
             data[DOCUMENT] = json.dumps(entry)
         elif isinstance(rtype, NestedType):
-            pass  # a stack that is there already belongs to another resource, or to nobody
+            pass  # an existing stack belongs to another resource or is a root stack
         elif entry.get("resource_id"):
             record = record.having(physical_id=str(entry["resource_id"]))
         if data:

@@ -1,6 +1,6 @@
-"""The end of an operation: complete, failed, rolled back or cancelled.
+"""The end of an operation: success, failure, rollback or cancel.
 
-It changes memory only; only the first decision about the end counts.
+All methods change memory only. Only the first decision about the end counts.
 """
 
 from hearth.engine.worker.known.owned import OwnedStack
@@ -14,7 +14,7 @@ _ROLLS_BACK = (Action.CREATE, Action.UPDATE, Action.RESTORE, Action.ADOPT)
 
 
 class Ending:
-    """Ends an operation: with success or failure, by a rollback or a cancel."""
+    """Ends the operation of a stack with success, a failure, a rollback or a cancel."""
 
     def __init__(self, owned: OwnedStack, hooks: Hooks, plugins: PluginCalls) -> None:
         self._owned = owned
@@ -24,7 +24,7 @@ class Ending:
         self._plugins = plugins
 
     def complete(self, more: str = "") -> None:
-        """End the operation with success; `more` is added to the reason."""
+        """End the operation with success; `more` is appended to the reason."""
         memory, stack = self._memory, self._memory.stack
         self._aim.over = True
         self.call_plugins(failed=False)
@@ -41,9 +41,11 @@ class Ending:
         notify_parent(self._owned, row)
 
     def fail(self, reason: str, *, first: str | None = None) -> None:
-        """End the operation with a failure, unless its end is decided; running tasks continue.
+        """End the operation with a failure, unless its result is already decided. Running tasks
+        continue.
 
-        `first` is the message for the parent stack if the reason lists several failures.
+        If the stack has rollback enabled, the rollback begins. `first` is the reason for the parent
+        stack; pass it if `reason` lists several failures.
         """
         if self._aim.over:
             return
@@ -64,7 +66,10 @@ class Ending:
         notify_parent(self._owned, row)
 
     def cancel(self, *, rollback: bool) -> None:
-        """Cancel the operation: no node starts any more, and running tasks end by themselves."""
+        """Cancel the operation: no further node starts, and running tasks complete their work.
+
+        If `rollback` is true, a rollback begins.
+        """
         memory, stack = self._memory, self._memory.stack
         row = stack.having(status=Status.FAILED, reason=f"Stack {stack.action} cancelled")
         self._aim.over = True
@@ -78,7 +83,7 @@ class Ending:
         notify_parent(self._owned, row)
 
     def _roll_back(self, failed: StackRow) -> None:
-        """Write X_FAILED and the start of the rollback in one transaction."""
+        """Start the rollback, in the same transaction that records the failure."""
         memory, stack, tools = self._memory, self._memory.stack, self._owned.tools
         now = tools.clock.now()
         first = stack.action in (Action.CREATE, Action.ADOPT)
@@ -104,8 +109,9 @@ class Ending:
         self._owned.host.replan()
 
     def call_plugins(self, *, failed: bool) -> None:
-        """Call the plug-ins after the end is committed; also for an operation that a newer one
-        replaced.
+        """Call the lifecycle plug-ins after the next commit.
+
+        This is called at the end of an operation, and when a newer operation replaces it.
         """
         if self._plugins.open:
             self._owned.host.spawn(self._call_plugins(failed=failed))
@@ -116,8 +122,9 @@ class Ending:
 
 
 def _why_undone(stack: StackRow) -> str:
-    """Return the reason of a rolled back stack for its parent: the reason in its events is
-    shorter.
+    """Return the failure that caused a rollback, as an addition to the reason of the stack.
+
+    It is empty if the operation is no rollback. The stack's event does not contain it.
     """
     if stack.action is not Action.ROLLBACK or stack.first_failure is None:
         return ""

@@ -1,8 +1,8 @@
-"""Lifecycle plug-ins written for Heat, called in the same way.
+"""Lifecycle plug-ins written for Heat. Hearth calls them as Heat does.
 
 They are entry points of the group `heat.stack_lifecycle_plugins`: classes with `do_pre_op`,
-`do_post_op` and `get_ordinal`. Their arguments contain only what Hearth has: the stack's id, name,
-action and project. They may block, so each call has a thread.
+`do_post_op` and `get_ordinal`. Their arguments contain only data that Hearth has: the stack's id,
+name, action and project. The methods may block, so each call runs in a thread.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ CALLS_AT_ONCE = 4
 
 @dataclass(frozen=True)
 class Context:
-    """The requester as a plug-in sees it. `tenant_id` is the older name of `project_id`."""
+    """The requester, in the form that Heat's plug-ins expect. `tenant_id` equals `project_id`."""
 
     project_id: str
     tenant_id: str
@@ -26,7 +26,7 @@ class Context:
 
 @dataclass(frozen=True)
 class Stack:
-    """The stack as a plug-in sees it."""
+    """The stack, in the form that Heat's plug-ins expect."""
 
     id: str
     name: str
@@ -39,7 +39,7 @@ class Stack:
 
 
 class PluginOfHeat:
-    """Wraps a Heat plug-in in Hearth's interface."""
+    """An adapter with which a plug-in for Heat can be called as a plug-in of Hearth."""
 
     def __init__(self, plugin: Any) -> None:
         self._plugin = plugin

@@ -1,7 +1,7 @@
-"""Hooks: a resource waits at a point of its life cycle until a user clears the hook.
+"""Hooks: a resource waits at a point of its lifecycle until a user clears the hook.
 
-A waiting resource needs no memory except an entry here. The wait is recorded in the private data of
-the resource, so an engine that plans the same traversal again finds it.
+A waiting resource has no task, only an entry in `Hooks`. The wait is also recorded in the private
+data of the resource, so an engine that plans the same traversal again finds it.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _AFTER = {Action.CREATE: Hook.POST_CREATE, Action.UPDATE: Hook.POST_UPDATE,
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """A node that waits at a hook; `after` is true if its work is complete."""
+    """A node that waits at a hook; `after` is true if its work is already complete."""
 
     key: Key
     hook: Hook
@@ -40,17 +40,19 @@ class Hooks:
         return bool(self._pauses)
 
     def armed(self, name: str) -> frozenset[str]:
-        """Return the hooks of a name in the environment."""
+        """Return the hooks that the environment sets for a resource name."""
         program = self._aim.known_program
         return program.module.environment.hooks(name) if program is not None else frozenset()
 
     def keeps_open(self, record: Record) -> bool:
-        """Return whether a record that needs no other work needs a node to wait at a hook."""
+        """Return whether an unchanged record needs a node because it must wait at a hook."""
         return Hook.PRE_UPDATE in self.armed(record.name) or self._waits(record, _AFTER) is not None
 
     def before(self, node: Node, record: Record) -> bool:
-        """Return whether the node must wait now: at a hook before its work, or again at a hook
-        after it.
+        """Return whether the node must wait now; if so, record the wait.
+
+        It waits at a hook before its work. If the operation is planned again, it may also continue
+        to wait at a hook after its work.
         """
         if (hook := self._waits(record, _AFTER)) is not None:
             self._pauses[record.id] = Pause(node.key, hook, after=True)
@@ -63,7 +65,7 @@ class Hooks:
     def after(self, key: Key | None, record: Record, action: Action, *, if_current: bool) -> bool:
         """Return whether a node whose work is complete must wait at a hook; if so, record the wait.
 
-        `if_current`: the node's end is in the change set of that name, otherwise in `always`.
+        `if_current` is true if the end of the node is in the change set of that name.
         """
         stack = self._memory.stack
         if key is None or action not in _AFTER or _AFTER[action] not in self.armed(record.name):
@@ -103,7 +105,7 @@ class Hooks:
         return True
 
     def cleared(self, record_id: str, name: str) -> Pause | None:
-        """Record that a user cleared a hook; return the wait that ends, or None."""
+        """Record that a user cleared a hook; return the node that waited at it, or None."""
         data, traversal = self._memory.data, self._memory.stack.traversal
         before = data.get(record_id, {})
         if before.get(name) == marks.mark(marks.SET, traversal):
@@ -114,7 +116,7 @@ class Hooks:
         return self._pauses.pop(record_id)
 
     def give_up(self) -> None:
-        """End all waits, because the operation failed."""
+        """End all waits, because the operation failed or was cancelled."""
         memory = self._memory
         for record_id, pause in self._pauses.items():
             record = memory.records.get(record_id)

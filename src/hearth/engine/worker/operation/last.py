@@ -1,4 +1,4 @@
-"""The last steps of an operation after all nodes: outputs, the result of a check, teardown."""
+"""The last steps of an operation, after all nodes: outputs, the result of a check, teardown."""
 
 import asyncio
 import logging
@@ -19,7 +19,7 @@ TEARDOWN_PAUSE_S = 1.0
 
 
 class LastSteps:
-    """The last steps of an operation whose nodes have all succeeded."""
+    """Runs the last steps of an operation whose nodes have all succeeded."""
 
     def __init__(self, owned: OwnedStack, ending: Ending) -> None:
         self._owned = owned
@@ -27,7 +27,7 @@ class LastSteps:
         self._ending = ending
 
     def take(self) -> None:
-        """Run the next step, or complete the operation."""
+        """Start the next step, or complete the operation if none is left."""
         owned, stack = self._owned, self._owned.memory.stack
         if stack.parent_id is not None and (deferred := outputs_deferred(owned)) is not None:
             settle = partial(self._aim.compute.settle, deferred, stack.project_id)
@@ -38,7 +38,7 @@ class LastSteps:
                 self._ending.fail(failure, first=first)
             else:
                 self._ending.complete(more)
-        elif stack.action is Action.DELETE and owned.memory.orphans:  # later nobody would look
+        elif stack.action is Action.DELETE and owned.memory.orphans:  # the last chance to search
             owned.host.spawn(self._after(partial(orphans.outwait, owned)))
         elif stack.action is Action.DELETE and stack.parent_id is None:
             owned.host.spawn(self._tear_down())
@@ -56,10 +56,10 @@ class LastSteps:
         return traversal == self._owned.memory.stack.traversal and not self._aim.over
 
     async def _tear_down(self) -> None:
-        """Delete what Hearth created for a root stack, then complete the operation."""
+        """Delete the trust and the domain project of a root stack, then complete its delete."""
         owned, stack = self._owned, self._owned.memory.stack
         traversal = stack.traversal
-        if stack.options.abandon:  # its users go on being used
+        if stack.options.abandon:  # its stack domain users stay in use
             stack = stack.having(user_project_id=None)
         await owned.commits.written()  # the next owner, who repeats a delete, needs the trust
         for attempt in range(1, TEARDOWNS_MAX + 1):
@@ -70,7 +70,7 @@ class LastSteps:
                 break
             except CloudFault as fault:
                 log.warning(
-                    "stack %s: its trust and project cannot be deleted: %s", stack.id, fault
+                    "stack %s: cannot delete its trust or domain project: %s", stack.id, fault
                 )
                 if fault.not_found or fault.status == 401:
                     break

@@ -22,7 +22,7 @@ Report = Callable[[NodeTask, Outcome | None], None]
 class Operation:
     """One operation of an owned stack.
 
-    `tasks` are all running tasks of the stack, including those of older operations; each calls
+    `tasks` are all running tasks of the stack, including those of older operations. Each task calls
     `report` when it ends.
     """
 
@@ -45,7 +45,7 @@ class Operation:
         self._task(record, kind, key, self.owned.memory.stack.traversal).launch()
 
     def resume(self, row: AttemptRow) -> None:
-        """Continue a node whose intent an earlier owner committed."""
+        """Continue a node whose attempt an earlier owner has begun, from the row of the attempt."""
         record = self.owned.memory.records.get(row.resource_id)
         if record is None:
             self.owned.memory.always.ended.append(row.resource_id)
@@ -58,13 +58,16 @@ class Operation:
         )
 
     def stop_for_delete(self) -> None:
-        """Stop all tasks that do not delete."""
+        """Stop all tasks except those that delete a resource."""
         for task in self.tasks.values():
             if task.kind is not NodeKind.CLEANUP:
                 task.stop("user triggered cancel")
 
     def cancel(self, *, rollback: bool, traversal: str) -> None:
-        """Cancel the operation if its traversal is still the one in the user's request."""
+        """Cancel the operation; do nothing if the user's request refers to another `traversal`.
+
+        If `rollback` is false, the operations of nested stacks are cancelled as well.
+        """
         if self.aim.over or traversal != self.owned.memory.stack.traversal:
             return
         self.ending.cancel(rollback=rollback)
@@ -73,11 +76,13 @@ class Operation:
                 task.cancel_child()
 
     def clear_hook(self, record_id: str, name: str) -> None:
-        """Continue a resource that waits at a hook."""
+        """Let a resource that waits at the hook `name` continue."""
         if (pause := self.hooks.cleared(record_id, name)) is not None:
             self.traversal.go_on(pause.key, after=pause.after)
 
     def child_ended(self, message_id: int, ended: ChildEnded) -> bool:
-        """Record the end of a nested stack's operation; return False if no task waits for it."""
+        """Pass the end of a nested stack's operation to its task; return False if no task waits for
+        it.
+        """
         task = self.tasks.get(ended.record or "")
         return task is not None and task.child_ended(message_id, ended)

@@ -1,4 +1,4 @@
-"""Messages of a nested stack to its parent: the end of its operation, outputs, members."""
+"""Messages of a nested stack to its parent stack: the end of an operation, outputs, members."""
 
 from typing import Any
 
@@ -14,22 +14,24 @@ from hearth.template.deferred import Deferred
 
 
 def notify_parent(owned: OwnedStack, row: StackRow) -> None:
-    """Tell the parent that the operation has ended, with the values that the parent reads.
+    """Send the parent stack the end of the operation, with the values that the parent reads.
 
-    The message is in the change set `if_current`.
+    The message is in the change set `if_current`. A root stack sends nothing.
     """
     _notify(owned, row, owned.memory.if_current)
 
 
 def notify_of_change(owned: OwnedStack) -> None:
-    """Send the parent values that changed without an operation of this stack."""
+    """Send the parent stack the values of this stack, because they changed without an operation."""
     stack = owned.memory.stack
     if owned.aim.over and stack.status is Status.COMPLETE:
         _notify(owned, stack.having(parent_traversal=None), owned.memory.always)
 
 
 def outputs_deferred(owned: OwnedStack) -> Deferred | None:
-    """Return a Deferred if the outputs must be evaluated in a process, else None."""
+    """Evaluate the outputs; return a Deferred if that must be done in a separate process, else
+    None.
+    """
     try:
         owned.aim.compute.attempt(lambda: _outputs(owned))
     except Deferred as deferred:
@@ -58,7 +60,7 @@ async def _notify_later(owned: OwnedStack, deferred: Deferred, row: StackRow) ->
 
 
 def _outputs(owned: OwnedStack) -> dict[str, Any]:
-    """Return the outputs that have a value, by name."""
+    """Return the outputs that can be evaluated without an error, by name."""
     aim = owned.aim
     if aim.known_program is None or owned.memory.stack.action is Action.DELETE:
         return {}
@@ -72,7 +74,9 @@ def _outputs(owned: OwnedStack) -> dict[str, Any]:
 
 
 def _members(owned: OwnedStack) -> dict[str, Any]:
-    """Return the members with their state, for a parent that reads their attributes."""
+    """Return the resources with their state, by name; empty if the parent stack reads no attribute
+    of them.
+    """
     if not owned.aim.revision.exports:
         return {}
     members = {}

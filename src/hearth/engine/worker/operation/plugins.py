@@ -1,4 +1,4 @@
-"""Plug-ins that are called before and after every operation of a stack.
+"""Lifecycle plug-ins, which are called before and after every operation of a stack.
 
 They are entry points of the group `hearth.lifecycle`: a class or function that returns a `Plugin`.
 After a takeover the calls before an operation may happen again.
@@ -16,11 +16,11 @@ from hearth.engine.worker.ports import ORDINAL, Occasion, Plugin
 log = logging.getLogger(__name__)
 
 GROUP = "hearth.lifecycle"
-CALL_S = 60.0  # that one call may take
+CALL_S = 60.0  # the time limit of one call
 
 
 class PreFailed(Exception):
-    """A plug-in objects; its text becomes the reason of the stack."""
+    """A plug-in has failed the operation; the exception's text becomes the reason of the stack."""
 
 
 class BadPlugin(Exception):
@@ -30,7 +30,7 @@ class BadPlugin(Exception):
 def installed() -> tuple[Plugin, ...]:
     """Return the installed plug-ins, including those for Heat, in the order of their ordinals.
 
-    Raises BadPlugin, which names the plug-in that must be fixed or removed.
+    Raises BadPlugin with the name of a plug-in that cannot be loaded.
     """
     found = [(entry.name, _loaded(entry)) for entry in entry_points(group=GROUP)]
     found += [
@@ -61,8 +61,10 @@ class PluginCalls:
         self.open: list[Plugin] = []  # those whose `pre` succeeded and that wait for the end
 
     async def before(self) -> None:
-        """Call `pre` of all plug-ins. Raises PreFailed with the text of the first plug-in that
-        objects.
+        """Call `pre` of all plug-ins in order.
+
+        Raises PreFailed with the text of the first plug-in that raises an exception or takes too
+        long.
         """
         for plugin in self._plugins:
             try:
@@ -75,7 +77,7 @@ class PluginCalls:
             self.open.append(plugin)
 
     async def after(self, *, failed: bool) -> None:
-        """Call `post` of each plug-in whose `pre` succeeded, once."""
+        """Call `post` of each plug-in whose `pre` succeeded. A second call does nothing."""
         plugins, self.open = self.open, []
         for plugin in plugins:
             try:

@@ -1,7 +1,7 @@
-"""The graph of an operation and its tasks: which nodes may start, and which nodes become ready when
-a node ends.
+"""The graph of an operation and its tasks: which nodes may start, and what follows when a node
+ends.
 
-A node must wait for a task of an older traversal on the same record.
+If a task of an older traversal still works on a record, the new node for that record waits for it.
 """
 
 from collections import deque
@@ -23,14 +23,14 @@ from hearth.model.state import Action
 from hearth.resources.base import ResourceType
 from hearth.template.deferred import Deferred
 
-NODES_A_SLICE = 1000  # immediate nodes handled before others get their turn
+NODES_A_SLICE = 1000  # immediate nodes handled before other tasks run
 _NOTHING_TAKEN_BACK = ResourceType.taken_back_steps
 
 Tasks = dict[str, NodeTask]  # by the ids of the records that they work on
 
 
 class Traversal:
-    """The nodes of one operation.
+    """The graph of one operation, which starts its nodes in order.
 
     `tasks` are all running tasks of the stack, including those of older operations; `launch` starts
     a task for a node.
@@ -53,25 +53,28 @@ class Traversal:
         self._tasks = tasks
         self._launch = launch
         self._graph: Graph = {}
-        self._open = 0  # nodes not done, and what else the end waits for
+        self._open = 0  # nodes that are not done, and other work for which the end waits
         self._queue: deque[Key] = deque()
 
     @property
     def ready(self) -> bool:
-        """Return whether a node may start now."""
+        """Return whether at least one node may start now."""
         return bool(self._queue) and not self._aim.over and not self._owned.host.handing_over
 
     # -- beginning -------------------------------------------------------------------------
 
     def plan(self, graph: Graph) -> None:
-        """Add the nodes; running tasks take over their nodes, or delay them."""
+        """Set the graph of the operation.
+
+        A running task continues as the task of its node, or the node waits for the task.
+        """
         self._graph = graph
         self._join_tasks()
         self._open += sum(node.state is not State.DONE for node in graph.values())
         self._queue.extend(node.key for node in graphs.ready(graph))
 
     def plan_walk(self, graph: Graph, records: Sequence[Record]) -> None:
-        """Add the nodes of a lifecycle action; nodes that this traversal completed earlier stay
+        """Set the graph of a lifecycle action; nodes that it completed before a takeover stay
         completed.
         """
         self._graph, self._open = graph, len(graph)
@@ -88,13 +91,16 @@ class Traversal:
         self._queue.extend(node.key for node in graphs.ready(graph))
 
     def finish_if_empty(self) -> None:
-        """Run the last steps if no node is left, because an earlier owner completed all of them."""
+        """Start the last steps if no node is left and the result of the operation is not decided
+        yet.
+        """
         if not self._open and not self._aim.over:
             self._last.take()
 
     def beside(self, work: Callable[[], Awaitable[str | None]]) -> None:
-        """Run `work` in parallel to the nodes; the operation ends after it. `work` returns why it
-        failed, or None.
+        """Run `work` in parallel to the nodes; the operation ends only after it.
+
+        `work` returns the reason if it failed, which fails the operation, or None.
         """
         self._open += 1
         self._owned.host.spawn(self._beside(work))
@@ -111,13 +117,15 @@ class Traversal:
         self.finish_if_empty()
 
     def _join_tasks(self) -> None:
-        """Let each running task take over its node, or delay the node."""
+        """Make each running task continue as the task of its node, or make the node wait for the
+        task.
+        """
         traversal = self._owned.memory.stack.traversal
         for record_id, task in self._tasks.items():
             task.holds.clear()
             key: Key = (task.kind, record_id)
             node = self._graph.get(key)
-            same = task.attempt.traversal == traversal  # it began when its node was ready
+            same = task.attempt.traversal == traversal  # it was started by this operation
             fits = task.kind is NodeKind.CLEANUP and node is not None and not node.waiting
             if node is not None and task.kind is not NodeKind.UPDATE and (same or fits):
                 node.state = State.RUNNING
@@ -134,8 +142,10 @@ class Traversal:
                 task.holds.append(held.key)
 
     def _taken_back_after(self, record_id: str) -> str | None:
-        """Return the record that this record replaced, if its type can take back what its
-        replacement took from it; else None.
+        """Return the id of the record that this record replaced, or None.
+
+        The result is None also if the type of the replaced record has nothing to take back from its
+        replacement.
         """
         records = self._owned.memory.records
         found = records.get(records[record_id].replaces or "")
@@ -146,7 +156,10 @@ class Traversal:
     # -- going on --------------------------------------------------------------------------
 
     def advance(self) -> None:
-        """Start the nodes that are ready; carry out immediate types directly, in time slices."""
+        """Start the nodes that are ready, a limited number per call.
+
+        Nodes of immediate types, which need no call, are carried out directly.
+        """
         left = NODES_A_SLICE
         while left and self.ready:
             left -= 1
@@ -175,7 +188,7 @@ class Traversal:
             else:
                 self._take_in(node.key, outcome)
         elif node.kind is NodeKind.CLEANUP and self._aim.in_charge.get(record.name) == record.id:
-            self._done(node.key)  # it need not go
+            self._done(node.key)  # the record stays, so there is nothing to delete
         elif not self._hooks.before(node, record):
             self._work_on(node, record)
 
@@ -209,12 +222,14 @@ class Traversal:
             self._work_on(node, record)
 
     def _forget(self, node: Node, record: Record) -> None:
-        """Delete a record whose object is gone."""
+        """Delete a record whose object is gone, and mark its node as done."""
         self._owned.memory.drop(record, if_current=True)
         self._done(node.key)
 
     def go_on(self, key: Key, *, after: bool) -> None:
-        """Continue a node that waited at a hook before its work, or `after` it."""
+        """Continue a node whose hook was cleared. `after` is true if its work was complete before
+        it waited.
+        """
         node = self._graph.get(key)
         if node is None or self._aim.over:
             return
@@ -229,9 +244,7 @@ class Traversal:
     # -- ends of nodes ---------------------------------------------------------------------
 
     def ended(self, task: NodeTask, outcome: Outcome | None) -> None:
-        """Record the outcome of a task, and release nodes that waited for a task of an older
-        traversal.
-        """
+        """Record the outcome of a task, and let the nodes start that waited for the task."""
         key = None if task.attempt.is_over() else task.key
         if outcome is not None:
             self._take_in(key, outcome, current=not task.attempt.is_over())
@@ -248,7 +261,11 @@ class Traversal:
         self._owned.host.wake()
 
     def _take_in(self, key: Key | None, outcome: Outcome, *, current: bool = True) -> None:
-        """Record the outcome of a node; `key` is None if the node is not part of this traversal."""
+        """Record the outcome of a node.
+
+        `key` is None if the node has no place in this graph. `current` is false for a task of an
+        older operation; its failure does not fail this operation.
+        """
         memory = self._owned.memory
         match outcome:
             case Failed(reason, whole):
@@ -269,7 +286,9 @@ class Traversal:
             self._done(key)
 
     def _done(self, key: Key) -> None:
-        """Release the nodes that waited for a node; after the last node, finish the operation."""
+        """Mark a node as done and queue the nodes that waited for it; after the last node,
+        finish.
+        """
         if key not in self._graph:
             return
         freed = graphs.end(self._graph, key)
@@ -278,7 +297,9 @@ class Traversal:
         self.finish_if_empty()
 
     def _failed(self, key: Key | None, reason: str) -> None:
-        """Record that a node failed. A check continues with nodes that do not wait for it."""
+        """Fail the operation because a node failed. A check only skips the nodes that depend on
+        it.
+        """
         if self._owned.memory.stack.action is Action.CHECK and key in self._graph:
             assert key is not None
             self._open -= walks.skip(self._graph, key)
@@ -292,7 +313,9 @@ class Traversal:
     # -- the deadline ----------------------------------------------------------------------
 
     def out_of_time(self) -> bool:
-        """Stop all tasks after the deadline; return whether the deadline fails the operation."""
+        """After the deadline, stop all tasks and return True if the operation must fail; before,
+        return False.
+        """
         deadline = self._owned.memory.stack.deadline
         if deadline is None or self._owned.tools.clock.now() < deadline:
             return False

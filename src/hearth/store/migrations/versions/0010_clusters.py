@@ -1,4 +1,4 @@
-"""Clusters, their node groups and templates, the tasks of conductors, and what they keep secret."""
+"""Clusters, their node groups, templates and secrets, and the tasks of conductors."""
 
 import sqlalchemy as sa
 from alembic import op
