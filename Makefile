@@ -25,7 +25,7 @@ HEAT_AGENTS := .guests/heat_agents-13.0.0.tar.gz
 # the tests start many processes: compiled once, each loads itself in half the time
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: install locks demo dev test check check-static facts types guests image real-cloud sim explore mutations crash crash-types faults fuzz bombs hostile walk compare functional tempest keystone dashboard peers bench docs changelog clean
+.PHONY: install locks demo dev test check check-static facts types guests image real-cloud sim explore mutations crash crash-types faults fuzz bombs hostile walk compare functional tempest keystone dashboard peers bench docs changelog wheel deb clean
 
 # each of the three installs is a part of the next: what Hearth needs, the clients, all for development
 install: $(STAMP)
@@ -200,6 +200,17 @@ docs: install
 # CHANGELOG.md from the fragments in changes/
 changelog: install
 	@$(BIN)/python -m changes.changelog
+
+# a wheel and a lock file that installs it with its libraries: cd dist && pip install -r hearth-*.lock
+wheel: $(RUN_STAMP)
+	@$(BIN)/python deploy/wheel/build.py dist
+
+# a package for this release of Debian or Ubuntu, in dist; needs debhelper and python3-venv
+deb:
+	@rm -rf build/deb && mkdir -p build/deb/hearth dist
+	@cp -r src deploy requirements pyproject.toml README.md LICENSE deploy/debian build/deb/hearth
+	@cd build/deb/hearth && dpkg-buildpackage -b -us -uc
+	@cp build/deb/*.deb dist
 
 clean:
 	rm -rf site $(VENV) $(TEMPEST_VENV) $(KEYSTONE_VENV) $(DASHBOARD_VENV) .hearth .guests

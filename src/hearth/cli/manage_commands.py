@@ -1,4 +1,4 @@
-"""`hearth manage`: the jobs of heat-manage, by the same names."""
+"""`hearth manage`: the jobs of heat-manage, by the same names, and the first start."""
 
 import sys
 from collections.abc import Callable
@@ -32,7 +32,7 @@ class ByHeatsNames(Commands):
 @configs_option
 @click.pass_context
 def manage(context: click.Context, configs: tuple[Path, ...]) -> None:
-    """Maintain the database: the jobs of heat-manage, by the same names."""
+    """Prepare Keystone and maintain the database; most jobs have the names of heat-manage."""
     context.obj = configs
 
 
@@ -117,6 +117,67 @@ def drain(context: click.Context, host: str, *, undo: bool, wait_s: float) -> No
 def service_clean(context: click.Context) -> None:
     """Remove engines that no longer run."""
     _job(context, "service_clean")
+
+
+def _address(name: str, text: str) -> Callable[..., Any]:
+    return click.option(f"--{name}", metavar="URL", help=text)
+
+
+def _file(name: str, text: str) -> Callable[..., Any]:
+    path = click.Path(path_type=Path, dir_okay=False)
+    return click.option(f"--{name}", metavar="FILE", type=path, help=text)
+
+
+def _name(name: str, default: str, text: str) -> Callable[..., Any]:
+    return click.option(f"--{name}", default=default, show_default=True, help=text)
+
+
+@manage.command(name="bootstrap")
+@click.option("--os-cloud", envvar="OS_CLOUD", metavar="NAME",
+              help="Entry of an administrator in clouds.yaml  [default: OS_CLOUD, or the variables "
+              "of an openrc file].")  # fmt: skip
+@click.option("--public-url", metavar="URL", required=True,
+              help="Address of the Orchestration API for users, without /v1.")  # fmt: skip
+@_address("internal-url", "The same for services; also the admin endpoint  [default: public-url].")
+@_address("cfn-url", "Address of the CloudFormation-style API  [default: port 8000, if the "
+          "public URL has port 8004].")  # fmt: skip
+@_address("cfn-internal-url", "The same for services.")
+@click.option("--clusters", is_flag=True, help="Also register the API of clusters.")
+@_address("cluster-url", "Address of the API of clusters  [default: port 9511, if the public "
+          "URL has port 8004].")  # fmt: skip
+@_address("cluster-internal-url", "The same for services.")
+@click.option("--region", help="Region of the endpoints  [default: that of clouds.yaml, or the "
+              "only one].")  # fmt: skip
+@_address("auth-url", "Address of Keystone for Hearth and servers  [default: that of the "
+          "administrator].")  # fmt: skip
+@_name("service-domain", "Default", "Domain of the service user and its project.")
+@_name("service-project", "service", "Project of the service user.")
+@_name("service-user", "heat", "Name of the service user.")
+@_file("service-password-file", "File with the password of the service user  [default: "
+       "HEARTH_SERVICE_PASSWORD, or a new one].")  # fmt: skip
+@_name("stack-domain", "heat", "Domain of the users of stacks.")
+@_name("stack-domain-admin", "heat_domain_admin", "Administrator of that domain.")
+@_file("stack-domain-password-file", "File with the administrator's password  [default: "
+       "HEARTH_STACK_DOMAIN_PASSWORD, or a new one].")  # fmt: skip
+@_file("write", "Write the configuration to this file, readable by its owner only. A file that "
+       "exists is kept, and its passwords are used.")  # fmt: skip
+@click.option("--update", is_flag=True, help="Change what exists and differs.")
+@click.option("--dry-run", is_flag=True, help="Show what would be done, and change nothing.")
+def bootstrap(**given: Any) -> None:
+    """Create what Hearth needs in Keystone, and print or write the configuration.
+
+    Users, roles, the domain of stacks, services and endpoints are created unless they exist. A
+    second run changes nothing. The exit status is 1 if something differs and was left as it is.
+    """
+    from hearth.cli.bootstrap.desired import Options
+    from hearth.cli.bootstrap.run import run
+    from hearth.cli.process import WrongSetting
+
+    try:
+        sys.exit(run(Options(**given)))
+    except WrongSetting as problem:
+        click.echo(f"hearth: {problem}", err=True)
+        sys.exit(1)
 
 
 @manage.command(name="resource-data-list")

@@ -1,0 +1,141 @@
+"""The configuration that a bootstrap writes, and what an earlier run has written."""
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from hearth.cli.bootstrap.desired import Desired, base_of
+from hearth.cli.bootstrap.keystone import with_v3
+from hearth.cli.configuration import read
+from hearth.cli.process import WrongSetting
+
+HEAD = """\
+# Made by `hearth manage bootstrap`. All processes of Hearth need the same values.
+# This file contains secrets: only the user of the service may read it.
+"""
+SECRETS = ("auth_encryption_key", "stack_domain_admin_password", "password", "connection")
+
+
+class Entry(NamedTuple):
+    """A setting. A value of None is written as a comment with the `hint`."""
+
+    group: str
+    name: str
+    value: str | None
+    hint: str = ""
+
+
+def entries(
+    desired: Desired, auth_url: str, verify: bool | str | None, key: str, database: str | None
+) -> Iterator[Entry]:
+    """Yield the settings of a configuration. `verify` is the file of authorities, or False."""
+    told = desired.options
+    yield Entry("DEFAULT", "auth_encryption_key", key)
+    yield Entry("DEFAULT", "region_name_for_services", desired.region)
+    yield Entry("DEFAULT", "heat_public_url", base_of(desired.apis[0].public.rpartition("/")[0]))
+    yield Entry("DEFAULT", "heat_metadata_server_url", desired.cfn_url)
+    yield Entry("DEFAULT", "stack_user_domain_name", told.stack_domain)
+    yield Entry("DEFAULT", "stack_domain_admin", told.stack_domain_admin)
+    words = f"the password of {told.stack_domain_admin}"
+    yield Entry("DEFAULT", "stack_domain_admin_password", desired.domain_password, words)
+    hint = "postgresql://hearth:PASSWORD@HOST/hearth"
+    yield Entry("database", "connection", database, hint)
+    address = with_v3(told.auth_url or auth_url)
+    yield Entry("keystone_authtoken", "www_authenticate_uri", address)
+    yield Entry("keystone_authtoken", "auth_url", address)
+    yield Entry("keystone_authtoken", "auth_type", "password")
+    yield Entry("keystone_authtoken", "user_domain_name", told.service_domain)
+    yield Entry("keystone_authtoken", "username", told.service_user)
+    words = f"the password of {told.service_user}"
+    yield Entry("keystone_authtoken", "password", desired.service_password, words)
+    yield Entry("keystone_authtoken", "project_domain_name", told.service_domain)
+    yield Entry("keystone_authtoken", "project_name", told.service_project)
+    if isinstance(verify, str):
+        yield Entry("keystone_authtoken", "cafile", verify)
+        yield Entry("clients", "ca_file", verify)
+    elif verify is False:
+        yield Entry("keystone_authtoken", "insecure", "true")
+        yield Entry("clients", "insecure", "true")
+    if desired.cluster_url:
+        yield Entry("hearth", "clusters", "true")
+        yield Entry("hearth", "cluster_public_url", desired.cluster_url)
+
+
+def text(found: Sequence[Entry]) -> str:
+    """Return the text of a configuration file."""
+    lines, group = [HEAD.rstrip()], ""
+    for entry in found:
+        if entry.group != group:
+            group = entry.group
+            lines += ["", f"[{group}]"]
+        value = f"{entry.name} = {_quoted(entry)}" if entry.value else ""
+        lines.append(value or f"# {entry.name} = {entry.hint}")
+    return "\n".join(lines) + "\n"
+
+
+def write(path: Path, content: str) -> None:
+    """Create a file that only its owner can read, whole or not at all.
+
+    Raises WrongSetting if it exists or cannot be written.
+    """
+    try:
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}.") as made:
+            made.write(content)  # the mode of such files is 600
+            made.flush()
+            os.fsync(made.fileno())
+            os.link(made.name, path)
+    except OSError as problem:
+        raise WrongSetting(f"--write {path}: {problem.strerror}") from None
+
+
+def remove(path: Path) -> None:
+    """Remove a file that was written for nothing."""
+    with suppress(OSError):
+        path.unlink()
+
+
+class Former:
+    """The configuration that an earlier run wrote. Raises WrongSetting if it cannot be read."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._conf = read([path]).conf
+
+    def service_password(self, user: str) -> str | None:
+        """Return the password of the service user, if the file is about that user."""
+        section = self._conf.keystone_authtoken
+        return (section.password or None) if section.username == user else None
+
+    def domain_password(self, user: str) -> str | None:
+        """Return the password of the administrator of the domain of stacks."""
+        same = self._conf.stack_domain_admin == user
+        return (self._conf.stack_domain_admin_password or None) if same else None
+
+    def differences(self, found: Sequence[Entry]) -> list[str]:
+        """Return the settings of the file that a new one would have with another value."""
+        lines = []
+        for group, name, value, _ in found:
+            section = self._conf if group == "DEFAULT" else self._conf[group]
+            now = section[name]
+            shown = str(now).lower() if isinstance(now, bool) else now
+            if not value or shown == value or name == "auth_encryption_key":
+                continue
+            place = name if group == "DEFAULT" else f"[{group}] {name}"
+            words = "is another" if name in SECRETS else f"is {shown or 'not set'}, not {value}"
+            lines.append(f"{place} {words}")
+        return lines
+
+
+def _quoted(entry: Entry) -> str:
+    """Return a value as oslo.config reads it: `$` begins a reference, outer quotes are removed."""
+    value = str(entry.value).replace("$", "$$")
+    if "\n" in value or "\r" in value:
+        raise WrongSetting(f"{entry.name}: expected one line")
+    quoted = value[0] == value[-1] and value[0] in "\"'"
+    if quoted or value != value.strip():
+        quote = "'" if value[0] == '"' else '"'
+        return f"{quote}{value}{quote}"
+    return value

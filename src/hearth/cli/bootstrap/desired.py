@@ -1,0 +1,157 @@
+"""What Hearth needs in Keystone, from the options of the command."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from hearth.cli.process import WrongSetting
+from hearth.model.problem import hint, nearest
+
+MAIN_PORT, CFN_PORT, CLUSTER_PORT = 8004, 8000, 9511
+PROJECT = "$(project_id)s"
+SERVICE_PASSWORD = "HEARTH_SERVICE_PASSWORD"  # noqa: S105 - the name of a variable
+DOMAIN_PASSWORD = "HEARTH_STACK_DOMAIN_PASSWORD"  # noqa: S105
+DATABASE = "HEARTH_DATABASE"
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of `hearth manage bootstrap`."""
+
+    public_url: str
+    os_cloud: str | None = None
+    internal_url: str | None = None
+    cfn_url: str | None = None
+    cfn_internal_url: str | None = None
+    clusters: bool = False
+    cluster_url: str | None = None
+    cluster_internal_url: str | None = None
+    region: str | None = None
+    auth_url: str | None = None
+    service_domain: str = "Default"
+    service_project: str = "service"
+    service_user: str = "heat"
+    service_password_file: Path | None = None
+    stack_domain: str = "heat"
+    stack_domain_admin: str = "heat_domain_admin"
+    stack_domain_password_file: Path | None = None
+    write: Path | None = None
+    update: bool = False
+    dry_run: bool = False
+
+
+@dataclass(frozen=True)
+class Api:
+    """A service of the catalogue. The addresses include the version."""
+
+    kind: str
+    name: str
+    description: str
+    public: str
+    internal: str
+
+    def endpoints(self) -> tuple[tuple[str, str], ...]:
+        """Return the interfaces and their addresses."""
+        return (("public", self.public), ("internal", self.internal), ("admin", self.internal))
+
+
+@dataclass(frozen=True)
+class Desired:
+    """What is compared with Keystone. A password of None is not known."""
+
+    options: Options
+    region: str
+    apis: tuple[Api, ...]
+    service_password: str | None = field(default=None, repr=False)
+    domain_password: str | None = field(default=None, repr=False)
+
+    @property
+    def cfn_url(self) -> str:
+        """The public address of the CloudFormation-style API, without the version."""
+        return base_of(self.apis[1].public)
+
+    @property
+    def cluster_url(self) -> str:
+        """The public address of the API of clusters, without the version; "" if there is none."""
+        return base_of(self.apis[2].public) if self.options.clusters else ""
+
+
+def apis_of(options: Options) -> tuple[Api, ...]:
+    """Return the services of the catalogue. Raises WrongSetting if an address is missing."""
+    public = _url("--public-url", options.public_url)
+    internal = _url("--internal-url", options.internal_url) if options.internal_url else public
+    cfn = _beside("--cfn-url", options.cfn_url, public, CFN_PORT)
+    inner = _inner("--cfn-internal-url", options.cfn_internal_url, options, CFN_PORT) or cfn
+    found = [
+        Api("orchestration", "heat", "Orchestration",
+            f"{public}/v1/{PROJECT}", f"{internal}/v1/{PROJECT}"),
+        Api("cloudformation", "heat-cfn", "Orchestration, CloudFormation-style",
+            f"{cfn}/v1", f"{inner}/v1"),
+    ]  # fmt: skip
+    if options.clusters:
+        url = _beside("--cluster-url", options.cluster_url, public, CLUSTER_PORT)
+        given = options.cluster_internal_url
+        inner = _inner("--cluster-internal-url", given, options, CLUSTER_PORT) or url
+        words = "Kubernetes clusters"
+        found.append(Api("container-infra", "magnum", words, f"{url}/v1", f"{inner}/v1"))
+    elif options.cluster_url or options.cluster_internal_url:
+        raise WrongSetting("--cluster-url and --cluster-internal-url need --clusters")
+    return tuple(found)
+
+
+def region_of(wanted: str | None, known: Sequence[str]) -> str:
+    """Return the region of the endpoints: the wanted one, or the only one.
+
+    Raises WrongSetting if it does not exist or is not clear.
+    """
+    if wanted is None:
+        if len(known) == 1:
+            return known[0]
+        listed = ", ".join(sorted(known)) or "no region"
+        raise WrongSetting(f"--region: not set, and Keystone has {listed}")
+    if wanted not in known:
+        words = f"--region: Keystone has no region {wanted}{hint(nearest(wanted, known))}"
+        raise WrongSetting(f"{words}; `openstack region create {wanted}` creates it")
+    return wanted
+
+
+def base_of(url: str) -> str:
+    """Return the address of an API without its version."""
+    return url.rstrip("/").removesuffix("/v1")
+
+
+def _beside(name: str, given: str | None, public: str, port: int) -> str:
+    """Return an address, or else that of another port where the main API has its usual port."""
+    if given:
+        return _url(name, given)
+    if (found := _other_port(public, port)) is None:
+        words = f"not set; --public-url has not port {MAIN_PORT}, so it does not determine it"
+        raise WrongSetting(f"{name}: {words}")
+    return found
+
+
+def _inner(name: str, given: str | None, options: Options, port: int) -> str | None:
+    if given:
+        return _url(name, given)
+    return _other_port(options.internal_url, port) if options.internal_url else None
+
+
+def _other_port(url: str, port: int) -> str | None:
+    parts = urlsplit(url)
+    if parts.port != MAIN_PORT:
+        return None
+    host = parts.netloc.removesuffix(f":{MAIN_PORT}")
+    return f"{parts.scheme}://{host}:{port}{parts.path}".rstrip("/")
+
+
+def _url(name: str, given: str) -> str:
+    """Return an address without the version. Raises WrongSetting."""
+    try:
+        parts = urlsplit(given)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        good = False
+    if not good or parts.query or parts.fragment or "@" in parts.netloc or "(" in given:
+        raise WrongSetting(f"{name}: expected https://HOST, :PORT or a path, got {given}")
+    return base_of(given)

@@ -1,0 +1,126 @@
+"""The identity API for an administrator: find, create and change objects, and check passwords."""
+
+import warnings
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+import keystoneauth1.exceptions as ka_errors
+
+from hearth.cli.process import WrongSetting
+
+Body = dict[str, Any]
+TIMEOUT_S = 60
+
+
+class Keystone:
+    """A Keystone, called with an entry of clouds.yaml. All methods raise WrongSetting.
+
+    `region` is the region of the entry, if it has one. `changes` counts the successful changes.
+    """
+
+    def __init__(self, cloud: str | None) -> None:
+        self._cloud = cloud
+        self.changes = 0
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # about libraries that Hearth does not use
+                from openstack.config import loader
+                from openstack.exceptions import ConfigException
+
+                found = loader.OpenStackConfig().get_one(cloud=cloud)
+                self._session = found.get_session()
+        except (ConfigException, ka_errors.ClientException, OSError) as problem:
+            raise WrongSetting(f"--os-cloud: {_line(problem)}") from None
+        auth_url = getattr(self._session.auth, "auth_url", None)
+        if not auth_url:
+            raise WrongSetting(f"{self._entry}: auth_url: not set")
+        self.url = with_v3(auth_url)
+        self.region: str | None = found.get_region_name() or None
+        self.verify, _ = found.get_requests_verify_args()
+        self._session.timeout = TIMEOUT_S
+
+    def find(self, table: str, **narrow: str) -> list[Body]:
+        """Return the objects of a collection with these values."""
+        return list(self._call("GET", f"/{table}", params=narrow).json()[table])
+
+    def create(self, table: str, root: str, body: Mapping[str, Any]) -> Body:
+        """Create an object and return it."""
+        return dict(self._call("POST", f"/{table}", json={root: dict(body)}).json()[root])
+
+    def change(self, path: str, root: str, changes: Mapping[str, Any]) -> None:
+        """Change fields of an object."""
+        self._call("PATCH", path, json={root: dict(changes)})
+
+    def granted(self, path: str) -> bool:
+        """Return whether a role assignment exists."""
+        answer = self._call("HEAD", path, allowed=(HTTPStatus.NOT_FOUND,))
+        return bool(answer.status_code != HTTPStatus.NOT_FOUND)
+
+    def grant(self, path: str) -> None:
+        """Create a role assignment."""
+        self._call("PUT", path)
+
+    def accepts(self, user_id: str, password: str) -> bool:
+        """Return whether this is the password of a user."""
+        proof = {"user": {"id": user_id, "password": password}}
+        identity = {"methods": ["password"], "password": proof}
+        body = {"auth": {"identity": identity, "scope": "unscoped"}}
+        refused = (HTTPStatus.UNAUTHORIZED,)
+        answer = self._call("POST", "/auth/tokens", json=body, by=False, allowed=refused)
+        return bool(answer.status_code == HTTPStatus.CREATED)
+
+    def _call(
+        self, method: str, path: str, *, by: bool = True, allowed: tuple[int, ...] = (), **more: Any
+    ) -> Any:
+        """Send a request, with the administrator's token if `by` is true; return the response.
+
+        `allowed` are the error codes that are not an error here.
+        """
+        where = f"{self.url}{path}"
+        try:
+            answer = self._session.request(
+                where, method, raise_exc=False, authenticated=by, log=False, **more
+            )
+        except ka_errors.Unauthorized as problem:
+            words = f"Keystone does not accept the credential: {_line(problem)}"
+            raise WrongSetting(f"{self._entry}: {words}") from None
+        except ka_errors.ClientException as problem:
+            raise WrongSetting(f"Keystone at {self.url}: {_line(problem)}") from None
+        code = int(answer.status_code)
+        if code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN) and code not in allowed:
+            raise WrongSetting(self._not_admin(f"{method} {path}", code))
+        if code >= HTTPStatus.BAD_REQUEST and code not in allowed:
+            raise WrongSetting(f"Keystone: {method} {path}: {code} {_message(answer)}")
+        if by and method not in ("GET", "HEAD"):
+            self.changes += 1
+        return answer
+
+    def _not_admin(self, request: str, code: int) -> str:
+        info = self._session.auth.get_access(self._session)
+        roles = ", ".join(sorted(info.role_names)) or "none"
+        return (
+            f"{self._entry}: Keystone refused {request} with {code}: expected an administrator, "
+            f"got user {info.username} with roles {roles}"
+        )
+
+    @property
+    def _entry(self) -> str:
+        return f"--os-cloud {self._cloud}" if self._cloud else "the credential of the environment"
+
+
+def with_v3(url: str) -> str:
+    """Return the address of version 3 of Keystone."""
+    url = url.rstrip("/").removesuffix("/v2.0")
+    return url if url.endswith("/v3") else f"{url}/v3"
+
+
+def _message(answer: Any) -> str:
+    try:
+        return str(answer.json()["error"]["message"])
+    except (ValueError, LookupError, TypeError):
+        return str(answer.reason)
+
+
+def _line(problem: Exception) -> str:
+    return " ".join(str(problem).split())

@@ -1,0 +1,130 @@
+"""One run of the command: compare, write the configuration, change Keystone, report."""
+
+import os
+import secrets
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from hearth.cli.bootstrap import conf
+from hearth.cli.bootstrap.desired import (
+    DATABASE,
+    DOMAIN_PASSWORD,
+    SERVICE_PASSWORD,
+    Desired,
+    Options,
+    apis_of,
+    region_of,
+)
+from hearth.cli.bootstrap.keystone import Keystone
+from hearth.cli.bootstrap.steps import Account, State, Steps
+from hearth.cli.process import WrongSetting
+
+DONE = {State.EXISTS: "exists", State.MISSING: "created", State.CHANGES: "changed",
+        State.DIFFERS: "differs"}  # fmt: skip
+PLANNED = {**DONE, State.MISSING: "would create", State.CHANGES: "would change"}
+PASSWORD_BYTES = 32
+
+
+def run(options: Options) -> int:
+    """Carry out a bootstrap; return 0, or 1 if a difference is left. Raises WrongSetting."""
+    apis = apis_of(options)
+    former = conf.Former(options.write) if options.write and options.write.exists() else None
+    service = _secret(SERVICE_PASSWORD, options.service_password_file)
+    domain = _secret(DOMAIN_PASSWORD, options.stack_domain_password_file)
+    if former is not None:
+        service = service or former.service_password(options.service_user)
+        domain = domain or former.domain_password(options.stack_domain_admin)
+    elif options.write is not None and not options.write.parent.is_dir():
+        raise WrongSetting(f"--write {options.write}: there is no folder {options.write.parent}")
+    keystone = Keystone(options.os_cloud)
+    regions = [str(one["id"]) for one in keystone.find("regions")]
+    region = region_of(options.region or keystone.region, regions)
+    desired = Desired(options, region, apis, service, domain)
+    plan = Steps(keystone, desired, apply=False)
+    plan.run()
+    desired = _with_passwords(desired, plan)
+    key, database = secrets.token_hex(PASSWORD_BYTES), os.environ.get(DATABASE)
+    found = list(conf.entries(desired, keystone.url, keystone.verify, key, database))
+    content = conf.text(found)
+    if options.dry_run:
+        _report(plan, PLANNED)
+        _tell_of_file(options.write, former, found, "would write")
+        return _end(plan)
+    if options.write is not None and former is None:
+        conf.write(options.write, content)
+    _apply(keystone, desired, options.write if former is None else None)
+    _tell_of_file(options.write, former, found, "wrote")
+    if options.write is None:
+        print(f"\n{content}", end="")
+    return _end(plan)
+
+
+def _apply(keystone: Keystone, desired: Desired, written: Path | None) -> None:
+    """Change Keystone and report it, also if it fails halfway.
+
+    `written` is the file of this run; it is removed if the first change fails.
+    """
+    steps = Steps(keystone, desired, apply=True)
+    try:
+        steps.run()
+    except WrongSetting:
+        _report(steps, DONE)
+        if keystone.changes == 0 and written is not None:
+            conf.remove(written)
+        raise
+    _report(steps, DONE)
+
+
+def _with_passwords(desired: Desired, plan: Steps) -> Desired:
+    """Return the desired state with new passwords for new users that have none yet."""
+    service, domain = desired.service_password, desired.domain_password
+    if Account.SERVICE in plan.new:
+        service = service or secrets.token_urlsafe(PASSWORD_BYTES)
+    if Account.DOMAIN_ADMIN in plan.new:
+        domain = domain or secrets.token_urlsafe(PASSWORD_BYTES)
+    return replace(desired, service_password=service, domain_password=domain)
+
+
+def _secret(variable: str, path: Path | None) -> str | None:
+    """Return a secret from a file, or else from a variable of the environment."""
+    if path is None:
+        return os.environ.get(variable) or None
+    try:
+        found = path.read_text(encoding="utf-8").rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise WrongSetting(f"{path}: cannot be read: {problem}") from None
+    if not found or "\n" in found:
+        raise WrongSetting(f"{path}: expected one line with a password")
+    return found
+
+
+def _report(steps: Steps, words: dict[State, str]) -> None:
+    for line in steps.lines:
+        print(f"{words[line.state]:<13} {line.what}")
+
+
+def _tell_of_file(
+    path: Path | None, former: conf.Former | None, found: list[conf.Entry], verb: str
+) -> None:
+    if path is None:
+        return
+    if former is None:
+        print(f"{verb:<13} {path}")
+        return
+    print(f"{'kept':<13} {path}")
+    for words in former.differences(found):
+        print(f"{'note':<13} {path}: {words}")
+
+
+def _end(plan: Steps) -> int:
+    """Name what is left to do; return the exit status."""
+    for account in sorted(plan.unknown, key=lambda one: one.value):
+        variable = SERVICE_PASSWORD if account is Account.SERVICE else DOMAIN_PASSWORD
+        words = f"note: the {account.value} exists and its password is not known"
+        print(f"{words}; give it in {variable}, or complete the configuration", file=sys.stderr)
+    left = sum(line.state is State.DIFFERS for line in plan.lines)
+    if left:
+        words = "difference is" if left == 1 else "differences are"
+        print(f"hearth: {left} {words} left; --update changes them", file=sys.stderr)
+    return 1 if left else 0

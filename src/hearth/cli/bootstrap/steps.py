@@ -1,0 +1,205 @@
+"""The comparison of Keystone with what Hearth needs, and the changes.
+
+The same steps run twice: without `apply` they only report. An object that does not exist yet has
+the id None then, and what belongs to it is reported as missing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from hearth.cli.bootstrap.desired import Api, Desired
+from hearth.cli.bootstrap.keystone import Body, Keystone
+from hearth.cli.process import WrongSetting
+from hearth.cloud.identity import USER_OPTIONS
+from hearth.model.problem import hint, nearest
+
+SERVICE_ROLES = ("admin", "service")
+STACK_USER_ROLE = "heat_stack_user"
+
+
+class State(Enum):
+    """What the comparison found."""
+
+    EXISTS = "exists"
+    MISSING = "missing"
+    CHANGES = "changes"  # differs, and is changed
+    DIFFERS = "differs"  # differs, and is left as it is
+
+
+class Account(Enum):
+    """The users that Hearth logs in as."""
+
+    SERVICE = "service user"
+    DOMAIN_ADMIN = "administrator of the domain of stacks"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the report."""
+
+    state: State
+    what: str
+
+
+class Steps:
+    """One comparison. `lines` is its report.
+
+    `new` are the accounts that do not exist yet, `unknown` those that exist and whose password is
+    not known.
+    """
+
+    def __init__(self, keystone: Keystone, desired: Desired, *, apply: bool) -> None:
+        self._keystone = keystone
+        self._desired = desired
+        self._apply = apply
+        self._update = desired.options.update
+        self.lines: list[Line] = []
+        self.new: set[Account] = set()
+        self.unknown: set[Account] = set()
+
+    def run(self) -> None:
+        """Compare everything, and with `apply` create and change it. Raises WrongSetting."""
+        told = self._desired.options
+        home = self._existing("domains", told.service_domain, "--service-domain")
+        roles: dict[str, str | None] = {}
+        roles["admin"] = self._existing("roles", "admin", "the role of administrators")
+        for role in ("service", STACK_USER_ROLE):
+            roles[role] = self._named("roles", "role", f"role {role}", {"name": role})
+        place = f"in domain {told.service_domain}"
+        project = self._named(
+            "projects", "project", f"project {told.service_project} {place}",
+            {"name": told.service_project, "domain_id": home},
+            {"description": "Services of OpenStack"},
+        )  # fmt: skip
+        user = self._user(Account.SERVICE, told.service_user, home, place)
+        for role in SERVICE_ROLES:
+            what = f"role {role} of {told.service_user} in project {told.service_project}"
+            self._grant(what, "projects", project, user, roles[role])
+        domain = self._named(
+            "domains", "domain", f"domain {told.stack_domain}", {"name": told.stack_domain},
+            {"description": "Users and projects of stacks"},
+        )  # fmt: skip
+        admin, place = told.stack_domain_admin, f"in domain {told.stack_domain}"
+        user = self._user(Account.DOMAIN_ADMIN, admin, domain, place)
+        self._grant(f"role admin of {admin} {place}", "domains", domain, user, roles["admin"])
+        for api in self._desired.apis:
+            self._api(api)
+
+    def _existing(self, table: str, name: str, what: str) -> str:
+        """Return the id of an object that Hearth does not create. Raises WrongSetting."""
+        if found := self._keystone.find(table, name=name):
+            return str(found[0]["id"])
+        near = nearest(name, [str(one["name"]) for one in self._keystone.find(table)])
+        raise WrongSetting(f"{what}: Keystone has no {table[:-1]} {name}{hint(near)}")
+
+    def _named(
+        self, table: str, root: str, what: str, narrow: Mapping[str, str | None],
+        more: Mapping[str, Any] | None = None,
+    ) -> str | None:  # fmt: skip
+        """Create an object with a name unless it exists; return its id."""
+        found: list[Body] = []
+        if None not in narrow.values():
+            found = self._keystone.find(table, **{key: str(narrow[key]) for key in narrow})
+        if not found:
+            return self._create(what, table, root, {**narrow, **(more or {})})
+        one = found[0]
+        self._enabled(table, root, what, one)
+        return str(one["id"])
+
+    def _enabled(self, table: str, root: str, what: str, one: Body) -> None:
+        """Report an existing object; one that is disabled differs."""
+        if one.get("enabled", True):
+            self._tell(State.EXISTS, what)
+        else:
+            path = f"/{table}/{one['id']}"
+            self._differs(f"{what}: it is disabled", path, root, {"enabled": True})
+
+    def _user(self, account: Account, name: str, domain: str | None, place: str) -> str | None:
+        what = f"user {name} {place}"
+        service = account is Account.SERVICE
+        password = self._desired.service_password if service else self._desired.domain_password
+        more = {"password": password, "options": USER_OPTIONS}
+        user = self._named("users", "user", what, {"name": name, "domain_id": domain}, more)
+        if self.lines[-1].state is State.MISSING:
+            self.new.add(account)
+        elif password is None:
+            self.unknown.add(account)
+        elif not self._keystone.accepts(str(user), password):
+            words = f"{what}: the given password is not accepted"
+            self._differs(words, f"/users/{user}", "user", {"password": password})
+        return user
+
+    def _grant(
+        self, what: str, place: str, target: str | None, user: str | None, role: str | None
+    ) -> None:
+        path = f"/{place}/{target}/users/{user}/roles/{role}"
+        if None not in (target, user, role) and self._keystone.granted(path):
+            self._tell(State.EXISTS, what)
+            return
+        if self._apply:
+            self._keystone.grant(path)
+        self._tell(State.MISSING, what)
+
+    def _api(self, api: Api) -> None:
+        service = self._service(api)
+        found = self._keystone.find("endpoints", service_id=service) if service else []
+        for interface, url in api.endpoints():
+            region = self._desired.region
+            here = [
+                one for one in found
+                if one["interface"] == interface and one["region_id"] == region
+            ]  # fmt: skip
+            what = f"{interface} endpoint of {api.kind} in {region}: {url}"
+            same = [one for one in here if _plain(one["url"]) == _plain(url)]
+            if same:
+                self._enabled("endpoints", "endpoint", what, same[0])
+            elif len(here) == 1:
+                path = f"/endpoints/{here[0]['id']}"
+                self._differs(f"{what}: it is {here[0]['url']}", path, "endpoint", {"url": url})
+            elif here:
+                ids = ", ".join(sorted(one["id"] for one in here))
+                self._tell(State.DIFFERS, f"{what}: there are several others, delete them: {ids}")
+            else:
+                body = {"service_id": service, "interface": interface, "url": url,
+                        "region_id": region}  # fmt: skip
+                self._create(what, "endpoints", "endpoint", body)
+
+    def _service(self, api: Api) -> str | None:
+        """Return the id of the service of a type; its name does not matter if it is the only one.
+
+        Raises WrongSetting if there are several.
+        """
+        what = f"service {api.kind}"
+        found = self._keystone.find("services", type=api.kind)
+        if len(found) > 1:
+            found = [one for one in found if one.get("name") == api.name]
+            if len(found) != 1:
+                words = f"Keystone has several services of type {api.kind}"
+                raise WrongSetting(f"{words}; expected one of them with the name {api.name}")
+        if found:
+            self._enabled("services", "service", what, found[0])
+            return str(found[0]["id"])
+        body = {"type": api.kind, "name": api.name, "description": api.description}
+        return self._create(what, "services", "service", body)
+
+    def _create(self, what: str, table: str, root: str, body: Mapping[str, Any]) -> str | None:
+        """Report a missing object, and with `apply` create it; return its id."""
+        made = self._keystone.create(table, root, body) if self._apply else {"id": None}
+        self._tell(State.MISSING, what)
+        return made["id"]
+
+    def _differs(self, what: str, path: str, root: str, changes: Mapping[str, Any]) -> None:
+        """Report a difference, and change the object if that was asked for."""
+        if self._update and self._apply:
+            self._keystone.change(path, root, changes)
+        self._tell(State.CHANGES if self._update else State.DIFFERS, what)
+
+    def _tell(self, state: State, what: str) -> None:
+        self.lines.append(Line(state, what))
+
+
+def _plain(url: str) -> str:
+    """Return an address of the catalogue in one of its equivalent forms."""
+    return url.rstrip("/").replace("$(", "%(").replace("tenant_id", "project_id")

@@ -1,0 +1,127 @@
+"""The recipe of the image: its rules, and what it starts; and the image where it can be built."""
+
+import json
+import re
+import shutil
+import subprocess
+import tomllib
+from collections.abc import Iterator
+
+import pytest
+
+from tests.conftest import lacking
+from tests.deploy.known import DEPLOY, ROOT, parsed, variables
+
+FILE = DEPLOY / "container" / "Containerfile"
+TEXT = FILE.read_text()
+IGNORE = DEPLOY / "container" / "Containerfile.containerignore"
+BUILD_S = 900
+
+
+def instructions(text: str) -> list[tuple[str, str]]:
+    """The instructions of a Containerfile: word and rest; continued lines are joined."""
+    lines = re.sub(r"(?m)^\s*#.*\n", "", text)
+    joined = re.sub(r"\\\n\s*", " ", lines)
+    return [
+        (line.split(maxsplit=1)[0], line.split(maxsplit=1)[1])
+        for line in joined.splitlines()
+        if line.strip()
+    ]
+
+
+def last_stage() -> dict[str, str]:
+    """The last instruction of each word in the stage that becomes the image."""
+    found = instructions(TEXT)
+    start = max(number for number, (word, _) in enumerate(found) if word == "FROM")
+    return dict(found[start:])
+
+
+def test_the_image_has_two_stages_of_one_pinned_base():
+    told = instructions(TEXT)
+    assert [rest for word, rest in told if word == "FROM"] == ["${BASE} AS build", "${BASE}"]
+    (base,) = [rest for word, rest in told if word == "ARG" and rest.startswith("BASE=")]
+    assert re.fullmatch(r"BASE=python:3\.\d+-slim-[a-z]+", base)
+    assert "latest" not in TEXT
+
+
+def test_a_user_without_rights_runs_it():
+    assert re.fullmatch(r"[1-9]\d+:[1-9]\d+", last_stage()["USER"])
+    assert last_stage()["STOPSIGNAL"] == "SIGTERM"
+
+
+def test_the_libraries_are_those_of_the_lock_checked_by_hash():
+    installs = [rest for word, rest in instructions(TEXT) if word == "RUN" and " install " in rest]
+    assert any("--require-hashes --requirement requirements/run-time.lock" in one
+               for one in installs)  # fmt: skip
+    assert all("--require-hashes" in one or "--no-deps" in one
+               for one in installs if "pip install" in one)  # fmt: skip
+
+
+def test_no_secret_gets_into_the_image():
+    names = [rest for word, rest in instructions(TEXT) if word in ("ARG", "ENV")]
+    assert not re.search(r"(?i)password|secret|token|index_url|index-url", " ".join(names))
+    assert "type=secret,id=pip" in TEXT  # not an argument, which the history of an image keeps
+
+
+def test_only_named_files_reach_the_builder():
+    lines = [line for line in IGNORE.read_text().splitlines() if line and line[0] != "#"]
+    assert lines[0] == "*"
+    sources = [
+        one
+        for word, rest in instructions(TEXT)
+        if word == "COPY" and not rest.startswith("--from")
+        for one in rest.split()[:-1]
+    ]
+    assert [one for one in sources if f"!{one}" not in lines] == []
+    assert [one for one in sources if not (ROOT / one).exists()] == []
+    assert FILE.with_suffix(".dockerignore").read_text() == IGNORE.read_text()
+
+
+def test_it_starts_commands_that_exist():
+    stage = last_stage()
+    assert json.loads(stage["ENTRYPOINT"]) == ["hearth"]
+    assert parsed(json.loads(stage["CMD"]))["role"] == "all"
+    assert variables(re.findall(r"OS_\w+(?==)", TEXT)) == []
+
+
+def test_the_health_check_asks_the_port_for_operators():
+    stage = last_stage()
+    check = stage["HEALTHCHECK"].partition("CMD ")[2]
+    port = re.search(r"OS_HEARTH__MONITORING_PORT=(\d+)", stage["ENV"])
+    assert port is not None
+    assert f"127.0.0.1:{port[1]}/healthcheck/ready" in check
+    compile(json.loads(check)[2], "healthcheck", "exec")
+    assert port[1] in stage["EXPOSE"].split()
+
+
+def test_the_example_builds_this_version():
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert f"-t hearth:{version} ." in TEXT
+
+
+@pytest.fixture(scope="module")
+def image() -> Iterator[tuple[str, str]]:
+    """A tool for containers, and the image that it built."""
+    for tool in ("podman", "docker"):
+        if shutil.which(tool) and _run(tool, "info").returncode == 0:
+            break
+    else:
+        lacking("podman, or docker with its daemon")
+    name = "hearth-test:image"
+    built = _run(tool, "build", "-f", str(FILE), "-t", name, str(ROOT))
+    assert built.returncode == 0, built.stderr[-2000:]
+    yield tool, name
+    _run(tool, "rmi", name)
+
+
+def _run(*words: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(words, capture_output=True, text=True, timeout=BUILD_S, check=False)
+
+
+@pytest.mark.slow
+def test_the_image_runs_with_a_root_that_cannot_be_written(image: tuple[str, str]):
+    tool, name = image
+    version = _run(tool, "run", "--rm", "--read-only", "--tmpfs", "/tmp", name, "--version")
+    assert version.stdout.startswith("hearth "), version.stderr
+    refused = _run(tool, "run", "--rm", "--read-only", "--tmpfs", "/tmp", name)
+    assert "no configuration" in refused.stderr

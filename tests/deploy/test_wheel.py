@@ -1,0 +1,84 @@
+"""The wheel: one line installs it with the versions of the lock, and it is complete."""
+
+import os
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from hearth import __version__
+from tests.conftest import lacking
+from tests.deploy.known import DEPLOY, ROOT
+
+pytestmark = pytest.mark.slow
+
+INSTALL_S = 400
+NO_INDEX = re.compile("No matching distribution|Could not find a version|NewConnectionError")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The wheel and its lock file, built from a copy of the source without a network."""
+    folder = tmp_path_factory.mktemp("wheel")
+    source = folder / "source"
+    shutil.copytree(ROOT / "src", source / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source / name)
+    build = runpy.run_path(str(DEPLOY / "wheel" / "build.py"))["build"]
+    wheel, lock = build(folder / "dist", source)
+    return wheel, lock
+
+
+def test_the_wheel_has_every_file_of_the_package(built: tuple[Path, Path]):
+    with zipfile.ZipFile(built[0]) as archive:
+        inside = set(archive.namelist())
+    listed = subprocess.run(
+        ["git", "ls-files", "src/hearth"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    files = {line.removeprefix("src/") for line in listed.stdout.splitlines()}
+    assert len(files) > 500
+    assert sorted(files - inside) == []
+
+
+def test_one_line_installs_it_with_the_libraries_of_the_lock(
+    built: tuple[Path, Path], tmp_path: Path
+):
+    wheel, lock = built
+    venv = tmp_path / "venv"
+    assert _run(sys.executable, "-m", "venv", str(venv)).returncode == 0
+    pip = str(venv / "bin" / "pip")
+    done = _run(pip, "install", "--quiet", "--no-compile", "-r", lock.name, cwd=wheel.parent)
+    if NO_INDEX.search(done.stderr):
+        lacking("a package index with the versions of requirements/run-time.lock")
+    assert done.returncode == 0, done.stderr[-2000:]
+    hearth = str(venv / "bin" / "hearth")
+    assert _run(hearth, "--version").stdout == f"hearth {__version__}\n"
+    assert "bootstrap" in _run(hearth, "manage", "--help").stdout
+    check = _run(pip, "check")
+    assert check.returncode == 0, check.stdout
+
+
+def test_a_changed_wheel_is_not_installed(built: tuple[Path, Path], tmp_path: Path):
+    for path in built:
+        shutil.copy(path, tmp_path)
+    with zipfile.ZipFile(tmp_path / built[0].name, "a") as archive:
+        archive.writestr("hearth/more.py", "")
+    only = [*built[1].read_text().splitlines()[-2:], ""]
+    (tmp_path / "only.lock").write_text("\n".join(only))
+    pip = (sys.executable, "-m", "pip")
+    done = _run(*pip, "download", "--no-deps", "-d", "got", "-r", "only.lock", cwd=tmp_path)
+    assert done.returncode != 0
+    assert "DO NOT MATCH THE HASHES" in done.stderr
+
+
+def _run(*words: str, cwd: Path | None = None) -> "subprocess.CompletedProcess[str]":
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    return subprocess.run(
+        words, cwd=cwd, capture_output=True, text=True, timeout=INSTALL_S, check=False,
+        env=environment,
+    )  # fmt: skip
