@@ -43,7 +43,7 @@ def test_a_policy_file_that_is_not_there_is_told(tmp_path: Path, caplog: pytest.
     [
         ({"DEFAULT": {"max_stacks_per_tenant": "many"}}, "max_stacks_per_tenant"),
         ({"database": {"connection": "nonsense"}}, "[database] connection"),
-        ({"DEFAULT": {"default_log_levels": "a=LOUD"}}, "there is no level LOUD"),
+        ({"DEFAULT": {"default_log_levels": "a=LOUD"}}, "unknown level LOUD"),
         ({"oslo_policy": {"policy_file": "policy.yaml"}}, "[oslo_policy]"),
         ({"drivers": {"default_driver": "nobody"}}, "[drivers]: default driver nobody does not"),
         (

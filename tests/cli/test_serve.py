@@ -254,7 +254,7 @@ def test_servers_are_told_the_endpoint_of_keystone_that_is_set(cloud: Served):
         ({"database": "nonsense"}, "[database] connection"),
         ({"database": "sqlite:////nowhere/hearth.db"}, "/nowhere/hearth.db"),
         ({"database": "mysql+pymysql://a:b@127.0.0.1:1/x"}, "the database cannot be used"),
-        ({"database": ""}, "not set: [database] connection"),
+        ({"database": ""}, "required settings are not set: [database] connection"),
         ({"domain": "nodomain"}, "Keystone has no domain nodomain"),
         ({"auth_url": "http://127.0.0.1:1/v3"}, "Keystone at http://127.0.0.1:1/v3"),
         ({"password": "wrong"}, "requires authentication"),

@@ -96,7 +96,7 @@ def test_what_is_wrong_with_its_arguments_is_told(heat: Any):
         ("hearth.types", "Acme::A::B", "nowhere:Thing", "cannot be loaded"),
         ("hearth.types", "Acme::A::B", "hearth_acme.swift_object:SwiftObject", "of that name"),
         ("hearth.functions", "get_param", "hearth_acme.functions:SLUG", "already"),
-        ("hearth.functions", "acme", "hearth_acme.functions:slug", "not a Function"),
+        ("hearth.functions", "acme", "hearth_acme.functions:slug", "expected a Function"),
     ],
 )
 def test_a_package_that_cannot_be_used_is_told_at_the_start(

@@ -1,1 +1,3 @@
-"""The command line: the only package that starts processes and connects the others."""
+"""The command line interface. Only this package starts processes and connects the other
+packages.
+"""

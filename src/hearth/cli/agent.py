@@ -1,4 +1,4 @@
-"""`hearth agent`: the agent of servers, as a file or as user data that starts it."""
+"""`hearth agent`: prints the agent for servers, as a program or as user data that installs it."""
 
 from pathlib import Path
 
@@ -35,8 +35,9 @@ fi
 
 
 def agent_text(*, user_data: bool) -> str:
-    """Return the text of the agent; with `user_data`, a shell script that installs and starts
-    it.
+    """Return the source text of the agent.
+
+    If `user_data` is true, return a shell script that installs and starts the agent.
     """
     program = AGENT.read_text(encoding="utf-8")
     return _USER_DATA % program if user_data else program

@@ -1,4 +1,4 @@
-"""`hearth serve --check-config`: the effect of a configuration, without starting anything."""
+"""`hearth serve --check-config`: shows the effect of a configuration without starting anything."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -21,8 +21,9 @@ from hearth.store.database import shown_url
 
 
 def run(configs: Sequence[Path], role: str) -> int:
-    """Print the effective configuration; return 0 if it is valid, else 1. It opens no
-    connections.
+    """Print the effective configuration; return exit status 0 if it is valid, else 1.
+
+    No connection is opened.
     """
     try:
         configuration = read(configs)

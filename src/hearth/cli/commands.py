@@ -1,15 +1,15 @@
-"""Command groups whose list shows the whole first sentence of each help text."""
+"""Click command groups whose overview shows the complete first sentence of each help text."""
 
 import click
 
 
 class Commands(click.Group):
-    """A group of commands; its subgroups list their commands in the same way."""
+    """A command group whose overview is not truncated; its subgroups are of this class too."""
 
     group_class = type  # click: of the same class as their group
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write each command with the whole first sentence of its help."""
+        """Write the list of commands, each with the complete first sentence of its help text."""
         found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         rows = [
             (name, command.get_short_help_str(limit=1000))

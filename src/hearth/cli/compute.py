@@ -1,8 +1,8 @@
-"""The process from which the computing processes are forked, with all code already loaded.
+"""The parent of the worker processes, which forks them after it has loaded all code.
 
-`hearth.engine.programs.compute.pool` starts it with a control socket. Each message on the socket is
-either the end of another socket, over which a new process gets its job, or the id of a process to
-kill. When the control socket is closed, the process ends and kills its children.
+`hearth.engine.programs.compute.pool` starts it with a control socket. A message on this socket is
+either a file descriptor, which is the job socket of a new worker process, or the id of a process to
+kill. When the control socket is closed, the parent kills its children and ends.
 """
 
 import gc
@@ -26,11 +26,11 @@ COMMON = (
     "OS::Heat::WaitCondition", "OS::Heat::WaitConditionHandle", "OS::Heat::RandomString",
     "OS::Heat::SoftwareConfig", "OS::Heat::SoftwareDeployment",
 )  # fmt: skip
-"""Types that most templates use: loaded once, not in each process."""
+"""Resource types that most templates use. They are loaded before the first fork."""
 
 
 def main(number: int, servers: ServerDefaults) -> None:
-    """Serve the control socket with this file descriptor until it is closed."""
+    """Serve the control socket, whose file descriptor is `number`, until it is closed."""
     control = socket.socket(fileno=number)
     prepare(servers)
     gc.collect()
@@ -57,7 +57,7 @@ def main(number: int, servers: ServerDefaults) -> None:
 
 
 def prepare(servers: ServerDefaults) -> None:
-    """Load the code of all jobs, so that each process has it from the start."""
+    """Import the code that jobs need, so that forked processes do not have to."""
     import yaql.standard_library  # noqa: F401
 
     from hearth.cli.installed import use_installed
@@ -74,7 +74,10 @@ def prepare(servers: ServerDefaults) -> None:
 
 
 def _heard(control: socket.socket, running: set[int], ours: tuple[int, int]) -> bool:
-    """Handle one message; return False when the socket is closed."""
+    """Handle one message from the control socket; return false if the socket is closed.
+
+    `ours` are file descriptors to close in a child process.
+    """
     message, handles, _, _ = socket.recv_fds(control, MESSAGE_MAX, 1)
     if not message:
         return False

@@ -1,4 +1,4 @@
-"""The configuration files: their values, and settings that have no effect."""
+"""Reads the configuration files and finds settings that are unknown or have no effect."""
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,10 +18,10 @@ PLACES = (Path("/etc/heat/heat.conf"), Path("/etc/hearth/hearth.conf"))  # the l
 
 @dataclass(frozen=True)
 class Configuration:
-    """A loaded oslo.config and its files.
+    """A loaded oslo.config and the files from which it was read.
 
-    `idle` are settings without effect, with the reason; `unknown` are unknown settings, with a
-    suggestion.
+    `idle` maps each setting without effect to the reason, `unknown` each unknown setting to a
+    suggestion or None.
     """
 
     conf: Any
@@ -30,11 +30,13 @@ class Configuration:
     unknown: Mapping[str, str | None]
 
     def values(self) -> dict[str, Any]:
-        """Return all effective values, including secrets, by the name of the setting."""
+        """Return {setting: value} for all options, including secrets."""
         return {option.place: value for option, value in values(self.conf, options.OPTIONS)}
 
     def tell(self, before: "Configuration | None" = None) -> None:
-        """Log the settings without effect that `before` did not have: one line for each reason."""
+        """Log the settings that are unknown or have no effect, except those that `before` had
+        already.
+        """
         told = before or replace(self, idle={}, unknown={})
         if idle := sorted(self.idle.keys() - told.idle.keys()):
             log.warning("these settings have no effect: %s", ", ".join(idle))
@@ -43,12 +45,12 @@ class Configuration:
             log.warning("these settings are unknown: %s", ", ".join(words))
 
     def not_known(self) -> list[str]:
-        """Return the unknown settings, with suggestions."""
+        """Return each unknown setting with its suggestion, as text for a message."""
         return [f"{place}{hint(near)}" for place, near in sorted(self.unknown.items())]
 
 
 def read(configs: Sequence[Path]) -> Configuration:
-    """Return the given files, or the default ones. Raises WrongSetting."""
+    """Load the given files or, if there are none, the default ones. Raises WrongSetting."""
     from oslo_config import cfg
 
     for path in configs:
@@ -80,7 +82,7 @@ def read(configs: Sequence[Path]) -> Configuration:
 
 
 def _written(files: Sequence[str], folders: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Return every section and name in the files."""
+    """Yield (section, name) for each setting in the files."""
     from oslo_config import cfg
 
     more = [str(path) for folder in folders for path in sorted(Path(folder).glob("*.conf"))]

@@ -1,7 +1,7 @@
-"""One HTTP connection: httptools in uvicorn, with deadlines and limits.
+"""An HTTP connection: uvicorn's protocol for httptools, with deadlines and limits.
 
-A client that sends its head or its body slowly, or never, loses its connection. The connections per
-address are limited. An ambiguous request is refused.
+A client that sends a request too slowly loses its connection. The number of connections per address
+is limited. Ambiguous requests are rejected.
 """
 
 import asyncio
@@ -16,29 +16,30 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 log = logging.getLogger(__name__)
 
 HEAD_BYTES = 64 * 1024
-"""The maximum bytes of a request head, and of the trailer after a chunked body."""
+"""Maximum size of a request head, and of the trailer after a chunked body, in bytes."""
 
 HEAD_S = 10.0
-"""The maximum seconds from the first byte of a request head to its last, and from the start of a
-connection to the first byte.
+"""Maximum time in seconds to receive a request head, and from a new connection to its first
+byte.
 """
 
 BODY_PAUSE_S = 15.0
 BODY_TOTAL_S = 300.0
-"""The maximum seconds between two parts of a body, and for the whole body."""
+"""Maximum time in seconds between two parts of a body, and for the whole body."""
 
 DRAINED_BYTES = 256 * 1024
 DRAINED_S = 5.0
-"""The maximum bytes and seconds of the rest of a body that is read after the answer was sent.
-Closing the connection at once could reset it before the client has read the answer.
+"""How much of an unread request body is still read after the response: bytes and seconds.
+
+Closing the connection at once could reset it before the client has read the response.
 """
 
 TELL_S = 60.0
 
 
 class Doorman:
-    """Counts the connections of a server: at most `most` in total, and `address_most` per
-    address.
+    """Counts the connections of a server and limits them: in total to `most`, per address to a
+    quarter.
     """
 
     def __init__(self, most: int) -> None:
@@ -50,8 +51,9 @@ class Doorman:
         self._refused = 0
 
     def enter(self, address: str) -> bool:
-        """Count one more connection of an address; return False, and do not count it, if a limit is
-        reached.
+        """Count a new connection from an address, and return true.
+
+        If a limit is reached, return false and do not count it.
         """
         if self.total >= self.most or self._of[address] >= self.address_most:
             self._tell(address)
@@ -61,25 +63,25 @@ class Doorman:
         return True
 
     def leave(self, address: str) -> None:
-        """Release the connection of an address."""
+        """Stop counting a connection from an address that has ended."""
         self.total -= 1
         self._of[address] -= 1
         if not self._of[address]:
             del self._of[address]
 
     def _tell(self, address: str) -> None:
-        """Log refused connections of an address, at most once a minute."""
+        """Log that connections were refused, at most once a minute."""
         self._refused += 1
         if time.monotonic() - self._told_at >= TELL_S:
             log.warning(
-                "%d connections refused, the last from %s: %d are open, %d from that address",
+                "%d connections refused, the last from %s; open: %d, from that address: %d",
                 *(self._refused, address, self.total, self._of[address]),
             )
             self._told_at, self._refused = time.monotonic(), 0
 
 
 class Reads(Enum):
-    """What a connection reads next."""
+    """Which part of a request a connection reads next."""
 
     HEAD = "a head, or nothing between two requests"
     BODY = "a body"
@@ -87,7 +89,7 @@ class Reads(Enum):
 
 
 class Connection(HttpToolsProtocol):
-    """An HTTP connection with deadlines."""
+    """An HTTP connection that is aborted if the client misses a deadline."""
 
     def __init__(self, doorman: Doorman, **options: Any) -> None:
         super().__init__(**options)
@@ -106,7 +108,9 @@ class Connection(HttpToolsProtocol):
     # -- of the transport --------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Accept the connection, or close it."""
+        """Accept the connection and set the first deadline; abort it if there are too many
+        connections.
+        """
         super().connection_made(transport)
         self._inside = self._doorman.enter(self._address)
         if not self._inside:
@@ -115,7 +119,7 @@ class Connection(HttpToolsProtocol):
         self._wait(Reads.HEAD, HEAD_S)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Cancel the deadlines."""
+        """Cancel the deadline and stop counting the connection."""
         self._wait(None, 0)
         if self._inside:
             self._inside = False
@@ -123,7 +127,9 @@ class Connection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Check the received data, pass it to the parser, and set the next deadline."""
+        """Pass received data to the parser, and set the next deadline; reject too long a request
+        head.
+        """
         if self.transport.is_closing():
             return
         if self._drained is not None:
@@ -146,24 +152,26 @@ class Connection(HttpToolsProtocol):
     # -- of the parser -----------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
-        """Begin to read a request head."""
+        """Begin a request head; called by the parser."""
         super().on_message_begin()
         self._reads, self._begun, self._found = Reads.HEAD, True, True
         self._head_bytes = 0
 
     def on_url(self, url: bytes) -> None:
-        """Store a part of the URL."""
+        """Add a part of the URL; called by the parser."""
         self._count(len(url))
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Store a header of the request; ignore headers after a chunked body."""
+        """Add a header of the request; ignore headers after a chunked body. Called by the
+        parser.
+        """
         self._count(len(name) + len(value))
         if self._reads is Reads.HEAD:
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Start the request."""
+        """Start the request when its head is complete; called by the parser."""
         self._begun, self._found = False, True
         super().on_headers_complete()
         self._reads = Reads.BODY
@@ -171,12 +179,12 @@ class Connection(HttpToolsProtocol):
             self.cycle.keep_alive = False
 
     def on_body(self, body: bytes) -> None:
-        """Store a part of the request body."""
+        """Pass on a part of the request body; called by the parser."""
         self._found = True
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """Note that the request is complete."""
+        """Record that the request has been received completely; called by the parser."""
         super().on_message_complete()
         self._reads = Reads.HEAD if self.cycle.response_complete else Reads.NOTHING
 
@@ -188,8 +196,10 @@ class Connection(HttpToolsProtocol):
     # -- of uvicorn --------------------------------------------------------------------------
 
     def on_response_complete(self) -> None:
-        """Read the next request, or a limited part of the rest of a body that the application did
-        not read.
+        """Continue with the next request.
+
+        If the application did not read the whole request body, a limited part of the rest is read
+        first.
         """
         super().on_response_complete()
         if self.transport.is_closing():
@@ -206,7 +216,7 @@ class Connection(HttpToolsProtocol):
         return self.client[0] if self.client else ""
 
     def _look(self) -> None:
-        """Set the deadline for the client's next step."""
+        """Set or cancel the deadline, according to what the connection reads next."""
         answered = self.cycle is not None and self.cycle.response_complete
         if self._reads is not Reads.BODY:
             self._drained = None

@@ -1,4 +1,4 @@
-"""`hearth dev`: Hearth and an embedded OpenStack, two processes, one command."""
+"""`hearth dev`: runs Hearth and an embedded OpenStack cloud, in two processes."""
 
 import asyncio
 import json
@@ -53,7 +53,11 @@ def run(
     servers: str = "pretend",
     metrics_port: int | None = None,
 ) -> int:
-    """Run until stopped; return the exit status."""
+    """Run Hearth and the embedded cloud until stopped; return the exit status.
+
+    If `ephemeral` is true, all data is deleted at the end. `metrics_port` is the port for
+    operators, None for no such port.
+    """
     no_collections()
     allow_descriptors()
     log_to_stderr()
@@ -73,7 +77,7 @@ def run(
 
 
 def build_image(name: str, data: Path | None, mirrors: Sequence[str]) -> int:
-    """Build an image for servers that run, in a process of the cloud; return the exit status."""
+    """Build an image for sandbox servers in a child process; return the exit status."""
     folder = data or _default_folder()
     command = [sys.executable, "-m", "hearth.devcloud.images", "build", name]
     command += ["--data", str(folder), *(f"--mirror={line}" for line in mirrors)]
@@ -201,7 +205,9 @@ def _settings(folder: Path, url: str, auth_url: str, password: str) -> "Settings
 
 
 def _password(folder: Path) -> str:
-    """Return the password of all users of this folder's cloud."""
+    """Return the password of all users of the cloud in this folder; generate it at the first
+    start.
+    """
     path = folder / "password"
     if not path.exists() and (folder / "cloud.json").exists():
         path.write_text(FORMER_PASSWORD)
@@ -218,7 +224,7 @@ def _secret(path: Path) -> str:
 
 
 def _write_clouds(folder: Path, auth_url: str, password: str) -> None:
-    """Write clouds.yaml and openrc for the unmodified clients."""
+    """Write clouds.yaml and openrc, with which the standard OpenStack clients reach this cloud."""
     lines = ["clouds:"]
     for name, user, project in (("hearth", "demo", "demo"), ("hearth-admin", "admin", "admin")):
         lines += [

@@ -1,4 +1,4 @@
-"""`hearth docs`: reference documentation, made from the declarations."""
+"""`hearth docs`: prints reference documentation, which is generated from the code."""
 
 from pathlib import Path
 
@@ -11,20 +11,22 @@ from hearth.resources.registry import builtin_types, default_catalog
 
 
 def language_page() -> str:
-    """Return the reference of the template language, with the functions of installed packages."""
+    """Return the page about the template language, including functions of installed packages."""
     use_installed()
     return language.page()
 
 
 def types_table(form: str) -> str:
-    """Return all resource types, installed ones too, as "markdown" or "json"."""
+    """Return the table of all resource types, including installed ones, as "markdown" or "json"."""
     catalog = default_catalog()
     kinds = [kind for kind in map(catalog.find, catalog.names()) if kind is not None]
     return as_json(rows(kinds)) if form == "json" else as_markdown(rows(kinds))
 
 
 def one_type(name: str) -> str:
-    """Return the page of a type. Raises LookupError with a suggestion."""
+    """Return the page of a resource type. Raises LookupError if there is none; it suggests a
+    name.
+    """
     catalog = default_catalog()
     rtype = catalog.find(name)
     if rtype is None:
@@ -34,7 +36,7 @@ def one_type(name: str) -> str:
 
 
 def write_reference(folder: Path) -> int:
-    """Write the pages of all built-in types; return their number."""
+    """Write the pages of all built-in resource types into a folder; return the number of pages."""
     made = reference.pages(builtin_types().values())
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in made.items():

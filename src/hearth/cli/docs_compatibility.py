@@ -19,7 +19,7 @@ TEXT = Path(__file__).with_name("compatibility.md")
 
 
 def page() -> str:
-    """Return the page as Markdown."""
+    """Return the page as Markdown, with its tables filled in."""
     made: Mapping[str, Callable[[], str]] = {
         "summary": _summary,
         "types": _types,
@@ -60,7 +60,7 @@ def _summary() -> str:
 
 
 def _available() -> list[str]:
-    """Return the names of Heat's types that are implemented in Hearth."""
+    """Return the names of those resource types of Heat that Hearth has, sorted."""
     return sorted(KNOWN & set(builtin_types()))
 
 
@@ -79,7 +79,7 @@ def _types() -> str:
 
 
 def _by_service(names: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield each service with its type names: (`OS::Nova`, [`Server`, …])."""
+    """Yield (prefix, names) for each service, for example ("OS::Nova", ["Server", …])."""
     for service, found in groupby(sorted(names), key=lambda name: name.split("::")[:2]):
         prefix = "::".join(service)
         yield prefix, [name.removeprefix(f"{prefix}::") for name in found]
@@ -98,7 +98,7 @@ def _unavailable() -> str:
 
 
 def _advice(name: str) -> str:
-    """Return the replacement for a type; empty if there is none."""
+    """Return what to use instead of a type, as Markdown; empty if there is nothing."""
     if name in INSTEAD:
         return code(INSTEAD[name]) if INSTEAD[name] in builtin_types() else ""
     return advice(name)
@@ -120,7 +120,10 @@ def _versions() -> str:
 
 
 def _functions() -> str:
-    """Return a table of the functions; a version counts if it allows the function in conditions."""
+    """Return the table of template functions and the versions that allow each of them.
+
+    A version counts even if it allows the function only in conditions.
+    """
     rows = []
     for word in words_of_functions():
         hot = presence(lambda g, word=word: _has(g, word))  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""The state tables of the engine, generated from its rules."""
+"""Tables about the engine's behaviour, generated from its rules and constants."""
 
 from collections.abc import Iterable, Sequence
 
@@ -19,7 +19,7 @@ BEGIN, END = "<!-- made by `hearth docs engine` -->", "<!-- end -->"
 
 
 def engine_tables() -> str:
-    """Return all tables as Markdown."""
+    """Return all tables of docs/engine.md as Markdown."""
     return "\n\n".join(
         [
             "### Requests by stack state\n\n" + _requests(),
@@ -36,7 +36,10 @@ def _table(head: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
 
 
 def _requests() -> str:
-    """Return the answer to each request in each state; states with equal answers share a line."""
+    """Return the table of responses to each request in each stack state.
+
+    States with the same responses share a row.
+    """
     by_answers: dict[tuple[str, ...], list[str]] = {}
     for action in STACK_ACTIONS:
         for status in Status:

@@ -1,4 +1,4 @@
-"""The page of all settings, generated from the option tables."""
+"""The documentation page of all settings, generated from the option tables."""
 
 from collections.abc import Iterator
 from itertools import groupby

@@ -1,4 +1,4 @@
-"""`hearth fmt`: templates and environments in one style."""
+"""`hearth fmt`: formats templates and environments."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,10 @@ STDIN = "-"
 
 
 def run(names: Sequence[str], *, check: bool, diff: bool) -> int:
-    """Format the named files. Return 0, 1 if `check` finds another style, or 2 after errors."""
+    """Format the named files; return the exit status.
+
+    It is 0, or 1 if `check` is true and a file is not formatted, or 2 if a file has an error.
+    """
     status = 0
     for path in dict.fromkeys(_named(names)):
         status = max(status, _told(path, check, diff))
@@ -20,7 +23,7 @@ def run(names: Sequence[str], *, check: bool, diff: bool) -> int:
 
 
 def _named(names: Sequence[str]) -> Iterator[Path | None]:
-    """Yield the named files; None means standard input."""
+    """Yield the path of each file to format; None means standard input."""
     for name in names:
         if name == STDIN:
             yield None
@@ -60,7 +63,7 @@ def _one(path: Path | None, name: str, check: bool, diff: bool) -> int:
 
 
 def _write(text: str) -> None:
-    """Write text unchanged, independently of the locale and the line breaks of the terminal."""
+    """Write text to standard output as UTF-8, without conversion of line breaks."""
     sys.stdout.flush()
     sys.stdout.buffer.write(text.encode())
     sys.stdout.buffer.flush()

@@ -1,4 +1,4 @@
-"""The settings of a process from a configuration in the format of heat.conf."""
+"""Reads the settings of a process from a configuration in the format of heat.conf."""
 
 import ipaddress
 from dataclasses import replace
@@ -24,7 +24,7 @@ CATALOGUE = {"volume": "block-storage", "volumev2": "block-storage", "volumev3":
 
 
 def settings(conf: Any, url: str, cfn_url: str, cluster_url: str = "") -> Settings:
-    """Return the settings of a process that listens at these addresses. Raises WrongSetting."""
+    """Return the settings of a process whose APIs have these URLs. Raises WrongSetting."""
     tokens, clients = conf.keystone_authtoken, conf.clients
     _demand(conf)
     service_user = _service_user(conf)
@@ -85,7 +85,9 @@ def settings(conf: Any, url: str, cfn_url: str, cluster_url: str = "") -> Settin
 
 
 def _lock(database: str) -> Path | None:
-    """Return the lock file of an SQLite database; None for another, which processes share."""
+    """Return the lock file for an SQLite database, or None for a database that processes can
+    share.
+    """
     prefix = "sqlite:///"
     return Path(f"{database.removeprefix(prefix)}.lock") if database.startswith(prefix) else None
 
@@ -101,10 +103,10 @@ def _demand(conf: Any) -> None:
     }
     missing = [name for name, value in needed.items() if not value]
     if missing:
-        raise WrongSetting(f"not set: {', '.join(missing)}")
+        raise WrongSetting(f"required settings are not set: {', '.join(missing)}")
     if len(keys_in(conf.auth_encryption_key)[0]) < KEY_CHARACTERS_MIN:
         words = f"auth_encryption_key: needs at least {KEY_CHARACTERS_MIN} characters"
-        raise WrongSetting(f"{words}; `openssl rand -hex 32` makes one")
+        raise WrongSetting(f"{words}; `openssl rand -hex 32` generates a key")
     for place in ("keystone_authtoken", "trustee", "ec2authtoken"):
         kinds = (None, "password", "v3password", *(("none",) if place == "ec2authtoken" else ()))
         if (kind := conf[place].auth_type) not in kinds:
@@ -129,14 +131,15 @@ def _service_user(conf: Any) -> PasswordCredential:
 
 
 def _trustee(conf: Any, service_user: PasswordCredential) -> PasswordCredential | None:
-    """Return the credential of the trustee, or None if the service user is the trustee. A trust
-    includes its project.
+    """Return the credential of the trustee, or None if that is the service user.
+
+    The credential has no project, because a trust determines the project. Raises WrongSetting.
     """
     auth = conf.trustee
     if not (auth.username or auth.user_id):
         return None
     if not auth.password:
-        raise WrongSetting("[trustee] password: not set")
+        raise WrongSetting("[trustee] password: not set, but required with username")
     found = PasswordCredential(
         auth.auth_url or service_user.auth_url,
         auth.username or "",
@@ -179,7 +182,7 @@ def _tls(group: Any) -> Tls:
 
 
 def _believed(place: str, tls: Tls) -> Tls:
-    """Return the TLS settings, after a check of their files. Raises WrongSetting."""
+    """Return `tls` after checking that its files can be used. Raises WrongSetting."""
     try:
         tls.context()
     except OSError as problem:
@@ -188,7 +191,7 @@ def _believed(place: str, tls: Tls) -> Tls:
 
 
 def _services(conf: Any) -> dict[str, Reach]:
-    """Return how to reach the services that have their own settings for access."""
+    """Return the access settings of those services that differ from the general ones."""
     shared = {CATALOGUE.get(one, one) for one in conf.shared_services_types}
     found: dict[str, Reach] = {}
     for name, service in SERVICES.items():
@@ -263,7 +266,10 @@ def _networks(
 
 
 def front(conf: Any) -> FrontSettings:
-    """Return the settings of the middleware. Raises WrongSetting."""
+    """Return the settings of the middleware: proxies, CORS, request limits, health checks.
+
+    Raises WrongSetting.
+    """
     cors, health, own, proxies = conf.cors, conf.healthcheck, conf.hearth, conf.oslo_middleware
     unknown = set(health.backends) - Health.CHECKS
     if unknown:
@@ -308,7 +314,7 @@ def _by_port(written: list[str]) -> dict[int, str]:
 
 
 def _broker(transport_url: str | None) -> str:
-    """Return the transport URL if it names a RabbitMQ server, else an empty text."""
+    """Return the transport URL if it is one for RabbitMQ, else an empty text."""
     try:
         return transport_url if transport_url and addresses(transport_url) else ""
     except ValueError:
@@ -316,7 +322,7 @@ def _broker(transport_url: str | None) -> str:
 
 
 def _notifications(conf: Any) -> Notifications | None:
-    """Return the target of notifications, or None if they are disabled. Raises WrongSetting."""
+    """Return the settings for notifications, or None if they are disabled. Raises WrongSetting."""
     group = conf.oslo_messaging_notifications
     place = "[oslo_messaging_notifications]"
     drivers = {driver for driver in group.driver if driver not in ("", "noop")}
@@ -329,7 +335,7 @@ def _notifications(conf: Any) -> Notifications | None:
         raise WrongSetting(f"{place} driver: {words}; got {', '.join(sorted(drivers))}")
     url = (group.transport_url or conf.transport_url) if sent else ""
     if sent and not url:
-        raise WrongSetting(f"{place} transport_url: not set, and the driver needs one")
+        raise WrongSetting(f"{place} transport_url: not set, but the driver requires it")
     level = conf.default_notification_level.upper()
     if level not in LEVELS:
         raise WrongSetting(

@@ -1,4 +1,4 @@
-"""The settings of the cluster service from a configuration in the format of magnum.conf."""
+"""Reads the settings of the cluster service from a configuration in the format of magnum.conf."""
 
 from typing import Any
 
@@ -8,10 +8,7 @@ from hearth.clusters.drivers import Drivers
 
 
 def cluster_config(conf: Any, url: str) -> ClusterConfig:
-    """Return the settings of the cluster service of a process whose API listens at `url`.
-
-    Raises WrongSetting.
-    """
+    """Return the settings of the cluster service, whose API has this URL. Raises WrongSetting."""
     _check_drivers(conf.drivers)
     own, certificates = conf.hearth, conf.x509
     base = (own.cluster_public_url or url).rstrip("/").removesuffix("/v1")

@@ -1,7 +1,8 @@
-"""The operator's environment: a directory, read once at start. Source: spec/environment.md, 7.
+"""The operator's environment files, which are read once at start.
 
-Only the resource registries of its files are used. A value that is a template may be a path
-relative to its file, or a `file:` address; unlike in users' environments, it is read from the disk.
+Only their resource registries are used. A template in them may be a path relative to the file or a
+`file:` URL; it is read from the disk, which is not allowed in users' environments. Source:
+spec/environment.md, section 7.
 """
 
 import logging
@@ -20,8 +21,9 @@ log = logging.getLogger(__name__)
 
 
 def global_environment(folder: Path | None) -> Environment:
-    """Return the base environment of every stack. Invalid files, and entries with unreadable
-    templates, are logged and ignored.
+    """Return the environment that all stacks inherit: the defaults and the files in `folder`.
+
+    Files that are invalid, and entries whose template cannot be read, are logged and ignored.
     """
     registry: dict[str, Any] = dict(DEFAULTS.resource_registry)
     texts: dict[str, str] = {}
@@ -46,7 +48,7 @@ def global_environment(folder: Path | None) -> Environment:
 
 
 def _files(folder: Path | None) -> Iterator[Path]:
-    """Return all files sorted by name, so that the result does not depend on the file system."""
+    """Yield the files in the folder sorted by name, because later files override earlier ones."""
     if folder is not None and folder.is_dir():
         yield from sorted(path for path in folder.iterdir() if path.is_file())
 

@@ -1,4 +1,4 @@
-"""Random UUIDs; the random bytes are read for many ids at once."""
+"""Random UUIDs. For speed, random bytes for 256 ids are read at a time."""
 
 import os
 

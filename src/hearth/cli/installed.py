@@ -1,7 +1,7 @@
-"""Types and functions of installed packages, loaded and checked before anything starts.
+"""Loads and checks the resource types and functions of installed packages.
 
-Resource types are entry points of the group `hearth.types`, functions of the template language of
-the group `hearth.functions`. Source: rule R8.
+Resource types are entry points of the group `hearth.types`, template functions of the group
+`hearth.functions`. Source: rule R8.
 """
 
 from functools import cache
@@ -17,9 +17,9 @@ GROUP = "hearth.functions"
 
 @cache
 def use_installed() -> None:
-    """Add functions of packages to the language, and load their types. Raises WrongSetting.
+    """Add the functions of installed packages to the template language, and load their types.
 
-    An invalid package is reported when Hearth starts, not when a stack needs it.
+    Raises WrongSetting for an invalid package, so that the process does not start with it.
     """
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         try:
@@ -39,5 +39,5 @@ def use_installed() -> None:
 def _add(entry: EntryPoint) -> None:
     function = entry.load()
     if not isinstance(function, Function):
-        raise TypeError(f"{entry.value} is {function!r}, not a Function")
+        raise TypeError(f"{entry.value}: expected a Function, got {function!r}")
     add_function(entry.name, function)

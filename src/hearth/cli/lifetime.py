@@ -1,4 +1,4 @@
-"""The life cycle of a process: serve, work, handle signals, hand the stacks over."""
+"""The life cycle of a process: serve requests, run the engine, handle signals, shut down."""
 
 import asyncio
 import logging
@@ -37,15 +37,13 @@ Reload = Callable[[], Coroutine[Any, Any, None]]
 
 
 class Seldom:
-    """Logs errors of the event loop. Repeated ones, such as a failed accept, are logged once a
-    minute.
-    """
+    """An error handler of the event loop that logs repeated errors of accept once a minute."""
 
     def __init__(self) -> None:
         self._told_at: dict[str, float] = {}
 
     def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Handle an error, for `loop.set_exception_handler`."""
+        """Handle an error; the signature is that of `loop.set_exception_handler`."""
         message = str(context.get("message", ""))
         if "accept" not in message:
             loop.default_exception_handler(context)
@@ -64,11 +62,12 @@ async def until_stopped(
     role: str = "all",
     reload: Reload | None = None,
 ) -> int:
-    """Serve and work until SIGTERM or SIGINT, then hand over; return the exit status.
+    """Serve requests and work on stacks until SIGTERM or SIGINT; return the exit status.
 
-    With `work` the process works on stacks, with `clusters` on clusters. SIGHUP calls `reload`. A
-    second SIGTERM does not wait for requests. If a part of the process ends by itself, the process
-    ends with 1.
+    `work` enables the engine, `clusters` the conductor; the APIs are those that have `sockets`.
+    `ready` is called when the process serves requests. SIGHUP calls `reload`. On a second SIGTERM,
+    requests in progress are aborted. If a part of the process ends unexpectedly, the exit status
+    is 1.
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -127,8 +126,9 @@ def _begun(running: Running, *, work: bool) -> list[asyncio.Task[Any]]:
 
 
 def _fence(workers: Sequence[Engine | Conductor]) -> Callable[[], Awaitable[bool]]:
-    """Return the function to call before each write call to the cloud; it returns whether all
-    workers allow the call.
+    """Return the function that must allow each write call to the cloud.
+
+    It allows a call if all workers do.
     """
 
     async def may_write() -> bool:
@@ -140,7 +140,7 @@ def _fence(workers: Sequence[Engine | Conductor]) -> Callable[[], Awaitable[bool
 def _servers(
     running: Running, sockets: Sockets, role: str, *, work: bool, stopping: Callable[[], bool]
 ) -> list[tuple["Server", list[socket.socket]]]:
-    """Return a server for each application that has sockets."""
+    """Return (server, sockets) for each application that has sockets."""
     found: list[tuple[Server, list[socket.socket]]] = []
     bound_to = (sockets.main, sockets.cfn, sockets.clusters)
     if any(bound_to):
@@ -162,7 +162,7 @@ async def _listening(one: "Server", sockets: list[socket.socket]) -> asyncio.Tas
 
 
 def _on_hangup(reload: Reload) -> None:
-    """Reload once at a time; a signal during a reload causes another one."""
+    """Call `reload` at SIGHUP, one call at a time; a signal during a call causes another call."""
     loop, again = asyncio.get_running_loop(), asyncio.Event()
 
     async def reloading() -> None:
@@ -172,14 +172,14 @@ def _on_hangup(reload: Reload) -> None:
             try:
                 await reload()
             except Exception:  # after any error the next signal is handled, too
-                log.exception("the settings could not be reloaded")
+                log.exception("the settings could not be reloaded because of an internal error")
 
     task = loop.create_task(reloading(), name="reloading")
     loop.add_signal_handler(signal.SIGHUP, lambda: again.set() if not task.done() else None)
 
 
 async def _keep_time(running: Running) -> None:
-    """Keep the clock synchronised with the database while the process serves requests."""
+    """Read the database's time regularly, in a process without an engine."""
     while True:
         await asyncio.sleep(ASK_S)
         try:
@@ -195,7 +195,9 @@ async def _wind_up(
     servers: Sequence[Any],
     workers: Sequence[Engine | Conductor],
 ) -> None:
-    """Stop accepting requests, hand the work over, and wait for all tasks."""
+    """Stop accepting requests, release the stacks and tasks of the workers, and wait for all
+    tasks.
+    """
     for one in servers:
         one.should_exit = True
     for worker in workers:
@@ -211,11 +213,11 @@ async def _taken_leave(worker: Engine | Conductor) -> None:
         await worker.stop()
     except SQLAlchemyError as problem:
         words = str(problem).partition("\n")[0]
-        log.warning("the database is unavailable, so a lease will expire: %s", words)
+        log.warning("the work could not be released; its leases will expire: %s", words)
 
 
 async def _send(running: Running, to: Notifications) -> None:
-    """Send notifications as long as the process works."""
+    """Send notifications until cancelled."""
     services = running.services
 
     async def send(publish: Publish, failures: type[Exception]) -> None:
@@ -242,7 +244,7 @@ async def _send(running: Running, to: Notifications) -> None:
 
 
 async def _post_events(running: Running) -> None:
-    """Post events to sinks as long as the process works, over separate connections."""
+    """Post events to the event sinks of stacks until cancelled, over separate connections."""
     services = running.services
     config = replace(running.pool.config, in_flight=POSTS_AT_ONCE, auth_threads=2)
     pool = CloudPool(config, running.observer)

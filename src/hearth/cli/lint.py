@@ -1,4 +1,4 @@
-"""`hearth lint`: checks templates before anything is created."""
+"""`hearth lint`: finds errors in templates before they are used."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from hearth.model.problem import hint, nearest
 
 
 def run(files: Sequence[Path], environments: Sequence[Path], form: str, *, strict: bool) -> int:
-    """Print the findings; for a folder, those of all templates in it. Return the exit status.
+    """Print the findings in the given files and in all templates of given folders.
 
-    0: no errors; 1: errors, or warnings with `strict`; 2: a file cannot be read.
+    Returns the exit status: 0 without errors, 1 with errors (or warnings if `strict` is true), 2 if
+    a file cannot be read.
     """
     findings: dict[Finding, None] = {}
     texts: dict[str, str] = {}
@@ -44,7 +45,9 @@ def _standard_input(file: Path) -> dict[Path, str]:
 
 
 def explain(code: str) -> str:
-    """Return the explanation of a rule. Raises LookupError for an unknown rule."""
+    """Return the explanation of a lint rule. Raises LookupError if there is no rule with this
+    code.
+    """
     rule = RULES.get(code)
     if rule is None:
         raise LookupError(f"there is no rule {code}{hint(nearest(code, RULES))}")

@@ -1,4 +1,4 @@
-"""The log of a server: target, levels and format."""
+"""The log of `hearth serve`: its target, levels and format."""
 
 import json
 import logging
@@ -19,7 +19,7 @@ LIBRARIES: Mapping[str, str] = MappingProxyType(
          "oslo_policy", "sqlalchemy", "uvicorn", "stevedore"), "WARNING",
     )
 )  # fmt: skip
-"""The default levels of libraries."""
+"""The default log levels of libraries, by logger name."""
 _told: set[str] = set()  # loggers that the configuration has set
 
 
@@ -44,7 +44,7 @@ class AsJson(logging.Formatter):
 
 
 def open_log(conf: Any) -> None:
-    """Open the log of the configuration. Raises WrongSetting."""
+    """Set up logging as configured: target, format and levels. Raises WrongSetting."""
     root = logging.getLogger()
     handler: logging.Handler
     if conf.log_file:
@@ -61,7 +61,7 @@ def open_log(conf: Any) -> None:
 
 
 def levels(conf: Any) -> None:
-    """Set the log levels, which can change at any time. Raises WrongSetting."""
+    """Set the configured log levels; this also works after a reload. Raises WrongSetting."""
     wanted = checked_levels(conf)
     for name in _told - wanted.keys():  # back to the default
         logging.getLogger(name).setLevel(logging.NOTSET)
@@ -73,11 +73,11 @@ def levels(conf: Any) -> None:
 
 
 def checked_levels(conf: Any) -> dict[str, str]:
-    """Return the levels of single loggers. Raises WrongSetting."""
+    """Return {logger name: level} of the configuration, including defaults. Raises WrongSetting."""
     wanted = {**LIBRARIES, **dict(_pairs(conf.default_log_levels))}
     known = logging.getLevelNamesMapping()
     if unknown := sorted({one for one in wanted.values() if one not in known}):
-        raise WrongSetting(f"default_log_levels: there is no level {', '.join(unknown)}")
+        raise WrongSetting(f"default_log_levels: unknown level {', '.join(unknown)}")
     return wanted
 
 

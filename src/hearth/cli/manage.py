@@ -1,4 +1,6 @@
-"""The jobs of `hearth manage`: each opens the database, does one thing, and reports it."""
+"""The commands of `hearth manage`. Each one opens the database, carries out a job and prints a
+result.
+"""
 
 import contextlib
 import time
@@ -28,7 +30,7 @@ SECONDS = {"days": 86400, "hours": 3600, "minutes": 60, "seconds": 1}
 
 
 def db_sync(configs: Configs, version: str | None) -> None:
-    """Carry out the missing migrations; a `version` other than the newest is refused."""
+    """Carry out the missing migrations. Raises WrongSetting if `version` is not the newest one."""
     if version not in (None, "head", migrate.head()):
         raise WrongSetting(
             f"db-sync can only migrate to {migrate.head()}, the schema of this release"
@@ -41,7 +43,7 @@ def db_sync(configs: Configs, version: str | None) -> None:
 
 
 def db_version(configs: Configs) -> None:
-    """Print the newest migration of the database, or an empty line."""
+    """Print the version of the database schema, or an empty line if there is no schema."""
     with opened(configs, current=False) as store:
         print(_version(store) or "")
 
@@ -49,7 +51,10 @@ def db_version(configs: Configs) -> None:
 def purge_deleted(
     configs: Configs, age: int, granularity: str, project_id: str | None, batch: int
 ) -> None:
-    """Purge old deleted stacks, a batch at a time."""
+    """Remove stacks that were deleted longer ago than `age`, in one transaction per `batch` stacks.
+
+    `granularity` is the unit of `age`, such as "days".
+    """
     age_s = float(age * SECONDS[granularity])
     total = 0
     with opened(configs) as store:
@@ -63,7 +68,7 @@ def purge_deleted(
 
 
 def rekey(configs: Configs) -> None:
-    """Encrypt everything with the first key, a batch at a time."""
+    """Encrypt all data again with the first key, in several transactions."""
     with opened(configs) as store:
         try:
             for place, count in seal_anew(store):
@@ -74,7 +79,7 @@ def rekey(configs: Configs) -> None:
 
 
 def service_list(configs: Configs) -> None:
-    """Print the engines, oldest first."""
+    """Print the table of registered engines, oldest first."""
     with opened(configs) as store:
         found = store.transact(engines, write=False)
     head = ("Hostname", "Binary", "Engine_Id", "Host", "Topic", "Status", "Updated At")
@@ -107,7 +112,7 @@ def drain(configs: Configs, host: str, undo: bool, wait_s: float) -> None:
 
 
 def service_clean(configs: Configs) -> None:
-    """Remove engines whose lease has expired and that hold no stack."""
+    """Remove those engines whose lease has expired and that own no stack; print how many."""
     with opened(configs) as store:
         went, left = store.transact(clean)
     more = f"; {left} kept until other engines have taken over their stacks" if left else ""
@@ -115,7 +120,7 @@ def service_clean(configs: Configs) -> None:
 
 
 def resource_data_list(configs: Configs, resource_id: str) -> None:
-    """Print the private data of a record, by its id or its physical id."""
+    """Print the private data of the resource with this id or physical id."""
 
     def look(tx: Tx) -> dict[str, str] | None:
         mine = sa.or_(resource.c.id == resource_id, resource.c.physical_id == resource_id)
@@ -130,7 +135,7 @@ def resource_data_list(configs: Configs, resource_id: str) -> None:
 
 
 def reset_stack_status(configs: Configs, stack_id: str) -> None:
-    """Print the state of a stack, and why a reset is not necessary."""
+    """Print the state of a stack, and the reason why no reset is needed."""
     with opened(configs) as store:
         row = store.transact(lambda tx: reads.find_stack(tx, None, stack_id), write=False)
         if row is None:
@@ -156,9 +161,9 @@ def _held(row: StackRow, engine: EngineRow | None) -> str:
 
 @contextlib.contextmanager
 def opened(configs: Configs, *, current: bool = True) -> Iterator[Store]:
-    """Open the database of a configuration; with `current` only at this release's schema.
+    """Open the database that the configuration names, and close it at the end of the block.
 
-    Raises WrongSetting.
+    If `current` is true, the schema must be that of this release. Raises WrongSetting.
     """
     conf = read(configs).conf
     needed = {
@@ -166,7 +171,7 @@ def opened(configs: Configs, *, current: bool = True) -> Iterator[Store]:
         "auth_encryption_key": conf.auth_encryption_key,
     }
     if missing := [name for name, value in needed.items() if not value]:
-        raise WrongSetting(f"not set: {', '.join(missing)}")
+        raise WrongSetting(f"required settings are not set: {', '.join(missing)}")
     keys = keys_in(conf.auth_encryption_key)
     try:
         store = Store(conf.database.connection, sealer_of(keys))

@@ -22,7 +22,7 @@ configs_option = click.option(
 
 
 class ByHeatsNames(Commands):
-    """Command group that also accepts underscores in names, as heat-manage does."""
+    """A command group that also accepts names with underscores, as heat-manage does."""
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         return super().get_command(context, name.replace("_", "-"))

@@ -1,4 +1,4 @@
-"""Returning unused memory to the operating system.
+"""Returns unused memory to the operating system.
 
 Python frees objects without references at once, but reference cycles only in garbage collections,
 which are rare here (`wiring.calm_collector`). The C library keeps freed memory in a heap for each
@@ -15,7 +15,7 @@ from pathlib import Path
 
 LOOK_S = 5.0
 GROWN_BYTES = 16 * 1024 * 1024
-"""The growth of the process that starts a collection."""
+"""The growth of the process, in bytes, after which it collects garbage."""
 
 HEAPS_MAX = 1
 M_ARENA_MAX = -8
@@ -30,7 +30,7 @@ def few_heaps() -> None:
 
 
 async def keep_small() -> None:
-    """Return free memory to the system whenever the process has grown, until cancelled."""
+    """Collect garbage and trim the heaps whenever the process has grown, until cancelled."""
     floor = resident_bytes()
     while True:
         await asyncio.sleep(LOOK_S)
@@ -42,14 +42,16 @@ async def keep_small() -> None:
 
 
 def give_back() -> None:
-    """Collect cycles and trim the heaps."""
+    """Collect garbage and return unused memory of the heaps to the operating system."""
     gc.collect()
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def resident_bytes() -> int:
-    """Return the memory of this process, or 0 if the system does not report it."""
+    """Return the resident memory of this process, or 0 if the operating system does not report
+    it.
+    """
     try:
         return int(_statm.read_text().split()[1]) * resource.getpagesize()
     except OSError:

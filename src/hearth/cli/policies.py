@@ -1,4 +1,4 @@
-"""The policies of a process: one for each of its APIs, from the same files."""
+"""The policy rules of a process: those for stacks and those for clusters."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,18 +9,21 @@ from hearth.service.policy import Policy
 
 @dataclass(frozen=True)
 class Policies:
-    """The policy for stacks and the policy for clusters."""
+    """The policy of the stack APIs and the policy of the cluster API."""
 
     stacks: Policy
     clusters: Policy
 
     def load(self) -> None:
-        """Load the files now. Raises WrongRules."""
+        """Read the policy files now. Raises WrongRules."""
         self.stacks.load()
         self.clusters.load()
 
 
 def policies(conf: Any, *, owner_only_certificates: bool) -> Policies:
-    """Return the policies of a loaded oslo.config, or the default rules for None."""
+    """Return the policies that a loaded oslo.config defines; if `conf` is None, the default rules.
+
+    `owner_only_certificates` selects a stricter default rule for certificates.
+    """
     rules = defaults(owner_only_certificates=owner_only_certificates)
     return Policies(Policy(conf), Policy(conf, rules))

@@ -1,8 +1,7 @@
-"""Connections of servers that poll: their requests are answered here if the answer is known.
+"""Answers the polls of servers from a cache, without the overhead of the HTTP server.
 
-Everything else is passed to the HTTP connection, which takes the place of this one. A poll is short
-and comes on a connection of its own, so what the HTTP server prepares for a connection and for a
-request would cost more than the answer.
+A poll is a short request of an agent for its metadata, mostly on a new connection. Any other
+request, and a poll without a known answer, is handed to an ordinary HTTP connection.
 """
 
 import asyncio
@@ -22,23 +21,29 @@ from hearth.cli.connection import Connection, Doorman
 log = logging.getLogger(__name__)
 
 Shortcut = Callable[[dict[str, Any]], Awaitable[tuple[list[Header], bytes] | None] | None]
-"""Finds the known answer to a request; returns None at once if the request can have none."""
+"""A function that returns the cached response (headers, body) to a request.
+
+It returns None at once if the request can have none; the awaitable result may be None too.
+"""
 
 POLL = re.compile(rb"GET /[!-~]*(/metadata |[?&]Action=DescribeStackResource[ &])")
 ORDINARY = re.compile(
     rb"GET ((/[!\"$->@-~]*)(?:\?([!\"$-~]*))?) HTTP/1\.([01])\r\n"
     rb"((?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t -~]*\r\n)+)\r\n"
 )
-"""A request without a body: target, path, query, version and headers."""
+"""Matches a complete GET request without a body; its groups are target, path, query, version,
+headers.
+"""
 
 CLOSING = {b"keep-alive": False, b"close": True}
 OF_A_BODY = frozenset((b"content-length", b"expect", b"transfer-encoding", b"upgrade"))
 
 
 def poll_in(data: bytes) -> tuple[dict[str, Any], bool] | None:
-    """Return the ASGI scope of what may be a poll, and whether the connection ends after it.
+    """Return (ASGI scope, whether the connection closes after the response) if `data` looks like a
+    poll.
 
-    Return None for everything else: a poll here is one whole ordinary head, and nothing after it.
+    Returns None for anything else, also if `data` is not exactly one complete request.
     """
     long = len(data) > connection.HEAD_BYTES
     head = None if long or POLL.match(data) is None else ORDINARY.fullmatch(data)
@@ -59,7 +64,9 @@ def poll_in(data: bytes) -> tuple[dict[str, Any], bool] | None:
 
 
 class PolledConnection(asyncio.Protocol):
-    """A connection of which nothing but polls is known yet."""
+    """A connection that answers polls itself and becomes an HTTP connection at the first other
+    request.
+    """
 
     def __init__(self, doorman: Doorman, shortcut: Shortcut, **options: Any) -> None:
         self._doorman = doorman
@@ -77,7 +84,9 @@ class PolledConnection(asyncio.Protocol):
         self._deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Accept the connection, or close it."""
+        """Accept the connection and set the first deadline; abort it if there are too many
+        connections.
+        """
         self._transport = transport
         self._client = transport.get_extra_info("peername")
         self._address = str(self._client[0]) if isinstance(self._client, tuple) else ""
@@ -89,13 +98,13 @@ class PolledConnection(asyncio.Protocol):
         self._wait(connection.HEAD_S)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop looking for an answer."""
+        """Stop counting the connection and stop looking for an answer."""
         self._leave()
         if self._finding is not None:
             self._finding.cancel()
 
     def data_received(self, data: bytes) -> None:
-        """Begin to look for a known answer to a poll; pass everything else on."""
+        """Look for the cached answer if the data is a poll; otherwise hand the connection over."""
         if self._finding is not None:
             self._after += data
             self._transport.pause_reading()
@@ -112,7 +121,7 @@ class PolledConnection(asyncio.Protocol):
         task.add_done_callback(self._server.tasks.discard)
 
     def shutdown(self) -> None:
-        """End the connection after the request in progress."""
+        """Close the connection now or, if a request is in progress, after its response."""
         if self._finding is None:
             self._transport.close()
         self._last = True
@@ -125,11 +134,11 @@ class PolledConnection(asyncio.Protocol):
     async def _find(
         self, finding: Awaitable[tuple[list[Header], bytes] | None], data: bytes
     ) -> None:
-        """Send the known answer; without one, pass the request on."""
+        """Send the cached answer; if there is none, hand the connection over."""
         try:
             found = await finding
         except Exception:
-            log.exception("a known answer could not be read")
+            log.exception("the cached answer to a poll could not be read")
             found = None
         self._finding, after, self._after = None, self._after, b""
         if self._transport.is_closing():
@@ -155,7 +164,9 @@ class PolledConnection(asyncio.Protocol):
             self._wait(self._config.timeout_keep_alive)
 
     def _pass_on(self, data: bytes) -> None:
-        """Let an HTTP connection take the place of this one, with what was received."""
+        """Hand the connection over to an ordinary HTTP connection, with the data received so
+        far.
+        """
         self._leave()
         http = Connection(self._doorman, **self._options)
         self._transport.set_protocol(http)
@@ -172,7 +183,7 @@ class PolledConnection(asyncio.Protocol):
             self._doorman.leave(self._address)
 
     def _wait(self, seconds: float | None) -> None:
-        """Set the deadline for the first bytes of a request; None removes it."""
+        """Set the deadline for the next request, in seconds from now; None removes it."""
         if self._deadline is not None:
             self._deadline.cancel()
         late = self._transport.abort

@@ -1,6 +1,4 @@
-"""Preparation of a process before slow imports: sockets, a log, and the error for invalid
-settings.
-"""
+"""Preparation of a process before slow imports: sockets, logging, lock, file descriptors."""
 
 import asyncio
 import contextlib
@@ -15,15 +13,15 @@ from pathlib import Path
 from typing import Any, TextIO
 
 LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-"""The format of a line of the log."""
+"""The format of a log line."""
 
 
 class WrongSetting(Exception):
-    """A setting is invalid; the message names it and a valid value."""
+    """A setting is invalid. The message names the setting and what is wrong with it."""
 
 
 def no_collections() -> None:
-    """Disable garbage collection during imports, which create little garbage."""
+    """Disable garbage collection. Imports are faster without it, and they create little garbage."""
     gc.disable()
 
 
@@ -31,7 +29,7 @@ DESCRIPTORS_MAX = 65536
 
 
 def run_until_complete(main: Coroutine[Any, Any, int]) -> int:
-    """Run a process in the event loop of uvloop where there is one; return the exit status."""
+    """Run a coroutine with uvloop if it is installed, else with asyncio; return its exit status."""
     try:
         from uvloop import new_event_loop
     except ImportError:  # on Windows
@@ -41,7 +39,7 @@ def run_until_complete(main: Coroutine[Any, Any, int]) -> int:
 
 
 def allow_descriptors() -> None:
-    """Raise the soft limit of open files, which includes connections, to the hard limit."""
+    """Raise the soft limit of open file descriptors towards the hard limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = DESCRIPTORS_MAX if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTORS_MAX)
     if soft != resource.RLIM_INFINITY and soft < most:
@@ -50,7 +48,10 @@ def allow_descriptors() -> None:
 
 
 def listening(host: str, port: int, chosen_by: str = "--port") -> socket.socket:
-    """Return a bound socket. Raises WrongSetting if the port is in use."""
+    """Return a listening socket. Raises WrongSetting if the address cannot be used.
+
+    `chosen_by` is the option that the message names.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio disables Nagle only if the protocol is given
     bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -66,7 +67,10 @@ def listening(host: str, port: int, chosen_by: str = "--port") -> socket.socket:
 
 
 def log_to_stderr(level: str | None = None) -> None:
-    """Log one line per message to stderr; the level is HEARTH_LOG (default WARNING)."""
+    """Log to standard error, one line per message.
+
+    The level is `level`, else that of the environment variable HEARTH_LOG, else WARNING.
+    """
     logging.basicConfig(
         level=level or os.environ.get("HEARTH_LOG", "WARNING").upper(),
         format=LINE,
@@ -74,7 +78,10 @@ def log_to_stderr(level: str | None = None) -> None:
 
 
 def lock(path: Path) -> TextIO:
-    """Lock a database for a single engine and return the lock file. Raises WrongSetting."""
+    """Lock the file `path`, so that one process uses the database, and return the open file.
+
+    Raises WrongSetting if another process holds the lock.
+    """
     try:
         held = path.open("w")
     except OSError as problem:
@@ -83,6 +90,6 @@ def lock(path: Path) -> TextIO:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         held.close()
-        words = "is in use by another Hearth process; stop it or choose another place"
+        words = "is in use by another Hearth process; stop it or choose another directory"
         raise WrongSetting(f"{path.parent} {words}") from None
     return held

@@ -1,4 +1,4 @@
-"""SIGHUP reloads the settings. Live settings take effect; an invalid file changes nothing."""
+"""Reloads the settings at SIGHUP. Live settings take effect; an invalid file changes nothing."""
 
 import asyncio
 import logging
@@ -19,14 +19,12 @@ log = logging.getLogger(__name__)
 
 LIVE = frozenset(option.place for option in OPTIONS if option.live)
 CLUSTERS_AT_START = ("header_service", "url", "version_max")
-"""The settings of the cluster service that do not change while a process runs, because its API
-announces them.
-"""
+"""Cluster settings that stay the same while a process runs, because its API has announced them."""
 Read = Callable[[], tuple[Configuration, Settings]]
 
 
 class Reloading:
-    """The current configuration. `read` loads it again and raises WrongSetting."""
+    """Reloads the configuration; `read` is the function that reads it and raises WrongSetting."""
 
     def __init__(self, told: Configuration, running: Running, read: Read) -> None:
         self._told = told
@@ -34,7 +32,9 @@ class Reloading:
         self._read = read
 
     async def __call__(self) -> None:
-        """Read the configuration in a thread and apply the live settings."""
+        """Read the configuration in a thread, then apply the live settings and log what has
+        changed.
+        """
         thread = ThreadPoolExecutor(1, "settings")
         try:
             loop = asyncio.get_running_loop()
@@ -66,7 +66,7 @@ class Reloading:
 
 
 def put(running: Running, settings: Settings, rules: Policies) -> None:
-    """Apply the live settings."""
+    """Apply the live settings and the policy rules to a running process."""
     services = running.services
     services.limits = settings.limits
     services.fetching = settings.fetching

@@ -1,11 +1,15 @@
-"""`hearth schema`: the language and its resource types as JSON Schema."""
+"""`hearth schema`: prints a JSON Schema of the template language and the resource types."""
 
 from hearth.authoring.json_schema import as_text, grammars_of, template_schema, type_schema
 from hearth.authoring.types import author_catalog
 
 
 def schema_text(flavour: str, version: str | None, kind: str | None) -> str:
-    """Return the schema of templates, or of a type's properties. Raises LookupError."""
+    """Return the JSON Schema of templates or, if `kind` is given, of that resource type's
+    properties.
+
+    Raises LookupError if the version or the type does not exist.
+    """
     grammars = grammars_of(flavour, version)
     if kind is None:
         return as_text(template_schema(grammars, author_catalog()))

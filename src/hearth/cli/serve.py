@@ -1,4 +1,4 @@
-"""`hearth serve`: Hearth for an existing Keystone and database, configured by a heat.conf."""
+"""`hearth serve`: runs Hearth with an existing Keystone and database, configured by heat.conf."""
 
 import gc
 import logging
@@ -168,7 +168,7 @@ async def _run(plan: _Plan, *, ready: Callable[[], None], number: int = 0) -> in
 
 
 def tell_of_readable(files: Sequence[str]) -> None:
-    """Warn about configuration files that every user of this machine can read, because they contain
+    """Warn about configuration files that all users of this machine can read; they contain
     secrets.
     """
     for file in files:
@@ -177,8 +177,10 @@ def tell_of_readable(files: Sequence[str]) -> None:
 
 
 def address(host: str, port: int, sockets: Sequence[socket.socket] = ()) -> str:
-    """Return the URL of an API; its host is this machine if the API listens on all addresses. The
-    port of a socket, if given, replaces the port of the configuration.
+    """Return the URL of an API that listens at `host` and `port`.
+
+    For an API that listens on all addresses, the host in the URL is 127.0.0.1. If a socket is
+    given, its port is used.
     """
     number = sockets[0].getsockname()[1] if sockets else port
     shown = "127.0.0.1" if host == "0.0.0.0" else host  # noqa: S104

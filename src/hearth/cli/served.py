@@ -1,4 +1,4 @@
-"""The applications of a process, and the servers that run them."""
+"""The ASGI applications of a process, and the HTTP servers that run them."""
 
 import contextlib
 import resource
@@ -25,16 +25,17 @@ CLUSTERS = "/container-infra"
 
 
 class Served(NamedTuple):
-    """An application, and the known answers to polls of it."""
+    """An ASGI application, and the function that answers its polls from a cache, if any."""
 
     app: "ASGIApp"
     shortcut: "Shortcut | None" = None
 
 
 def applications(running: Running) -> tuple[Served, Served, Served]:
-    """Return the main application, and the applications for separate ports: the
-    CloudFormation-style API and the API of clusters. The main application also has the API of
-    clusters, below /container-infra.
+    """Return the main application, the CloudFormation-style API and the cluster API.
+
+    The last two are for ports of their own. The main application includes the cluster API below
+    /container-infra.
     """
     from hearth.api.app import application
     from hearth.api.auth import GUEST_FACTOR, Tokens
@@ -77,7 +78,9 @@ def applications(running: Running) -> tuple[Served, Served, Served]:
 
 
 def below(prefix: str, inner: "ASGIApp", others: "ASGIApp") -> "ASGIApp":
-    """Return an application that passes requests below a path to `inner`."""
+    """Return an application that sends requests below the path `prefix` to `inner`, else to
+    `others`.
+    """
 
     async def app(scope: "Scope", receive: "Receive", send: "Send") -> None:
         root = scope.get("root_path", "")
@@ -91,7 +94,9 @@ def below(prefix: str, inner: "ASGIApp", others: "ASGIApp") -> "ASGIApp":
 
 
 def connections_max() -> int:
-    """Return the maximum connections of a server: well below the process's limit of open files."""
+    """Return the maximum number of connections of a server, which depends on the limit of open
+    files.
+    """
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return CONNECTIONS_MAX
@@ -99,7 +104,7 @@ def connections_max() -> int:
 
 
 def server(app: "ASGIApp", shortcut: "Shortcut | None" = None) -> "uvicorn.Server":
-    """Return a server that does not handle signals, because the process does."""
+    """Return an HTTP server for an application. It installs no signal handlers."""
     import uvicorn
 
     from hearth.cli.connection import Connection, Doorman

@@ -1,4 +1,4 @@
-"""The settings of a process: addresses and credentials."""
+"""The settings of a process, independent of the format of the configuration."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,8 +22,9 @@ from hearth.store.retention import Retention
 
 @dataclass(frozen=True)
 class Judging:
-    """Settings for token checks: answers are cached for `kept_s` seconds; `reach` is how to reach
-    Keystone.
+    """Settings for checking tokens.
+
+    Keystone's answers are cached for `kept_s` seconds; `reach` says how to reach Keystone.
     """
 
     kept_s: float = 60.0
@@ -52,11 +53,11 @@ class Settings:
     judging: Judging = field(default_factory=Judging)
     trust_from_start: bool = False  # not with the requester's token until it expires
     by_application: bool = False  # delegate by application credentials, not by trusts
-    trust_roles: tuple[str, ...] = ()  # roles in trusts; None: all roles of the requester
-    identity_url: str = ""  # Keystone's address for servers; None: auth_url
-    identity_interface: str = ""  # endpoint type in the catalogue for servers; None: the above
+    trust_roles: tuple[str, ...] = ()  # roles in trusts; empty: all roles of the requester
+    identity_url: str = ""  # Keystone's address for servers; empty: auth_url
+    identity_interface: str = ""  # endpoint type in the catalogue for servers; empty: the above
     heat_url: str = ""  # for servers and users, `{project}` is the project id
-    cfn_url: str = ""  # of the CloudFormation API, with its version; None: from the catalogue
+    cfn_url: str = ""  # of the CloudFormation API, with its version; empty: from the catalogue
     cfn_here: str = ""  # the same if the catalogue has no entry
     waitcondition_url: str = ""
     servers: ServerDefaults = field(default_factory=ServerDefaults)
@@ -74,12 +75,10 @@ class Settings:
     broker: str = field(default="", repr=False)  # a transport URL, empty without a broker
     monitored: bool = False  # whether the work is counted for metrics
     environment_dir: Path | None = None  # of the operator's environment files
-    signers: tuple[PasswordCredential, ...] = ()  # who checks signatures; None: service_user
+    signers: tuple[PasswordCredential, ...] = ()  # who checks signatures; empty: service_user
     lock: Path | None = None  # its holder is the only engine of the database
 
 
 def with_version(url: str) -> str:
-    """Return the base URL of the CloudFormation-style API without the version; "" if it is not
-    configured.
-    """
+    """Return a URL of the CloudFormation-style API with /v1 at its end; empty if `url` is empty."""
     return f"{url.rstrip('/').removesuffix('/v1')}/v1" if url else ""

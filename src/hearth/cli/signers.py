@@ -1,4 +1,4 @@
-"""The Keystones that check signatures: sections [ec2authtoken] and [ec2authtoken.NAME]."""
+"""The Keystones that check EC2 signatures: sections [ec2authtoken] and [ec2authtoken.NAME]."""
 
 from dataclasses import replace
 from typing import Any
@@ -12,9 +12,9 @@ OF_PROJECT = ("project_id", "project_name", "project_domain_id", "project_domain
 
 
 def signers(conf: Any, service_user: PasswordCredential) -> tuple[PasswordCredential, ...]:
-    """Return the credential for each Keystone, in order; defaults come from the service user.
+    """Return a credential for each Keystone that checks signatures, in the order of the checks.
 
-    Raises WrongSetting.
+    Values that are not set are those of the service user. Raises WrongSetting.
     """
     group = conf[SECTION]
     sections = [f"{SECTION}.{name}" for name in group.clouds] if group.multi_cloud else []
@@ -43,5 +43,7 @@ def _signer(conf: Any, section: str, service_user: PasswordCredential) -> Passwo
 
 
 def _base(url: str) -> str:
-    """Return Keystone's base URL; the setting may include the path of the call, as auth_uri did."""
+    """Return the base URL of Keystone, without a path such as /v2.0/ec2tokens that the setting may
+    have.
+    """
     return url.rstrip("/").removesuffix("/ec2tokens").removesuffix("/v2.0")

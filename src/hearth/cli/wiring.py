@@ -1,4 +1,4 @@
-"""Connects all packages to a process."""
+"""Creates all objects of a process and connects them."""
 
 import contextlib
 import gc
@@ -58,7 +58,9 @@ COLLECT_AFTER = 200_000  # more objects created than deleted; about 20 MB
 
 @dataclass
 class Running:
-    """A process with all its parts: services for requests, an engine for work."""
+    """All parts of a running process: services for requests, the engine, the conductor,
+    connections.
+    """
 
     services: Services
     engine: Engine
@@ -73,7 +75,7 @@ class Running:
 
 
 def open_store(settings: Settings) -> Store:
-    """Open the database, at the schema of this release. Raises WrongSetting."""
+    """Open the database and migrate it to the schema of this release. Raises WrongSetting."""
     try:
         keys = keys_in(settings.secret)
         store = Store(
@@ -97,7 +99,10 @@ def open_store(settings: Settings) -> Store:
 
 @contextlib.asynccontextmanager
 async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator[Running]:
-    """Build a process that serves or works; at the end close all of it and the lock `held`."""
+    """Create all parts of a process, and close them at the end of the block.
+
+    `held` is the open lock file, if the caller has one. Raises WrongSetting.
+    """
     if held is None and settings.lock is not None:
         held = lock(settings.lock)
     use_installed()
@@ -173,8 +178,9 @@ def _observer(settings: Settings) -> Observer:
 
 
 def _relay(settings: Settings, store: Store, name: str, bus: Bus) -> Relay | None:
-    """Return what passes wake-ups between processes: the database if it is PostgreSQL, else the
-    broker if there is one.
+    """Return the relay for wake-ups between processes, or None.
+
+    It uses the database if that is PostgreSQL, else the message broker if one is configured.
     """
     relay: Relay
     if store.dialect == "postgresql":
@@ -192,7 +198,7 @@ def _relay(settings: Settings, store: Store, name: str, bus: Bus) -> Relay | Non
 
 
 async def _endpoints(pool: CloudPool, settings: Settings) -> Endpoints:
-    """Return the addresses that servers and users get."""
+    """Return the URLs that servers and users get."""
     cfn_url = settings.cfn_url or await _cfn_url(pool, settings)
     return Endpoints(
         heat=settings.heat_url,
@@ -206,8 +212,8 @@ async def _endpoints(pool: CloudPool, settings: Settings) -> Endpoints:
 
 
 async def _identity_url(settings: Settings) -> str:
-    """Return the Keystone URL for servers: from the catalogue if so configured, else from the
-    settings.
+    """Return the Keystone URL that servers get: from the catalogue if configured, else from a
+    setting.
     """
     usual = settings.identity_url or settings.auth_url
     if not settings.identity_interface:
@@ -217,21 +223,22 @@ async def _identity_url(settings: Settings) -> str:
     try:
         return await pool.cloud(settings.service_user).endpoint("identity")
     except CloudFault as fault:
-        log.warning("servers use Keystone at %s: %s", usual, fault)
+        log.warning("servers use Keystone at %s, not the catalogue's URL: %s", usual, fault)
         return usual
     finally:
         await pool.aclose()
 
 
 async def _cfn_url(pool: CloudPool, settings: Settings) -> str:
-    """Return the URL of the CloudFormation-style API for servers: from the catalogue, or this
-    process's.
+    """Return the URL of the CloudFormation-style API that servers get.
+
+    It comes from the catalogue; if that has none, it is the URL of this process.
     """
     try:
         found = await pool.cloud(settings.service_user).endpoint("cloudformation")
     except CloudFault as fault:
         log.warning(
-            "servers use the CloudFormation address %s: %s",
+            "servers use %s for the CloudFormation-style API, not the catalogue's URL: %s",
             settings.cfn_here or "no address",
             fault,
         )
@@ -278,7 +285,7 @@ def _judges(pool: CloudPool, settings: Settings, observer: Observer) -> CloudPoo
 
 
 def template_limits(limits: Limits) -> TemplateLimits:
-    """Return the limits of the compiler."""
+    """Return those limits that the template compiler needs."""
     return TemplateLimits(
         template_size_max=limits.template_characters,
         resources_max=limits.resources_per_stack,
@@ -304,9 +311,9 @@ async def _domain_id(config: CloudConfig, user: PasswordCredential, name: str) -
 
 
 def calm_collector() -> None:
-    """Exempt existing objects from garbage collection, and make collections rare.
+    """Exempt all existing objects from garbage collection, and make collections rare.
 
-    With a stack of ten thousand resources, collections took a third of the time.
+    Otherwise collections take a third of the time with a stack of ten thousand resources.
     """
     gc.enable()
     gc.freeze()

@@ -32,9 +32,9 @@ class Trusts:
 
 
 class Clouds:
-    """The pool of cloud connections for one engine or for the requests of users.
+    """The cloud connections for one engine or for the requests of users.
 
-    It has those methods of `CloudPool` that the engine calls.
+    It has those methods of `StackClouds` that the engine calls.
     """
 
     def __init__(

@@ -68,7 +68,9 @@ def test_the_demo_says_why_its_servers_do_not_run_and_ends_with_an_empty_cloud(t
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     first = done.stdout.splitlines()[0]
-    assert first.startswith("Servers have only a state here and run no scripts: no namespaces: ")
+    assert first.startswith(
+        "The servers of this demo do not run and execute no scripts: no namespaces: "
+    )
     account = re.search(r"The cloud is empty: (\d+) creates, (\d+) deletes", done.stdout)
     assert account is not None
     assert account[1] == account[2]

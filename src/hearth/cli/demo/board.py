@@ -1,4 +1,4 @@
-"""The states of the stack's resources, derived from its events."""
+"""The states of the demo stack's resources, computed from the stack's events."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -7,7 +7,9 @@ from typing import Any
 
 @dataclass
 class Line:
-    """The state of one resource of the demo."""
+    """The state of one resource in the demo. `path` has the names from the root stack's resource
+    on.
+    """
 
     path: tuple[str, ...]
     status: str
@@ -16,13 +18,15 @@ class Line:
     physical_id: str | None = None
 
     def elapsed(self, now: float) -> float:
-        """Return the duration of the last action in seconds, up to `now` if it has not ended."""
+        """Return the duration of the resource's last action in seconds; `now` is its end if it
+        still runs.
+        """
         return (self.until if self.until is not None else now) - self.since
 
 
 @dataclass
 class Board:
-    """Turns events into lines; `stack` is the root stack's name."""
+    """The states of all resources of the demo; `stack` is the name of the root stack."""
 
     stack: str
     lines: dict[tuple[str, ...], Line] = field(default_factory=dict)
@@ -31,7 +35,7 @@ class Board:
     ids: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def take(self, events: Iterable[Mapping[str, Any]], now: float) -> list[Line]:
-        """Apply new events in order; return the changed line after each."""
+        """Apply events in order; return a copy of each changed line, as it was after its event."""
         changed = []
         for event in events:
             self.marker = event["id"]
@@ -59,8 +63,10 @@ class Board:
         return line
 
     def _place(self, stack_name: str) -> tuple[str, ...]:
-        """Return the path of a stack's resources; a nested stack is named
-        PARENT-RESOURCE-SUFFIX.
+        """Return the path of the resource whose nested stack has this name; empty for the root
+        stack.
+
+        A nested stack is named PARENT-RESOURCE-SUFFIX.
         """
         if stack_name == self.stack:
             return ()
@@ -68,12 +74,12 @@ class Board:
         return (inner,)
 
     def done(self) -> tuple[int, int]:
-        """Return (resources that are not in progress, all resources), as numbers."""
+        """Return (number of resources that are not in progress, number of all resources)."""
         ended = sum(not line.status.endswith("_IN_PROGRESS") for line in self.lines.values())
         return ended, len(self.lines)
 
     def fresh(self) -> None:
-        """Clear the lines before another action."""
+        """Remove all lines before the next action of the stack."""
         self.lines = {}
         self.status = ""
 

@@ -1,4 +1,4 @@
-"""The client of the demo: REST calls as a user and as an administrator."""
+"""The HTTP client of the demo, with which it acts as a user and as an administrator."""
 
 from collections.abc import Mapping
 from importlib.resources import files
@@ -18,7 +18,7 @@ AGENT = "agent.sh"
 
 
 class Client:
-    """Calls of one user; answers are returned unchanged."""
+    """Sends requests as one user and returns parsed response bodies."""
 
     def __init__(self, server: DevServer, user: str) -> None:
         login = v3.Password(
@@ -33,11 +33,15 @@ class Client:
         self._server = server
 
     def call(self, service: str, method: str, path: str, **more: Any) -> Any:
-        """Make a call to a service in the catalogue; return the body, or None."""
+        """Send a request to a service in the catalogue; return the parsed body, or None if it is
+        empty.
+
+        Raises DemoFailed for an error status.
+        """
         return self._answer(path, method, endpoint_filter={"service_type": service}, **more)
 
     def behind_the_scenes(self, method: str, path: str, **more: Any) -> Any:
-        """Call the embedded cloud's audit log and fault rules; return the body."""
+        """Send a request to the control API of the embedded cloud; return the parsed body."""
         return self._answer(
             f"{self._server.cloud_url}/devcloud/{path}", method, authenticated=False, **more
         )
@@ -50,9 +54,9 @@ class Client:
 
 
 def request_body(environment: str, *, servers_run: bool = False) -> dict[str, Any]:
-    """Return the request body for the demo's template and one of its environments.
+    """Return the body of a request with the demo's template and the environment file `environment`.
 
-    `servers_run`: the web server runs, and so does its script.
+    If `servers_run` is true, the web server of the stack really runs its script.
     """
     environments = [environment, *([SANDBOX] if servers_run else [])]
     files = {name: text_of(name) for name in (*FILES, *environments)}
@@ -64,14 +68,12 @@ def request_body(environment: str, *, servers_run: bool = False) -> dict[str, An
 
 
 def text_of(name: str) -> str:
-    """Return the text of a file of the demo."""
+    """Return the text of a file in the demo's template folder."""
     return (FOLDER / name).read_text()
 
 
 def outputs_of(stack: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of the outputs of a stack by name. Raises DemoFailed if an output has no
-    value.
-    """
+    """Return {name: value} of a stack's outputs. Raises DemoFailed if an output has an error."""
     wrong = [one["output_error"] for one in stack["outputs"] if one.get("output_error")]
     if wrong:
         raise DemoFailed("; ".join(wrong))

@@ -1,4 +1,4 @@
-"""`hearth dev` as a child process: start it, read its addresses, terminate it."""
+"""Runs `hearth dev` as a child process of the demo."""
 
 import contextlib
 import os
@@ -18,12 +18,15 @@ READY = re.compile(r"identity (?P<identity>\S+); clients: \. (?P<openrc>.+)$")
 
 
 class DemoFailed(Exception):
-    """The demo did not find the expected state."""
+    """The demo found an unexpected state; the message says which."""
 
 
 @dataclass(frozen=True)
 class DevServer:
-    """The addresses of Hearth and its cloud."""
+    """A running `hearth dev`: the addresses and files with which clients reach it.
+
+    `servers_run` is true if its servers really run.
+    """
 
     auth_url: str
     openrc: Path
@@ -31,7 +34,7 @@ class DevServer:
 
     @property
     def password(self) -> str:
-        """The password of all users of the cloud in this folder."""
+        """The password of all users in the embedded cloud."""
         return (self.openrc.parent / "password").read_text()
 
     @property
@@ -40,7 +43,7 @@ class DevServer:
 
 
 def servers_cannot_run() -> str | None:
-    """Return why servers cannot run on this machine; None if they can."""
+    """Return the reason why sandbox servers cannot run on this machine, or None if they can."""
     if not sys.platform.startswith("linux"):
         return "sandbox servers need Linux"
     lacking = [name for name in NEEDED if shutil.which(name, path=IN_SERVERS) is None]
@@ -53,7 +56,10 @@ def servers_cannot_run() -> str | None:
 
 @contextlib.contextmanager
 def hearth_dev(*, servers_run: bool) -> Iterator[DevServer]:
-    """Start Hearth with its embedded cloud, and end both after the block. Raises DemoFailed."""
+    """Start `hearth dev`, yield its addresses, and terminate it at the end of the block.
+
+    Raises DemoFailed if it does not start.
+    """
     servers = "sandbox" if servers_run else "pretend"
     command = [sys.executable, "-m", "hearth.cli.main", "dev", "--ephemeral", "--port", "0"]
     command += ["--servers", servers]

@@ -1,4 +1,4 @@
-"""The guest of the demo: this process does what a server's user data would do."""
+"""Acts as a server of the demo: carries out the request that its user data would send."""
 
 import base64
 import email
@@ -17,14 +17,14 @@ TIMEOUT_S = 10
 
 @dataclass(frozen=True)
 class Signal:
-    """A parsed call of curl."""
+    """A signal request that a script would send with curl."""
 
     url: str
     headers: dict[str, str]
     data: str
 
     def send(self) -> None:
-        """Make the request that curl would make. Raises DemoFailed."""
+        """Send the signal as curl would. Raises DemoFailed if it is not accepted."""
         request = Request(  # noqa: S310 - the address comes from the stack itself
             self.url, self.data.encode(), self.headers, method="POST"
         )
@@ -36,7 +36,7 @@ class Signal:
 
 
 def read_script(admin: Client, server_id: str) -> str:
-    """Return the script in a server's user data. Raises DemoFailed."""
+    """Return the script in the user data of a server. Raises DemoFailed if there is none."""
     path = f"/servers/{server_id}"
     server: dict[str, Any] = admin.call("compute", "GET", path, microversion=SEES_USER_DATA)
     sent = server["server"].get("OS-EXT-SRV-ATTR:user_data")
@@ -46,7 +46,7 @@ def read_script(admin: Client, server_id: str) -> str:
 
 
 def script_in(user_data: str) -> str:
-    """Return the user's part of multipart user data. Raises DemoFailed."""
+    """Return the user's script in multipart user data. Raises DemoFailed if there is none."""
     for part in email.message_from_string(user_data).walk():
         if part.get_filename() == "cfn-userdata":
             payload = part.get_payload(decode=True)
@@ -56,7 +56,7 @@ def script_in(user_data: str) -> str:
 
 
 def signal_in(script: str) -> Signal:
-    """Return the call of curl in a script. Raises DemoFailed."""
+    """Return the signal that the first curl command in a script sends. Raises DemoFailed."""
     for line in script.splitlines():
         words = shlex.split(line, comments=True)
         if words[:1] == ["curl"]:

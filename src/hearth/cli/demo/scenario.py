@@ -1,4 +1,4 @@
-"""The scenario of the demo: create, signal, update, outputs, delete, and an empty cloud."""
+"""The scenario of `hearth demo`: create, signal, update, outputs, delete, and checks after each."""
 
 import signal
 import sys
@@ -20,7 +20,9 @@ STACKS = "orchestration"
 
 
 def run(*, transcript: bool) -> int:
-    """Run the scenario and return the exit status."""
+    """Run the scenario and return the exit status. If `transcript` is true, also print the
+    commands.
+    """
     stop = _Stop()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
@@ -28,7 +30,7 @@ def run(*, transcript: bool) -> int:
     try:
         reason = servers_cannot_run()
         if reason is not None:
-            screen.say(f"Servers have only a state here and run no scripts: {reason}")
+            screen.say(f"The servers of this demo do not run and execute no scripts: {reason}")
         with hearth_dev(servers_run=reason is None) as server:
             Scenario(server, screen, transcript=transcript).all()
     except KeyboardInterrupt:
@@ -46,7 +48,7 @@ def run(*, transcript: bool) -> int:
 
 
 class _Stop:
-    """Stops the scenario at a signal, and records that it did."""
+    """A signal handler that interrupts the scenario and records that it was called."""
 
     asked = False
 
@@ -64,7 +66,7 @@ def _screen() -> Screen:
 
 
 class Scenario:
-    """The scenario on one cloud."""
+    """The steps of the demo, run against one `hearth dev`."""
 
     def __init__(self, server: DevServer, screen: Screen, *, transcript: bool) -> None:
         self._server = server
@@ -112,7 +114,7 @@ class Scenario:
         return request_body(environment, servers_run=self._server.servers_run)
 
     def _files(self, environment: str) -> str:
-        """Return the options of a command for the template and its environments."""
+        """Return the command-line options that name the template and the environments."""
         more = f" -e {NAME}/{SANDBOX}" if self._server.servers_run else ""
         return f"-t {NAME}/{ROOT} -e {NAME}/{environment}{more}"
 
@@ -169,7 +171,9 @@ class Scenario:
             self._be_the_guest(line)
 
     def _be_the_guest(self, line: Line) -> None:
-        """Signal the start of the database server, as its user data would if the server ran."""
+        """Send the database server's signal in its place, because the server does not really
+        run.
+        """
         if self._server.servers_run:
             return
         if line.path != ("db",) or line.status != "CREATE_COMPLETE" or self._signalled:
@@ -181,7 +185,7 @@ class Scenario:
         self._screen.say(f"          the guest of db signals {signal.data}")
 
     def _servers(self) -> dict[str, dict[str, Any]]:
-        """Return the stack's servers in the cloud, by resource."""
+        """Return the stack's three servers as the compute service lists them, by tier."""
         found = self._user.call("compute", "GET", "/servers/detail")["servers"]
         self._command("openstack server list")
         tiers = {
@@ -192,13 +196,15 @@ class Scenario:
         return tiers
 
     def _heard(self, outputs: dict[str, Any]) -> None:
-        """Check that the script of web ran on its server, and again for the update."""
+        """Check that the web server's script has reported the new release, if servers really
+        run.
+        """
         said = str(outputs["said_by_web"])
         if self._server.servers_run and "release 1.1 of web runs on" not in said:
             raise DemoFailed(f"expected the script of web to report release 1.1, got {said!r}")
 
     def _compare(self, before: dict[str, Any], after: dict[str, Any]) -> None:
-        """Check that between two listings one server is unchanged, one changed and one new."""
+        """Check that db is unchanged, web was changed in place and app was replaced."""
         same = {tier for tier in before if before[tier]["id"] == after[tier]["id"]}
         if same != {"db", "web"}:
             raise DemoFailed(
@@ -226,7 +232,7 @@ class Scenario:
         self._heard(outputs)
 
     def _account(self) -> None:
-        """Check that everything created is deleted."""
+        """Check in the audit log of the cloud that every created object was deleted."""
         ledger = self._user.behind_the_scenes("GET", "ledger")
         made = [entry for entry in ledger["objects"] if not entry["implicit"]]
         left = [entry for entry in made if entry["deleted"] is None]

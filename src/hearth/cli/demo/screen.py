@@ -1,4 +1,4 @@
-"""The output of the demo: a live tree on a terminal, plain lines elsewhere."""
+"""The output of the demo: a live tree on a terminal, otherwise plain lines."""
 
 import contextlib
 import time
@@ -18,24 +18,26 @@ FRAMES_PER_S = 12
 
 
 class Screen(Protocol):
-    """The output of the demo."""
+    """Where the demo prints its output."""
 
     def say(self, words: str) -> None:
         """Print a sentence."""
 
     def showing(self, board: Board, title: str) -> contextlib.AbstractContextManager["View"]:
-        """Show a board while an action runs."""
+        """Return a context manager that shows the board while an action runs."""
 
 
 class View(Protocol):
-    """A board that is shown on the screen."""
+    """The display of a board."""
 
     def changed(self, lines: list[Line], now: float) -> None:
-        """Show the changes."""
+        """Update the display after some lines have changed; `now` is the current time in
+        seconds.
+        """
 
 
 class Plain:
-    """Prints one line for each event, where the output is not a terminal."""
+    """Output that is not a terminal: prints one line for each event."""
 
     _began = 0.0
 
@@ -54,7 +56,7 @@ class Plain:
 
 
 class Terminal:
-    """A tree on a terminal that grows and changes its colours."""
+    """Output on a terminal: shows a coloured tree of the resources, which is updated in place."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -77,7 +79,9 @@ class _LiveView:
 
 
 def tree_of(board: Board, title: str, now: float) -> Tree:
-    """Return the board as a tree; resources of nested stacks below their parent resource."""
+    """Return the board as a tree, in which resources of a nested stack are below the parent
+    resource.
+    """
     ended, count = board.done()
     tree = Tree(Text.assemble((title, "bold"), f"  {ended}/{count}"))
     branches: dict[tuple[str, ...], Tree] = {}

@@ -1,4 +1,4 @@
-"""All options of a configuration, as tables: for registration, checks and docs/options.md."""
+"""All configuration options. They are used for registration, checks and docs/options.md."""
 
 from collections.abc import Iterable
 
@@ -13,38 +13,38 @@ OPTIONS: tuple[Option, ...] = (
     *clusters.OPTIONS,
 )
 NESTED = "ec2authtoken."
-"""Sections whose names have a suffix, with the options of the section without it."""
+"""The prefix of section names such as [ec2authtoken.NAME], which have the options of
+[ec2authtoken].
+"""
 
 
 def reason(group: str, name: str) -> str | None:
-    """Return why a known option has no effect; None if it has an effect or is unknown."""
+    """Return why an option has no effect; None if it has an effect or is unknown."""
     if group in no_effect.GROUPS:
         return no_effect.GROUPS[group]
     return no_effect.OPTIONS.get(_base(group), {}).get(name)
 
 
 def known(group: str, name: str) -> bool:
-    """Return whether an option has an effect."""
+    """Return whether the option exists and has an effect."""
     return (_base(group), name) in _PLACES
 
 
 def names(group: str) -> list[str]:
-    """Return all names in a section, including those without effect."""
+    """Return the names of all options in a section, including those without effect, sorted."""
     base = _base(group)
     mine = [name for place, name in _PLACES if place == base]
     return sorted({*mine, *no_effect.OPTIONS.get(base, ())})
 
 
 def groups() -> list[str]:
-    """Return all sections."""
+    """Return the names of all sections, sorted."""
     found = {option.group for option in OPTIONS}
     return sorted(found | no_effect.OPTIONS.keys() | no_effect.GROUPS.keys())
 
 
 def suggestion(group: str, name: str) -> str | None:
-    """Return a suggestion for an unknown option, as text for a message; None without a similar
-    name.
-    """
+    """Return the most similar known option for an unknown one, as text for a message, or None."""
     if group not in groups() and not group.startswith(NESTED):
         near = nearest(group, groups())
         return None if near is None else f"[{near}]"
@@ -55,7 +55,7 @@ def suggestion(group: str, name: str) -> str | None:
 
 
 def of_group(group: str) -> Iterable[Option]:
-    """Return the options of a section that have an effect."""
+    """Return the options of a section, without those that have no effect."""
     return (option for option in OPTIONS if option.group == _base(group))
 
 

@@ -1,4 +1,4 @@
-"""The options for addresses and access: database, Keystone, services."""
+"""The options for addresses and credentials: database, Keystone and other services."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -24,14 +24,14 @@ SERVICES: Mapping[str, str] = {
     "trove": "database",
     "zaqar": "messaging",
 }
-"""The section [clients_NAME] of each service in the catalogue."""
+"""The service type of each section [clients_NAME], by NAME."""
 
 _tokens = partial(Option, "keystone_authtoken")
 _ec2 = partial(Option, "ec2authtoken")
 
 
 def _user(group: str, of: str) -> tuple[Option, ...]:
-    """Return the options of a user with a password, as in keystoneauth's sections."""
+    """Return the options of a user who logs in with a password, named as in keystoneauth."""
     one = partial(Option, group)
     return (
         one("auth_url", str, None, f"Address of Keystone, {of}."),

@@ -1,4 +1,4 @@
-"""The options for ports, proxies, browsers and health checks."""
+"""The options for ports, proxies, CORS, policies, notifications and health checks."""
 
 from functools import partial
 

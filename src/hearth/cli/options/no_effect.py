@@ -161,5 +161,5 @@ GROUPS: Mapping[str, str] = {
     "profiler_otlp": LIBRARY,
     "ssl": TLS,
 }
-"""Sections in which no option has an effect."""
+"""Sections in which no option has an effect, each with the reason."""
 # fmt: on

@@ -1,21 +1,22 @@
-"""The definition of an option: a setting known from heat.conf, and its effect in Hearth."""
+"""The definition of a configuration option."""
 
 from dataclasses import dataclass
 from typing import Any
 
 Kind = type[str] | type[int] | type[float] | type[bool] | type[list] | type[tuple]  # type: ignore[type-arg]
-"""The type of an option's value. `list` is a list in one line; `tuple` is an option that may be
-given several times.
+"""The type of an option's value.
+
+`list` is a comma-separated list in one line; `tuple` is an option that may be given several times.
 """
 
 
 @dataclass(frozen=True)
 class Option:
-    """An option of a section.
+    """A configuration option: its section, name, type and default, and its effect in Hearth.
 
-    `differs` explains a default that is not Heat's. `live` options can change while a process runs.
-    `own` options do not exist in Heat. A `library` registers its options itself. `formerly` are
-    older names that are still accepted: (section, name).
+    `differs` explains why a default is not the same as in Heat. A `live` option can change while a
+    process runs. An `own` option does not exist in Heat. A `library` option is registered by its
+    library. `formerly` lists older (section, name) pairs that are still accepted.
     """
 
     group: str
@@ -35,7 +36,5 @@ class Option:
 
     @property
     def place(self) -> str:
-        """The option as messages name it: `[section] name`, without the section if it is
-        DEFAULT.
-        """
+        """The option as it appears in messages: `[section] name`, or only the name in [DEFAULT]."""
         return self.name if self.group == "DEFAULT" else f"[{self.group}] {self.name}"

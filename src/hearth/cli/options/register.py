@@ -1,4 +1,4 @@
-"""Registration of the options with oslo.config."""
+"""Registers the options with oslo.config and reads their values."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -8,7 +8,9 @@ from hearth.cli.options.option import Option
 
 
 def register(conf: Any, options: Iterable[Option], group: str | None = None) -> None:
-    """Register options in their own section or in `group`, except those of libraries."""
+    """Register options in their own section or in the section `group`, except those of
+    libraries.
+    """
     for option in options:
         if not option.library:
             mine = option if group is None else replace(option, group=group)
@@ -16,7 +18,10 @@ def register(conf: Any, options: Iterable[Option], group: str | None = None) -> 
 
 
 def values(conf: Any, options: Iterable[Option]) -> list[tuple[Option, Any]]:
-    """Return the value of each registered option. Raises the errors of oslo.config."""
+    """Return (option, value) for each option, except those of libraries.
+
+    Raises the errors of oslo.config.
+    """
     found = []
     for option in options:
         if not option.library:

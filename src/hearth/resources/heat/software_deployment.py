@@ -134,9 +134,7 @@ class SoftwareDeployment(ReportsResults, StackUser):
         return Made(data=made)
 
     async def run(self, ctx: ResourceContext) -> Made | None:
-        """Store the run and send the server its configuration; do nothing if `prepare` chose no
-        id.
-        """
+        """Store the run and send the server its configuration, if `prepare` chose an id."""
         config_id, former = ctx.data.get("next_config"), ctx.data.get("config_id")
         if config_id is None:
             return None
