@@ -22,10 +22,12 @@ from tests.daily import part_of
 
 ROOT = Path(__file__).resolve().parents[2]
 RELEASES = {
-    "schema 0011": "db232245ae2294e761dd1b1621a728fc3ac23373",  # its processes cannot start on a newer schema
+    "schema 0011": "db232245ae2294e761dd1b1621a728fc3ac23373",
     "before": "bca21b3455ec3893255f3a54fc1a9e5142b2d268",
 }
-"""Commits: releases that may run beside this one."""
+"""Commits: releases that may run beside this one. Processes of the first one do not start on a
+newer schema.
+"""
 BOTH_WAYS = "before"
 CHILD = """
 heat_template_version: 2021-04-16

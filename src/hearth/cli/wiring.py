@@ -37,7 +37,7 @@ from hearth.engine.worker.operation.plugins import BadPlugin, installed
 from hearth.engine.worker.ports import Tools
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.nova.defaults import with_defaults
-from hearth.resources.registry import default_catalog, share
+from hearth.resources.registry import Catalog, default_catalog, share
 from hearth.service.clusters.template_files import template_files
 from hearth.service.services import Limits, Services
 from hearth.service.stack_clouds import StackClouds
@@ -119,13 +119,7 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
     clock = DatabaseClock()
     await clock.ask(store)
     clouds = StackClouds(pool)
-    programs = Programs(
-        catalog,
-        template_type=TemplateResource,
-        base=global_environment(settings.environment_dir),
-        limits=template_limits(settings.limits),
-        compute=compute,
-    )
+    programs = _programs(catalog, settings, compute)
     endpoints = await _endpoints(pool, settings)
     bus = Bus()
     found = _policies(settings)
@@ -161,6 +155,16 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
         store.close()
         if held is not None:
             held.close()
+
+
+def _programs(catalog: Catalog, settings: Settings, compute: Compute) -> Programs:
+    return Programs(
+        catalog,
+        template_type=TemplateResource,
+        base=global_environment(settings.environment_dir),
+        limits=template_limits(settings.limits),
+        compute=compute,
+    )
 
 
 def _policies(settings: Settings) -> Policies:
