@@ -40,6 +40,7 @@ WAITING = {  # files whose tests mostly wait: about how many seconds
     "clusters/test_simulated.py": 70,
     "cli/demo/test_scenario.py": 60,
     "keystone/test_stacks.py": 45,
+    "keystone/test_bootstrap.py": 60,
     "clients/test_clusters.py": 40,
     "faults/test_lost_commit.py": 40,
     "guests/test_sandbox.py": 40,
@@ -53,6 +54,7 @@ WAITING = {  # files whose tests mostly wait: about how many seconds
     "cloud/test_guard.py": 25,
 }
 COMPUTING = (  # the longest of the others
+    "deploy/test_debian.py",
     "hostile/test_hostile.py",
     "clients/test_functional.py",
     "sim/test_history.py",
@@ -69,6 +71,7 @@ COMPUTING = (  # the longest of the others
     "engine/worker/test_rolling.py",
     "types/test_types.py",
     "cli/test_dev_servers.py",
+    "deploy/test_wheel.py",
     "authoring/lsp/test_server.py",
     "clients/test_agents.py",
     "authoring/test_seeded_defects.py",

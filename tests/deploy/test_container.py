@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 
@@ -11,6 +12,7 @@ import pytest
 
 from tests.conftest import lacking
 from tests.deploy.known import DEPLOY, ROOT, parsed, variables
+from tests.forked import Forked
 
 FILE = DEPLOY / "container" / "Containerfile"
 TEXT = FILE.read_text()
@@ -92,6 +94,23 @@ def test_the_health_check_asks_the_port_for_operators():
     assert f"127.0.0.1:{port[1]}/healthcheck/ready" in check
     compile(json.loads(check)[2], "healthcheck", "exec")
     assert port[1] in stage["EXPOSE"].split()
+
+
+@pytest.mark.slow
+def test_the_health_check_notices_a_process_that_is_gone():
+    check = json.loads(last_stage()["HEALTHCHECK"].partition("CMD ")[2])
+    words = ["dev", "--ephemeral", "--port", "0", "--metrics-port", "0"]
+    with Forked(words) as process:
+        try:
+            lines = iter(process.stdout.readline, "")
+            found = next(filter(None, (re.search(r":(\d+)/metrics", line) for line in lines)))
+            asked = [sys.executable, "-c", check[2].replace("9099", found[1])]
+            assert subprocess.run(asked, check=False, timeout=30).returncode == 0
+        finally:
+            process.terminate()
+            process.wait(30)
+    gone = subprocess.run(asked, check=False, timeout=30, stderr=subprocess.DEVNULL)
+    assert gone.returncode != 0
 
 
 def test_the_example_builds_this_version():

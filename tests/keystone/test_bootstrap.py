@@ -242,7 +242,9 @@ def test_a_user_without_rights_gets_an_error_and_changes_nothing(cloud: Cloud):
     refused = cloud.run("--write", str(file), "--region", REGION, *NAMES, cloud="plain")
     assert refused.exit_code == 1
     assert "with 403: expected an administrator, got user plain with roles member" in refused.stderr
-    assert cloud.run(*NAMES, cloud="nobody").stderr.startswith("hearth: --os-cloud: ")
+    lacking = cloud.run(*NAMES, cloud="admn")
+    words = "--os-cloud admn: clouds.yaml has no such entry; did you mean admin?"
+    assert lacking.stderr == f"hearth: {words}\n"
     nearly = cloud.run("--region", "RegionOn", *NAMES)
     assert "no region RegionOn; did you mean RegionOne" in nearly.stderr
     lost = cloud.run("--write", str(cloud.folder / "no" / "hearth.conf"), *NAMES)

@@ -1,5 +1,6 @@
 """The identity API for an administrator: find, create and change objects, and check passwords."""
 
+import logging
 import warnings
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -8,6 +9,7 @@ from typing import Any
 import keystoneauth1.exceptions as ka_errors
 
 from hearth.cli.process import WrongSetting
+from hearth.model.problem import hint, nearest
 
 Body = dict[str, Any]
 TIMEOUT_S = 60
@@ -22,16 +24,22 @@ class Keystone:
     def __init__(self, cloud: str | None) -> None:
         self._cloud = cloud
         self.changes = 0
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # about libraries that Hearth does not use
-                from openstack.config import loader
-                from openstack.exceptions import ConfigException
+        logging.getLogger("keystoneauth").addHandler(logging.NullHandler())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about libraries that Hearth does not use
+            from openstack.config import loader
+            from openstack.exceptions import ConfigException
 
-                found = loader.OpenStackConfig().get_one(cloud=cloud)
+            try:
+                clouds = loader.OpenStackConfig()
+                known = clouds.get_cloud_names()
+                if cloud is not None and cloud not in known:
+                    words = f"{self._entry}: clouds.yaml has no such entry"
+                    raise WrongSetting(f"{words}{hint(nearest(cloud, known))}")
+                found = clouds.get_one(cloud=cloud)
                 self._session = found.get_session()
-        except (ConfigException, ka_errors.ClientException, OSError) as problem:
-            raise WrongSetting(f"--os-cloud: {_line(problem)}") from None
+            except (ConfigException, ka_errors.ClientException, OSError) as problem:
+                raise WrongSetting(f"{self._entry}: {_line(problem)}") from None
         auth_url = getattr(self._session.auth, "auth_url", None)
         if not auth_url:
             raise WrongSetting(f"{self._entry}: auth_url: not set")
