@@ -138,7 +138,7 @@ class Http:
             except urllib.error.HTTPError as problem:
                 if problem.code != 401 or fresh:
                     raise
-        raise AssertionError("the second attempt returns or raises")
+        raise AssertionError("unreachable: the second attempt has neither returned nor raised")
 
     def _token(self, access: dict[str, Any], fresh: bool) -> tuple[str, list[Any]]:
         key = (str(access["user_id"]), str(access["password"]))

@@ -38,18 +38,21 @@ METADATA = re.compile(r"/v1/[^/\0]+/stacks/[^/\0]+/([^/\0]+)/resources/([^/\0]+)
 METADATA_RULE = "resource:metadata"
 
 Key = tuple[str, str]
-"""The id of a stack and the name of a resource."""
+"""The key of a resource: the id of its stack and its name."""
 
 
 class Gathered:
-    """Reads the fingerprints of many resources in one database query."""
+    """Reads the fingerprints of many resources in one database query.
+
+    A fingerprint is a number that changes whenever a database row about the resource changes.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._waiting: dict[Key, list[asyncio.Future[int | None]]] = {}
 
     async def fingerprint(self, key: Key) -> int | None:
-        """Return the fingerprint of a resource, read after this call.
+        """Wait for the next query and return the fingerprint of a resource.
 
         Return None if the database cannot be read.
         """
@@ -77,7 +80,10 @@ class Gathered:
 
 @dataclass(frozen=True, slots=True)
 class _Poll:
-    """A poll that is authenticated by a token; `ident` is a hash of its URL and its token."""
+    """A request for the metadata of a resource, authenticated by a token.
+
+    `ident` is a hash of its URL and its token.
+    """
 
     key: Key
     token: str
@@ -86,7 +92,11 @@ class _Poll:
 
 @dataclass(slots=True)
 class _Answer:
-    """The cached response to a poll, and the fingerprint of the rows from before it was made."""
+    """A cached response to a poll that is authenticated by a token.
+
+    `fingerprint` represents the database rows of the resource. It was read before the response was
+    computed, so the response is valid as long as the fingerprint stays the same.
+    """
 
     caller: Caller
     key: Key
@@ -97,9 +107,9 @@ class _Answer:
 class Door:
     """Finds the cached responses to polls.
 
-    As middleware it caches the responses to polls with a token. The responses to signed polls are
-    cached in `polls`. `polls` finds the callers of signed polls, `tokens` those of polls with a
-    token.
+    A poll is authenticated either by a token or by a signature. As middleware, this class caches
+    the responses to polls with a token. `polls` caches the responses to signed polls and finds
+    their callers; `tokens` finds the callers of polls with a token.
     """
 
     def __init__(
@@ -120,7 +130,7 @@ class Door:
         if poll is None or caller is None:
             await self._app(scope, receive, send)
             return
-        seen = await self._gathered.fingerprint(poll.key)  # before the answer is made
+        seen = await self._gathered.fingerprint(poll.key)  # before the response is computed
         answer = _Copy(send)
         await self._app(scope, receive, answer)
         if answer.status == 200 and seen is not None:
@@ -171,9 +181,9 @@ class Door:
         return KnownAnswer(known.body, b"application/json")
 
     async def _guest(self, token: str) -> Caller | None:
-        """Return the caller to whom a token belongs if it is a stack domain user.
+        """Return the caller to whom a token belongs, if the caller is a stack domain user.
 
-        Return None for all others; then the routes check the token.
+        Return None for all other tokens; then the routes check the token.
         """
         try:
             caller = await self._tokens.caller(token)

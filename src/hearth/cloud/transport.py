@@ -152,7 +152,7 @@ class HttpCloud(ListingCloud):
                 pause_s = fault.retry_after if fault.retry_after is not None else 0.5 * 2**attempt
             self._observer.call_repeated(service)
             await asyncio.sleep(min(pause_s, RETRY_AFTER_MAX_S))
-        raise AssertionError("the last attempt returns or raises")
+        raise AssertionError("unreachable: the last attempt has neither returned nor raised")
 
     async def _once(
         self,

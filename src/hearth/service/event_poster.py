@@ -92,7 +92,7 @@ class EventPoster:
     async def _post_lane(self, lane: str) -> int:
         """Post the first events of a lane, as many as fit into one request.
 
-        Return how many were posted or dropped.
+        Return the number of events that were posted or dropped.
         """
         rows = await self._store.read(lambda tx: outbox.of_lane(tx, lane, ROWS_MAX))
         rows = _fitting(rows)
@@ -127,8 +127,9 @@ class EventPoster:
         return self._clouds.of(stack, credential)
 
     async def _wait(self, rows: Sequence[Leaving], problem: Exception) -> int:
-        """Delay a lane after a failed post, and drop its old events; return how many were
-        dropped.
+        """Delay a lane after a failed post, and drop those of its events that are too old.
+
+        `rows` are the events that could not be posted. Return the number of dropped events.
         """
         place = _place(rows[0])
         pause_s = min(2.0 ** rows[0].attempts, RETRY_MAX_S)
@@ -200,7 +201,7 @@ def event_body(event: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _place(row: Leaving) -> tuple[str, str]:
-    """Return the lane of an event: the ids of its root stack and its queue."""
+    """Return the id of the root stack and the name of the queue to which an event is posted."""
     return row.body["root_id"], row.body["sink"]["target"]
 
 

@@ -186,7 +186,7 @@ def _asked_once(world: World, stack_id: str, scenario: Scenario) -> Iterator[str
         tally = world.record(stack_id, "t").id
         heard = world.store.transact(lambda tx: reads.data_of(tx, tally)[2], write=False)
         if tuple(heard[number] for number in sorted(heard)) != scenario.told:
-            yield f"the tally received the wrong signals: {heard}"
+            yield f"the resource t received the wrong signals: {heard}"
 
 
 async def _heal(world: World, stack_id: str, scenario: Scenario, outcome: Outcome) -> None:

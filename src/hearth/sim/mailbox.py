@@ -32,7 +32,7 @@ class Mailbox(CollectsSignals):
     properties = {
         "how": Prop(
             STRING,
-            "Whether signals are sent to the mailbox (told) or read from the cloud (fetched).",
+            "Whether clients send signals (told) or Hearth reads them from the cloud (fetched).",
             default="told",
         )
     }
@@ -60,7 +60,10 @@ class Mailbox(CollectsSignals):
 
 
 class Wait(ResourceType):
-    """A resource whose create is complete as soon as its mailbox has received a signal."""
+    """A resource whose create is complete as soon as a Mailbox has received a signal.
+
+    The property `mailbox` refers to that Mailbox.
+    """
 
     type_name = "Test::Wait"
     properties = {"mailbox": Prop(STRING, "The mailbox's reference.", required=True)}
@@ -88,7 +91,10 @@ class Wait(ResourceType):
 
 
 class Tally(Mailbox):
-    """A resource that stores all signals that it receives, numbered from 1, in its metadata."""
+    """A mailbox that stores all signals in its metadata, not only the latest one.
+
+    The keys of the metadata are the numbers of the signals, from 1.
+    """
 
     type_name = "Test::Tally"
 
@@ -98,7 +104,10 @@ class Tally(Mailbox):
 
 
 class Quorum(Wait):
-    """A resource whose create is complete as soon as its tally has received two signals."""
+    """A resource whose create is complete as soon as a Tally has received two signals.
+
+    The property `mailbox` refers to that Tally.
+    """
 
     type_name = "Test::Quorum"
 

@@ -45,10 +45,13 @@ async def _nothing(world: World) -> str:
 class Scenario:
     """A short sequence of requests and its expected result.
 
-    `before` creates a stack; `tell` then sends requests and returns the id of the stack to check.
+    `before` creates a stack and returns its id; `tell` then sends requests and returns the id of
+    the stack to check.
     The stack must end in the state `ends` and match `template`. `refused` lists operations that the
-    cloud refuses: (name, operation, kind of fault). `told` are the signals that the tally must
-    receive. If `abandons` is true, the stack is abandoned, so its objects stay in the cloud.
+    cloud refuses: (name, operation, kind of fault). `told` are the contents of the signals that the
+    resource `t`, a Test::Tally, must have received, in this order. `ran` are the configurations
+    that the agent must have run. If `abandons` is true, the stack is abandoned, so its objects stay
+    in the cloud.
     """
 
     name: str

@@ -1,7 +1,7 @@
-"""Health marks: a user declares a resource healthy or unhealthy without a check in the cloud.
+"""Health marks: the statements of users that a resource is healthy or unhealthy.
 
-If no engine owns the stack, the record is written at once. Otherwise its owner gets a message,
-because only the owner writes the records of a stack.
+If no engine owns the stack, the mark is written to the record of the resource at once. Otherwise
+the engine that owns the stack gets a message, because only the owner writes the records of a stack.
 """
 
 import sqlalchemy as sa
@@ -19,7 +19,7 @@ from hearth.store.tables import inbox, node, resource
 
 
 def marked(record: Record, *, healthy: bool, reason: str, now: float) -> Record | None:
-    """Return the record with the health mark, or None if the mark changes nothing.
+    """Return the record marked as healthy or unhealthy, or None if the mark changes nothing.
 
     The mark replaces the state of a suspended resource, so the record notes that its object is
     suspended. Source: engine.md, 23.
@@ -46,8 +46,9 @@ def mark(
 ) -> bool:
     """Mark a resource as healthy or unhealthy.
 
-    Return False if an engine owns the stack and must write the mark. Raises Rejected with
-    ActionInProgress if an action on the resource is in progress.
+    Return True if the record is written or needs no change, and False if a message asks the owner
+    of the stack to write it. Raises Rejected with ActionInProgress if an action on the resource is
+    in progress.
     """
     row = accept.lock(tx, stack_id)
     if tx.first(sa.select(node.c.resource_id).where(node.c.resource_id == record_id)):
@@ -68,14 +69,17 @@ def mark(
 
 
 def unread(tx: Tx, stack_id: str) -> bool:
-    """Return whether the owner of the stack has not yet written all health marks."""
+    """Return whether the inbox of the stack contains a message about a health mark.
+
+    The engine that owns the stack removes the message when it has handled the mark.
+    """
     marks = inbox.c.kind == kind_of(HealthMarked)
     mine = sa.select(inbox.c.id).where(inbox.c.stack_id == stack_id, marks).limit(1)
     return tx.first(mine) is not None
 
 
 def event(row: StackRow, record: Record, event_id: str, now: float) -> Event:
-    """Return the event that reports a health mark."""
+    """Return the event that reports that a resource was marked as healthy or unhealthy."""
     return Event(
         event_id, row.id, row.root_id, now, record.name, record.type, record.physical_id,
         record.action.value, record.status.value, record.reason,

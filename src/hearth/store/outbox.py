@@ -4,8 +4,9 @@ One process at a time sends them: the running engine with the smallest id. Notif
 the order of their rows, so those of a stack or cluster have the order of its states. Each is sent
 at least once.
 
-Events for event sinks are sent in lanes, one for each tree of stacks and sink. A failure delays
-only its own lane.
+Events for event sinks are sent in lanes. A lane is the sequence of the rows for one tree of stacks
+and one sink; its rows are sent in order. A failure delays only its own lane. The column `lane` has
+the same value in all rows of a lane.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -197,22 +198,32 @@ def _state(tx: Tx, ident: str, time: float, one: Any, its: Any) -> dict[str, Any
 
 
 def pending(tx: Tx, engine_id: str, most: int) -> list[Leaving]:
-    """Return the oldest notifications to send; empty if another engine is the one that sends."""
+    """Return the oldest notifications in the outbox, at most `most`.
+
+    The list is empty if another engine is currently the sender.
+    """
     return _leaving(tx, tx.rows(_PENDING, {"me": engine_id, "most": most}))
 
 
 def due_lanes(tx: Tx, engine_id: str, most: int) -> list[str]:
-    """Return the lanes whose first row is due; empty if another engine is the one that sends."""
+    """Return at most `most` lanes whose first row is due, by their values in the column `lane`.
+
+    A lane is a sequence of rows that are sent in order. The list is empty if another engine is
+    currently the sender.
+    """
     return [row.lane for row in tx.rows(_DUE, {"me": engine_id, "most": most})]
 
 
 def of_lane(tx: Tx, lane: str, most: int) -> list[Leaving]:
-    """Return the first rows of a lane."""
+    """Return the first rows of a lane in the order in which they must be sent, at most `most`."""
     return _leaving(tx, tx.rows(_LANE, {"b_lane": lane, "most": most}))
 
 
 def later(tx: Tx, row_id: int, pause_s: float) -> None:
-    """Delay a lane by `pause_s` seconds, because its first row could not be sent."""
+    """Delay a row and the later rows of its lane by `pause_s` seconds, and count the attempt.
+
+    Call this for the first row of a lane if it could not be sent.
+    """
     tx.do(_LATER, {"b_id": row_id, "b_pause": pause_s})
 
 
@@ -224,6 +235,6 @@ def _leaving(tx: Tx, rows: Iterable[Any]) -> list[Leaving]:
 
 
 def sent(tx: Tx, ids: Sequence[int]) -> None:
-    """Delete rows that were sent."""
+    """Delete rows that were sent, or that are given up, by their ids."""
     if ids:
         tx.many(_DELETE, [{"b_id": i} for i in ids])

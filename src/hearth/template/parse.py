@@ -488,7 +488,7 @@ class _Parser:
         items = args.value
         allowed = (2, 3) if self.grammar.if_without_else else (3,)
         if not isinstance(items, list) or len(items) not in allowed:
-            words = f"{name} needs a list of a condition and {allowed[-1] - 1} values"
+            words = f"{name} needs a list with a condition and {allowed[-1] - 1} values"
             return Broken((StackValidationFailed(at, words, code="wrong-arguments"),))
         branches: list[Expr] = []
         for index, item in enumerate(items[1:], 1):

@@ -2,7 +2,10 @@
 
 A reader is a function that checks the value of a field and returns the value for the use cases. It
 raises ValueError with an explanation if the value is invalid. In the body of a POST, numbers may be
-given as text; in the operations of a PATCH they may not. Source: facts/magnum/objects.json.
+given as text; in the operations of a PATCH they may not. Each reader has a parameter `strict`: if
+it is true, numbers must not be given as text. Only readers of numbers use it.
+
+Source: facts/magnum/objects.json.
 """
 
 import re
@@ -17,8 +20,9 @@ from hearth.clusters.problems import bad_request
 from hearth.model.problem import hint, nearest
 
 Reader = Callable[[Any, bool], Any]
-"""A function that converts the value of a field. Its second argument is true if numbers must not be
-given as text.
+"""A function that checks and converts the value of a field.
+
+Its second argument, `strict`, is true if numbers must not be given as text.
 """
 
 INTEGER_MAX = 2**31 - 1  # of a column
@@ -91,7 +95,11 @@ def integer(least: int = 0, most: int = INTEGER_MAX) -> Reader:
 
 
 def flag(value: Any, strict: bool = False) -> bool:
-    """Return a boolean, which may also be given as a text or as 0 or 1. Raises ValueError."""
+    """Return the value as a boolean. Raises ValueError.
+
+    Texts such as "yes" and "off", and the numbers 0 and 1, are accepted, too. `strict` has no
+    effect.
+    """
     words = str(value).strip().lower() if isinstance(value, bool | int | str) else ""
     if words in _YES:
         return True
@@ -113,7 +121,7 @@ def word(*known: str) -> Reader:
 
 
 def uuid(value: Any, strict: bool = False) -> str:
-    """Return a UUID in its canonical form. Raises ValueError."""
+    """Return a UUID in its canonical form. Raises ValueError. `strict` has no effect."""
     try:
         return str(UUID(value))
     except (ValueError, TypeError, AttributeError):
@@ -121,7 +129,10 @@ def uuid(value: Any, strict: bool = False) -> str:
 
 
 def addresses(value: Any, strict: bool) -> str:
-    """Return a text with IPv4 addresses that are separated by commas. Raises ValueError."""
+    """Return the value if it is a text of IPv4 addresses that are separated by commas.
+
+    Raises ValueError. `strict` has no effect.
+    """
     listed: str = text(1, 255)(value, strict)
     for one in listed.split(","):
         try:
@@ -135,7 +146,10 @@ _SHORT = text(0, 255)
 
 
 def labels(value: Any, strict: bool) -> dict[str, str]:
-    """Return a map of labels, with numbers and booleans converted to text. Raises ValueError."""
+    """Return a map of labels, with numbers and booleans converted to text.
+
+    Raises ValueError. `strict` has no effect.
+    """
     found = {}
     for name, one in _members(value, "map", Mapping).items():
         if not isinstance(one, str | int | float):
@@ -145,23 +159,26 @@ def labels(value: Any, strict: bool) -> dict[str, str]:
 
 
 def texts(value: Any, strict: bool) -> list[str]:
-    """Return the value if it is a list of texts. Raises ValueError."""
+    """Return the value if it is a list of texts. Raises ValueError. `strict` has no effect."""
     return [_SHORT(one, strict) for one in _members(value, "list", list)]
 
 
 def text_map(value: Any, strict: bool) -> dict[str, str]:
-    """Return the value if it is a map of texts. Raises ValueError."""
+    """Return the value if it is a map of texts. Raises ValueError. `strict` has no effect."""
     found = _members(value, "map", Mapping)
     return {_SHORT(name, strict): text()(one, strict) for name, one in found.items()}
 
 
 def text_maps(value: Any, strict: bool) -> list[dict[str, str]]:
-    """Return the value if it is a list of maps of texts. Raises ValueError."""
+    """Return the value if it is a list of maps of texts.
+
+    Raises ValueError. `strict` has no effect.
+    """
     return [text_map(one, strict) for one in _members(value, "list", list)]
 
 
 def anything(value: Any, strict: bool) -> Any:
-    """Return the value unchanged, for a field without effect."""
+    """Return the value unchanged, for a field without effect. `strict` has no effect either."""
     return value
 
 

@@ -15,8 +15,9 @@ class Option:
     """A configuration option: its section, name, type and default, and its effect in Hearth.
 
     `differs` explains why a default is not the same as in Heat. A `live` option can change while a
-    process runs. An `own` option does not exist in Heat. A `library` option is registered by its
-    library. `formerly` lists older (section, name) pairs that are still accepted.
+    process runs. An `own` option does not exist in Heat. A `library` option is registered by the
+    library that reads it, such as oslo.policy. `formerly` lists older (section, name) pairs that
+    are still accepted.
     """
 
     group: str

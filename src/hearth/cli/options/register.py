@@ -8,8 +8,9 @@ from hearth.cli.options.option import Option
 
 
 def register(conf: Any, options: Iterable[Option], group: str | None = None) -> None:
-    """Register options in their own section or in the section `group`, except those of
-    libraries.
+    """Register options with oslo.config, each in its own section, or all in the section `group`.
+
+    Options with `library` set are left out, because their libraries register them.
     """
     for option in options:
         if not option.library:
@@ -18,7 +19,7 @@ def register(conf: Any, options: Iterable[Option], group: str | None = None) -> 
 
 
 def values(conf: Any, options: Iterable[Option]) -> list[tuple[Option, Any]]:
-    """Return (option, value) for each option, except those of libraries.
+    """Return (option, value) for each option whose `library` is false.
 
     Raises the errors of oslo.config.
     """

@@ -73,7 +73,7 @@ def register(cloud: Cloud, server: Thing) -> None:
 
 
 def leave(cloud: Cloud, server: Thing) -> None:
-    """Remove the node of a deleted server, and the cluster if this was its last server."""
+    """Remove the node of a deleted server. If this was the last server, remove the cluster."""
     about = server.hidden["node"]
     cluster = cloud.store.get(CLUSTERS, about["cluster"])
     if cluster is None:
@@ -108,7 +108,7 @@ def tidy(cloud: Cloud) -> None:
 
 
 def serves(server: Thing) -> bool:
-    """Return whether a server has a Kubernetes API, because it is a master node."""
+    """Return whether a server has a Kubernetes API. Only master nodes have one."""
     about = server.hidden.get("node")
     return bool(about and about["settings"]["task"] == "master")
 
@@ -125,7 +125,8 @@ def api(cloud: Cloud, server: Thing) -> Api | None:
 class Objects(Memory):
     """The storage of a cluster's Kubernetes objects.
 
-    Node objects of deleted servers are hidden, and the condition Ready reflects the server.
+    It hides the node objects of deleted servers. The condition `Ready` of the other node objects
+    shows the current state of their servers.
     """
 
     def __init__(self, cloud: Cloud, cluster: Thing) -> None:
@@ -152,7 +153,11 @@ class Objects(Memory):
         return {_machine(one): one for one in servers(self._cloud, self._uuid)}
 
     def _shown(self, body: Body, machines: dict[str, Thing]) -> Body | None:
-        """Return a node object with its current condition Ready, or None if its server is gone."""
+        """Update the condition `Ready` of a node object from the state of its server.
+
+        Return the same object, or None if the server no longer exists. `machines` are the servers
+        of the cluster by machine id.
+        """
         status: Body = body.get("status") or {}
         info = status.get("nodeInfo")
         server = machines.get(str(info.get("machineID"))) if isinstance(info, dict) else None

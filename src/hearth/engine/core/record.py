@@ -20,8 +20,8 @@ class Held(Struct, frozen=True, omit_defaults=True):
     definition without the properties. `written` are the evaluated properties, `properties` the same
     with names replaced by ids. `attributes` are the recorded values, and `reference` is the value
     of get_resource. `attempted` are the properties of a failed update: the object may have some of
-    them already. `asleep` is true if the object is suspended but a later state, such as a health
-    mark, has replaced the SUSPEND action in the record.
+    them already. `asleep` is true if the object is suspended but a later state has replaced the
+    SUSPEND action in the record, for example because a user marked the resource as unhealthy.
     """
 
     definition: str = ""

@@ -58,9 +58,7 @@ def build(
 
 
 def asleep(record: Record) -> bool:
-    """Return whether the object is suspended or was not resumed completely, so that it must be
-    resumed first.
-    """
+    """Return whether the object is suspended or was not resumed completely."""
     if record.action is Action.DELETE:
         return False
     suspended = record.action is Action.SUSPEND or (
@@ -72,7 +70,8 @@ def asleep(record: Record) -> bool:
 def kept_asleep(record: Record) -> Record:
     """Return the record with `held.asleep` set if its object is suspended.
 
-    Call this before the record gets a state, such as a health mark, that does not show the suspend.
+    Call this before the record gets a state that does not show the suspend, for example because a
+    user marks the resource as unhealthy.
     """
     if not asleep(record) or record.held.asleep:
         return record

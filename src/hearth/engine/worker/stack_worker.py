@@ -411,8 +411,9 @@ class StackWorker:
         memory.stay_ahead()
 
     def _mark(self, mark: HealthMarked) -> None:
-        """Record that a user marked a resource as healthy or unhealthy, unless a task works on
-        it.
+        """Record that a user marked a resource as healthy or unhealthy.
+
+        The mark is ignored while a task works on the resource.
         """
         record = self._memory.records.get(mark.record)
         if record is None or record.id in self._tasks:

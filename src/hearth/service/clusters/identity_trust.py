@@ -57,7 +57,7 @@ class TrustMode:
                 lost = isinstance(fault, NoAnswer) or fault.conflict
                 if not lost or attempt == ATTEMPTS_MAX:
                     raise
-        raise AssertionError("the last attempt returns or raises")
+        raise AssertionError("unreachable: the last attempt has neither returned nor raised")
 
     async def _stored(self, identity: Identity) -> None:
         await self._services.store.run(lambda tx: cluster_identities.change(tx, identity))

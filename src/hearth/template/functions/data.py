@@ -53,21 +53,26 @@ def map_merge(args: Any) -> Any:
 
 
 def map_replace(args: Any) -> dict[str, Any]:
-    """Return a copy of a map in which some keys and values are replaced."""
+    """Return a copy of a map in which some keys and values are replaced.
+
+    `args` is the list [map, {"keys": {old: new}, "values": {old: new}}].
+    """
     if not isinstance(args, list) or len(args) != 2:
-        raise EvaluationError("expected a list of a map and its replacements")
+        raise EvaluationError("expected a list with two items: a map, and a map of replacements")
     source, replacements = args
     if source is None:
         source = {}
     if not isinstance(source, Mapping) or not isinstance(replacements, Mapping):
-        raise EvaluationError("the map and its replacements must both be maps")
+        raise EvaluationError("both items must be maps: the map to change, and its replacements")
     for key in replacements:
         if key not in ("keys", "values"):
-            raise EvaluationError(f'only keys and values can be replaced, not "{key}"')
+            raise EvaluationError(
+                f'the replacements can have the keys "keys" and "values", not "{key}"'
+            )
     keys = replacements.get("keys") or {}
     values = replacements.get("values") or {}
     if not isinstance(keys, Mapping) or not isinstance(values, Mapping):
-        raise EvaluationError("keys and values must be maps")
+        raise EvaluationError('"keys" and "values" of the replacements must be maps')
     result: dict[str, Any] = {}
     for key, value in source.items():
         new = keys.get(key)
@@ -111,7 +116,7 @@ def list_concat_unique(args: Any) -> Any:
 
 
 def filter_out(args: Any) -> Any:
-    """Return a list without the given values."""
+    """Return a list without some values; `args` is the list [values to remove, list]."""
     values, items = args
     if not items or not values:
         return items
@@ -122,7 +127,7 @@ def filter_out(args: Any) -> Any:
 
 
 def contains(args: Any) -> bool:
-    """Return whether a value is in a list, or a text in a text."""
+    """Return whether a list or a text contains a value; `args` is [value, list or text]."""
     value, sequence = args
     if isinstance(sequence, list):
         return value in sequence
@@ -135,7 +140,7 @@ def contains(args: Any) -> bool:
 
 def _pair(what: str) -> Callable[[Any], str | None]:
     def check(args: Any) -> str | None:
-        return None if isinstance(args, list) and len(args) == 2 else f"expected a list of {what}"
+        return None if isinstance(args, list) and len(args) == 2 else f"expected a list with {what}"
 
     return check
 
@@ -238,7 +243,10 @@ def _repeat_check(parallel: bool) -> Callable[[Any], str | None]:
 
 
 def select(args: Any) -> Any:
-    """Return an item of a list or a map; an empty text if there is no such item."""
+    """Return an item of a list or a map; an empty text if there is no such item.
+
+    `args` is the list [index or key, list or map].
+    """
     index, items = args
     if isinstance(items, str):
         if items == "":
@@ -265,8 +273,9 @@ def select(args: Any) -> Any:
 
 
 def member_list_to_map(args: Any) -> dict[str, str]:
-    """Return the map that a list of texts such as `.member.N.KEY=k` and `.member.N.VALUE=v`
-    describes.
+    """Convert a list of texts such as `.member.0.NAME=k` and `.member.0.VALUE=v` to a map {k: v}.
+
+    `args` is the list [key name, value name, texts]; the names are NAME and VALUE in the example.
     """
     key_name, value_name, items = args
     if not isinstance(key_name, str) or not isinstance(value_name, str):
@@ -290,7 +299,7 @@ def member_list_to_map(args: Any) -> dict[str, str]:
 
 def _check_members(args: Any) -> str | None:
     if not isinstance(args, list) or len(args) != 3:
-        return "expected a list of a key name, a value name and a list of texts"
+        return "expected a list with a key name, a value name and a list of texts"
     return None
 
 

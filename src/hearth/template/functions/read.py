@@ -120,7 +120,7 @@ def get_attr_then_select(args: Any, scope: Scope) -> Any:
 
 def _check_attribute(args: Any) -> str | None:
     if not isinstance(args, list) or len(args) < 2:
-        return "expected a list of a resource, an attribute and steps into it"
+        return "expected a list with a resource, an attribute and steps into it"
     return None
 
 
@@ -128,13 +128,13 @@ def _check_attributes(args: Any) -> str | None:
     if isinstance(args, str) and args:
         return None
     if not isinstance(args, list) or not args:
-        return "expected a list of a resource, an attribute and steps into it"
+        return "expected a list with a resource, an attribute and steps into it"
     return None
 
 
 def _check_get_att(args: Any) -> str | None:
     if not isinstance(args, list) or len(args) != 2:
-        return "expected a list of a resource and an attribute"
+        return "expected a list with a resource and an attribute"
     return None
 
 

@@ -62,13 +62,13 @@ def join_one(args: Any) -> str:
 
 def _check_join(args: Any) -> str | None:
     if not isinstance(args, list) or len(args) < 2:
-        return "expected a list of a delimiter and one or more lists"
+        return "expected a list with a delimiter and one or more lists"
     return None
 
 
 def _check_join_one(args: Any) -> str | None:
     if not isinstance(args, list) or len(args) != 2:
-        return "expected a list of a delimiter and one list"
+        return "expected a list with a delimiter and one list"
     return None
 
 
@@ -169,15 +169,16 @@ def _check_replace(args: Any) -> str | None:
 
 
 def fn_replace(args: Any) -> str:
-    """Return a text with replacements (`Fn::Replace`); the arguments are a list of a map and the
-    text.
+    """Return a text in which some parts are replaced (`Fn::Replace`).
+
+    `args` is the list [map from each part to its replacement, text].
     """
     return replaced(args[1], args[0], structured=False)[0]
 
 
 def _check_fn_replace(args: Any) -> str | None:
     if not isinstance(args, list) or len(args) != 2:
-        return "expected a list of a map and a text"
+        return "expected a list with a map and a text"
     if isinstance(args[0], list | str | int | float | bool):
         return "the first argument must be a map"
     return None
@@ -223,14 +224,14 @@ def fn_split(args: Any) -> list[str]:
 
 def _check_fn_split(args: Any) -> str | None:
     if not isinstance(args, list) or len(args) != 2 or not isinstance(args[0], str):
-        return "expected a list of a delimiter and a text"
+        return "expected a list with a delimiter and a text"
     return None
 
 
 def digest(args: Any) -> str:
     """Return the hash of a text by the given algorithm, in hexadecimal digits."""
     if not isinstance(args, list):
-        raise EvaluationError("expected a list of an algorithm and a text")
+        raise EvaluationError("expected a list with an algorithm and a text")
     if len(args) != 2:
         raise EvaluationError("expected exactly an algorithm and a text")
     algorithm, text = args

@@ -116,7 +116,7 @@ class Aim:
 
     def adopts(self, record: Record) -> bool:
         """Return whether the record must adopt an existing object."""
-        # even if a health mark has changed the action of the record
+        # even if a user marked the resource as unhealthy, which changed the action of the record
         if DOCUMENT in self._memory.data.get(record.id, {}):
             return True
         known = record.physical_id is not None

@@ -33,6 +33,8 @@ from hearth.template.limits import too_many_resources
 log = logging.getLogger(__name__)
 
 Failure = str | None
+"""The reason if a step fails the operation, otherwise None."""
+
 Step = Callable[[], Awaitable[Failure]]
 
 
@@ -102,7 +104,10 @@ class _Walk(_Beginning):
         return self.allowed, self.entrusted, self.compiled, self.joined
 
     async def joined(self) -> Failure:
-        """Create the graph, and connect the running tasks with it."""
+        """Create the graph.
+
+        A running task continues as the task of its node, or the node waits for the task.
+        """
         chosen = walks.in_charge(self.memory.records.values())
         self.aim.choose({name: record.id for name, record in chosen.items()})
         graph = walks.build(chosen, self.aim.program.requires, self.stack.action)
@@ -141,8 +146,9 @@ class _Change(_Beginning):
         return None
 
     async def compiled(self) -> Failure:
-        """Compile the revision of the operation; if the whole stack is deleted, ignore a
-        failure.
+        """Compile the revision of the operation.
+
+        Errors are ignored if the operation deletes all resources.
         """
         failure = await super().compiled()
         if failure is not None and self.adoption:
@@ -150,9 +156,9 @@ class _Change(_Beginning):
         return None if self.empty else failure
 
     async def types_allowed(self) -> Failure:
-        """Check against the policy whether the requester may use the types in a nested stack.
+        """Return an error message if the policy forbids the requester a type in a nested stack.
 
-        The request already checked the types that were known at that time. The types of existing
+        The API has already checked the types that were known at the request. The types of existing
         resources are always allowed, so that a rollback is possible.
         """
         credential, tools = self.owned.access.credential, self.owned.tools
@@ -174,10 +180,11 @@ class _Change(_Beginning):
         return None
 
     async def limits(self) -> Failure:
-        """Check the limit of resources per tree of stacks if a nested stack gets more resources.
+        """Return an error message if the stack tree would exceed the limit of resources, else None.
 
-        The request already counted the resources that were known at that time. The check here
-        includes those that depend on values known only now.
+        Only a nested stack whose new template has more resources than the stack has now is checked.
+        The API has already checked the request, but not the resources that depend on values which
+        became known only during the operation.
         """
         stack, most = self.stack, self.owned.tools.programs.limits.resources_max
         there = {record.name for record in self.memory.records.values() if record.until is None}
@@ -212,8 +219,9 @@ class _Change(_Beginning):
         return None
 
     async def joined(self) -> Failure:
-        """Put the planned records in charge, create the graph, and connect the running tasks with
-        it.
+        """Put the planned records in charge, and create the graph.
+
+        A running task continues as the task of its node, or the node waits for the task.
         """
         for record in self.plan.touched:
             moved = self.memory.records[record.id].having(until=record.until)

@@ -65,6 +65,7 @@ class Hooks:
     def after(self, key: Key | None, record: Record, action: Action, *, if_current: bool) -> bool:
         """Return whether a node whose work is complete must wait at a hook; if so, record the wait.
 
+        `key` is None if the task has no node in the graph of this operation; then it does not wait.
         `if_current` is true if the end of the node is in the change set of that name.
         """
         stack = self._memory.stack

@@ -1,5 +1,4 @@
-"""The graph of an operation and its tasks: which nodes may start, and what follows when a node
-ends.
+"""The graph of an operation and its tasks: it starts nodes and records their outcomes.
 
 If a task of an older traversal still works on a record, the new node for that record waits for it.
 """
@@ -227,8 +226,9 @@ class Traversal:
         self._done(node.key)
 
     def go_on(self, key: Key, *, after: bool) -> None:
-        """Continue a node whose hook was cleared. `after` is true if its work was complete before
-        it waited.
+        """Continue a node after a user cleared the hook at which it waited.
+
+        `after` is true if the work of the node was already complete when the wait began.
         """
         node = self._graph.get(key)
         if node is None or self._aim.over:
@@ -261,10 +261,10 @@ class Traversal:
         self._owned.host.wake()
 
     def _take_in(self, key: Key | None, outcome: Outcome, *, current: bool = True) -> None:
-        """Record the outcome of a node.
+        """Record the outcome of a task.
 
-        `key` is None if the node has no place in this graph. `current` is false for a task of an
-        older operation; its failure does not fail this operation.
+        `key` is None if the task has no node in the graph of this operation. `current` is false for
+        a task of an older operation; its failure does not fail this operation.
         """
         memory = self._owned.memory
         match outcome:
@@ -286,8 +286,9 @@ class Traversal:
             self._done(key)
 
     def _done(self, key: Key) -> None:
-        """Mark a node as done and queue the nodes that waited for it; after the last node,
-        finish.
+        """Mark a node as done, and queue the nodes that waited only for this node.
+
+        After the last node, start the last steps of the operation.
         """
         if key not in self._graph:
             return
@@ -297,8 +298,11 @@ class Traversal:
         self.finish_if_empty()
 
     def _failed(self, key: Key | None, reason: str) -> None:
-        """Fail the operation because a node failed. A check only skips the nodes that depend on
-        it.
+        """Fail the operation with `reason`, because one of its tasks failed.
+
+        A check continues: only the failed node and the nodes that depend on it are marked as
+        failed. `key` is None if the failed task has no node in the graph of this operation; then a
+        check fails, too.
         """
         if self._owned.memory.stack.action is Action.CHECK and key in self._graph:
             assert key is not None
@@ -313,8 +317,9 @@ class Traversal:
     # -- the deadline ----------------------------------------------------------------------
 
     def out_of_time(self) -> bool:
-        """After the deadline, stop all tasks and return True if the operation must fail; before,
-        return False.
+        """Stop all tasks if the deadline of the operation has passed.
+
+        Return True if the deadline has passed and the result of the operation is still undecided.
         """
         deadline = self._owned.memory.stack.deadline
         if deadline is None or self._owned.tools.clock.now() < deadline:
