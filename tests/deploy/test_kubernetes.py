@@ -12,7 +12,6 @@ import yaml
 from hearth import __version__
 from hearth.cli.configuration import read
 from tests.cli.test_configuration import put
-from tests.conftest import lacking
 from tests.deploy.known import DEPLOY, parsed, unknown_settings
 
 BASE = DEPLOY / "kubernetes" / "base"
@@ -27,7 +26,7 @@ Object = dict[str, Any]
 def objects() -> list[Object]:
     """The objects of the base, as Kubernetes gets them."""
     if shutil.which("kubectl") is None:
-        lacking("kubectl")
+        pytest.skip("needs kubectl (package kubernetes-client)")
     done = subprocess.run(
         ["kubectl", "kustomize", str(BASE)], capture_output=True, text=True, timeout=60, check=False
     )

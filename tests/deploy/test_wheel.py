@@ -13,6 +13,7 @@ import pytest
 
 from hearth import __version__
 from tests.conftest import lacking
+from tests.daily import each
 from tests.deploy.known import DEPLOY, ROOT
 
 pytestmark = pytest.mark.slow
@@ -45,6 +46,7 @@ def test_the_wheel_has_every_file_of_the_package(built: tuple[Path, Path]):
     assert sorted(files - inside) == []
 
 
+@each(3, 0)
 def test_one_line_installs_it_with_the_libraries_of_the_lock(
     built: tuple[Path, Path], tmp_path: Path
 ):
