@@ -25,7 +25,7 @@ HEAT_AGENTS := .guests/heat_agents-13.0.0.tar.gz
 # the tests start many processes: compiled once, each loads itself in half the time
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: install locks demo dev test check check-static facts types guests image real-cloud sim explore mutations crash crash-types faults fuzz bombs hostile walk compare functional tempest keystone dashboard peers bench docs changelog wheel deb clean
+.PHONY: install locks demo dev test check check-static facts types guests image real-cloud sim explore mutations crash crash-types faults faults-in-detail fuzz bombs hostile walk compare functional tempest keystone dashboard peers bench docs changelog wheel deb clean
 
 # each of the three installs is a part of the next: what Hearth needs, the clients, all for development
 install: $(STAMP)
@@ -125,7 +125,12 @@ crash: install
 crash-types: install
 	@$(BIN)/python -m tests.crash.every --json tests/crash/result-types.json
 
+DATABASE ?= postgresql
 faults: install
+	@$(BIN)/python -m tests.faults.table --database $(DATABASE) --json tests/faults/result.json
+
+# the same on the level of single calls and transactions
+faults-in-detail: install
 	@$(BIN)/pytest -o addopts="" -v --no-header --tb=short tests/faults tests/engine/worker/test_faults.py
 
 # every entrance of the compiler with odd inputs, FUZZ_S seconds each; findings stay in tests/fuzz/corpus

@@ -9,7 +9,6 @@ import contextlib
 import os
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,8 +16,9 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import drop_database, fresh_database, lacking
-from tests.crash.processes import Client, Cloud, Hearth, until
+from tests.crash.processes import Client, Cloud, Hearth
 from tests.daily import part_of
+from tests.faults.users import Users
 
 ROOT = Path(__file__).resolve().parents[2]
 RELEASES = {
@@ -29,31 +29,6 @@ RELEASES = {
 newer schema.
 """
 BOTH_WAYS = "before"
-CHILD = """
-heat_template_version: 2021-04-16
-parameters: {label: {type: string}}
-resources:
-  value: {type: OS::Heat::Value, properties: {value: {get_param: label}}}
-  disk: {type: OS::Cinder::Volume, properties: {size: 1}}
-"""
-TEMPLATE = """
-heat_template_version: 2021-04-16
-parameters: {label: {type: string, default: one}}
-resources:
-  net: {type: OS::Neutron::Net}
-  subnet:
-    type: OS::Neutron::Subnet
-    properties: {network: {get_resource: net}, cidr: 10.0.0.0/24}
-  server:
-    type: OS::Nova::Server
-    depends_on: subnet
-    properties: {image: cirros, flavor: m1.tiny, networks: [{network: {get_resource: net}}]}
-  child:
-    type: child.yaml
-    properties: {label: {get_param: label}}
-"""
-FILES = {"child.yaml": CHILD}
-ENDED_S = 60.0
 
 
 class Release(Hearth):
@@ -79,48 +54,6 @@ class Release(Hearth):
         self._pid = process.pid
         assert process.stdout is not None
         assert "ready" in process.stdout.readline(), self.said()
-
-
-class Users(threading.Thread):
-    """Creates, updates and deletes stacks until it is told to stop."""
-
-    def __init__(self, client: Client) -> None:
-        super().__init__()
-        self.client = client
-        self.lives = 0
-        self.wrong: list[str] = []
-        self._stop_soon = threading.Event()
-
-    def run(self) -> None:
-        number = 0
-        while not self._stop_soon.is_set():
-            number += 1
-            try:
-                self._life(f"life{number}")
-                self.lives += 1
-            except (AssertionError, TimeoutError) as problem:
-                self.wrong.append(f"life{number}: {problem}")
-
-    def close(self) -> None:
-        self._stop_soon.set()
-        self.join()
-
-    def _life(self, name: str) -> None:
-        ident = self.client.create(name, TEMPLATE, FILES)
-        self._ended(name, ident, "CREATE_COMPLETE")
-        more = {"parameters": {"label": "two"}}
-        self.client.update(name, ident, TEMPLATE, FILES, **more)
-        self._ended(name, ident, "UPDATE_COMPLETE")
-        self.client.delete(name, ident)
-        self._ended(name, ident, "DELETE_COMPLETE", "GONE")
-
-    def _ended(self, name: str, ident: str, *wanted: str) -> None:
-        def ended() -> str:
-            state, reason = self.client.state(name, ident)
-            assert not state.endswith("FAILED"), f"{state}: {reason}"
-            return state if state in wanted else ""
-
-        until(f"{name} is {wanted[0]}", ended, ENDED_S)
 
 
 def source_of(commit: str, into: Path) -> Path:
@@ -158,9 +91,9 @@ def at_work(kind: str, folder: Path, first: Path | None, then: Path | None) -> I
         for one in former:
             one.start()
         cloud.admin("POST", "ledger/mark")
-        users = Users(Client(cloud, former[0].url))
+        users = Users(Client(cloud, former[0].url), "early")
         ends.callback(users.client.close)
-        late = Users(Client(cloud, latter[0].url))
+        late = Users(Client(cloud, latter[0].url), "late")
         ends.callback(late.client.close)
         users.start()
         ends.callback(users.close)

@@ -79,6 +79,8 @@ def settings(conf: Any, url: str, cfn_url: str, cluster_url: str = "") -> Settin
         notifications=_notifications(conf),
         broker=_broker(conf.transport_url),
         monitored=conf.hearth.monitoring_port is not None,
+        trace_endpoint=conf.hearth.trace_endpoint or "",
+        trace_share=conf.hearth.trace_share,
         environment_dir=Path(conf.environment_dir),
         lock=_lock(database),
     )

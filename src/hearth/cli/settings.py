@@ -74,6 +74,8 @@ class Settings:
     notifications: Notifications | None = None
     broker: str = field(default="", repr=False)  # a transport URL, empty without a broker
     monitored: bool = False  # whether the work is counted for metrics
+    trace_endpoint: str = ""  # of a collector; empty: no spans are sent
+    trace_share: float = 1.0
     environment_dir: Path | None = None  # of the operator's environment files
     signers: tuple[PasswordCredential, ...] = ()  # who checks signatures; empty: service_user
     lock: Path | None = None  # its holder is the only engine of the database

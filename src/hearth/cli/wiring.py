@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import importlib.metadata
 import json
 import logging
 import random
@@ -49,6 +50,7 @@ from hearth.store.keyring import WrongKey, unlock
 from hearth.store.migrate import TooNew, upgrade
 from hearth.store.seal import keys_in, sealer_of
 from hearth.telemetry.observer import UNOBSERVED, Observer
+from hearth.telemetry.span import SpanSink
 from hearth.template import Limits as TemplateLimits
 
 log = logging.getLogger(__name__)
@@ -153,6 +155,8 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
         for one in {pool, judges}:
             await one.aclose()
         store.close()
+        if observer.spans is not None:
+            observer.spans.close()
         if held is not None:
             held.close()
 
@@ -173,12 +177,31 @@ def _policies(settings: Settings) -> Policies:
 
 
 def _observer(settings: Settings) -> Observer:
-    """Return who counts the work of the process; without a port for metrics nobody does."""
-    if not settings.monitored:
+    """Return who counts the work of the process, and sends its spans. Raises WrongSetting."""
+    if not settings.monitored and not settings.trace_endpoint:
         return UNOBSERVED
-    from hearth.telemetry.prometheus import Metrics
+    observer = Observer()
+    if settings.monitored:
+        from hearth.telemetry.prometheus import Metrics
 
-    return Metrics()
+        observer = Metrics()
+    if settings.trace_endpoint:
+        observer.share = settings.trace_share
+        observer.spans = _collector(settings.trace_endpoint)
+    return observer
+
+
+def _collector(endpoint: str) -> SpanSink:
+    if not endpoint.startswith(("http://", "https://")):
+        raise WrongSetting(f"[hearth] trace_endpoint: expected a URL with http, got {endpoint}")
+    try:
+        from hearth.telemetry.opentelemetry import Collector
+    except ModuleNotFoundError as problem:
+        words = f"[hearth] trace_endpoint: the module {problem.name} is missing"
+        raise WrongSetting(f"{words}; pip install hearth[traces]") from None
+    version = importlib.metadata.version("hearth")
+    return Collector(endpoint, {"service.name": "hearth", "service.version": version,
+                                "host.name": socket.gethostname()})  # fmt: skip
 
 
 def _relay(settings: Settings, store: Store, name: str, bus: Bus) -> Relay | None:

@@ -26,8 +26,9 @@ from hearth.cloud.keystone import KeystoneSession
 from hearth.cloud.listing import ListingCloud
 from hearth.cloud.path import straight
 from hearth.cloud.reach import Tls
-from hearth.telemetry.about import about
+from hearth.telemetry.about import Trace, about
 from hearth.telemetry.observer import UNOBSERVED, Observer
+from hearth.telemetry.span import Span
 
 TEXT_SERVICES = frozenset({"object-store"})  # users may store any content there
 WORDS_MAX = 200
@@ -123,8 +124,6 @@ class HttpCloud(ListingCloud):
         if microversion is not None:
             name = MICROVERSION_SERVICES.get(service, service)
             sent["OpenStack-API-Version"] = f"{name} {microversion}"
-        if not self._foreign and (trace := about().trace) is not None:
-            sent["traceparent"] = trace.child().header
         if json is not None:
             data = json_codec.dumps(json).encode()
             sent.setdefault("Content-Type", "application/json")
@@ -154,6 +153,13 @@ class HttpCloud(ListingCloud):
             await asyncio.sleep(min(pause_s, RETRY_AFTER_MAX_S))
         raise AssertionError("unreachable: the last attempt has neither returned nor raised")
 
+    def _position(self) -> Trace | None:
+        """Return the position of a new call in the trace of its operation. Clouds that users name
+        learn nothing of traces.
+        """
+        trace = None if self._foreign else about().trace
+        return None if trace is None else trace.child()
+
     async def _once(
         self,
         service: str,
@@ -166,10 +172,11 @@ class HttpCloud(ListingCloud):
         async with inner.slot(self), outer.slot(self):
             if method not in READING and not await self._may_write():  # it may have waited long
                 raise CloudFault(service, 0, "LeaseLost", "The lease of this engine has ended.")
-            status, began = 0, time.perf_counter()
+            status, began, trace = 0, time.perf_counter(), self._position()
+            sent = headers if trace is None else {**headers, "traceparent": trace.header}
             try:
                 async with self._http.request(
-                    method, url, data=data, headers=headers, allow_redirects=False,
+                    method, url, data=data, headers=sent, allow_redirects=False,
                     ssl=self._contexts.get(service, self._context),
                 ) as answer:  # fmt: skip
                     status = answer.status
@@ -185,6 +192,8 @@ class HttpCloud(ListingCloud):
             finally:
                 taken_s = time.perf_counter() - began
                 self._observer.call_ended(service, method, status, taken_s)
+                if self._observer.spans is not None and trace is not None:
+                    self._observer.span(_span(trace, service, method, url, status, taken_s))
         got = {name.lower(): value for name, value in answer.headers.items()}
         try:
             body = parsed(raw, got.get("content-type", ""))
@@ -203,6 +212,17 @@ class HttpCloud(ListingCloud):
             words = "" if self._foreign else f": {' '.join(body.split())[:WORDS_MAX]}"
             raise NoAnswer(service, f"{method} {url.path}: the answer is not valid JSON{words}")
         return Response(answer.status, got, body, raw)
+
+
+def _span(trace: Trace, service: str, method: str, url: URL, status: int, taken_s: float) -> Span:
+    """Return the span of a call that has just ended; the status 0 means no response."""
+    now = time.time()
+    told: dict[str, str | int] = {
+        "http.request.method": method, "http.response.status_code": status,
+        "server.address": url.host or "", "url.path": url.path,
+    }  # fmt: skip
+    failed = not 0 < status < 400
+    return Span(f"{method} {service}", trace, now - taken_s, now, "client", failed, told)
 
 
 def _address(service: str, endpoint: str, path: str) -> URL:

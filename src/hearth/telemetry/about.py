@@ -15,11 +15,15 @@ SAMPLED = 1
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A position in a trace, as W3C Trace Context describes it: ids in hexadecimal, and flags."""
+    """A position in a trace, as W3C Trace Context describes it: ids in hexadecimal, and flags.
+
+    `parent_id` is the span id of the position before it in this trace, "" if it is the first.
+    """
 
     trace_id: str
     span_id: str
     flags: int = SAMPLED
+    parent_id: str = ""
 
     @property
     def header(self) -> str:
@@ -28,12 +32,14 @@ class Trace:
 
     def child(self) -> "Trace":
         """Return a new position in the same trace."""
-        return replace(self, span_id=secrets.token_hex(8))
+        return replace(self, span_id=secrets.token_hex(8), parent_id=self.span_id)
 
 
-def new_trace() -> Trace:
-    """Return the first position of a new trace."""
-    return Trace(secrets.token_hex(16), secrets.token_hex(8))
+def new_trace(share: float = 1.0) -> Trace:
+    """Return the first position of a new trace, which is sampled with the probability `share`."""
+    trace_id = secrets.token_hex(16)
+    sampled = int(trace_id[16:], 16) < share * 2**64
+    return Trace(trace_id, secrets.token_hex(8), SAMPLED if sampled else 0)
 
 
 def trace_of(header: str) -> Trace | None:

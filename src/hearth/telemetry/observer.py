@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterable
 
+from hearth.telemetry.span import Span, SpanSink
+
 Rows = Callable[[], Iterable[tuple[tuple[str, ...], float]]]
 """Returns the current values of a gauge, each with the values of its labels."""
 
@@ -10,8 +12,17 @@ class Observer:
     """Receives a report of each piece of work; this class ignores them all.
 
     All times are in seconds. Methods are called on the event loop or on a thread of the database,
-    must not block and must not raise.
+    must not block and must not raise. Spans go to `spans`, if it is set. `share` is the probability
+    that a new trace is sampled.
     """
+
+    spans: SpanSink | None = None
+    share = 1.0
+
+    def span(self, span: Span) -> None:
+        """Report a piece of work that has ended, for traces."""
+        if self.spans is not None:
+            self.spans.add(span)
 
     def request_ended(self, api: str, route: str, method: str, status: int, seconds: float) -> None:
         """Report an answered request. `route` is a path with placeholders, or the name of an

@@ -75,3 +75,36 @@ def test_a_config_drive_is_a_folder(machines: Machines):
         lines = [line for line in text.splitlines() if line.startswith("{")]
         assert [json.loads(line)["uuid"] for line in lines] == [server] * wanted
         machines.delete(server)
+
+
+STUBBORN = """#!/bin/sh
+for i in $(seq 400); do
+    [ -e /mnt/vdb/kept ] && [ ! -e /seen ] && touch /seen && echo SHOWN
+    [ -e /seen ] && mkdir -p /mnt/vdb/more && echo mine > /mnt/vdb/more/note
+    [ -e /seen ] && [ ! -e /mnt/vdb/kept ] && echo GONE && rm -r /seen && exit
+    sleep 0.01
+done
+"""
+
+
+def test_a_server_that_writes_to_the_mount_point_does_not_keep_the_volume(
+    machines: Machines, tmp_path: Path
+):
+    made = volume(machines)
+    server = machines.boot(STUBBORN, name="stubborn")
+    machines.reaches(server, "ACTIVE")
+    path = f"/compute/v2.1/servers/{server}/os-volume_attachments"
+    given = {"volumeAttachment": {"volumeId": made}}
+    assert machines.call("POST", path, given).status_code == 200
+    folder = tmp_path / "volumes" / made
+    until(folder.exists)
+    (folder / "kept").write_text("data")
+    machines.said(server, "SHOWN")
+    assert machines.call("DELETE", f"{path}/{made}").status_code == 202
+    machines.said(server, "GONE")
+    assert (folder / "kept").read_text() == "data"  # only the mount point was removed
+    other = machines.boot(WATCH, name="other")
+    machines.reaches(other, "ACTIVE")
+    path = f"/compute/v2.1/servers/{other}/os-volume_attachments"
+    assert machines.call("POST", path, given).status_code == 200
+    machines.said(other, "SHOWN")

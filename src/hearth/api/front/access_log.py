@@ -12,7 +12,9 @@ from urllib.parse import quote
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hearth.api.front.scope import peer, state
+from hearth.telemetry.about import about
 from hearth.telemetry.observer import Observer
+from hearth.telemetry.span import Span
 
 log = logging.getLogger("hearth.access")
 
@@ -59,6 +61,13 @@ def write(scope: Scope, status: int, size: int, began: float, observer: Observer
     api, route = state(scope).get("route", NO_ROUTE)
     method = scope["method"] if scope["method"] in METHODS else "OTHER"
     observer.request_ended(api, route, method, status, taken_s)
+    if observer.spans is not None and (trace := about().trace) is not None:
+        now = time.time()
+        told = {"http.response.status_code": status, "http.request.method": method,
+                "http.route": route, "hearth.request_id": about().request_id}  # fmt: skip
+        observer.span(
+            Span(f"{method} {route}", trace, now - taken_s, now, "server", status >= 500, told)
+        )
     if log.isEnabledFor(logging.INFO):
         taken_ms = 1000 * taken_s
         log.info(

@@ -25,4 +25,5 @@ def fronted(app: ASGIApp, front: Front, database: Callable[[], Awaitable[object]
     """
     limited = BodyLimit(Departure(app), front)
     logged = AccessLog(CrossOrigin(limited, front), front.observer)
-    return Answered(RequestId(Healthcheck(ProxyHeaders(logged, front), front, database)))
+    checked = Healthcheck(ProxyHeaders(logged, front), front, database)
+    return Answered(RequestId(checked, front.observer))

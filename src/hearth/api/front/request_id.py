@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hearth.api.front.scope import state
 from hearth.telemetry.about import About, new_trace, trace_of, working_on
+from hearth.telemetry.observer import UNOBSERVED, Observer
 
 NAME = "x-openstack-request-id"
 OURS = re.compile(r"req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -22,8 +23,9 @@ class RequestId:
     request continues the trace in its header `traceparent`, or begins a new one.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, observer: Observer = UNOBSERVED) -> None:
         self._app = app
+        self._observer = observer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -31,7 +33,7 @@ class RequestId:
             return
         mark = assigned(scope)
         found = trace_of(Headers(scope=scope).get("traceparent", ""))
-        trace = new_trace() if found is None else found.child()
+        trace = new_trace(self._observer.share) if found is None else found.child()
         state(scope)["traceparent"] = trace.header
         working_on(About(request_id=state(scope)["request_id"], trace=trace))
 

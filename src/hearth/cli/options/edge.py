@@ -26,6 +26,8 @@ PROXIES = (
 )
 MONITORING = (
     _fixed("monitoring_port", int, None, "Port for metrics (/metrics) and health checks (/healthcheck/ready, /healthcheck/live), for each role. Default: none. 0: any free port.", least=0, most=65535),
+    _fixed("trace_endpoint", str, None, "URL of an OpenTelemetry collector (OTLP over HTTP) that gets traces, such as http://127.0.0.1:4318. Default: none. Needs the extra: pip install hearth[traces]."),
+    _fixed("trace_share", float, 1.0, "Share of new traces that is sent, from 0 to 1. Traces that a client has started follow its choice.", least=0, most=1),
     _fixed("monitoring_host", str, "127.0.0.1", "Address where the port for metrics listens. It needs no token."),
 )
 BROWSERS = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from collections.abc import Iterable, Mapping
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from hearth.devcloud.sandbox import kernel
 
+REMOVALS = 100  # attempts, beside a server that writes to the mount point
 PLACE = "/mnt"  # in the server; the volume /dev/vdb is mounted at /mnt/vdb
 
 
@@ -48,6 +50,23 @@ class Volumes:
         self._shown.pop(server, None)
 
 
+def _remove(target: str) -> None:
+    """Unmount a volume and remove its mount point, also if an earlier attempt did a part of it.
+
+    The server may write to the mount point when the volume is gone already.
+    """
+    try:
+        kernel.unmount(target)
+    except OSError as problem:
+        if problem.errno != errno.EINVAL:  # it is no mount point any more
+            raise
+    for _ in range(REMOVALS):
+        shutil.rmtree(target, ignore_errors=True)
+        if not os.path.lexists(target):
+            return
+    raise OSError(f"{target} cannot be removed")
+
+
 def _inside(pid: int, folder: Path | None, target: str) -> None:
     """Mount a folder at `target` in a running server; if `folder` is None, unmount the target.
 
@@ -68,8 +87,7 @@ def _inside(pid: int, folder: Path | None, target: str) -> None:
                 os.makedirs(target, exist_ok=True)
                 kernel.move_mount(tree, target)
             else:
-                kernel.unmount(target)
-                os.rmdir(target)
+                _remove(target)
             status = 0
         finally:
             os._exit(status)

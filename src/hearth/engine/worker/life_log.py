@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable
 from hearth.model.state import Status
 from hearth.store.credentials import StackCredential
 from hearth.store.rows import Event, StackRow
-from hearth.telemetry.about import About, new_trace, trace_of
+from hearth.telemetry.about import About, Trace, about, new_trace, trace_of
 from hearth.telemetry.observer import Observer
+from hearth.telemetry.span import Span
 
 log = logging.getLogger(__name__)
 
@@ -27,6 +28,7 @@ class LifeLog:
     def __init__(self, observer: Observer, find: Callable[[str], object]) -> None:
         self._observer = observer
         self._find = find
+        self._trace: Trace | None = None
         self._since: dict[tuple[str, str], float] = {}
         """When actions on resources began: {(resource, action): seconds since 1970}."""
 
@@ -35,6 +37,7 @@ class LifeLog:
 
         `further` is true if it continues an operation that ran before.
         """
+        self._trace = about().trace
         if stack.takeovers:
             how, words = "taken over", "taken over from an engine that died"
         elif further:
@@ -63,6 +66,14 @@ class LifeLog:
         if event.status in (Status.COMPLETE, Status.FAILED):
             took_s = max(0.0, event.time - stack.started_at)
             self._observer.operation_ended(event.action, event.status, took_s)
+            if self._trace is not None:
+                told = {"hearth.stack": stack.name, "hearth.stack_id": stack.id,
+                        "hearth.project_id": stack.project_id}  # fmt: skip
+                failed = event.status == Status.FAILED
+                name, began = f"stack {event.action}", event.time - took_s
+                self._observer.span(
+                    Span(name, self._trace, began, event.time, "internal", failed, told)
+                )
 
     def _of_resource(
         self, stack: StackRow, credential: StackCredential | None, event: Event

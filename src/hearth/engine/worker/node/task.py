@@ -15,11 +15,13 @@ from hearth.engine.worker.node.attempt import Attempt
 from hearth.engine.worker.node.cleanup import clean_up
 from hearth.engine.worker.node.outcome import Failed, Outcome
 from hearth.engine.worker.node.update import go_on, update
+from hearth.model.state import Status
 from hearth.resources.capabilities import ReportsResults
 from hearth.store.database import is_outage
 from hearth.store.messages import ChildEnded
 from hearth.store.rows import AttemptRow
 from hearth.telemetry.about import about, working_on
+from hearth.telemetry.span import Span
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +75,7 @@ class NodeTask:
         if row is not None:
             self.attempt.resume(row)
         self._tasks[self.record_id] = self
-        self._task = asyncio.get_running_loop().create_task(self._run())
+        self._task = asyncio.get_running_loop().create_task(self._observed())
 
     def stop(self, why: str) -> None:
         """Stop at the next pause; a running call is not interrupted."""
@@ -110,9 +112,25 @@ class NodeTask:
         del self._tasks[old]
         self._tasks[new] = self
 
+    async def _observed(self) -> None:
+        """Run with the resource as the subject of log lines, and as a span of the trace."""
+        attempt, tools, here = self.attempt, self._owned.tools, about()
+        trace = None if here.trace is None else here.trace.child()
+        working_on(replace(here, resource=attempt.record.name, trace=trace))
+        began = tools.clock.now()
+        try:
+            await self._run()
+        finally:
+            if tools.observer.spans is not None and trace is not None:
+                name = f"{attempt.record.type} {self.kind}"
+                failed = attempt.record.status is Status.FAILED
+                told = {"hearth.resource": attempt.record.name, "hearth.stack_id": here.stack_id}
+                tools.observer.span(
+                    Span(name, trace, began, tools.clock.now(), "internal", failed, told)
+                )
+
     async def _run(self) -> None:
         attempt = self.attempt
-        working_on(replace(about(), resource=attempt.record.name))
         outcome: Outcome | None = None
         try:
             outcome = await self._driven()

@@ -1,0 +1,34 @@
+"""A piece of work in a trace."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from hearth.telemetry.about import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of work that has ended, at a position of a trace.
+
+    `began` and `ended` are seconds since 1970. `kind` is "server" for a request that this process
+    answered, "client" for a call that it made, and "internal" for other work.
+    """
+
+    name: str
+    trace: Trace
+    began: float
+    ended: float
+    kind: str = "internal"
+    failed: bool = False
+    attributes: Mapping[str, str | int] | None = None
+
+
+class SpanSink(Protocol):
+    """Takes the spans of this process, for example to send them to a collector."""
+
+    def add(self, span: Span) -> None:
+        """Take a span. Must not block and must not raise."""
+
+    def close(self) -> None:
+        """Send what is left, and end."""
