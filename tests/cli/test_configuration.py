@@ -111,6 +111,7 @@ def changed(option: Option, folder: Path) -> str:
         "driver": "messagingv2",
         "clouds": "one",
         "default_driver": "k8s_ubuntu_v1",
+        "trace_share": "0.5",
     }
     if option.name in special:
         return special[option.name]

@@ -41,7 +41,7 @@ def read(metrics: Metrics) -> dict[tuple[str, tuple[str, ...]], float]:
 
 def test_each_report_has_a_row_here():
     methods = {name for name, _ in inspect.getmembers(Observer, inspect.isfunction)}
-    assert {*REPORTS, "measure"} == {name for name in methods if not name.startswith("_")}
+    assert {*REPORTS, "measure", "span"} == {name for name in methods if not name.startswith("_")}
 
 
 def test_each_metric_of_the_catalog_is_shown_and_no_other():

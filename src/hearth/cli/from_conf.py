@@ -10,7 +10,7 @@ from hearth.bus.notification import LEVELS, Notifications, addresses
 from hearth.cli.from_conf_clusters import cluster_config
 from hearth.cli.options.cloud import SERVICES
 from hearth.cli.process import WrongSetting
-from hearth.cli.settings import Judging, Settings, with_version
+from hearth.cli.settings import Judging, Settings, Tracing, with_version
 from hearth.cli.signers import signers
 from hearth.cloud.credential import PasswordCredential
 from hearth.cloud.fetch import FetchConfig
@@ -79,8 +79,7 @@ def settings(conf: Any, url: str, cfn_url: str, cluster_url: str = "") -> Settin
         notifications=_notifications(conf),
         broker=_broker(conf.transport_url),
         monitored=conf.hearth.monitoring_port is not None,
-        trace_endpoint=conf.hearth.trace_endpoint or "",
-        trace_share=conf.hearth.trace_share,
+        tracing=Tracing(conf.hearth.trace_endpoint or "", conf.hearth.trace_share),
         environment_dir=Path(conf.environment_dir),
         lock=_lock(database),
     )

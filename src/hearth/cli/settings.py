@@ -34,6 +34,14 @@ class Judging:
 
 
 @dataclass(frozen=True)
+class Tracing:
+    """Where spans are sent, and the share of new traces; "" for nowhere."""
+
+    endpoint: str = ""
+    share: float = 1.0
+
+
+@dataclass(frozen=True)
 class Settings:
     """The settings of one Hearth process."""
 
@@ -74,8 +82,7 @@ class Settings:
     notifications: Notifications | None = None
     broker: str = field(default="", repr=False)  # a transport URL, empty without a broker
     monitored: bool = False  # whether the work is counted for metrics
-    trace_endpoint: str = ""  # of a collector; empty: no spans are sent
-    trace_share: float = 1.0
+    tracing: Tracing = field(default_factory=Tracing)
     environment_dir: Path | None = None  # of the operator's environment files
     signers: tuple[PasswordCredential, ...] = ()  # who checks signatures; empty: service_user
     lock: Path | None = None  # its holder is the only engine of the database

@@ -178,16 +178,16 @@ def _policies(settings: Settings) -> Policies:
 
 def _observer(settings: Settings) -> Observer:
     """Return who counts the work of the process, and sends its spans. Raises WrongSetting."""
-    if not settings.monitored and not settings.trace_endpoint:
+    if not settings.monitored and not settings.tracing.endpoint:
         return UNOBSERVED
     observer = Observer()
     if settings.monitored:
         from hearth.telemetry.prometheus import Metrics
 
         observer = Metrics()
-    if settings.trace_endpoint:
-        observer.share = settings.trace_share
-        observer.spans = _collector(settings.trace_endpoint)
+    if settings.tracing.endpoint:
+        observer.share = settings.tracing.share
+        observer.spans = _collector(settings.tracing.endpoint)
     return observer
 
 
