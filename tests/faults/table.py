@@ -51,7 +51,7 @@ class World:
         for one in (self.api, *self.engines):
             self.ends.callback(one.kill)
             one.start()
-        self.database = sa.create_engine(self.url)
+        self.database = sa.create_engine(self.url, pool_pre_ping=True)
         self.ends.callback(self.database.dispose)
         self.server = sa.create_engine(SERVERS[kind], isolation_level="AUTOCOMMIT")
         self.ends.callback(self.server.dispose)

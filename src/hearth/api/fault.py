@@ -12,8 +12,12 @@ from starlette.requests import Request
 from hearth.api.answer import JSONResponse
 from hearth.cloud.fault import CloudFault
 from hearth.model.problem import Problem, Rejected
+from hearth.store.database import is_outage
 
 log = logging.getLogger(__name__)
+
+OUTAGE = "The database does not respond. Try again later."
+RETRY_AFTER_S = "1"
 TOLD_MAX = 100  # problems in one response
 
 STATUS: Mapping[str, int] = {
@@ -97,12 +101,22 @@ async def cloud_fault(request: Request, problem: Exception) -> JSONResponse:
 
 
 async def unexpected(request: Request, problem: Exception) -> JSONResponse:
-    """Exception handler for internal errors. The response has no details, because these may be
-    secret.
+    """Exception handler for internal errors, and for outages of the database. The response has no
+    details, because these may be secret.
     """
+    if is_outage(problem):
+        note_outage(problem)
+        response = answer("HTTPServiceUnavailable", OUTAGE, 503)
+        response.headers["Retry-After"] = RETRY_AFTER_S
+        return response
     request_id = getattr(request.state, "request_id", "-")
     log.error("%s %s %s", request.method, request.url.path, request_id, exc_info=problem)
     return answer(type(problem).__name__, "Internal error; the log of the service has more.", 500)
+
+
+def note_outage(problem: Exception) -> None:
+    """Log that a request failed because the database cannot be used."""
+    log.warning("the database is unavailable: %s", str(problem).partition("\n")[0])
 
 
 async def http(request: Request, problem: Exception) -> JSONResponse:

@@ -19,7 +19,13 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.engine.interfaces import DBAPICursor
-from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError, OperationalError
+from sqlalchemy.exc import (
+    DBAPIError,
+    IntegrityError,
+    InterfaceError,
+    InternalError,
+    OperationalError,
+)
 from sqlalchemy.pool import PoolProxiedConnection, StaticPool
 
 from hearth.store.idle import bound
@@ -40,6 +46,7 @@ SQLITE_READERS = 3
 SQLITE_BUSY_MS = 10_000
 SQLITE_CACHE_KIB = 32 * 1024  # per connection, when used; ids are random, so inserts touch it all
 SQLITE_CHECKPOINT_PAGES = 4000
+READ_ONLY = "25006"  # the SQLSTATE of a write in a read-only transaction
 LISTED_MAX = 128  # ids per statement; longer statements take long to build and to parse
 RECEIPTS_KEPT_S = 3600.0  # far longer than a transaction can last after its connection was lost
 _RECEIPT = Prepared(receipt.insert().values(id=sa.bindparam("id", type_=sa.String()), at=NOW))
@@ -201,8 +208,10 @@ class _CarriedOut(Exception):
 def is_outage(problem: BaseException) -> bool:
     """Return whether the error means that the database cannot be used now.
 
-    It may be unreachable, full or locked.
+    It may be unreachable, full, locked or read-only.
     """
+    if isinstance(problem, InternalError):  # PostgreSQL as a replica, or set to read-only
+        return getattr(problem.orig, "sqlstate", None) == READ_ONLY
     return isinstance(problem, OperationalError | InterfaceError)
 
 

@@ -12,8 +12,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hearth.api.cfn import xml
+from hearth.api.fault import OUTAGE, note_outage
 from hearth.cloud.fault import CloudFault
 from hearth.model.problem import Problem, Rejected
+from hearth.store.database import is_outage
 
 log = logging.getLogger(__name__)
 
@@ -125,9 +127,12 @@ async def cloud_fault(request: Request, problem: Exception) -> Response:
 
 
 async def unexpected(request: Request, problem: Exception) -> Response:
-    """Exception handler for internal errors. The response has no details, because these may be
-    secret.
+    """Exception handler for internal errors, and for outages of the database. The response has no
+    details, because these may be secret.
     """
+    if is_outage(problem):
+        note_outage(problem)
+        return shown(request, CfnError("ServiceUnavailable", OUTAGE))
     request_id = getattr(request.state, "request_id", "-")
     log.error("%s %s %s", request.method, request.url.path, request_id, exc_info=problem)
     return shown(request, CfnError("InternalFailure"))

@@ -12,6 +12,7 @@ from hearth.api.answer import JSONResponse
 from hearth.cloud.fault import CloudFault
 from hearth.clusters.problems import ClusterProblem
 from hearth.model.problem import Rejected
+from hearth.store.database import is_outage
 
 log = logging.getLogger(__name__)
 
@@ -59,9 +60,14 @@ async def cloud_fault(request: Request, problem: Exception) -> JSONResponse:
 
 
 async def unexpected(request: Request, problem: Exception) -> JSONResponse:
-    """Exception handler for internal errors. The response has no details, because these may be
-    secret.
+    """Exception handler for internal errors, and for outages of the database. The response has no
+    details, because these may be secret.
     """
+    if is_outage(problem):
+        base.note_outage(problem)
+        response = answer(503, base.OUTAGE)
+        response.headers["Retry-After"] = base.RETRY_AFTER_S
+        return response
     request_id = getattr(request.state, "request_id", "-")
     log.error("%s %s %s", request.method, request.url.path, request_id, exc_info=problem)
     return answer(500, "Internal error. The log of the service contains the details.")
