@@ -39,6 +39,7 @@ class World:
     def __init__(self, folder: Path, kind: str) -> None:
         self.ends = contextlib.ExitStack()
         self.kind = kind
+        self.rows = 0  # that have run; stacks of each have other names
         self.url, self.name = fresh_database(kind)
         self.ends.callback(drop_database, kind, self.name)
         self.cloud = Cloud()
@@ -162,15 +163,11 @@ def locked(world: World) -> Iterator[None]:
 @contextlib.contextmanager
 def read_only(world: World) -> Iterator[None]:
     """The database takes no writes, as after a failover to a replica."""
-    if world.kind == "postgresql":
-        turn = f"ALTER DATABASE {world.name} SET default_transaction_read_only = "
-        on, off = f"{turn}on", f"{turn}off"
-    else:
-        on, off = "SET GLOBAL read_only = 1", "SET GLOBAL read_only = 0"
-    world.on_server(on)
+    turn = f"ALTER DATABASE {world.name} SET default_transaction_read_only ="
+    world.on_server(f"{turn} on")
     world.cut()
     time.sleep(FAULT_S)
-    world.on_server(off)
+    world.on_server(f"{turn} off")
     world.cut()
     yield
 
@@ -210,6 +207,7 @@ def rows_locked(world: World) -> Iterator[None]:
 WRITES = {"method": "POST"}
 SERVERS_MADE = {"service": "compute", "method": "POST", "path_regex": "/servers$"}
 READS = {"method": "GET"}
+FIRST_READS = {"method": "GET", "first": True}
 KEYSTONE = {"service": "identity"}
 
 ROWS: dict[str, tuple[str, Fault]] = {
@@ -251,19 +249,13 @@ ROWS: dict[str, tuple[str, Fault]] = {
     "connections to the cloud are cut": (
         "drop", lambda w: in_cloud(w, {"drop": True}, match=READS)
     ),
-    "reads are answered with 500": (
-        "status 500", lambda w: in_cloud(w, {"status": 500}, match=READS)
-    ),
-    "reads are answered with 502": (
-        "status 502", lambda w: in_cloud(w, {"status": 502}, match=READS)
+    "each read is answered with 502 once": (
+        "status 502", lambda w: in_cloud(w, {"status": 502}, match=FIRST_READS)
     ),
     "the cloud is slow": ("latency 2 s", lambda w: in_cloud(w, {"latency_s": 2.0}, match={})),
     "the cloud answers garbage": (
         "half an answer",
         lambda w: in_cloud(w, {"garble": '{"networks": [{"id": "4711", "na'}, match=READS),
-    ),
-    "new objects are invisible for 2 s": (
-        "eventual consistency", lambda w: in_cloud(w, {"invisible_s": 2.0}, match=WRITES)
     ),
     "Keystone is answered with 503": (
         "status 503", lambda w: in_cloud(w, {"status": 503}, match=KEYSTONE)
@@ -277,6 +269,10 @@ ROWS: dict[str, tuple[str, Fault]] = {
 
 HEAD = ("fault", "means", "lives", "requests again", "longest life", "past deadline", "ledger",
         "wrong")  # fmt: skip
+
+
+ONLY_POSTGRESQL = frozenset({"the database is read-only"})
+"""Rows for one database: MariaDB can only turn read-only with all databases of the server."""
 
 
 class Row(NamedTuple):
@@ -297,7 +293,8 @@ def row(world: World, name: str) -> Row:
     means, fault = ROWS[name]
     world.cloud.admin("POST", "ledger/mark")
     clients = [Client(world.cloud, world.api.url) for _ in range(USERS)]
-    users = [Users(one, f"u{number}") for number, one in enumerate(clients)]
+    world.rows += 1
+    users = [Users(one, f"r{world.rows}-u{number}") for number, one in enumerate(clients)]
     wrong: list[str] = []
     for one in users:
         one.start()
@@ -335,6 +332,8 @@ def table(rows: Sequence[str], kind: str, folder: Path) -> list[Row]:
         print(f"| {' | '.join(HEAD)} |")
         print("| --- | --- | --- | --- | --- | --- | --- | --- |")
         for name in rows:
+            if kind != "postgresql" and name in ONLY_POSTGRESQL:
+                continue
             one = row(world, name)
             found.append(one)
             print(

@@ -69,13 +69,24 @@ class Users(threading.Thread):
                 self.lives += 1
             except Wrong as problem:
                 self.wrong.append(f"{self.prefix}-{number}: {problem}")
-                time.sleep(1)
+                self._clear_up(f"{self.prefix}-{number}")
             self.longest_s = max(self.longest_s, time.monotonic() - began)
 
     def close(self) -> None:
         """Begin no other life, and wait for the end of this one."""
         self._ends.set()
         self.join()
+
+    def _clear_up(self, name: str) -> None:
+        """Delete what a life that went wrong has left."""
+        try:
+            found = self._call("GET", f"/stacks/{name}?resolve_outputs=False")
+            if found.status_code == 200:
+                ident = found.json()["stack"]["id"]
+                self._call("DELETE", f"/stacks/{name}/{ident}")
+                self._ended(name, "GONE")
+        except Wrong as problem:
+            self.wrong.append(f"{name}, the delete after it: {problem}")
 
     def _life(self, name: str) -> None:
         made = self._call("POST", "/stacks", {"stack_name": name, **BODY})
