@@ -117,7 +117,7 @@ class NodeTask:
         attempt, tools, here = self.attempt, self._owned.tools, about()
         trace = None if here.trace is None else here.trace.child()
         working_on(replace(here, resource=attempt.record.name, trace=trace))
-        began = tools.clock.now()
+        began = tools.clock.wall()
         try:
             await self._run()
         finally:
@@ -126,7 +126,7 @@ class NodeTask:
                 failed = attempt.record.status is Status.FAILED
                 told = {"hearth.resource": attempt.record.name, "hearth.stack_id": here.stack_id}
                 tools.observer.span(
-                    Span(name, trace, began, tools.clock.now(), "internal", failed, told)
+                    Span(name, trace, began, tools.clock.wall(), "internal", failed, told)
                 )
 
     async def _run(self) -> None:
