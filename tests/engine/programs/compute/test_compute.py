@@ -120,7 +120,7 @@ def test_patterns_that_take_long_keep_nobody_waiting_and_end(count: int) -> None
             assert isinstance(found, Rejected)
             assert "pattern" in found.problems[0].message
             assert time.monotonic() - begun < 6
-            assert pause < 0.3
+            assert pause < 0.6
 
     asyncio.run(story())
 
@@ -138,7 +138,7 @@ def test_a_small_text_that_is_a_large_one_is_not_read_on_the_loop(aliases: int) 
                 lambda: compute.run(compiled, *parts(text), characters=len(text))
             )
             assert isinstance(found, Rejected)
-            assert pause < 0.3
+            assert pause < 0.6
 
     asyncio.run(story())
 
@@ -186,7 +186,7 @@ def test_an_evaluation_that_takes_long_is_made_elsewhere_and_asks_the_world_here
                     lambda: compute.evaluated(lambda: definition.evaluate(world))
                 )
                 assert found.properties["value"] == 40 * 780
-                assert pause < 0.3
+                assert pause < 0.6
             assert len(compute.answers.known[next(iter(compute.answers.known))]) == 2
             assert (await compute.evaluated(lambda: output.evaluate(world)))[1] is None
 
