@@ -32,27 +32,27 @@ def entries(
     desired: Desired, auth_url: str, verify: bool | str | None, key: str, database: str | None
 ) -> Iterator[Entry]:
     """Yield the settings of a configuration. `verify` is the file of authorities, or False."""
-    told = desired.options
+    options = desired.options
     yield Entry("DEFAULT", "auth_encryption_key", key)
     yield Entry("DEFAULT", "region_name_for_services", desired.region)
     yield Entry("DEFAULT", "heat_public_url", base_of(desired.apis[0].public.rpartition("/")[0]))
     yield Entry("DEFAULT", "heat_metadata_server_url", desired.cfn_url)
-    yield Entry("DEFAULT", "stack_user_domain_name", told.stack_domain)
-    yield Entry("DEFAULT", "stack_domain_admin", told.stack_domain_admin)
-    words = f"the password of {told.stack_domain_admin}"
+    yield Entry("DEFAULT", "stack_user_domain_name", options.stack_domain)
+    yield Entry("DEFAULT", "stack_domain_admin", options.stack_domain_admin)
+    words = f"the password of {options.stack_domain_admin}"
     yield Entry("DEFAULT", "stack_domain_admin_password", desired.domain_password, words)
     hint = "postgresql://hearth:PASSWORD@HOST/hearth"
     yield Entry("database", "connection", database, hint)
-    address = with_v3(told.auth_url or auth_url)
+    address = with_v3(options.auth_url or auth_url)
     yield Entry("keystone_authtoken", "www_authenticate_uri", address)
     yield Entry("keystone_authtoken", "auth_url", address)
     yield Entry("keystone_authtoken", "auth_type", "password")
-    yield Entry("keystone_authtoken", "user_domain_name", told.service_domain)
-    yield Entry("keystone_authtoken", "username", told.service_user)
-    words = f"the password of {told.service_user}"
+    yield Entry("keystone_authtoken", "user_domain_name", options.service_domain)
+    yield Entry("keystone_authtoken", "username", options.service_user)
+    words = f"the password of {options.service_user}"
     yield Entry("keystone_authtoken", "password", desired.service_password, words)
-    yield Entry("keystone_authtoken", "project_domain_name", told.service_domain)
-    yield Entry("keystone_authtoken", "project_name", told.service_project)
+    yield Entry("keystone_authtoken", "project_domain_name", options.service_domain)
+    yield Entry("keystone_authtoken", "project_name", options.service_project)
     if isinstance(verify, str):
         yield Entry("keystone_authtoken", "cafile", verify)
         yield Entry("clients", "ca_file", verify)
@@ -134,6 +134,8 @@ def _quoted(entry: Entry) -> str:
     value = str(entry.value).replace("$", "$$")
     if "\n" in value or "\r" in value:
         raise WrongSetting(f"{entry.name}: expected one line")
+    if "\\$" in value:  # oslo.config has no way to write it: it always reads one dollar sign
+        raise WrongSetting(f"{entry.name}: a file cannot contain a backslash before a dollar sign")
     quoted = value[0] == value[-1] and value[0] in "\"'"
     if quoted or value != value.strip():
         quote = "'" if value[0] == '"' else '"'
