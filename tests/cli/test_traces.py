@@ -111,10 +111,15 @@ def test_one_trace_has_the_request_the_operations_the_resources_and_the_calls(tm
     trace, span = secrets.token_hex(16), secrets.token_hex(8)
     with collector() as (endpoint, received):
         with site(tmp_path, endpoint) as client:
-            create(client, "traced", f"00-{trace}-{span}-01")
+            ident = create(client, "traced", f"00-{trace}-{span}-01")
             create(client, "silent", f"00-{'1' * 32}-{span}-00")
+            client.delete("traced", ident)
+            gone = ("GONE", "DELETE_COMPLETE")
+            until("the delete", lambda: client.state("traced", ident)[0] in gone, 60)
         spans = [one for one in received.spans if one.trace_id.hex() == trace]
         assert received.services == {"hearth"}
+        deletes = {one.name for one in received.spans if one.trace_id.hex() != trace}
+    assert {"stack DELETE", "OS::Neutron::Net cleanup", "OS::Cinder::Volume cleanup"} <= deletes
     names = {one.name for one in spans}
     by_kind = {kind: {one.name for one in spans if one.kind == kind} for kind in (1, 2, 3)}
     assert by_kind[SERVER] == {"POST /v1/{tenant_id}/stacks"}

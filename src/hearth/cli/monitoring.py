@@ -7,7 +7,7 @@ import asyncio
 import importlib.metadata
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.applications import Starlette
@@ -21,6 +21,7 @@ from hearth.model.state import Status
 from hearth.store.engines import engines
 from hearth.store.states import State, states
 from hearth.telemetry import catalog
+from hearth.telemetry.observer import Values
 from hearth.telemetry.prometheus import Metrics
 
 log = logging.getLogger(__name__)
@@ -28,8 +29,6 @@ log = logging.getLogger(__name__)
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
 STATES_S = 30.0  # how old the counts of stacks may be
 DATABASE_S = 3.0  # after this time the database counts as unavailable
-
-Rows = Iterable[tuple[tuple[str, ...], float]]
 
 
 def monitoring(
@@ -107,17 +106,17 @@ class _Counts:
             except (TimeoutError, SQLAlchemyError):
                 self.states = []
 
-    def stacks(self) -> Rows:
+    def stacks(self) -> Values:
         """Return the number of stacks in each state."""
         return [((one.action, one.status), one.stacks) for one in self.states]
 
-    def oldest(self) -> Rows:
+    def oldest(self) -> Values:
         """Return the age of the oldest operation in progress."""
         began = [one.oldest for one in self.states if one.status == Status.IN_PROGRESS]
         now = self._running.services.clock.now()
         return [((), max(0.0, now - min(began, default=now)))] if self.states else []
 
-    def overdue(self) -> Rows:
+    def overdue(self) -> Values:
         """Return the number of operations past their deadline."""
         return [((), sum(one.overdue for one in self.states))] if self.states else []
 

@@ -28,7 +28,6 @@ from hearth.cloud.path import straight
 from hearth.cloud.reach import Tls
 from hearth.telemetry.about import Trace, about
 from hearth.telemetry.observer import UNOBSERVED, Observer
-from hearth.telemetry.span import Span
 
 TEXT_SERVICES = frozenset({"object-store"})  # users may store any content there
 WORDS_MAX = 200
@@ -153,6 +152,21 @@ class HttpCloud(ListingCloud):
             await asyncio.sleep(min(pause_s, RETRY_AFTER_MAX_S))
         raise AssertionError("unreachable: the last attempt has neither returned nor raised")
 
+    def _ended(
+        self, trace: Trace | None, service: str, method: str, url: URL, status: int, taken_s: float
+    ) -> None:
+        """Report a call that has just ended; the status 0 means no response."""
+        self._observer.call_ended(service, method, status, taken_s)
+        now = time.time()
+        attributes: dict[str, str | int] = {
+            "http.request.method": method, "http.response.status_code": status,
+            "server.address": url.host or "", "url.path": url.path,
+        }  # fmt: skip
+        self._observer.span(
+            f"{method} {service}", trace, now - taken_s, now, attributes,
+            kind="client", failed=not 0 < status < 400,
+        )  # fmt: skip
+
     def _position(self) -> Trace | None:
         """Return the position of a new call in the trace of its operation. Clouds that users name
         learn nothing of traces.
@@ -191,9 +205,7 @@ class HttpCloud(ListingCloud):
                 raise NoAnswer(service, f"{method} {url.path}: no answer{why}") from error
             finally:
                 taken_s = time.perf_counter() - began
-                self._observer.call_ended(service, method, status, taken_s)
-                if self._observer.spans is not None and trace is not None:
-                    self._observer.span(_span(trace, service, method, url, status, taken_s))
+                self._ended(trace, service, method, url, status, taken_s)
         got = {name.lower(): value for name, value in answer.headers.items()}
         try:
             body = parsed(raw, got.get("content-type", ""))
@@ -212,17 +224,6 @@ class HttpCloud(ListingCloud):
             words = "" if self._foreign else f": {' '.join(body.split())[:WORDS_MAX]}"
             raise NoAnswer(service, f"{method} {url.path}: the answer is not valid JSON{words}")
         return Response(answer.status, got, body, raw)
-
-
-def _span(trace: Trace, service: str, method: str, url: URL, status: int, taken_s: float) -> Span:
-    """Return the span of a call that has just ended; the status 0 means no response."""
-    now = time.time()
-    told: dict[str, str | int] = {
-        "http.request.method": method, "http.response.status_code": status,
-        "server.address": url.host or "", "url.path": url.path,
-    }  # fmt: skip
-    failed = not 0 < status < 400
-    return Span(f"{method} {service}", trace, now - taken_s, now, "client", failed, told)
 
 
 def _address(service: str, endpoint: str, path: str) -> URL:

@@ -5,7 +5,7 @@ An asyncio task inherits it from the task that creates it.
 
 import re
 import secrets
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
 
 _HEADER = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
@@ -65,7 +65,6 @@ class About:
     stack: str = ""
     stack_id: str = ""
     resource: str = ""
-    cluster_id: str = ""
     trace: Trace | None = None
 
     def words(self) -> dict[str, str]:
@@ -85,6 +84,6 @@ def about() -> About:
     return _about.get()
 
 
-def working_on(subject: About) -> Token[About]:
+def working_on(subject: About) -> None:
     """Set what the running task works on from now on."""
-    return _about.set(subject)
+    _about.set(subject)

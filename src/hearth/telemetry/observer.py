@@ -1,11 +1,14 @@
 """The interface between the work of a process and whoever watches it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
+from hearth.telemetry.about import Trace
 from hearth.telemetry.span import Span, SpanSink
 
-Rows = Callable[[], Iterable[tuple[tuple[str, ...], float]]]
-"""Returns the current values of a gauge, each with the values of its labels."""
+Values = Iterable[tuple[tuple[str, ...], float]]
+"""Values of a gauge, each with the values of its labels."""
+Rows = Callable[[], Values]
+"""Returns the current values of a gauge."""
 
 
 class Observer:
@@ -19,10 +22,22 @@ class Observer:
     spans: SpanSink | None = None
     share = 1.0
 
-    def span(self, span: Span) -> None:
-        """Report a piece of work that has ended, for traces."""
-        if self.spans is not None:
-            self.spans.add(span)
+    def span(
+        self,
+        name: str,
+        trace: Trace | None,
+        began: float,
+        ended: float,
+        attributes: Mapping[str, str | int],
+        *,
+        kind: str = "internal",
+        failed: bool = False,
+    ) -> None:
+        """Report a piece of work that has ended, as `Span` describes it; without a `trace` do
+        nothing.
+        """
+        if self.spans is not None and trace is not None:
+            self.spans.add(Span(name, trace, began, ended, kind, failed, attributes))
 
     def request_ended(self, api: str, route: str, method: str, status: int, seconds: float) -> None:
         """Report an answered request. `route` is a path with placeholders, or the name of an

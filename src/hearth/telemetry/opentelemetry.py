@@ -43,7 +43,7 @@ class Collector:
                 context=_context(span.trace, span.trace.span_id),
                 parent=_context(span.trace, parent) if parent else None,
                 resource=self._resource,
-                attributes=dict(span.attributes or {}),
+                attributes=dict(span.attributes),
                 kind=KINDS[span.kind],
                 status=status,
                 start_time=int(span.began * NANO),

@@ -19,14 +19,15 @@ from hearth.telemetry import catalog
 from hearth.telemetry.catalog import METRICS, Kind, Metric
 from hearth.telemetry.observer import Observer, Rows
 
-LABEL_MAX = 100  # characters; types of resources have names that users choose
+LABEL_MAX = 100  # characters
 
 
 class Metrics(Observer):
     """The metrics of one process; `exposition` is what a Prometheus server reads."""
 
     def __init__(self) -> None:
-        disable_created_metrics()  # type: ignore[no-untyped-call]  # a series beside each counter, which nobody asks for
+        # no second series beside each counter with the time of its creation
+        disable_created_metrics()  # type: ignore[no-untyped-call]
         self._registry = CollectorRegistry()
         self._made: dict[str, Any] = {}
         self._children: dict[tuple[str, ...], Any] = {}

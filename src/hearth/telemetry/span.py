@@ -19,9 +19,9 @@ class Span:
     trace: Trace
     began: float
     ended: float
-    kind: str = "internal"
-    failed: bool = False
-    attributes: Mapping[str, str | int] | None = None
+    kind: str
+    failed: bool
+    attributes: Mapping[str, str | int]
 
 
 class SpanSink(Protocol):

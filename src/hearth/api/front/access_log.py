@@ -14,7 +14,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from hearth.api.front.scope import peer, state
 from hearth.telemetry.about import about
 from hearth.telemetry.observer import Observer
-from hearth.telemetry.span import Span
 
 log = logging.getLogger("hearth.access")
 
@@ -61,13 +60,14 @@ def write(scope: Scope, status: int, size: int, began: float, observer: Observer
     api, route = state(scope).get("route", NO_ROUTE)
     method = scope["method"] if scope["method"] in METHODS else "OTHER"
     observer.request_ended(api, route, method, status, taken_s)
-    if observer.spans is not None and (trace := about().trace) is not None:
-        now = time.time()
-        told = {"http.response.status_code": status, "http.request.method": method,
-                "http.route": route, "hearth.request_id": about().request_id}  # fmt: skip
+    if observer.spans is not None:
+        here, now = about(), time.time()
+        attributes = {"http.response.status_code": status, "http.request.method": method,
+                      "http.route": route, "hearth.request_id": here.request_id}  # fmt: skip
         observer.span(
-            Span(f"{method} {route}", trace, now - taken_s, now, "server", status >= 500, told)
-        )
+            f"{method} {route}", here.trace, now - taken_s, now, attributes,
+            kind="server", failed=status >= 500,
+        )  # fmt: skip
     if log.isEnabledFor(logging.INFO):
         taken_ms = 1000 * taken_s
         log.info(

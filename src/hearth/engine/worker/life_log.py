@@ -12,7 +12,6 @@ from hearth.store.credentials import StackCredential
 from hearth.store.rows import Event, StackRow
 from hearth.telemetry.about import About, Trace, about, new_trace, trace_of
 from hearth.telemetry.observer import Observer
-from hearth.telemetry.span import Span
 
 log = logging.getLogger(__name__)
 
@@ -66,14 +65,12 @@ class LifeLog:
         if event.status in (Status.COMPLETE, Status.FAILED):
             took_s = max(0.0, event.time - stack.started_at)
             self._observer.operation_ended(event.action, event.status, took_s)
-            if self._trace is not None:
-                told = {"hearth.stack": stack.name, "hearth.stack_id": stack.id,
-                        "hearth.project_id": stack.project_id}  # fmt: skip
-                failed = event.status == Status.FAILED
-                name, began = f"stack {event.action}", event.time - took_s
-                self._observer.span(
-                    Span(name, self._trace, began, event.time, "internal", failed, told)
-                )
+            attributes = {"hearth.stack": stack.name, "hearth.stack_id": stack.id,
+                          "hearth.project_id": stack.project_id}  # fmt: skip
+            self._observer.span(
+                f"stack {event.action}", self._trace, event.time - took_s, event.time, attributes,
+                failed=event.status == Status.FAILED,
+            )  # fmt: skip
 
     def _of_resource(
         self, stack: StackRow, credential: StackCredential | None, event: Event

@@ -21,7 +21,6 @@ from hearth.store.database import is_outage
 from hearth.store.messages import ChildEnded
 from hearth.store.rows import AttemptRow
 from hearth.telemetry.about import about, working_on
-from hearth.telemetry.span import Span
 
 log = logging.getLogger(__name__)
 
@@ -115,19 +114,19 @@ class NodeTask:
     async def _observed(self) -> None:
         """Run with the resource as the subject of log lines, and as a span of the trace."""
         attempt, tools, here = self.attempt, self._owned.tools, about()
+        record = attempt.record
         trace = None if here.trace is None else here.trace.child()
-        working_on(replace(here, resource=attempt.record.name, trace=trace))
+        working_on(replace(here, resource=record.name, trace=trace))
         began = tools.clock.wall()
         try:
             await self._run()
         finally:
-            if tools.observer.spans is not None and trace is not None:
-                name = f"{attempt.record.type} {self.kind}"
-                failed = attempt.record.status is Status.FAILED
-                told = {"hearth.resource": attempt.record.name, "hearth.stack_id": here.stack_id}
-                tools.observer.span(
-                    Span(name, trace, began, tools.clock.wall(), "internal", failed, told)
-                )
+            last = self._owned.memory.records.get(attempt.record_id)  # it may be deleted
+            tools.observer.span(
+                f"{record.type} {self.kind}", trace, began, tools.clock.wall(),
+                {"hearth.resource": record.name, "hearth.stack_id": here.stack_id},
+                failed=last is not None and last.status is Status.FAILED,
+            )  # fmt: skip
 
     async def _run(self) -> None:
         attempt = self.attempt
