@@ -9,8 +9,12 @@ from alembic import command
 from alembic.script import ScriptDirectory
 
 from hearth.store.database import Store
-from hearth.store.migrate import SINCE, TooNew, config, head, is_current, is_usable, upgrade
+from hearth.store.migrate import SINCE, TooNew, config, head, is_usable, upgrade, version
 from hearth.store.seal import sealer_from_secret
+
+
+def is_current(store: Store) -> bool:
+    return version(store) == head()
 
 
 def test_the_newest_migration_is_known_by_its_file_name():

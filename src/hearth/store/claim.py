@@ -42,6 +42,8 @@ LEASE_S = 15.0
 RESIGNED, DIED = 0.0, 1.0  # instead of the time of a heartbeat
 
 
+LIVE = engine.c.beat_at >= NOW - LEASE_S
+"""The condition that the lease of an engine is valid."""
 _ME = sa.bindparam("me", type_=sa.String())
 _MINE = engine.c.id == _ME
 _LAST_HEARTBEAT = Prepared(
@@ -171,12 +173,11 @@ def look(tx: Tx, engine_id: str) -> Findings:
     return Findings(bool(found.claimable), bool(found.inbox), owned)
 
 
-_LIVE_LEASE = engine.c.beat_at >= NOW - LEASE_S
 _ENGINES = Prepared(
     sa.select(
         engine.c.id,
         engine.c.draining,
-        _LIVE_LEASE.label("live"),
+        LIVE.label("live"),
         (engine.c.beat_at == RESIGNED).label("resigned"),
     )
 )
@@ -256,7 +257,7 @@ def claim(tx: Tx, engine_id: str, limit: int, *, patient: bool = True) -> Claims
     resigned = sorted(one.id for one in gone if one.resigned)
     died = sorted(one.id for one in gone if not one.resigned)
     others = sorted(one.id for one in engines.values() if one.live and not one.draining)
-    fair = limit
+    fair = waiting = limit  # alone, an engine need not count what waits
     if len(others) > 1:
         owned, waiting = _load(tx, others, resigned + died, limit)
         fair = share(engine_id, owned, waiting, patient=patient)
@@ -284,7 +285,8 @@ def claim(tx: Tx, engine_id: str, limit: int, *, patient: bool = True) -> Claims
         tx.many(_TAKE, taken)
     if gone and not found:
         tx.do(*_FORGET.of(resigned + died))
-    return Claims(claims, more=fair <= len(found))
+    left_over = len(found) < waiting if len(others) > 1 else len(found) == limit
+    return Claims(claims, more=left_over)
 
 
 def _load(

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from hearth.store.claim import LEASE_S
+from hearth.store.claim import LIVE
 from hearth.store.database import Tx
-from hearth.store.prepared import NOW, Prepared
+from hearth.store.prepared import Prepared
 from hearth.store.tables import engine, stack
 
 
@@ -28,7 +28,7 @@ class EngineRow:
 _ENGINES = Prepared(
     sa.select(
         engine.c.id, engine.c.host, engine.c.pid, engine.c.started_at, engine.c.beat_at,
-        (engine.c.beat_at >= NOW - LEASE_S).label("up"), engine.c.draining,
+        LIVE.label("up"), engine.c.draining,
     )
     .where(engine.c.beat_at > 0)
     .order_by(engine.c.started_at, engine.c.id)
@@ -49,14 +49,14 @@ def drain(tx: Tx, host: str, *, draining: bool) -> int:
     """Make the engines of a host release their stacks, or take stacks again; return the number of
     living engines there. An engine that starts later is not affected.
     """
-    there = sa.and_(engine.c.host == host, engine.c.beat_at >= NOW - LEASE_S)
+    there = sa.and_(engine.c.host == host, LIVE)
     tx.execute(engine.update().where(there).values(draining=draining))
     return int(tx.value(sa.select(sa.func.count(engine.c.id)).where(there)))
 
 
 def held_on(tx: Tx, host: str) -> int:
     """Return the number of stacks that the living engines of a host own."""
-    there = sa.select(engine.c.id).where(engine.c.host == host, engine.c.beat_at >= NOW - LEASE_S)
+    there = sa.select(engine.c.id).where(engine.c.host == host, LIVE)
     return int(tx.value(sa.select(sa.func.count(stack.c.id)).where(stack.c.owner.in_(there))))
 
 
@@ -65,7 +65,7 @@ def clean(tx: Tx) -> tuple[int, int]:
 
     Return (number removed, number kept because they still own stacks).
     """
-    gone = sa.or_(engine.c.beat_at < NOW - LEASE_S, engine.c.beat_at == 0)
+    gone = sa.not_(LIVE)
     owners = sa.select(stack.c.owner).where(stack.c.owner.is_not(None))
     went = tx.execute(engine.delete().where(gone, engine.c.id.not_in(owners))).rowcount
     left = tx.value(sa.select(sa.func.count(engine.c.id)).where(gone))

@@ -95,14 +95,6 @@ def _alone(connection: sa.Connection, dialect: str) -> Iterator[None]:
         connection.commit()
 
 
-def is_current(store: Store) -> bool:
-    """Return whether the database has this release's schema."""
-    try:
-        return version(store) == head()
-    except DBAPIError:
-        return False
-
-
 def is_usable(store: Store) -> bool:
     """Return whether the database has this release's schema or a newer one that it supports.
 

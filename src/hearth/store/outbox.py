@@ -20,7 +20,7 @@ from msgspec import structs
 from hearth.clusters.notifications import Notification
 from hearth.model.state import Status
 from hearth.store import credentials
-from hearth.store.claim import LEASE_S
+from hearth.store.claim import LIVE
 from hearth.store.database import Tx
 from hearth.store.prepared import NOW, Listed, Prepared
 from hearth.store.rows import Event, cut, stack_row
@@ -38,9 +38,7 @@ _STACKS = Listed(
         .where(stack.c.id.in_(ids))
     )
 )
-_FIRST_ALIVE = (
-    sa.select(sa.func.min(engine.c.id)).where(engine.c.beat_at >= NOW - LEASE_S).scalar_subquery()
-)
+_FIRST_ALIVE = sa.select(sa.func.min(engine.c.id)).where(LIVE).scalar_subquery()
 _MINE = sa.bindparam("me", type_=sa.String()) == _FIRST_ALIVE
 _MOST = sa.bindparam("most", type_=sa.Integer())
 _PENDING = Prepared(

@@ -6,7 +6,7 @@ being created may use an existing one.
 
 import sqlalchemy as sa
 
-from hearth.store.claim import LEASE_S
+from hearth.store.claim import LIVE
 from hearth.store.database import Tx
 from hearth.store.prepared import NOW
 from hearth.store.tables import (
@@ -25,7 +25,7 @@ from hearth.store.tables import (
 )
 
 _OF_STACK = (event, inbox, node, resource, resource_data, revision, snapshot, orphan)
-_ALIVE = sa.select(engine.c.id).where(engine.c.beat_at >= NOW - LEASE_S)
+_ALIVE = sa.select(engine.c.id).where(LIVE)
 
 
 def purge(tx: Tx, *, age_s: float, project_id: str | None, most: int) -> int:
