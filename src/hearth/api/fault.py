@@ -5,9 +5,11 @@ problem.
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
+from typing import TypeVar
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
+from starlette.responses import Response
 
 from hearth.api.answer import JSONResponse
 from hearth.cloud.fault import CloudFault
@@ -105,18 +107,22 @@ async def unexpected(request: Request, problem: Exception) -> JSONResponse:
     details, because these may be secret.
     """
     if is_outage(problem):
-        note_outage(problem)
-        response = answer("HTTPServiceUnavailable", OUTAGE, 503)
-        response.headers["Retry-After"] = RETRY_AFTER_S
-        return response
+        return outage(problem, answer("HTTPServiceUnavailable", OUTAGE, 503))
     request_id = getattr(request.state, "request_id", "-")
     log.error("%s %s %s", request.method, request.url.path, request_id, exc_info=problem)
     return answer(type(problem).__name__, "Internal error; the log of the service has more.", 500)
 
 
-def note_outage(problem: Exception) -> None:
-    """Log that a request failed because the database cannot be used."""
+R = TypeVar("R", bound=Response)
+
+
+def outage(problem: Exception, response: R) -> R:
+    """Log that the database cannot be used; return the response, which lets the client try again
+    soon.
+    """
     log.warning("the database is unavailable: %s", str(problem).partition("\n")[0])
+    response.headers["Retry-After"] = RETRY_AFTER_S
+    return response
 
 
 async def http(request: Request, problem: Exception) -> JSONResponse:

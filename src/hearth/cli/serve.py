@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-SHARED = (
+SHARED = ("hearth.cli.lifetime", "hearth.cli.wiring")
+SHARED_BY_APIS = (
     "hearth.api.app", "hearth.api.cfn.app", "hearth.api.clusters.app", "hearth.cli.connection",
-    "hearth.cli.lifetime", "hearth.cli.polled", "hearth.cli.wiring", "uvicorn",
+    "hearth.cli.polled", "uvicorn",
 )  # fmt: skip
 """What all processes need, so that it is imported once."""
 
@@ -62,7 +63,7 @@ def _supervised(plan: "_Plan", count: int) -> int:
         raise WrongSetting("--workers: only PostgreSQL and MariaDB can serve several processes")
     from hearth.cli.workers import Workers
 
-    for name in SHARED:
+    for name in (*SHARED, *(SHARED_BY_APIS if plan.api or plan.clusters else ())):
         import_module(name)
     gc.freeze()  # a collection would copy the memory that the children share
 

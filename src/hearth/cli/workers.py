@@ -12,7 +12,7 @@ import select
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NoReturn
 
 log = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ class _Place:
     pid: int = 0
     started_at: float = 0.0
     deaths: int = 0
-    start_at: float | None = field(default=None)  # a replacement is due then
+    start_at: float | None = None  # a replacement is due then
 
 
 class Workers:
@@ -116,10 +116,11 @@ class Workers:
                 os.kill(place.pid, signal.SIGTERM if number == signal.SIGINT else number)
 
     def _is_ready(self, numbers: bytes) -> None:
+        if not self._not_ready:  # replacements later on
+            return
         self._not_ready.difference_update(numbers)
-        if not self._not_ready and self._ready is not _nothing:
+        if not self._not_ready:
             self._ready()
-            self._ready = _nothing
 
     def _bury(self) -> None:
         """Note the processes that have ended."""
@@ -133,7 +134,7 @@ class Workers:
             place.pid = 0
             if self._stopping:
                 self._status = self._status or code
-            elif number in self._not_ready and self._ready is not _nothing:
+            elif number in self._not_ready:
                 self._status = code or 1
                 self._pass_on(signal.SIGTERM, None)
             else:
@@ -168,10 +169,6 @@ def _end_with(parent: int) -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != parent:  # it has died already
         os.kill(os.getpid(), signal.SIGTERM)
-
-
-def _nothing() -> None:
-    """Do nothing."""
 
 
 def _told(tell: int, number: int) -> None:

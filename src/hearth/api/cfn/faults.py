@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hearth.api.cfn import xml
-from hearth.api.fault import OUTAGE, note_outage
+from hearth.api.fault import OUTAGE, outage
 from hearth.cloud.fault import CloudFault
 from hearth.model.problem import Problem, Rejected
 from hearth.store.database import is_outage
@@ -131,8 +131,7 @@ async def unexpected(request: Request, problem: Exception) -> Response:
     details, because these may be secret.
     """
     if is_outage(problem):
-        note_outage(problem)
-        return shown(request, CfnError("ServiceUnavailable", OUTAGE))
+        return outage(problem, shown(request, CfnError("ServiceUnavailable", OUTAGE)))
     request_id = getattr(request.state, "request_id", "-")
     log.error("%s %s %s", request.method, request.url.path, request_id, exc_info=problem)
     return shown(request, CfnError("InternalFailure"))

@@ -64,10 +64,7 @@ async def unexpected(request: Request, problem: Exception) -> JSONResponse:
     details, because these may be secret.
     """
     if is_outage(problem):
-        base.note_outage(problem)
-        response = answer(503, base.OUTAGE)
-        response.headers["Retry-After"] = base.RETRY_AFTER_S
-        return response
+        return base.outage(problem, answer(503, base.OUTAGE))
     request_id = getattr(request.state, "request_id", "-")
     log.error("%s %s %s", request.method, request.url.path, request_id, exc_info=problem)
     return answer(500, "Internal error. The log of the service contains the details.")

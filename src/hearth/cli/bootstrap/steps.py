@@ -61,27 +61,27 @@ class Steps:
 
     def run(self) -> None:
         """Compare everything, and with `apply` create and change it. Raises WrongSetting."""
-        told = self._desired.options
-        home = self._existing("domains", told.service_domain, "--service-domain")
+        options = self._desired.options
+        home = self._existing("domains", options.service_domain, "--service-domain")
         roles: dict[str, str | None] = {}
         roles["admin"] = self._existing("roles", "admin", "the role of administrators")
         for role in ("service", STACK_USER_ROLE):
             roles[role] = self._named("roles", "role", f"role {role}", {"name": role})
-        place = f"in domain {told.service_domain}"
+        place = f"in domain {options.service_domain}"
         project = self._named(
-            "projects", "project", f"project {told.service_project} {place}",
-            {"name": told.service_project, "domain_id": home},
+            "projects", "project", f"project {options.service_project} {place}",
+            {"name": options.service_project, "domain_id": home},
             {"description": "Services of OpenStack"},
         )  # fmt: skip
-        user = self._user(Account.SERVICE, told.service_user, home, place)
+        user = self._user(Account.SERVICE, options.service_user, home, place)
         for role in SERVICE_ROLES:
-            what = f"role {role} of {told.service_user} in project {told.service_project}"
+            what = f"role {role} of {options.service_user} in project {options.service_project}"
             self._grant(what, "projects", project, user, roles[role])
         domain = self._named(
-            "domains", "domain", f"domain {told.stack_domain}", {"name": told.stack_domain},
+            "domains", "domain", f"domain {options.stack_domain}", {"name": options.stack_domain},
             {"description": "Users and projects of stacks"},
         )  # fmt: skip
-        admin, place = told.stack_domain_admin, f"in domain {told.stack_domain}"
+        admin, place = options.stack_domain_admin, f"in domain {options.stack_domain}"
         user = self._user(Account.DOMAIN_ADMIN, admin, domain, place)
         self._grant(f"role admin of {admin} {place}", "domains", domain, user, roles["admin"])
         for api in self._desired.apis:
