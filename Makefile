@@ -25,7 +25,7 @@ HEAT_AGENTS := .guests/heat_agents-13.0.0.tar.gz
 # the tests start many processes: compiled once, each loads itself in half the time
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: install locks demo dev test check check-static facts types guests image real-cloud sim explore mutations crash crash-types faults faults-in-detail fuzz bombs hostile walk compare functional tempest keystone dashboard peers bench docs changelog wheel deb clean
+.PHONY: install locks demo dev test check check-static facts types guests image real-cloud sim explore mutations crash crash-types faults faults-in-detail soak fuzz bombs hostile walk compare functional tempest keystone dashboard peers bench docs changelog wheel deb clean
 
 # each of the three installs is a part of the next: what Hearth needs, the clients, all for development
 install: $(STAMP)
@@ -132,6 +132,12 @@ faults: install
 # the same on the level of single calls and transactions
 faults-in-detail: install
 	@$(BIN)/pytest -o addopts="" -v --no-header --tb=short tests/faults tests/engine/worker/test_faults.py
+
+# users and faults together for a long time: MINUTES=30, DATABASE=mariadb, SEED=1
+MINUTES = 30
+SEED =
+soak: install
+	@$(BIN)/python -m tests.faults.soak --database $(DATABASE) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) --json tests/faults/soak.json
 
 # every entrance of the compiler with odd inputs, FUZZ_S seconds each; findings stay in tests/fuzz/corpus
 fuzz: install

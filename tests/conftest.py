@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from hearth.store.database import Store
 from hearth.store.seal import sealer_from_secret
-from tests.daily import DAY, is_due
+from tests.daily import DAY, not_due
 
 SERVERS = {
     "postgresql": os.environ.get(
@@ -109,9 +109,10 @@ def in_order(slow: Mapping[Path, bool]) -> list[Path]:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out the tests of other days, and run the files in the order of `in_order`."""
-    if others := [item for item in items if not is_due(item)]:
+    if others := not_due(items):
         config.hook.pytest_deselected(items=others)
-        items[:] = [item for item in items if is_due(item)]
+        left = {id(item) for item in others}
+        items[:] = [item for item in items if id(item) not in left]
     slow: dict[Path, bool] = {}
     for item in items:
         slow[item.path] = slow.get(item.path, False) or item.get_closest_marker("slow") is not None

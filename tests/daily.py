@@ -4,8 +4,10 @@
 """
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import TypeVar
 
 import pytest
@@ -33,10 +35,28 @@ def each(days: int, turn: int) -> pytest.MarkDecorator:
     return pytest.mark.each(days, turn)
 
 
-def is_due(item: pytest.Item) -> bool:
-    """Return whether a test runs today."""
-    found = item.get_closest_marker("each")
-    if found is None or DAY == ALL:
-        return True
-    days, turn = found.args
-    return bool(date.fromisoformat(DAY).toordinal() % days == turn)
+def in_turn(days: int) -> pytest.MarkDecorator:
+    """Mark a file whose slow tests take turns: each runs each `days` days, and each day has some.
+
+    Its other tests run each day.
+    """
+    return pytest.mark.in_turn(days)
+
+
+def not_due(items: Sequence[pytest.Item]) -> list[pytest.Item]:
+    """Return the tests that do not run today."""
+    if DAY == ALL:
+        return []
+    today = date.fromisoformat(DAY).toordinal()
+    seen: Counter[Path] = Counter()  # the slow tests of files in which they take turns
+    found = []
+    for item in items:
+        days = turn = 0
+        if (each := item.get_closest_marker("each")) is not None:
+            days, turn = each.args
+        elif (mark := item.get_closest_marker("in_turn")) and item.get_closest_marker("slow"):
+            (days,), turn = mark.args, seen[item.path]
+            seen[item.path] += 1
+        if days and (today - turn) % days:
+            found.append(item)
+    return found

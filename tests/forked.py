@@ -49,11 +49,12 @@ class Forked:
         env: Mapping[str, str] | None = None,
         stderr: int = STDERR,
         speed: float | None = None,
+        clock: Path | None = None,
     ) -> None:
         out, given = os.pipe()
         request = {
             "arguments": list(arguments), "env": dict(env or os.environ),
-            "folder": str(Path.cwd()), "speed": speed,
+            "folder": str(Path.cwd()), "speed": speed, "clock": clock and str(clock),
         }  # fmt: skip
         try:
             self._nursery = _nursery()
@@ -193,8 +194,11 @@ def _become(request: dict[str, object], fds: list[int]) -> None:
         sys.argv[:] = ["hearth", *arguments]
         sys.path[:0] = [str(request["folder"])]
         from hearth.cli.main import main
+        from tests.clock import follow
         from tests.hurry import hurried
 
+        if request["clock"] is not None:
+            follow(str(request["clock"]))
         speed = request["speed"]
         with contextlib.nullcontext() if speed is None else hurried(float(str(speed))):
             main()

@@ -1,6 +1,7 @@
 """Wake-ups between processes, by PostgreSQL and by RabbitMQ: who is woken, what failures cost."""
 
 import asyncio
+import contextlib
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -186,6 +187,29 @@ def test_what_is_no_failure_of_a_connection_ends_it() -> None:
 
     with pytest.raises(ValueError, match="a fault"):
         asyncio.run(Broken("one", lambda: None).run())
+
+
+@pytest.mark.parametrize("after", [OSError("the connection was closed"), None])
+def test_it_ends_when_it_is_cancelled_although_a_library_swallows_that(
+    after: Exception | None,
+) -> None:
+    class Deaf(Relay):
+        failures = (OSError,)
+
+        async def relay(self) -> None:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(LONG_S)
+            if after is not None:
+                raise after
+
+    async def story() -> None:
+        task = asyncio.create_task(Deaf("one", lambda: None).run())
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait([task], timeout=relays.AGAIN_S / 2)
+        assert task.cancelled()
+
+    asyncio.run(story())
 
 
 def test_the_options_of_the_database_url_are_those_of_the_connections() -> None:

@@ -22,9 +22,10 @@ from tests.canary.birds import PREFIX, Birds
 from tests.cli.test_serve import BROKER, CONFIG
 from tests.clients.dev import HEARTH, wait_for
 from tests.conftest import lacking
+from tests.daily import in_turn
 from tests.devcloud.running import Served
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, in_turn(2)]
 
 LOGS_OF_SERVERS = {
     "postgresql": "/var/lib/postgresql/*/main/pg_wal/*",

@@ -13,9 +13,10 @@ import requests
 
 from tests.conftest import drop_database, fresh_database
 from tests.crash.processes import Client, Cloud, settings, until
+from tests.daily import in_turn
 from tests.forked import Forked
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, in_turn(2)]
 COUNT = 3
 
 

@@ -12,8 +12,9 @@ from swiftclient.client import Connection
 from tests.clients.agent import Agent
 from tests.clients.covered import runs
 from tests.clients.dev import Dev, settled, wait_for
+from tests.daily import in_turn
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, in_turn(2)]
 
 TEMPLATE = """
 heat_template_version: 2021-04-16

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from tests.clients.dev import Dev, wait_for
+from tests.daily import in_turn
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, in_turn(2)]
 ADMIN = "hearth-admin"
 
 

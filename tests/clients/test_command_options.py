@@ -9,8 +9,9 @@ import yaml
 
 from tests.clients.covered import runs
 from tests.clients.dev import CommandFailed, Dev, settled
+from tests.daily import in_turn
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, in_turn(2)]
 ADMIN = "hearth-admin"
 
 OUTER = """\

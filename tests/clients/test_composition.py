@@ -8,8 +8,9 @@ import yaml
 from heatclient import exc
 
 from tests.clients.dev import Dev, hearth_dev, settled
+from tests.daily import in_turn
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, in_turn(2)]
 
 NESTED = """
 heat_template_version: 2021-04-16

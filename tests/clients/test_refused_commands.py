@@ -3,8 +3,9 @@
 import pytest
 
 from tests.clients.dev import CommandFailed, Dev, settled
+from tests.daily import in_turn
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, in_turn(2)]
 CREATE = "stack create -t {good} no"
 
 GOOD = """\

@@ -10,8 +10,9 @@ import requests
 from heatclient import exc
 
 from tests.clients.dev import Dev, hearth_dev, settled, wait_for
+from tests.daily import in_turn
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, in_turn(2)]
 SLOW_S = 0.5  # what a member takes where the test needs time
 
 

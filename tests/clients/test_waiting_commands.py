@@ -12,8 +12,9 @@ import yaml
 
 from tests.clients.covered import runs
 from tests.clients.dev import OPENSTACK, CommandFailed, Dev, settled, wait_for
+from tests.daily import in_turn
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, in_turn(2)]
 
 OUTER = """\
 heat_template_version: 2021-04-16

@@ -22,6 +22,9 @@ from hearth.store.cluster_tables import cluster_task
 from tests.conductor.test_conductor import created, gone
 from tests.conductor.test_faults import with_resources
 from tests.conductor.world import World, story, world
+from tests.daily import in_turn
+
+pytestmark = [pytest.mark.slow, in_turn(2)]
 
 FULL = {"forbidden": {"message": "VolumeLimitExceeded: quota 'volumes' is used up", "code": 413}}
 BROKEN = {"badRequest": {"message": "this volume type cannot be used", "code": 400}}

@@ -13,6 +13,9 @@ from hearth.store import clusters
 from hearth.store.clusters import Whole
 from tests.conductor.test_conductor import created, gone
 from tests.conductor.world import World, small_files, story, world
+from tests.daily import in_turn
+
+pytestmark = [pytest.mark.slow, in_turn(2)]
 
 NETWORK = {
     "net": {"type": "OS::Neutron::Net", "properties": {"name": "of-cluster"}},

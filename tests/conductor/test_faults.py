@@ -22,6 +22,9 @@ from hearth.store.cluster_key_table import cluster_key_pair
 from hearth.store.cluster_tables import cluster
 from tests.conductor.test_conductor import created, gone
 from tests.conductor.world import World, small_files, story, world
+from tests.daily import in_turn
+
+pytestmark = [pytest.mark.slow, in_turn(2)]
 
 BALANCER = {
     "name": "kube_service_web", "vip_subnet_id": "private-subnet",

@@ -20,6 +20,9 @@ from hearth.service.sender import Sender
 from hearth.store import clusters, outbox
 from tests.conductor.test_conductor import created
 from tests.conductor.world import World, small_files, story, world
+from tests.daily import in_turn
+
+pytestmark = [pytest.mark.slow, in_turn(2)]
 
 TO = Notifications("rabbit://nowhere", topics=("audit",), cluster_publisher_id="magnum.host")
 

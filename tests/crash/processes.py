@@ -21,6 +21,7 @@ import requests
 import sqlalchemy as sa
 
 from tests import hurry
+from tests.clock import Clock
 from tests.forked import Forked
 
 READY_S = 120.0  # sixteen processes may start side by side, and others beside them
@@ -133,6 +134,7 @@ class Hearth:
         self.file = folder / "hearth.db"
         self.log = folder / "hearth.log"
         self.process: Forked | None = None
+        self.clock: Clock | None = None
         self._pid = 0
         (folder / "hearth.conf").write_text(
             settings(database or f"sqlite:///{self.file}", cloud, self.port)
@@ -142,11 +144,21 @@ class Hearth:
         """Start it and wait until it says that it is ready."""
         command = ["serve", "--role", self.role, "--config", str(self.folder / "hearth.conf")]
         with self.log.open("a") as log:
-            self.process = Forked(command, stderr=log.fileno(), speed=self.speed)
+            clock = None if self.clock is None else self.clock.file
+            self.process = Forked(command, stderr=log.fileno(), speed=self.speed, clock=clock)
         self._pid = self.process.pid
         ready, _, _ = select.select([self.process.stdout], [], [], READY_S)
         line = self.process.stdout.readline() if ready else ""
         assert "ready" in line, f"hearth did not start: {self.said()}"
+
+    def configure(self, section: str, **options: str) -> None:
+        """Set more options; they count from its next start."""
+        with (self.folder / "hearth.conf").open("a") as file:
+            file.write(f"[{section}]\n" + "".join(f"{k} = {v}\n" for k, v in options.items()))
+
+    def ended(self) -> bool:
+        """Whether it has ended by itself."""
+        return self.process is None or self.process.poll() is not None
 
     def said(self) -> str:
         """The end of what it logged."""

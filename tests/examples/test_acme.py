@@ -12,8 +12,9 @@ import pytest
 import requests
 
 from tests.clients.dev import HEARTH, Dev, hearth_dev, settled
+from tests.daily import in_turn
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, in_turn(2)]
 PACKAGE = Path(__file__).parents[2] / "examples" / "hearth-acme"
 TYPE = "Acme::Swift::Object"
 

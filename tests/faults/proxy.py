@@ -1,4 +1,4 @@
-"""A proxy in front of a database server that loses the answers of COMMITs on request.
+"""A proxy in front of a database server that loses answers of COMMITs, or all bytes, on request.
 
 It stands for what a fail-over, a pooler or a load balancer does to a connection: the server has the
 COMMIT, or does not, and the client never hears.
@@ -37,6 +37,8 @@ class LossyProxy:
         self._target = host, port
         self._lock = threading.Lock()
         self._losses: list[Loss] = []
+        self._flows = threading.Event()
+        self._flows.set()
         self.lost = 0
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
@@ -52,7 +54,17 @@ class LossyProxy:
         with self._lock:
             self._losses.clear()
 
+    def hold(self) -> None:
+        """Let no byte through, in no direction, and close nothing: what a network does in which a
+        route is lost."""
+        self._flows.clear()
+
+    def let_go(self) -> None:
+        """Let everything through again, also what was held back."""
+        self._flows.set()
+
     def close(self) -> None:
+        self.let_go()
         self._listener.close()
 
     def _accept(self) -> None:
@@ -66,16 +78,17 @@ class LossyProxy:
     def _serve(self, client: socket.socket) -> None:
         with client, suppress(OSError), socket.create_connection(self._target) as server:
             back_cut = threading.Event()
-            back = threading.Thread(target=_copy, args=(server, client, back_cut), daemon=True)
+            back = threading.Thread(target=self._copy, args=(server, client, back_cut), daemon=True)
             back.start()
-            sent = b""  # in this transaction
+            sent = bytearray()  # in this transaction
             while block := client.recv(BLOCK):
+                self._flows.wait()
                 sent += block
                 if not _is_commit(block):
                     server.sendall(block)
                     continue
-                loss = self._due(sent)
-                sent = b""
+                loss = self._due(bytes(sent))
+                sent.clear()
                 if loss is None:
                     server.sendall(block)
                     continue
@@ -87,6 +100,16 @@ class LossyProxy:
                 return
             with suppress(OSError):
                 server.shutdown(socket.SHUT_WR)
+
+    def _copy(self, source: socket.socket, target: socket.socket, cut: threading.Event) -> None:
+        with suppress(OSError):
+            while block := source.recv(BLOCK):
+                self._flows.wait()
+                if cut.is_set():
+                    return
+                target.sendall(block)
+        with suppress(OSError):
+            target.shutdown(socket.SHUT_WR)
 
     def _due(self, sent: bytes) -> Loss | None:
         with self._lock:
@@ -102,16 +125,6 @@ class LossyProxy:
 
 def _is_commit(block: bytes) -> bool:
     return b"COMMIT" in block[-8:]
-
-
-def _copy(source: socket.socket, target: socket.socket, cut: threading.Event) -> None:
-    with suppress(OSError):
-        while block := source.recv(BLOCK):
-            if cut.is_set():
-                return
-            target.sendall(block)
-    with suppress(OSError):
-        target.shutdown(socket.SHUT_WR)
 
 
 @contextmanager

@@ -9,11 +9,12 @@ import yaml
 from hearth.cli.agent import agent_text
 from tests.clients.dev import Dev, hearth_dev, settled
 from tests.conftest import lacking
+from tests.daily import in_turn
 from tests.devcloud.sandbox.machines import need_namespaces
 from tests.guests.booted import missing_in_servers
 from tests.guests.story import tell
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, in_turn(2)]
 TEMPLATE = """
 heat_template_version: 2021-04-16
 parameters:

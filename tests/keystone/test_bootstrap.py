@@ -20,6 +20,7 @@ from hearth.cli.configuration import read
 from hearth.cli.main import cli
 from tests.clients.dev import HEARTH, wait_for
 from tests.clients.test_operating import PAGE, blocks
+from tests.daily import in_turn
 from tests.devcloud.running import Served
 from tests.forked import Forked
 from tests.keystone import guide, real
@@ -28,7 +29,7 @@ from tests.keystone.prepare import PASSWORD, REGION
 from tests.keystone.site import Site
 from tests.keystone.test_stacks import USERS, outputs
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, in_turn(2)]
 
 TABLES = ("domains", "projects", "roles", "users", "regions", "services", "endpoints",
           "role_assignments")  # fmt: skip

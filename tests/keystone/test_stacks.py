@@ -9,11 +9,12 @@ import pytest
 import requests
 
 from tests.clients.dev import wait_for
+from tests.daily import in_turn
 from tests.keystone.identity import Identity, Person, token_of
 from tests.keystone.prepare import PASSWORD
 from tests.keystone.site import Site, hearth_serve
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, in_turn(2)]
 
 VERSION = "2021-04-16"
 SECRET = {"heat_template_version": VERSION, "resources": {"r": {"type": "OS::Heat::RandomString"}}}

@@ -26,6 +26,9 @@ from hearth.sim.world import Clouds, World
 from hearth.store.accept import OperationRequest
 from hearth.store.rows import Revision, record_of
 from hearth.store.tables import resource
+from tests.daily import in_turn
+
+pytestmark = in_turn(2)
 
 PROGRAMS = Programs(
     Catalog({kind.type_name: kind for kind in (Thing(), Other())}), template_type=TemplateResource

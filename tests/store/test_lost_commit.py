@@ -6,6 +6,7 @@ import asyncio
 import itertools
 from collections.abc import Iterator
 
+import psycopg
 import pytest
 import sqlalchemy as sa
 
@@ -126,3 +127,10 @@ def test_receipts_go_when_nobody_can_ask_for_them(store: Store, monkeypatch) -> 
     store.transact(drop_receipts)
     left = sa.select(sa.func.count()).select_from(tables.receipt)
     assert store.transact(lambda tx: tx.value(left), write=False) == 1
+
+
+def test_a_client_without_memory_for_an_answer_counts_as_an_outage():
+    words = "out of memory for query result"
+    assert is_outage(sa.exc.DatabaseError("SELECT 1", {}, psycopg.DatabaseError(words)))
+    assert not is_outage(sa.exc.DatabaseError("SELECT 1", {}, psycopg.DatabaseError("a bug")))
+    assert not is_outage(sa.exc.DataError("SELECT 1", {}, psycopg.DataError(words)))

@@ -52,6 +52,9 @@ class Relay(ABC):
                     "find new work only by polling the database each second: %s", words,
                 )  # fmt: skip
                 warned = True
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():  # a library has swallowed the cancellation
+                raise asyncio.CancelledError
             await asyncio.sleep(AGAIN_S)
 
     @property

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.exc import (
+    DatabaseError,
     DBAPIError,
     IntegrityError,
     InterfaceError,
@@ -208,8 +209,10 @@ class _CarriedOut(Exception):
 def is_outage(problem: BaseException) -> bool:
     """Return whether the error means that the database cannot be used now.
 
-    It may be unreachable, full, locked or read-only.
+    It may be unreachable, full, locked or read-only, or the client has no memory for its answer.
     """
+    if type(problem) is DatabaseError:  # of the client library, without a code
+        return "out of memory" in str(problem.orig)
     if isinstance(problem, InternalError):  # PostgreSQL as a replica, or set to read-only
         return getattr(problem.orig, "sqlstate", None) == READ_ONLY
     return isinstance(problem, OperationalError | InterfaceError)

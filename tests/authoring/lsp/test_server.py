@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from benchmarks.editor import Client, Failed, marked
 
-pytestmark = pytest.mark.slow
+from tests.daily import in_turn
+
+pytestmark = [pytest.mark.slow, in_turn(2)]
 
 HOT = "heat_template_version: 2018-08-31\n"
 BAD = HOT + "resources:\n  web:\n    type: OS::Nova::Serverr\n"

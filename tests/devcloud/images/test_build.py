@@ -11,7 +11,10 @@ import pytest
 from hearth.devcloud.images import __main__ as command
 from hearth.devcloud.images import build, debian, shelf
 from hearth.devcloud.sandbox.identity import FIRST_ID, has_range
+from tests.daily import in_turn
 from tests.devcloud.images.pretended import pretend
+
+pytestmark = [pytest.mark.slow, in_turn(2)]
 
 
 @pytest.fixture

@@ -25,8 +25,9 @@ from hearth.devcloud.kubernetes.api import MASTERS, NODES
 from hearth.devcloud.kubernetes.node import Facts, register, report
 from hearth.devcloud.kubernetes.served import Server, client_context, server_context
 from hearth.devcloud.kubernetes.storage import Etcd
+from tests.daily import in_turn
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, in_turn(2)]
 
 
 class Authority:

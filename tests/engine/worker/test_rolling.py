@@ -21,7 +21,9 @@ from hearth.sim.world import World
 from hearth.store import reads
 from hearth.store.accept import OperationRequest
 from hearth.store.rows import Revision
-from tests.daily import part_of
+from tests.daily import in_turn, part_of
+
+pytestmark = [pytest.mark.slow, in_turn(2)]
 
 TYPES = (Thing(), ResourceGroup(), AutoScalingGroup())
 PROGRAMS = Programs(Catalog({one.type_name: one for one in TYPES}), template_type=TemplateResource)

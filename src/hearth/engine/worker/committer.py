@@ -13,9 +13,10 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from hearth.engine.worker.failure import is_temporary
 from hearth.engine.worker.ports import tell_nobody
 from hearth.store.commit import Fate, Part, commit
-from hearth.store.database import Store, is_outage
+from hearth.store.database import Store
 from hearth.telemetry.observer import UNOBSERVED, Observer
 
 BATCH_MAX = 64  # stacks in one transaction
@@ -102,7 +103,7 @@ class Committer:
             fates = await self._store.run(lambda tx: commit(tx, parts, self._new_id))
         except Exception as problem:
             # it may be committed, so it must not be repeated
-            if len(batch) == 1 or is_outage(problem):
+            if len(batch) == 1 or is_temporary(problem):
                 for waiting in batch:
                     if not waiting.answer.done():
                         waiting.answer.set_exception(problem)

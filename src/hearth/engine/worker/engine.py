@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from hearth.engine.worker.committer import Committer
+from hearth.engine.worker.failure import is_temporary
 from hearth.engine.worker.loader import Loader
 from hearth.engine.worker.ports import Tools
 from hearth.engine.worker.stack_worker import StackWorker
@@ -112,7 +113,7 @@ class Engine:
             try:
                 silent_s = await self.silences.load(self.id)
             except Exception as problem:
-                if not is_outage(problem):
+                if not is_temporary(problem):
                     raise
                 silent_s = None
             if not self._heartbeat_under_way.locked():
@@ -159,9 +160,9 @@ class Engine:
                 await self._announce()
                 return await self._renew()
             except Exception as problem:
-                if not is_outage(problem):
+                if not is_temporary(problem):
                     raise
-                log.warning("the database is unavailable: %s", problem)
+                log.warning("%s", _cause(problem))
             await asyncio.sleep(OUTAGE_PAUSE_S)
 
     async def _announce(self) -> None:
@@ -325,15 +326,15 @@ class Engine:
             self._forget(worker)
             raise
         except Exception as problem:
-            if is_outage(problem):
-                log.warning("stack %s: the database is unavailable: %s", worker.stack_id, problem)
+            if is_temporary(problem):
+                log.warning("stack %s: %s", worker.stack_id, _cause(problem))
                 self._spawn(self._begin_again(worker))
                 return
             log.exception("the worker of stack %s ended with an internal error", worker.stack_id)
         self._forget(worker)
 
     async def _begin_again(self, before: StackWorker) -> None:
-        """Wait until the database is available again, then restart the worker if this engine still
+        """Wait until the engine can work again, then restart the worker if this engine still
         owns the stack.
         """
         mine: dict[str, int] | None = None
@@ -342,7 +343,7 @@ class Engine:
             try:
                 mine = await self.tools.store.read(lambda tx: owned_stacks(tx, self.id))
             except Exception as problem:
-                if not is_outage(problem):
+                if not is_temporary(problem):
                     raise
         if (mine or {}).get(before.stack_id) != before.epoch or self._stopping:
             self._forget(before)
@@ -362,3 +363,10 @@ class Engine:
         self._tasks[task] = None
         task.add_done_callback(lambda done: self._tasks.pop(done, None))
         return task
+
+
+def _cause(problem: Exception) -> str:
+    """Return why the engine cannot work now, for the log."""
+    if is_outage(problem):
+        return f"the database is unavailable: {problem}"
+    return f"the engine has no memory or threads left: {type(problem).__name__}: {problem}"

@@ -3,6 +3,7 @@
 from hearth.cloud.fault import CloudFault
 from hearth.model.problem import Rejected
 from hearth.resources.base import Failed
+from hearth.store.database import is_outage
 
 TIMED_OUT = "Timed out"
 LASTING_TYPES = frozenset({"GatewayConflictWithAllocationPools"})
@@ -47,8 +48,23 @@ class Superseded(Exception):
     """A newer operation began before the intent of this node was committed."""
 
 
+def is_temporary(problem: BaseException) -> bool:
+    """Return whether the engine cannot work now, although nothing is wrong with the stack.
+
+    The database may be unavailable, or this process may have no memory or threads left. The engine
+    then loads the stack again from its rows and continues.
+    """
+    no_thread = isinstance(problem, RuntimeError) and str(problem) == "can't start new thread"
+    return no_thread or isinstance(problem, MemoryError) or is_outage(problem)
+
+
 def failure_of(problem: Exception) -> ResourceFailure:
-    """Convert an exception of a resource action to a ResourceFailure."""
+    """Convert an exception of a resource action to a ResourceFailure.
+
+    Raises the exception itself if it is temporary, because then the resource has not failed.
+    """
+    if is_temporary(problem):
+        raise problem
     match problem:
         case ResourceFailure():
             return problem

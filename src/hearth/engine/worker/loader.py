@@ -5,7 +5,8 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
-from hearth.store.database import Store, Tx, is_outage
+from hearth.engine.worker.failure import is_temporary
+from hearth.store.database import Store, Tx
 
 T = TypeVar("T")
 
@@ -52,7 +53,7 @@ class Loader(Generic[T]):
         try:
             loaded = await self._store.read(lambda tx: self._read_all(tx, ids))
         except Exception as problem:
-            if len(some) > 1 and not is_outage(problem):  # a single one causes the error
+            if len(some) > 1 and not is_temporary(problem):  # a single one causes the error
                 for one in some:
                     await self._read([one])
                 return

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Protocol, assert_never
 
 from hearth.engine.worker.committer import Committer
-from hearth.engine.worker.failure import TIMED_OUT
+from hearth.engine.worker.failure import TIMED_OUT, is_temporary
 from hearth.engine.worker.inbox import Inbox
 from hearth.engine.worker.known.access import Access
 from hearth.engine.worker.known.commits import Commits, answer
@@ -30,8 +30,7 @@ from hearth.model.state import Status
 from hearth.store import claim, events, reads
 from hearth.store import snapshots as snapshot_rows
 from hearth.store.claim import Loaded
-from hearth.store.commit import Changes, Fate, Part
-from hearth.store.database import is_outage
+from hearth.store.commit import Changes, Fate, Outgoing, Part
 from hearth.store.health import marked
 from hearth.store.messages import (
     Cancel,
@@ -44,6 +43,7 @@ from hearth.store.messages import (
     Signalled,
     SnapshotDeleted,
     UnknownKind,
+    child_ended,
 )
 from hearth.store.snapshots import Snapshot
 from hearth.telemetry.about import working_on
@@ -187,7 +187,7 @@ class StackWorker:
             self.kill()
             raise
         except Exception as problem:
-            if is_outage(problem):
+            if is_temporary(problem):
                 self.kill()
                 raise
             if not self._killed:
@@ -495,10 +495,13 @@ class StackWorker:
         stack, tools = self._memory.stack, self._engine.tools
         reason = f"Engine fault: {type(problem).__name__}: {problem}"[:2000]
         reason = self._memory.mask(reason)
-        failed = stack.having(status=Status.FAILED, reason=reason)
+        first = stack.first_failure or reason
+        failed = stack.having(status=Status.FAILED, reason=reason, first_failure=first)
         now = tools.clock.now()
         event = events.of_stack(failed, tools.new_id(), now, failed.action, "FAILED", reason)
         always = Changes(stack=failed, events=[event], release=(None,))
+        if stack.parent_id is not None:
+            always.messages.append(Outgoing(stack.parent_id, child_ended(failed)))
         part = Part(
             self.stack_id, self._engine.id, self.epoch, stack.traversal, always, Changes(), now
         )

@@ -16,6 +16,9 @@ from hearth.model.problem import Rejected
 from hearth.resources.registry import shared_catalog
 from hearth.template import NOWHERE, Environment, Limits, Program
 from hearth.template.values import Stack
+from tests.daily import in_turn
+
+pytestmark = [pytest.mark.slow, in_turn(2)]
 
 COMMAND = (sys.executable, "-m", "hearth.cli.compute")  # which finds the functions below
 OWN = Stack("s", "1", "p")

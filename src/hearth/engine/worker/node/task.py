@@ -8,7 +8,14 @@ from dataclasses import replace
 from hearth.cloud.fault import CloudFault
 from hearth.engine.core.graph import Key, NodeKind
 from hearth.engine.core.record import Record
-from hearth.engine.worker.failure import TIMED_OUT, ResourceFailure, Stopped, Superseded, failure_of
+from hearth.engine.worker.failure import (
+    TIMED_OUT,
+    ResourceFailure,
+    Stopped,
+    Superseded,
+    failure_of,
+    is_temporary,
+)  # fmt: skip
 from hearth.engine.worker.known.owned import OwnedStack
 from hearth.engine.worker.node import walk
 from hearth.engine.worker.node.attempt import Attempt
@@ -17,7 +24,6 @@ from hearth.engine.worker.node.outcome import Failed, Outcome
 from hearth.engine.worker.node.update import go_on, update
 from hearth.model.state import Status
 from hearth.resources.capabilities import ReportsResults
-from hearth.store.database import is_outage
 from hearth.store.messages import ChildEnded
 from hearth.store.rows import AttemptRow
 from hearth.telemetry.about import about, working_on
@@ -140,7 +146,7 @@ class NodeTask:
         except Stopped as why:
             attempt.end_badly(attempt.record, f"{attempt.doing} aborted ({self._why(str(why))})")
         except Exception as problem:
-            if is_outage(problem):  # the engine will load the stack from its rows again
+            if is_temporary(problem):  # the engine will load the stack from its rows again
                 self._owned.host.break_off(problem)
                 return
             if not isinstance(problem, CloudFault | ResourceFailure):
