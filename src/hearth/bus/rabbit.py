@@ -52,7 +52,9 @@ class Publisher:
                     await exchange.publish(_amqp(message), routing_key=key)
         except (AMQPError, OSError, TimeoutError, RuntimeError) as problem:
             await self.close()
-            raise NotSent(f"{type(problem).__name__}: {problem}") from problem
+            raise NotSent(
+                f"not confirmed by the broker: {str(problem) or type(problem).__name__}"
+            ) from problem
 
     async def close(self) -> None:
         """Close the connection; the next `publish` opens a new one."""

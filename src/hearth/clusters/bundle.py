@@ -1,8 +1,9 @@
 """The files of a cluster's stack, with names that contain a hash of the content.
 
-A stack keeps the files of its last update, and members outside the current batch still use the old
-ones: a new text under an old name would change them too. So the name of each file contains a hash
-of its text, including the names of other files in it. Source: spec/clusters.md, section 11.
+A stack keeps the files of its last update, and group members outside the current batch still use
+those files. A new text under an old name would change these members too. So the name of each file
+contains a hash of its text, including the names of other files in it. Source: spec/clusters.md,
+section 11.
 """
 
 import hashlib

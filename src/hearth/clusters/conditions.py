@@ -61,7 +61,7 @@ def blocked(cluster: Cluster, reason: str, message: str, *, retry_at: float) -> 
 
 
 def retrying(cluster: Cluster) -> Cluster:
-    """Return a copy of the cluster whose BLOCKED condition says that the next attempt has begun."""
+    """Return a copy of the cluster whose BLOCKED condition shows that the next attempt began."""
     before = condition(cluster, BLOCKED)
     if before is None:
         return cluster

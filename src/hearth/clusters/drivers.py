@@ -56,8 +56,8 @@ class Drivers:
     ) -> None:
         """Enable the given drivers except those in `disabled`.
 
-        Raises ValueError if two drivers support the same image, or if `default` is no enabled
-        driver.
+        Raises ValueError if two drivers support the same image, or if `default` is not the name of
+        an enabled driver.
         """
         off = frozenset(disabled)
         self._by_name = {driver.name: driver for driver in drivers if driver.name not in off}

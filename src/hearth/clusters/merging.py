@@ -23,8 +23,9 @@ def merged(base: Labels, given: Labels | None, *, merge: bool) -> dict[str, str]
 class Difference(NamedTuple):
     """The labels in which an object differs from its template or cluster (its base).
 
-    `overridden` has the values of the base, `added` those of the object; `skipped` are missing in
-    it.
+    `overridden` are the labels with another value in the object; it contains the values of the
+    base. `added` are the labels that only the object has, and `skipped` those that only the base
+    has.
     """
 
     overridden: Mapping[str, str]  # the values of the base

@@ -1,7 +1,7 @@
 """Notifications about clusters, node groups and certificates: their content and when they are sent.
 
-An operation has the outcome `pending` when it is accepted, then `success` or `failure`. These
-notifications are audit events in the CADF format. Source: facts/magnum/notifications.json.
+An operation has the outcome `pending` when it is accepted, then `success` or `failure`. The
+notifications are sent as audit events in the CADF format. Source: facts/magnum/notifications.json.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -112,7 +112,8 @@ def of_change(
     """Return a notification for each status that became final by a change of a cluster and its
     groups.
 
-    The default groups get none of their own, because they are parts of the cluster.
+    There are no separate notifications about the default groups, because they are parts of the
+    cluster.
     """
     known = {group.uuid: group for group in groups_before}
     changed = {group.uuid: group for group in groups_after}

@@ -96,7 +96,7 @@ def obstacle_of(cluster: Cluster, causes: Sequence[str], now: float) -> Obstacle
 class Held(msgspec.Struct, frozen=True, kw_only=True):
     """The states of a cluster's stacks as users see them, and the stacks that will be retried.
 
-    `waiting` maps the id of such a stack to its obstacle.
+    `waiting` maps the id of each stack that will be retried to its obstacle.
     """
 
     states: Mapping[str, StackState]

@@ -62,8 +62,8 @@ def combined(before: str | None, groups: Iterable[NodeGroup]) -> tuple[str | Non
 
 
 def _worst(groups: Iterable[NodeGroup], suffix: str, master: str) -> str:
-    """Return the status of the masters if it ends with `suffix`, else the first group's status that
-    does.
+    """Return the status of the masters if it ends with `suffix`, otherwise the first status of a
+    group that ends with it.
 
     The default groups share a stack, so their statuses usually agree.
     """

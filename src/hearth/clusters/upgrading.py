@@ -1,4 +1,4 @@
-"""Which workers an upgrade replaces next, and the parameters of their stack until it is complete.
+"""Which workers an upgrade replaces next, and the parameters of their stack during the upgrade.
 
 New workers are created before old ones are removed, so a group never has too few nodes. The stack
 parameter `worker_generations` records the image and version of older workers, so that an update

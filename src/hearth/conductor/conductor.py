@@ -230,7 +230,7 @@ class Conductor:
         await self._services.store.run(lambda tx: cluster_tasks.retry(tx, task, delay_s))
 
     async def _safely(self, storing: Awaitable[None]) -> None:
-        """Await `storing`, which stores the end of an attempt.
+        """Await `storing`, which stores the end of an attempt to carry out a task.
 
         If that fails, the task is repeated after its lease has expired.
         """

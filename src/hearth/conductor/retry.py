@@ -65,8 +65,9 @@ def _retrying(found: Whole) -> Changed:
 async def wait(work: Work, group: NodeGroup, step: str, reasons: Sequence[str]) -> bool:
     """Retry the failed stack of a running task, or wait until a retry is due.
 
-    Returns whether that is possible; the task then continues at `step` later. False means that the
-    operation has finally failed.
+    Return True if the failed stack is or will be retried; the task then continues at `step` later.
+    Return False if the operation has finally failed: `reasons` are not about quota or capacity, or
+    the time limit has passed.
     """
     now, retry_at = work.services.clock.now(), work.task.state.get("retry_at")
     if retry_at is not None and now >= retry_at:

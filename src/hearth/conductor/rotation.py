@@ -106,8 +106,8 @@ async def _told(work: Work, phase: str, step: str) -> None:
 async def _all_settled(work: Work, here: str) -> bool:
     """Return whether the stacks of all groups have completed their update.
 
-    While one is in progress, the task repeats the step `here` later. If one has failed, the old
-    certificates are kept and the rotation fails.
+    While a stack is in progress, the task repeats the step `here` later. If a stack has failed, the
+    old certificates are kept and the rotation fails.
     """
     for group in _one_per_stack(work):
         succeeded = await settled(work, group, here)

@@ -153,7 +153,8 @@ async def _agrees(
 ) -> bool:
     """Return whether Kubernetes answers and `objection` finds no reason to wait.
 
-    Otherwise the step is repeated later; after LIMIT_S seconds the upgrade fails with the reason.
+    `objection` returns the reason to wait, or an empty text. If there is a reason, `step` is
+    repeated later; after LIMIT_S seconds the upgrade fails with that reason.
     """
     try:
         async with kubernetes_api(work.services, work.cluster) as api:
@@ -256,8 +257,8 @@ async def _update(
 async def _succeeded(work: Work, group: NodeGroup | None, here: str) -> bool:
     """Return whether the update of the group's stack succeeded; true if there is no group.
 
-    While it is in progress, the task repeats the step `here` later. If it has failed, the upgrade
-    fails.
+    While the update is in progress, the task repeats the step `here` later. If the update has
+    failed, the upgrade fails.
     """
     if group is None:
         return True

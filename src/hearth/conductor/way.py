@@ -1,7 +1,7 @@
 """Finds the URL at which this process can reach the Kubernetes API of a cluster.
 
-In production this is the address of the API. A floating IP of the embedded cloud cannot be reached
-from the host; the embedded cloud forwards a local port to the API instead.
+In production this URL is the address of the API. A floating IP of the embedded cloud cannot be
+reached from the host, so the embedded cloud forwards a local port to the API.
 """
 
 import json
@@ -29,7 +29,9 @@ async def way_to(services: Services, api_address: str) -> str:
                 port = int(one["ports"][str(wanted.port)])
                 return f"{wanted.scheme}://127.0.0.1:{port}"
     except (aiohttp.ClientError, KeyError, TypeError) as problem:
-        raise ConnectionError(f"{forwards}: {problem}") from None
+        raise ConnectionError(
+            f"the list of ports at {forwards} cannot be read: {problem}"
+        ) from None
     raise ConnectionError(f"the embedded cloud forwards no local port to {api_address}")
 
 

@@ -54,8 +54,8 @@ class Work:
         transaction.
 
         If `step` is None, the task ends. `state` is added to the state of the task, `delay_s` is
-        the time until the next step, and `also` makes further changes. An end is reported with
-        `status`. Raises Lost if the task has another owner.
+        the time until the next step, and `also` makes further changes. If the task ends, the
+        metrics count its end with `status`. Raises Lost if the task has another owner.
         """
 
         def transaction(tx: Tx) -> tuple[Task, Whole | None]:

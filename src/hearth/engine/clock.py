@@ -16,7 +16,8 @@ class Clock(Protocol):
         """Return seconds since 1970 by this machine's clock, which may be wrong and may jump."""
 
     def tells(self, now: float, asked_at: float) -> None:
-        """Record the time `now` that the database returned, to estimate its clock from then on.
+        """Record the time `now` that the database returned, to estimate the clock of the database
+        from then on.
 
         `asked_at` is the time on the monotonic clock at which the query was sent.
         """

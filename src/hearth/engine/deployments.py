@@ -120,7 +120,8 @@ def take(
 ) -> None:
     """Store the results that a server sent, add an event, and wake the engine that owns the stack.
 
-    If `sent` is not a map, the deployment counts as successful and has no output values.
+    If `sent` is neither a map nor a JSON map as text, the deployment counts as successful and has
+    no output values. If the deployment is not in progress, the results are ignored.
     """
     reason = IGNORED
     found = deployments.find(tx, row.project_id, deployment_id, lock=True)

@@ -10,7 +10,7 @@ from hearth.store.rows import StackRow
 class Endpoints:
     """The addresses of Hearth and of Keystone that servers in the cloud use.
 
-    The text `{project}` in `heat` is a placeholder for the project id.
+    In the field `heat`, the text `{project}` is a placeholder for the project id.
     """
 
     heat: str = ""

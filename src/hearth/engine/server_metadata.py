@@ -33,8 +33,8 @@ class Clouds(Protocol):
         """Return the cloud with the stack's credential."""
 
     def users(self, row: StackRow, noted: Callable[[str], None]) -> Users | None:
-        """Return the users in the stack's domain project, or None if no stack domain is
-        configured.
+        """Return the users in the stack's domain project, or None if neither a stack domain nor a
+        service user is configured.
         """
 
 
@@ -66,8 +66,8 @@ async def deliver(store: Store, clouds: Clouds, servers: Iterable[Server]) -> No
 
 
 async def _deliver(store: Store, clouds: Clouds, server: Server) -> None:
-    """Write the current document of a server, and repeat that until the document did not change
-    during the write.
+    """Write the current metadata document of a server. If the document changes during the write,
+    write it again.
     """
     written = None
     for _ in range(ROUNDS_MAX):

@@ -87,7 +87,7 @@ class StackValidationFailed(Worded):
 
 
 class Notice(Worded):
-    """A warning: the template is accepted but probably contains a mistake."""
+    """A warning that lint reports: the template is accepted but probably contains a mistake."""
 
 
 @dataclass(frozen=True)
@@ -283,7 +283,7 @@ class NotFound(Worded):
 
 
 class NotSupported(Worded):
-    """The request is not supported, or not in the current state of the stack."""
+    """The request is never supported, or not supported in the current state of the stack."""
 
 
 class ResourceTypeUnavailable(Worded):

@@ -34,7 +34,9 @@ MESSAGES = "messaging"
 async def fetched(
     services: Services, caller: Caller, one: Deployment, config: Config
 ) -> Deployment:
-    """Return the deployment, with the results from its object or queue if there are any."""
+    """Return the deployment, with the results from its Swift object or Zaqar queue if there are
+    any.
+    """
     try:
         async with asyncio.timeout(FETCH_S):
             match config.input("deploy_signal_transport"):
@@ -51,8 +53,8 @@ async def fetched(
 async def _of_object(
     services: Services, cloud: Cloud, one: Deployment, config: Config
 ) -> Deployment:
-    """Return the deployment, with the results from its object if that was written after its last
-    change.
+    """Return the deployment, with the results from its Swift object if the object was written after
+    the last change of the deployment.
     """
     path = _path_in(await cloud.endpoint(OBJECTS), str(config.input("deploy_signal_id") or ""))
     if path is None:
@@ -81,7 +83,7 @@ def _path_in(account: str, url: str) -> str | None:
 async def _of_queue(
     services: Services, cloud: Cloud, one: Deployment, config: Config
 ) -> Deployment:
-    """Return the deployment, with the results from its queue.
+    """Return the deployment, with the results from its Zaqar queue, if there are any.
 
     A message is deleted only after its content is stored.
     """

@@ -29,8 +29,8 @@ async def gathered(services: Services, caller: Caller, request: StackRequest) ->
 
 
 async def template_at(services: Services, url: str) -> str:
-    """Return the text at a URL. Raises Rejected if the operator does not allow it, or if it
-    fails.
+    """Return the text at a URL. Raises Rejected if the operator does not allow it, or if the text
+    cannot be fetched.
     """
     try:
         return await fetch(url, services.fetching)
@@ -44,7 +44,8 @@ async def _files(
 ) -> dict[str, str]:
     """Return the texts of the objects in a Swift container, by name, except those in `known`.
 
-    `limit` is the maximum of their size in bytes. Raises Rejected.
+    `limit` is the maximum of their total size in bytes. Raises Rejected if the container cannot be
+    read or has too many files.
     """
     place = f"/{quote(container, safe='')}"
     try:

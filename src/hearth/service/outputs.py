@@ -49,7 +49,9 @@ class OutputValue:
 async def outputs(
     services: Services, caller: Caller, row: StackRow, only: str | None = None
 ) -> list[OutputValue]:
-    """Return all outputs of a stack, or only the one named `only`."""
+    """Return all outputs of a stack, or only the output named `only`; the list is empty if there is
+    no such output.
+    """
     revision, program = await services.program(row)
     wanted = [o for name, o in program.outputs.items() if only in (None, name)]
     if not wanted:

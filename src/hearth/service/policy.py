@@ -22,7 +22,9 @@ IMPERSONAL = re.compile(r"role:.+|rule:.+|is_admin_project:True|and|or|not|[@!]"
 
 
 UNREADABLE = (ValueError, OSError, AttributeError, TypeError)
-"""What oslo.policy raises for a policy file; the last two for a file that is no mapping."""
+"""The exceptions that oslo.policy raises for a policy file that it cannot use; AttributeError and
+TypeError mean that the file is not a map.
+"""
 
 
 class WrongRules(Exception):
@@ -30,7 +32,7 @@ class WrongRules(Exception):
 
 
 class Owner(NamedTuple):
-    """The ids of the project and the user to whom the object of a request belongs."""
+    """The ids of the project and the user to which the object of a request belongs."""
 
     project_id: str
     user_id: str
@@ -170,7 +172,10 @@ def _enforcer(conf: Any, rules: Mapping[str, tuple[str, str | None]]) -> Any:
 
 
 def _keep_on(problem: Exception) -> None:
-    """Log a file that cannot be read, once: oslo.policy reads it again when it has changed."""
+    """Log that a policy file cannot be read; the previous rules remain in effect.
+
+    oslo.policy reads the file again only when it has changed, so the error is logged once.
+    """
     words = "a policy file cannot be read; its previous rules remain in effect: %s"
     log.error(words, _reason(problem))
 
@@ -188,10 +193,10 @@ def _names_people(rule: str) -> bool:
 
 
 def _impersonal(caller: Caller) -> Hashable:
-    """Return the properties of a caller on which the result of a rule depends.
+    """Return the properties of a caller on which rules can depend that name no user, no domain and
+    no particular project.
 
-    This is for rules that depend on no user, no domain and no particular project. Callers with
-    equal properties share a cached result.
+    Callers with equal properties share a cached result.
     """
     return caller.roles, caller.service_roles, bool(caller.project_id), caller.is_admin_project
 

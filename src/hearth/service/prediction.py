@@ -57,8 +57,8 @@ class Aim:
 
 @dataclass(frozen=True)
 class StackPrediction:
-    """The plan of a stack and its aim; `below` has the predictions of nested stacks, by resource
-    name.
+    """The aim of a stack and the plan that leads to it; `below` has the predictions of nested
+    stacks, by resource name.
     """
 
     aim: Aim

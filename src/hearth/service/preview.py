@@ -99,7 +99,7 @@ async def plan_update(
     """Return the plan of an update request. Raises Rejected if the request would be refused.
 
     If `recorded` is true, the plan uses the recorded state only, even if the update would read the
-    real state first. Without that, every action might be uncertain.
+    real state first. Otherwise every action might be uncertain.
     """
     if problem := refusal(Request.UPDATE, row.name, row.action, row.status):
         raise Rejected([problem])
@@ -127,8 +127,9 @@ def created_outputs(found: StackPrediction) -> list[OutputValue]:
 def created_items(found: StackPrediction, above: Above | None = None) -> list[Item | list[Any]]:
     """Return the resources of a stack that does not exist yet.
 
-    The resources of a nested stack are a list inside the list. `above` is where the stack belongs
-    if it is nested; its name is composed of the names there.
+    The resources of a nested stack are a list inside the list. If the stack is nested, `above` has
+    the names of its parent stack and of its resource there; the name of the stack is composed of
+    both.
     """
     aim, world = found.aim, found.plan.world
     assert world is not None

@@ -1,4 +1,5 @@
-"""Problems that use cases report. Problems of the compiler and the engine are defined there.
+"""Problems that use cases report. Problems of the compiler and of the engine are defined in
+`model/problem.py` and `engine/core/rules.py`.
 
 Source: spec/errors.md.
 """

@@ -30,8 +30,8 @@ async def scale(
 ) -> bool:
     """Resize a group, unless it already has the requested size or may not be scaled now.
 
-    Return False if another request changed the group's data at the same time; then try again.
-    Raises Rejected.
+    Return False if another request changed the group's data at the same time; then call this again.
+    Otherwise return True. Raises Rejected.
     """
     group, kind = await _group(services, row, wanted.group)
     ctx = await context_of(services, caller, row, group, kind, as_stack=True)

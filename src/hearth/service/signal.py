@@ -23,8 +23,9 @@ TRIES = 50  # retries while other requests change the same metadata
 async def signal(
     services: Services, caller: Caller, row: StackRow, record: Record, details: Any
 ) -> Any:
-    """Pass a signal to a resource, and return the metadata of the resource afterwards. Raises
-    Rejected.
+    """Pass a signal to a resource, and return the metadata of the resource afterwards.
+
+    A signal with the key `unset_hook` clears the hook with that name instead. Raises Rejected.
     """
     if isinstance(details, dict) and "unset_hook" in details:
         return await _clear_hook(services, row, record, str(details["unset_hook"]))

@@ -59,8 +59,12 @@ class StackClouds:
             )
 
     def of(self, row: StackRow, credential: StackCredential | None) -> Cloud:
-        """Return the cloud with the stack's credential: its trust, or else the requester's
-        token.
+        """Return the cloud with the stack's credential.
+
+        That is the requester's token if the stack has no trust. During an operation it is the
+        token, and the trust as soon as Keystone or a service rejects the token. Otherwise, or if
+        the option `trust_from_start` is set, it is the trust. Raises CloudFault if the stack has no
+        credential.
         """
         if credential is None:
             raise CloudFault("identity", 401, "Unauthorized", "the stack has no credential")
@@ -265,7 +269,8 @@ class StackClouds:
             await drop_trust(cloud, last)
 
     def users(self, row: StackRow, noted: Callable[[str], None]) -> Users | None:
-        """Return the users in the stack's domain project, or None if no service user is configured.
+        """Return the users in the stack's domain project, or None if neither a stack domain nor a
+        service user is configured.
 
         Without a stack domain, the users belong to the stack's own project.
         """

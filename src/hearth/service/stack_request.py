@@ -210,8 +210,8 @@ async def _besides(
 ) -> Sequence[Problem]:
     """Return further problems of a refused template.
 
-    The compiler stops early; these are the errors that lint finds at lines without a reported
-    problem. Warnings are left out.
+    The compiler stops early, so the template may have more problems than those in `known`. The
+    result contains the errors that lint finds at other places; warnings are left out.
     """
     try:
         found = await services.compute.run(

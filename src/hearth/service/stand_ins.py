@@ -23,7 +23,7 @@ class StandIns:
     values: dict[str, Unknown] = field(default_factory=dict)
 
     def put(self, properties: Mapping[str, Any], schema: Mapping[str, Prop]) -> dict[str, Any]:
-        """Return the properties in which all unknown values inside maps are replaced.
+        """Return the properties with all unknown values inside maps replaced by parameters.
 
         Other unknown values are kept, because the number and the names of the members must be
         known.

@@ -114,8 +114,8 @@ def _findings(
 
 
 def examined(module: Module, files: Iterable[str]) -> list[Problem]:
-    """Return the findings of lint for a module; `files` are the names of the files to check for
-    use.
+    """Return the findings of lint for a module; `files` are the names of the request's files, so
+    that lint can report those that the template does not use.
     """
     return [*examine(module), *unused_files(modules(module), sorted(files))]
 

@@ -36,10 +36,10 @@ BROKEN_OFF = " aborted ("  # whose end nobody waited for
 
 
 def nothing_lost(world: World) -> Iterator[str]:
-    """Yield an error for each object in the cloud that has no record, or whose key another one has
-    too.
+    """Yield an error for each object in the cloud that no record refers to, and for each object
+    whose intent key another object also has.
 
-    Errors that the simulated cloud has noticed itself follow.
+    The errors that the simulated cloud itself has noticed come last.
     """
     world.twin.settle()
     known = {
@@ -63,7 +63,8 @@ def _stacks(world: World) -> list[str]:
 def as_wanted(world: World, template: Template, given: Mapping[str, Any]) -> Iterator[str]:
     """Yield each difference between the objects in the cloud and a template.
 
-    `given` is the resource data of the snapshot that was restored, by resource name; else empty.
+    `given` is the resource data of the restored snapshot, by resource name; it is empty if no
+    snapshot was restored.
     """
     world.twin.settle()
     ctx: dict[str, list[str]] = {}
@@ -253,15 +254,14 @@ def _paired(one: Any) -> bool:
 
 
 def nothing_told(plan: Plan) -> Iterator[str]:
-    """Yield an error if the plan that a preview returned contains the secret parameter's value."""
+    """Yield an error if the plan of a preview contains the value of the secret parameter."""
     if SECRET in json.dumps(plan.as_json(), default=str):
         yield "the preview contains a secret"
 
 
 def all_gone(world: World) -> Iterator[str]:
-    """Yield an error for each kind of object that is left after a delete.
-
-    These are things that are not retained, snapshots and trusts.
+    """Yield an error for each kind of object that a delete has left: things, except retained ones,
+    snapshots, and trusts.
     """
     left = sorted(thing.id for thing in world.mine() if thing.name not in world.retained)
     if left:
@@ -302,9 +302,9 @@ def as_foreseen(plan: Plan, before: Sequence[Record], after: Sequence[Record]) -
 
 
 def _closed(events: list[Any]) -> Iterator[str]:
-    """Yield an error for each resource event that follows the successful end of an operation.
+    """Yield an error for each resource event after the successful end of an operation.
 
-    The next operation of the stack ends this period.
+    Events that follow the start of the next operation are allowed again.
     """
     complete = False
     for one in events:
@@ -317,8 +317,8 @@ def _closed(events: list[Any]) -> Iterator[str]:
 def _nested_first(events: list[Any]) -> Iterator[str]:
     """Yield an error if a resource ends before the operation of its nested stack has ended.
 
-    That is allowed only if the parent stack has stopped waiting. A failure of the resource counts
-    only if it belongs to the operation that the parent requested.
+    A failure of the resource is an error only if the nested stack runs the operation that the
+    parent requested, and if the parent has not stopped waiting for it.
     """
     going: dict[str, tuple[int, str]] = {}  # stacks in progress: since which event, and with what
     begun: dict[str, int] = {}  # when their parents last began something with them

@@ -3,8 +3,9 @@
 A template here is a map of names to entries. An entry has the properties `u` (a change updates in
 place), `r` (a change replaces) and `l` (like `r`, but decided during the update), and `after`, the
 names of entries that it depends on. An entry with `child` is a nested stack with its own template
-and a parameter `p`. An entry with `value` has no object in the cloud. One with `mailbox` stores the
-signals that it receives, one with `wait` waits for such a signal, one with `group` is a group.
+and a parameter `p`. An entry with `value` has no object in the cloud. An entry with `mailbox`
+stores the signals that it receives, an entry with `wait` waits for such a signal, and an entry with
+`group` is a group.
 """
 
 import json

@@ -72,7 +72,9 @@ class Outcome:
 
 
 class _Placed:
-    """Returns the chosen fault at each point, and lists all points until the scenario is over."""
+    """Returns the chosen fault of each point, and lists the points in the order in which they occur
+    until the scenario is over.
+    """
 
     def __init__(self, placed: Placed) -> None:
         self._placed = dict(placed)
@@ -94,9 +96,9 @@ def mishaps(points: list[str], after: int = -1) -> Iterator[tuple[int, str]]:
 
 
 def explore(scenario: Scenario, *, pairs: bool) -> Iterator[Outcome]:
-    """Run a scenario without faults, then with each fault, and if `pairs` with each pair of faults.
+    """Run a scenario without faults, then once with each fault; yield the outcome of each run.
 
-    Yields the outcome of each run.
+    If `pairs` is true, also run it once with each pair of faults.
     """
     plain = run_scenario(scenario)
     yield plain

@@ -54,8 +54,8 @@ class Machines:
         self.healed = False
 
     def at(self, what: str, method: str) -> str | None:
-        """Return how this COMMIT loses its answer ("lost before" or "lost after"), or None if it
-        does not.
+        """Return how the answer to this COMMIT is lost: before ("lost before") or after ("lost
+        after") it is carried out. Return None if the answer is not lost.
         """
         share = {"commit": self._odds.unanswered, "request": self._odds.unanswered_request}
         if self.healed or self.rng.random() > share.get(what, 0.0):

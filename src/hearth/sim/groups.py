@@ -55,7 +55,9 @@ class Groups:
         return {**template, name: self._drawn()}
 
     def scales(self) -> int | None:
-        """Return by how many members the group is scaled now, or None if it is not scaled."""
+        """Return by how many members the group is scaled now, negative for fewer; None if it is not
+        scaled.
+        """
         if not self.here or self._by_number or self._rng.random() > SCALES:
             return None
         return self._rng.choice((-2, -1, 1, 2))
@@ -82,8 +84,9 @@ def as_wanted(
 ) -> Iterator[str]:
     """Yield each difference between the cloud and those groups whose members have random names.
 
-    `given` is the resource data of a restored snapshot. If `exactly` is true, the size must match
-    too, because nothing has scaled the group since the last update.
+    `given` is the resource data of the restored snapshot; it is empty if no snapshot was restored.
+    If `exactly` is true, the size must match too, because nothing has scaled the group since the
+    last update.
     """
     mine = {thing.id: thing for thing in world.mine() if by_chance(thing.name)}
     for name, entry in template.items():

@@ -157,8 +157,8 @@ class _History:
     # -- engines -----------------------------------------------------------------------------
 
     def _hook(self, engine: Engine) -> bool:
-        """Return whether an engine crashes at the current call. Instead it may be frozen for a
-        while.
+        """Return whether an engine crashes at the current call. This method may also freeze the
+        engine for a while; then it returns False.
         """
         match self.faults.of_engine():
             case "freeze":
@@ -325,7 +325,7 @@ class _History:
             await self._break_off(rollback=False)
 
     def _user(self) -> Requester | None:
-        """Return the user who sends the next request, or None for the user of the previous
+        """Return the user who sends the next request, or None if it is the user of the previous
         request.
         """
         if self.load.here:
@@ -393,7 +393,7 @@ class _History:
         await self._ask(OperationRequest(Action.CHECK))
 
     def _lose(self) -> None:
-        """Delete a random thing in the cloud, without Hearth."""
+        """Delete a random thing in the cloud, as a user can do without Hearth."""
         there = set(checks.kept_on(self.world, self.stack_id).values()) - {OUTSIDE}
         if there:
             self.world.twin.lose(self.rng.choice(sorted(there)))

@@ -25,7 +25,7 @@ class Box(Value):
 
 
 class Job(SoftwareDeployment):
-    """A software deployment without a user of its own, because the identity service is not
+    """A software deployment without its own stack domain user, because the identity service is not
     simulated.
     """
 

@@ -187,7 +187,7 @@ class SeveredStore(Store):
 
 
 class SeveredCloud:
-    """The simulated cloud as one engine sees it: calls can fail or be cut off when the engine
+    """The simulated cloud as one engine sees it: calls can fail, or be cut off when the engine
     dies.
     """
 
@@ -499,7 +499,7 @@ class World:
     def original(self, stack_id: str, number: int) -> int:
         """Return the number of the revision that a user requested and that this one is a copy of.
 
-        A rollback copies a revision; a revision that is no copy is returned itself.
+        A rollback copies a revision; for a revision that is not a copy, its own number is returned.
         """
         mine = sa.and_(revision.c.stack_id == stack_id, revision.c.number == number)
         query = sa.select(revision.c.copy_of).where(mine)

@@ -96,8 +96,8 @@ class NewStack:
 class OperationRequest:
     """A request for an operation on an existing stack.
 
-    A field that is None leaves the value in the stack's row unchanged. An update without `options`
-    keeps the option `converge` of the last operation.
+    A field that is None leaves the value in the stack's row unchanged. A request without `options`,
+    except a delete, keeps the option `converge` of the last operation.
     """
 
     action: Action
@@ -185,8 +185,8 @@ def asked(tx: Tx, wanted: Sequence[tuple[str, OperationRequest]]) -> Asked:
 
 
 def create(tx: Tx, new: NewStack, now: float, new_id: NewId) -> StackRow:
-    """Store a new stack in CREATE_IN_PROGRESS, and return its row. Raises Rejected with
-    StackExists.
+    """Store a new stack in CREATE_IN_PROGRESS or ADOPT_IN_PROGRESS, and return its row. Raises
+    Rejected with StackExists.
     """
     if new.parent is not None:
         writes = Writes()
@@ -360,8 +360,8 @@ def _begun(
 
 
 def _is_so(tx: Tx, among: Asked, row: StackRow, wanted: OperationRequest) -> bool:
-    """Return whether the stack is idle and it and all its resources already have the desired
-    state.
+    """Return whether the requested update would change nothing: the stack is idle, and the stack
+    and all its resources already have the desired state.
     """
     made = row.status is Status.COMPLETE and row.action in (Action.CREATE, Action.UPDATE)
     if not made or row.owner is not None or wanted.revision is None:
@@ -374,9 +374,10 @@ def _is_so(tx: Tx, among: Asked, row: StackRow, wanted: OperationRequest) -> boo
 def _stood(
     tx: Tx, row: StackRow, wanted: OperationRequest, now: float, new_id: NewId, writes: Writes
 ) -> StackRow:
-    """Return the row of a nested stack after an update that changes nothing.
+    """Return the row that a nested stack has after an update that changes nothing.
 
-    No engine has to load the stack. The events and the message to the parent are added to `writes`.
+    No engine has to load the stack, because the update starts and ends in this transaction. Its
+    events and the message to the parent are added to `writes`.
     """
     row = row.having(
         action=wanted.action,
@@ -429,16 +430,18 @@ def _requested(
 
 
 def _options(row: StackRow, wanted: OperationRequest) -> Options:
-    """Return the options of an operation. If the request has none, `converge` stays as it was."""
+    """Return the options of an operation. If the request has none, `converge` stays as it was,
+    except in a delete.
+    """
     if wanted.options is not None:
         return wanted.options
     return Options(converge=row.options.converge and wanted.action is not Action.DELETE)
 
 
 def _joined(row: StackRow, wanted: OperationRequest) -> StackRow:
-    """Return the row of a delete in progress to which another request to delete is joined.
+    """Return the row of a delete in progress after another request to delete the stack.
 
-    The end of the delete is then reported for the later request.
+    The parent is informed of the end of the delete as the result of the later request.
     """
     if wanted.parent_traversal is None:
         return row
@@ -448,7 +451,9 @@ def _joined(row: StackRow, wanted: OperationRequest) -> StackRow:
 def _tell_parent(
     tx: Tx, row: StackRow, wanted: OperationRequest, now: float, writes: Writes
 ) -> None:
-    """Send the parent stack the end of an operation that a nested stack does not need to run."""
+    """Send the parent stack the message that an operation has ended, for a nested stack that does
+    not need to run it.
+    """
     if row.parent_id is None or wanted.parent_traversal is None:
         return
     ended = child_ended(row.having(parent_traversal=wanted.parent_traversal))

@@ -77,7 +77,8 @@ def announce(tx: Tx, engine_id: str, host: str, pid: int) -> None:
 class Heartbeat:
     """The result of a heartbeat.
 
-    Both are by the database's clock. An engine that is `draining` must release its stacks.
+    `now` is the time, and `silent_s` the seconds since the previous heartbeat, both by the
+    database's clock. If `draining` is true, the engine must release its stacks.
     """
 
     now: float
@@ -119,7 +120,7 @@ def expire_all(tx: Tx) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A stack that this engine has become the owner of, with the new epoch."""
+    """A stack of which this engine has become the owner, with the new epoch."""
 
     stack_id: str
     epoch: int
@@ -139,8 +140,9 @@ _STALE = sa.and_(engine.c.beat_at < NOW - LEASE_S, engine.c.id != _ME)
 class Findings:
     """The work that an engine finds in the database.
 
-    `claimable`: there may be stacks to claim. `inbox`: its stacks have messages. `owned` is the
-    number of stacks that it owns, with the sum of their epochs.
+    `claimable` is true if there may be stacks to claim. `inbox` is true if stacks of this engine
+    have messages. `owned` is the pair (number of stacks that this engine owns, sum of their
+    epochs).
     """
 
     claimable: bool
@@ -188,8 +190,10 @@ _OLDEST_MESSAGE = (
 
 
 def _claimable(condition: sa.ColumnElement[bool], age: Any) -> sa.Select[Any]:
-    """Return the query for up to `room` stacks, the oldest ones by `age`, that nobody else is
-    claiming.
+    """Return a query for stacks that meet the condition, the oldest first according to `age`.
+
+    The query has the parameter `room`, the maximum number of stacks. It locks the rows and skips
+    rows that another transaction has locked.
     """
     query = sa.select(stack.c.id, stack.c.epoch).where(condition).order_by(age).limit(_ROOM)
     return query.with_for_update(skip_locked=True)
@@ -236,7 +240,9 @@ _FORGET = Listed(
 
 
 class Claims(NamedTuple):
-    """The stacks that this engine now owns, and whether others could be claimed, too."""
+    """The stacks that this engine now owns, and `more`, which is true if further stacks need an
+    owner.
+    """
 
     stacks: list[Claim]
     more: bool
@@ -245,9 +251,10 @@ class Claims(NamedTuple):
 def claim(tx: Tx, engine_id: str, limit: int, *, patient: bool = True) -> Claims:
     """Become the owner of up to `limit` stacks that need one, but of no more than a fair share.
 
-    These are stacks that are due, that have messages, or whose owner has ended. An engine that is
-    not `patient` also takes a part of the share of others. Nothing is claimed while the engine's
-    own lease has expired: after a jump of the clock, all engines seem dead to each other.
+    These are stacks that are due, that have messages, or whose owner has ended. If `patient` is
+    false, the engine takes an equal part of the waiting stacks even if it already has its share.
+    Nothing is claimed while the engine's own lease has expired: after a jump of the clock, all
+    engines seem dead to each other.
     """
     engines = {row.id: row for row in tx.rows(_ENGINES)}
     mine = engines.get(engine_id)
@@ -292,7 +299,12 @@ def claim(tx: Tx, engine_id: str, limit: int, *, patient: bool = True) -> Claims
 def _load(
     tx: Tx, engines: Sequence[str], gone: Sequence[str], limit: int
 ) -> tuple[dict[str, int], int]:
-    """Return {engine: number of its stacks}, and the number of stacks that need an owner."""
+    """Return {engine: number of its stacks} for `engines`, and the number of stacks that need an
+    owner.
+
+    The stacks of the engines in `gone` also need an owner. Beyond `limit` stacks per engine,
+    waiting stacks are not counted.
+    """
     owned = dict.fromkeys(engines, 0)
     owned.update((row.owner, row.stacks) for row in tx.listed(_OWNED, engines))
     waiting = tx.first(_WAITING, {"room": limit * len(engines)}).stacks

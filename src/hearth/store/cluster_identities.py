@@ -19,8 +19,8 @@ _BODY = "cluster_identity.body"
 class Secrets(msgspec.Struct, frozen=True, omit_defaults=True):
     """The secret part of an identity.
 
-    Of the two application credentials, `node_secret` belongs to that of the nodes, which has few
-    rights. `service_secret` belongs to that of Hearth, and never leaves Hearth.
+    `node_secret` is the secret of the nodes' application credential, which has few rights.
+    `service_secret` is the secret of Hearth's own application credential, and never leaves Hearth.
     """
 
     auth_url: str = ""

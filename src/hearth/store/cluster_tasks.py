@@ -31,8 +31,9 @@ class Lost(Exception):
 class Task(msgspec.Struct, frozen=True, kw_only=True):
     """A task for a conductor.
 
-    `args` are the arguments of the request; `state` is what earlier steps have stored. `rights` are
-    the rights of the requester, as `Caller.rights` returns them.
+    `args` are the arguments of the request; `state` is what earlier steps have stored. `requester`
+    is the token and the rights of the user who made the request; it is empty if Hearth itself
+    stored the task.
     """
 
     cluster_id: str

@@ -140,7 +140,7 @@ def save(
     now: float,
     seen: Mapping[str, str] | None = None,
 ) -> None:
-    """Write a locked cluster, its conditions, and those of its groups that have changed.
+    """Write a locked cluster with its conditions, and its changed `groups`.
 
     `seen` maps the UUID of a group to the state of its stack that was copied into the group. If a
     status becomes final, a notification is stored.
@@ -173,7 +173,7 @@ def template(tx: Tx, uuid: str) -> ClusterTemplate | None:
 
 
 def drop_group(tx: Tx, of: Whole, group: NodeGroup, now: float) -> None:
-    """Delete the row of an additional group of a cluster."""
+    """Delete the row of an additional group of a cluster, and store a notification about it."""
     cluster_rows.delete(tx, group)
     gone = notifications.of_group(DELETE, SUCCESS, group, of.cluster)
     notify(tx, of.version, [gone], now)
@@ -186,7 +186,9 @@ def look_again(tx: Tx, cluster_id: str) -> None:
 
 
 def remove(tx: Tx, gone: Whole, now: float) -> None:
-    """Delete the rows of a cluster: its groups, its events and the cluster itself."""
+    """Delete the rows of a cluster: its groups, its events and the cluster itself. Store a
+    notification about the delete.
+    """
     uuid = gone.cluster.uuid
     for table in (node_group, cluster_event):
         tx.execute(table.delete().where(table.c.cluster_id == uuid))
@@ -209,15 +211,17 @@ def keep_statuses(tx: Tx, cluster_id: str) -> None:
 
 
 KEPT = "!"
-"""The suffix of `nodegroup.seen` if only the outputs of the stack must still be copied."""
+"""The suffix of `nodegroup.seen` if the status of the group must stay unchanged, and only the
+outputs of the stack must still be copied.
+"""
 
 STATE = stack.c.traversal + ":" + stack.c.action + "_" + stack.c.status
 """An SQL expression for the state of a stack in the format of `nodegroup.seen`."""
 
 
 def unseen(tx: Tx, *, busy: bool, limit: int) -> list[str]:
-    """Return the UUIDs of clusters with a stack that has changed, or that was deleted, since it was
-    read.
+    """Return the UUIDs of clusters with a stack that has changed, or that was deleted, since the
+    last synchronisation.
 
     If `busy` is true, only clusters in progress are considered; these are found by an index.
     """

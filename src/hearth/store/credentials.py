@@ -44,7 +44,8 @@ class Requester(msgspec.Struct, frozen=True, omit_defaults=True):
 class FormerTrust(msgspec.Struct, frozen=True, array_like=True):
     """A replaced trust that must still be deleted.
 
-    `owner` is set if it is an application credential; it is the id of the user who created it.
+    `owner` is None for a trust. For an application credential it is the id of the user who created
+    the credential.
     """
 
     id: str

@@ -455,8 +455,9 @@ def drop_receipts(tx: Tx) -> None:
 def _leave(tx: Tx, note: str, *, again: bool) -> None:
     """Write the receipt of a transaction as its first statement.
 
-    So this waits while an earlier attempt is still being committed. Raises _CarriedOut if that
-    attempt was committed.
+    So the statement waits while an earlier attempt with the same receipt is still being committed.
+    Raises _CarriedOut if that attempt was committed. `again` is true if there may be an earlier
+    attempt.
     """
     try:
         tx.do(_RECEIPT, {"id": note})

@@ -60,6 +60,9 @@ _PURGE = Prepared(
 def append(tx: Tx, events: Iterable[Event]) -> None:
     """Store events with the next numbers of their trees. Transactions for the same tree wait for
     each other.
+
+    The events are also added to the outbox if notifications are enabled or the tree has event
+    sinks.
     """
     events = list(events)
     by_root: dict[str, list[Event]] = {}

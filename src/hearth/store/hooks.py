@@ -29,8 +29,8 @@ _DATA = Listed(
 
 
 def mark(state: str, traversal: str) -> str:
-    """Return the entry in the private data for a hook in this state; its key is the name of the
-    hook.
+    """Return the text that the private data of a resource contains for a hook in this state. The
+    key in the private data is the name of the hook.
     """
     return f"{state}:{traversal}"
 

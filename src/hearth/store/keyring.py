@@ -3,7 +3,7 @@
 The row `pepper` of the table `keyring` contains the key of all fingerprints, encrypted like user
 data. So a process without the right key fails before it writes anything, and fingerprints stay the
 same when keys change. `rekey` encrypts that row last. Until then a process needs the old key to
-start, because some values still do.
+start, because some values are still encrypted with it.
 """
 
 from collections.abc import Iterator, Sequence

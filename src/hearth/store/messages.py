@@ -15,7 +15,7 @@ from hearth.store.rows import StackRow
 
 
 class OperationBegun(msgspec.Struct, frozen=True):
-    """A newer operation of the stack is in its row."""
+    """A newer operation of the stack has begun; the stack's row describes it."""
 
 
 class Cancel(msgspec.Struct, frozen=True):

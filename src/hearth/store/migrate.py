@@ -23,8 +23,9 @@ log = logging.getLogger(__name__)
 
 SCRIPTS = Path(__file__).parent / "migrations"
 SINCE = "0012"
-"""The oldest schema whose release can work with the database of this one. A migration that removes
-or changes what older releases use sets it anew, here and in the table `compatible`.
+"""The oldest schema whose release can work with a database of this release. A migration that
+removes or changes what older releases use must raise this number, here and in the table
+`compatible`.
 """
 OTHERS_S = 600.0  # for the migrations of another process
 _NAME = "concat('hearth-', left(sha1(database()), 40))"  # the locks of MariaDB are the server's
@@ -38,7 +39,7 @@ _LOCKS = {
         sa.text(f"SELECT release_lock({_NAME})"),
     ),
 }
-"""How to take and to release the lock of migrations."""
+"""The SQL statements that take and release the lock of migrations, by database dialect."""
 
 
 def head() -> str:
@@ -56,7 +57,8 @@ def upgrade(store: Store) -> None:
     """Run the missing migrations.
 
     During a rolling upgrade the database can be newer than this release. Then nothing is migrated,
-    and the release works with the database if its migrations say so. Raises TooNew if not.
+    and this release works with the database if the table `compatible` allows that. Raises TooNew if
+    it does not.
     """
     if is_usable(store) or (store.dialect == "sqlite" and _made_anew(store)):
         return
@@ -72,7 +74,8 @@ def upgrade(store: Store) -> None:
 
 @contextlib.contextmanager
 def _alone(connection: sa.Connection, dialect: str) -> Iterator[None]:
-    """Let one process migrate at a time. Raises TimeoutError if another one does not end.
+    """Let one process migrate at a time. Raises TimeoutError if another process does not end its
+    migrations.
 
     SQLite needs no lock: its first statement locks the whole file.
     """
@@ -84,7 +87,10 @@ def _alone(connection: sa.Connection, dialect: str) -> Iterator[None]:
     while not connection.execute(take).scalar():
         connection.rollback()
         if time.monotonic() > ends:
-            raise TimeoutError(f"another process has been migrating the database for {OTHERS_S} s")
+            raise TimeoutError(
+                f"another process has been migrating the database for {OTHERS_S:.0f} s: "
+                "wait until it has ended, then start this process again"
+            )
         time.sleep(0.1)
     connection.commit()
     try:
@@ -111,7 +117,7 @@ def is_usable(store: Store) -> bool:
     if since is None or since > head():
         raise TooNew(
             f"the database has schema {found}, which needs a release with schema {since or found} "
-            f"or later; this one has {head()}"
+            f"or later; this release has schema {head()}"
         )
     log.warning("the database has schema %s, this release has %s", found, head())
     return True

@@ -120,7 +120,7 @@ def put_scalings(tx: Tx, notices: Sequence[ScalingNotice]) -> None:
 
 
 def put_states(tx: Tx, events: Iterable[Event]) -> None:
-    """Store notifications about new states of stacks, for those of the events that report one."""
+    """Store a notification for each event that reports a new state of a stack."""
     own = [one for one in events if one.physical_id == one.stack_id]
     if not own:
         return

@@ -1,4 +1,6 @@
-"""Queries for API requests. They find a stack only within a project, unless the project is None."""
+"""Queries for API requests. A function with a parameter `project_id` finds stacks of that project
+only, or of all projects if it is None.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -96,7 +98,10 @@ class StackFilter:
 
 
 def list_stacks(tx: Tx, wanted: StackFilter) -> list[StackRow]:
-    """Return the matching stacks that follow the marker, at most `limit`."""
+    """Return the matching stacks that follow the marker, at most `limit`.
+
+    By default the newest stacks come first. An unknown marker is ignored.
+    """
     query = _filtered(wanted)
     keys = [SORT_KEYS[name] for name in wanted.sort_keys if name in SORT_KEYS]
     down = wanted.descending
@@ -329,7 +334,10 @@ def in_charge(found: Sequence[Record]) -> dict[str, Record]:
 
 
 def record_in_charge(tx: Tx, stack_id: str, name: str) -> Record | None:
-    """Return the record of a stack that is in charge of this name, or None."""
+    """Return the record of a stack that is in charge of this name.
+
+    If none is in charge, return the newest record of that name; None if there is no record.
+    """
     return in_charge(records_named(tx, stack_id, name)).get(name)
 
 
@@ -544,9 +552,11 @@ def credential_of(tx: Tx, row: StackRow) -> credentials.StackCredential | None:
 
 
 def stack_by_physical_id(tx: Tx, physical_id: str) -> StackRow | None:
-    """Return the nested stack with this id in any project, or None.
+    """Return the stack with this id in any project, even if it is deleted; None if it does not
+    exist.
 
-    Callers must have checked its parent stack.
+    The caller must have checked that the requester may access it, for example through its parent
+    stack.
     """
     row = tx.first(sa.select(stack).where(stack.c.id == physical_id))
     return stack_row(tx, row) if row is not None else None

@@ -176,8 +176,8 @@ class AttemptRow(msgspec.Struct, frozen=True):
 class Document(msgspec.Struct, frozen=True, omit_defaults=True, rename={"purpose": "for"}):
     """The part of a stack's document that an adopt or a restore needs.
 
-    It is the data of each resource by name. If `late` is true, a later operation of the parent
-    stack completes the adoption.
+    `resources` has the data of each resource, by name. If `late` is true, a later operation of the
+    parent stack completes the adoption.
     """
 
     purpose: Action

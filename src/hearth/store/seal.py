@@ -115,7 +115,10 @@ class Sealer:
         form, start = sealed[:1], 2 + sealed[1]
         cipher = self._ciphers.get(sealed[2:start])
         if cipher is None or form not in (FORMAT, FORMAT_WITHOUT_PLACE):
-            raise Unsealable(f"no configured key has the id {sealed[2:start]!r}")
+            raise Unsealable(
+                f"no configured key has the id {sealed[2:start].decode(errors='replace')}: "
+                "add the key that encrypted this value"
+            )
         body = start + NONCE_BYTES
         place = _place(column, key) if form == FORMAT else None
         try:
@@ -158,10 +161,11 @@ def pepper_of(secret: str) -> bytes:
 
 
 def keys_in(setting: str) -> tuple[str, ...]:
-    """Return the keys in the value of the option: the first one encrypts, all of them decrypt.
+    """Return the keys in the value of the option `auth_encryption_key`: the first one encrypts, all
+    of them decrypt.
 
-    They are separated by commas. Heat has a single key, which may contain a comma. So the whole
-    text also counts as a key; it is the only one if the part before the first comma is too short
+    The keys are separated by commas. Heat has a single key, which may contain a comma. So the whole
+    text also counts as a key. It is the only key if the part before the first comma is too short
     for a key.
     """
     parts = [part.strip() for part in setting.split(",") if part.strip()]

@@ -1,9 +1,9 @@
 """End idle transactions, so that a process or machine that stands still does not keep its locks.
 
-Other engines must be able to take over its stacks when its lease has expired. Therefore the
-database server ends a transaction that is idle for as long as a lease. PostgreSQL does not do so if
-the transaction is idle during or after a batch of statements from psycopg. There, each heartbeat of
-an engine ends such transactions.
+Other engines must be able to take over the stacks of such a process when its lease has expired.
+Therefore the database server ends a transaction that is idle for as long as a lease. PostgreSQL
+does not do so if the transaction is idle during or after a batch of statements from psycopg. There,
+each heartbeat of an engine ends such transactions.
 """
 
 import sqlalchemy as sa

@@ -39,7 +39,7 @@ class State(NamedTuple):
 
 
 def states(tx: Tx, now: float) -> list[State]:
-    """Return the states that existing stacks have."""
+    """Return the counts for each state that at least one existing stack has."""
     return [
         State(row.action, row.status, row.stacks, row.oldest, int(row.overdue))
         for row in tx.rows(_STATES, {"now": now})

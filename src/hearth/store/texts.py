@@ -144,7 +144,9 @@ def _body(tx: Tx, wanted: Revision) -> tuple[dict[str, str], str, dict[str, Any]
 
 
 def _forget(tx: Tx, newest: Mapping[str, int]) -> None:
-    """Delete the oldest revisions, except those that the stack or one of its records uses."""
+    """Delete the revisions that `Retention` does not keep, except those that the stack or one of
+    its records uses.
+    """
     lasts = {i: number - tx.retention.revisions for i, number in newest.items()}
     old = [{"stack_id": i, "last": last} for i, last in lasts.items() if 0 < last < newest[i]]
     if old:

@@ -1,6 +1,6 @@
 """What the running code works on: for log lines, and for the headers of calls to the cloud.
 
-An asyncio task inherits it from the task that creates it.
+An asyncio task inherits this information from the task that creates it.
 """
 
 import re
@@ -58,7 +58,9 @@ def trace_of(header: str) -> Trace | None:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """The request, stack and resource that the running code works for; "" if there is none."""
+    """The request, project, stack and resource that the running code works for; a field is "" if
+    there is none.
+    """
 
     request_id: str = ""
     project_id: str = ""
@@ -68,7 +70,9 @@ class About:
     trace: Trace | None = None
 
     def words(self) -> dict[str, str]:
-        """Return what is known, as text by name."""
+        """Return the fields that are set, as texts by name; instead of the trace only its
+        `trace_id`.
+        """
         found = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "trace"}
         if self.trace is not None:
             found["trace_id"] = self.trace.trace_id
@@ -80,10 +84,10 @@ _about: ContextVar[About] = ContextVar("about", default=NOTHING)
 
 
 def about() -> About:
-    """Return what the running code works on."""
+    """Return the request, stack and resource that the running code works for."""
     return _about.get()
 
 
 def working_on(subject: About) -> None:
-    """Set what the running task works on from now on."""
+    """Set the request, stack and resource for which the current asyncio task works from now on."""
     _about.set(subject)

@@ -18,7 +18,9 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric: a counter's name ends with `_total`; `buckets` are those of a histogram."""
+    """A metric. The name of a counter ends with `_total`. Only a histogram has `buckets`, the upper
+    limits of its ranges.
+    """
 
     name: str
     kind: Kind

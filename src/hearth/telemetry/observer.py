@@ -1,4 +1,4 @@
-"""The interface between the work of a process and whoever watches it."""
+"""The interface through which a process reports its work to metrics and traces."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -8,7 +8,7 @@ from hearth.telemetry.span import Span, SpanSink
 Values = Iterable[tuple[tuple[str, ...], float]]
 """Values of a gauge, each with the values of its labels."""
 Rows = Callable[[], Values]
-"""Returns the current values of a gauge."""
+"""A function that returns the current values of a gauge."""
 
 
 class Observer:
@@ -84,8 +84,8 @@ class Observer:
         """Report the committed end of a task of a cluster."""
 
     def measure(self, metric: str, rows: Rows) -> None:
-        """Register the function that returns the values of a gauge; it is called when somebody
-        asks.
+        """Register the function that returns the values of a gauge; it is called whenever the
+        metrics are read.
         """
 
 

@@ -20,10 +20,11 @@ NANO = 1_000_000_000
 
 
 class Collector:
-    """A SpanSink that sends spans in batches, on a thread of its own.
+    """A SpanSink that sends spans in batches, in a separate thread.
 
     `endpoint` is the URL of the collector, such as http://127.0.0.1:4318. `resource` describes the
-    process. Spans that the collector does not take in time are dropped: the work never waits.
+    process. Spans that the collector does not accept in time are dropped, so the work of the
+    process never waits.
     """
 
     def __init__(self, endpoint: str, resource: Mapping[str, str]) -> None:
@@ -52,7 +53,7 @@ class Collector:
         )
 
     def close(self) -> None:
-        """Send what is left, and end."""
+        """Send the remaining spans, then stop; spans that are added later are lost."""
         self._processor.shutdown()  # type: ignore[no-untyped-call]
 
 

@@ -23,7 +23,7 @@ LABEL_MAX = 100  # characters
 
 
 class Metrics(Observer):
-    """The metrics of one process; `exposition` is what a Prometheus server reads."""
+    """The metrics of one process; `exposition` returns the text that a Prometheus server reads."""
 
     def __init__(self) -> None:
         # no second series beside each counter with the time of its creation
@@ -55,7 +55,7 @@ class Metrics(Observer):
         self._measured.rows[metric] = rows
 
     def _child(self, metric: Metric, *labels: str) -> Any:
-        """Return the series with these labels."""
+        """Return the time series of a metric with these label values."""
         key = (metric.name, *labels)
         found = self._children.get(key)
         if found is None:
@@ -119,13 +119,13 @@ class Metrics(Observer):
 
 
 class _Measured(Collector):
-    """The metrics that are measured when a Prometheus server asks."""
+    """The metrics whose values are computed each time a Prometheus server reads them."""
 
     def __init__(self) -> None:
         self.rows: dict[str, Rows] = {}
 
     def collect(self) -> Iterator[GaugeMetricFamily | CounterMetricFamily]:
-        """Yield the current values."""
+        """Yield the metrics with their current values."""
         for metric in METRICS:
             if metric.name not in self.rows:
                 continue

@@ -31,4 +31,4 @@ class SpanSink(Protocol):
         """Take a span. Must not block and must not raise."""
 
     def close(self) -> None:
-        """Send what is left, and end."""
+        """Send the remaining spans, then stop; spans that are added later are lost."""

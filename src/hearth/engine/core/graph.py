@@ -36,8 +36,8 @@ Key = tuple[NodeKind, str]
 class Node:
     """A node of the graph of an operation.
 
-    `waiting` counts the open requirements; it is derived from `requires` when the graph is built
-    and stored nowhere.
+    `waiting` counts the requirements that are not done yet, and the tasks of older operations for
+    which the node waits. It is not stored in the database.
     """
 
     key: Key

@@ -341,7 +341,8 @@ def _kept(record: Record, definition: ResourceDefinition, predictor: _Predictor 
 def _open(record: Record, definition: ResourceDefinition, predictor: _Predictor | None) -> Entry:
     """Return the entry of a record that may change, with a prediction if a preview is requested.
 
-    Without a preview the planned action is EXAMINE: its update node decides what to do.
+    Without a preview the planned action is EXAMINE: the update node of the record decides what to
+    do.
     """
     if predictor is None:
         return _entry(record, Prediction(PlannedAction.EXAMINE), None)

@@ -50,8 +50,9 @@ class PlannedAction(StrEnum):
 class Reason:
     """A reason for a predicted action.
 
-    `of` is the property that causes it, if any. `values` is the pair (before, after) of its values.
-    `awaits` names the resources on which the new value depends; then it is not known yet.
+    `of` is the property that causes it, if any. `values` is the pair of its values before and after
+    the operation. If the new value is not known yet, `awaits` names the resources on which it
+    depends.
     """
 
     text: str
@@ -75,10 +76,10 @@ class Reason:
 class Traits:
     """The traits of a resource type on which predictions depend.
 
-    `always`: any update replaces the resource. `replace_failed`: whether an update replaces a
-    failed resource; None if that depends on its state in the cloud. `rules` are the translation
-    rules of the properties. `succeeds(name)` returns whether this type can take over an object that
-    was created as the type `name`.
+    `always`: every update replaces the resource. `replace_failed`: whether an update replaces a
+    failed resource; None if that depends on its state in the cloud. `rules` are the rules that
+    translate the properties, such as names to ids. `succeeds(name)` returns whether this type can
+    take over an object that was created as the type `name`.
     """
 
     name: str
@@ -323,7 +324,13 @@ def _verdict(
     *,
     moved: bool,
 ) -> tuple[PlannedAction, str | None]:
-    """Return the action for changed or unknown properties, with the type's own reason or None."""
+    """Return the planned action for changed or unknown properties, and a reason.
+
+    `changed` are the properties whose values differ. `awaited` maps each property whose value is
+    unknown to the resources on which the value depends. If `moved` is true, the update certainly
+    changes something. The reason is the one that the resource type gives for a replacement,
+    otherwise None.
+    """
     before = record.held.properties
     schema = traits.schema
     fixed = any(name in schema and not schema[name].update_allowed for name in changed)

@@ -81,7 +81,7 @@ class Record(Struct, frozen=True):
 
     @property
     def leaving(self) -> bool:
-        """Return whether the delete of the record is in progress or has failed."""
+        """Return whether the delete of the record has begun."""
         return self.action is Action.DELETE
 
     def in_charge_at(self, revision: int) -> bool:

@@ -1,4 +1,6 @@
-"""How many of the waiting stacks an engine takes, so that all engines get equally many."""
+"""How many of the waiting stacks one engine takes, so that all engines get the same number of
+stacks.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,7 +9,8 @@ def share(me: str, owned: Mapping[str, int], waiting: int, *, patient: bool = Tr
     """Return how many of `waiting` stacks the engine `me` takes now.
 
     `owned` is {id of an engine: number of its stacks} for the engines that may take stacks; `me` is
-    one of them. An engine that is not `patient` takes a part even if others have fewer stacks.
+    one of them. If `patient` is false, the engine takes an equal part of the waiting stacks even if
+    other engines have fewer stacks.
     """
     if not waiting:
         return 0
@@ -18,8 +21,10 @@ def share(me: str, owned: Mapping[str, int], waiting: int, *, patient: bool = Tr
 
 
 def _level(counts: Sequence[int], waiting: int) -> int:
-    """Return how many stacks each engine has at most, once those with the fewest have taken all
-    that wait. `counts` is sorted.
+    """Return the maximum number of stacks of an engine after the engines with the fewest stacks
+    have taken all waiting stacks.
+
+    `counts` are the numbers of stacks that the engines have now, sorted.
     """
     level = below = 0
     for number, count in enumerate(counts, 1):

@@ -81,7 +81,8 @@ def kept_asleep(record: Record) -> Record:
 def said_by_state(record: Record) -> Record:
     """Return the record without `held.asleep`.
 
-    Call this before the record gets a state that shows by itself whether its object is suspended.
+    Call this before the record gets a state that shows whether its object is suspended, so that
+    `held.asleep` is no longer needed.
     """
     if not record.held.asleep:
         return record
@@ -116,9 +117,10 @@ def call(record: Record, action: Action, *, handled: bool) -> Call:
 
 
 def ended(record: Record, action: Action, traversal: str) -> State:
-    """Return the state with which the record's node continues an interrupted lifecycle action.
+    """Return the state that a record's node has when a lifecycle action is planned again.
 
-    `action` and `traversal` are those of the lifecycle action.
+    `action` and `traversal` are those of the lifecycle action. The state is DONE or FAILED if the
+    node ended before a takeover, otherwise PLANNED.
     """
     if record.traversal != traversal or record.action is not action:
         return State.PLANNED

@@ -1,6 +1,4 @@
-"""A cache with two limits: the number of items, and the length of the text that they were made
-from.
-"""
+"""A cache with two limits: the number of items, and the total length of their source texts."""
 
 from collections import OrderedDict
 from collections.abc import Hashable

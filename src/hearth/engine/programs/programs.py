@@ -142,8 +142,8 @@ class Programs:
     async def of(self, stack: StackRow, revision: Revision) -> Program:
         """Return the program of a stack's revision. Raises Rejected.
 
-        The last few programs are cached, because the request and the engine need the same program.
-        Equal nested stacks share a program, unless their template reads their names.
+        The last few programs are cached, because the API and the engine need the same one for a
+        request. Equal nested stacks share a program, unless their template reads their names.
         """
         environment, module = await self._content(stack.project_id, revision)
         own = Stack(stack.name, stack.id, stack.project_id)
@@ -223,7 +223,8 @@ class Programs:
     def traits_of(self, definition: ResourceDefinition, *, updating: bool = True) -> Traits:
         """Return the traits of a definition's type, on which predictions depend.
 
-        `updating` is false in a rollback: then no type is replaced regardless of changes.
+        `updating` is false in a rollback: a rollback replaces a resource only because of a changed
+        property or a failure, never because of its type alone.
         """
         rtype = self.rtype_of(definition)
         asks = type(rtype).replace_failed is not ResourceType.replace_failed
@@ -298,8 +299,8 @@ class Programs:
         """Return the desired revision of a nested stack.
 
         It has its own parameters, and the files and the resource registry of its parent. `exports`
-        are the attributes that the parent's own parent stack reads; some of them are values of this
-        nested stack.
+        are the attributes that the parent's own parent stack reads; some of them are computed from
+        values of this nested stack.
         """
         module = program.module
         entry = module.bindings[definition.name].entry

@@ -1,10 +1,10 @@
 """Commit the changes of many stacks together: while one commit runs, the next batch is collected.
 
 Commits are shared fairly between trees of stacks (a root stack with its nested stacks) by deficit
-round robin, counted in rows. In each round a tree earns a quantum of rows; its changes are
-committed when it has earned as many rows as they have. So small changes never wait for many large
-ones. A batch that fails is halved until the stack that causes the failure is alone; only that stack
-gets the exception.
+round robin, counted in rows. In each round a tree earns a fixed number of rows. A change set is
+committed when its tree has earned as many rows as the change set contains. So small change sets
+never wait for many large ones. A batch that fails is halved until the stack that causes the failure
+is alone in its batch; only the worker of that stack gets the exception.
 """
 
 import asyncio
@@ -76,8 +76,9 @@ class Committer:
             self._busy = False
 
     def _next(self) -> list[_Waiting]:
-        """Return the next batch; it repeats rounds over the trees until at least one has earned its
-        rows.
+        """Return the next batch, which contains at least one change set.
+
+        If no tree has earned enough rows in a round, further rounds follow.
         """
         batch: list[_Waiting] = []
         rows = 0

@@ -202,7 +202,9 @@ class Engine:
             self._last_heartbeat = sent
 
     def _drain(self, *, draining: bool) -> None:
-        """Release all stacks to other engines, if an operator wants it, until it is revoked."""
+        """Release all stacks to other engines if an operator drains this engine; take no new ones
+        until `draining` is false again.
+        """
         if draining != self._draining:
             words = "releasing all stacks" if draining else "taking stacks again"
             log.info("%s, as an operator demands", words)
@@ -220,7 +222,8 @@ class Engine:
                 worker.kill()
 
     async def _look(self, *, compare: bool = False) -> None:
-        """Claim stacks that need an owner, and fetch messages; if there are none, only read.
+        """Claim the stacks that need an owner, and fetch messages. If there are neither such stacks
+        nor messages, do not write.
 
         The stacks that this engine owns according to the database must be the stacks that it works
         on. If the two differ, or if `compare` is true, the engine compares them one by one.
@@ -273,8 +276,8 @@ class Engine:
         """Start and stop workers so that they match the stacks that this engine owns in the
         database.
 
-        A difference counts only if two consecutive searches show it, because commits run all the
-        time.
+        A difference is corrected only if two consecutive comparisons show it, because a commit that
+        runs at the same time can cause a difference for a moment.
         """
         before = dict(self.workers)
         mine = await self.tools.store.read(lambda tx: owned_stacks(tx, self.id))

@@ -18,7 +18,7 @@ class ResourceFailure(Exception):
 
     `error` is the class name that the reason begins with. If `retry` is true, the engine may delete
     the object and create it again. If `nested` is true, the failure occurred in the nested stack of
-    the resource, and `text` begins with the place there.
+    the resource, and `text` begins with the path of the failed resource inside the nested stack.
     """
 
     def __init__(self, error: str, text: str, *, retry: bool = False, nested: bool = False) -> None:

@@ -19,9 +19,10 @@ TEMPLATE = "template"  # the type of all resources that templates define
 
 
 class LifeLog:
-    """Logs and reports what happens to one stack while a worker has it.
+    """Logs and reports what happens to one stack while this engine owns it.
 
-    `find` returns the type with a name, or None: names that users choose are reported as one type.
+    `find` returns the resource type with a given name, or None. All types without a result, such as
+    template files, are reported under one name, because users choose their names.
     """
 
     def __init__(self, observer: Observer, find: Callable[[str], object]) -> None:
@@ -94,7 +95,9 @@ class LifeLog:
 
 
 def subject(stack: StackRow, credential: StackCredential | None) -> About:
-    """Return what the tasks of an operation work on; its trace is that of the last request."""
+    """Return the request, project and stack that log lines and traces of an operation show. The
+    trace continues that of the last request.
+    """
     found = trace_of((credential and credential.traceparent) or "")
     return About(
         request_id=(credential and credential.request_id) or "",
@@ -111,7 +114,5 @@ def _name(stack: StackRow, credential: StackCredential | None) -> str:
 
 
 def _line(text: str) -> str:
-    """Return the text as a single line, with any white space that a service put into it
-    replaced.
-    """
+    """Return the text as a single line: white space such as line breaks is replaced."""
     return " ".join(text.split())

@@ -329,7 +329,11 @@ class StackWorker:
         return True
 
     def _begun(self, *, further: bool) -> None:
-        """Report the operation, and let all tasks that start from now on work for its request."""
+        """Report that this engine works on the operation. Tasks that start from now on have the
+        operation's request in their log lines and traces.
+
+        `further` is true if the operation ran before, on this or another engine.
+        """
         stack, credential = self._memory.stack, self._access.credential
         working_on(subject(stack, credential))
         self._life_log.begun(stack, credential, further=further)
@@ -475,10 +479,10 @@ class StackWorker:
         return fate is not Fate.LOST
 
     async def _release(self, *, due_at: float | None = None) -> None:
-        """Release the stack, and commit when an engine must work on it again.
+        """Release the stack, in a commit that also stores when an engine must work on it again.
 
-        That is at `due_at`, the deadline, or the next search for orphans, whichever is earliest. If
-        the engine gives up a stack in progress, the stack is due at once.
+        This time is `due_at`, the deadline, or the next search for orphans, whichever is earliest.
+        If the engine gives up a stack in progress, the stack is due at once.
         """
         stack = self._memory.stack
         busy = stack.status is Status.IN_PROGRESS

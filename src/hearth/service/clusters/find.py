@@ -80,8 +80,8 @@ async def template_for_clusters(
 
 
 async def cluster_to_sign_for(services: Services, caller: Caller, ident: str) -> Cluster:
-    """Return the cluster for which a certificate is requested. Raises Rejected, with 400 if there
-    is none.
+    """Return the cluster for which a certificate is requested. Raises Rejected, with status 400 if
+    there is no such cluster.
     """
     visible = cluster_find.in_project(Cluster, caller.project_id)
     found = await services.store.read(

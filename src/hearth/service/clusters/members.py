@@ -77,7 +77,7 @@ def _members(tx: Tx, cluster: Cluster, ident: str) -> list[Member]:
 def _server(reference: str | None, stack_id: str | None) -> str | None:
     """Return the id of a member's server, or None if the server does not exist yet.
 
-    The id is the reference id of the nested stack, unless that is still the id of the nested stack
-    itself.
+    The id is the reference id of the nested stack, unless that reference id is still the id of the
+    nested stack itself.
     """
     return reference if reference != stack_id else None

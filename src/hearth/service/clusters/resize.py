@@ -1,7 +1,7 @@
 """Change the number of nodes of a node group.
 
 If an earlier request still waits for a conductor, both requests are merged: the number of nodes is
-that of the later request, and all nodes that one of the two names are removed. Source:
+that of the later request, and the nodes that either request names are removed. Source:
 spec/clusters.md, section 7.
 """
 
@@ -41,14 +41,14 @@ async def resize_cluster(
 ) -> Cluster:
     """Begin to resize a node group; return the cluster in UPDATE_IN_PROGRESS. Raises Rejected.
 
-    `nodes_to_remove` are indexes or server ids of members. If `node_count` is the current number of
-    nodes, the nodes to remove are replaced. `nodegroup` is a name or UUID, by default the default
-    worker group.
+    `nodes_to_remove` are indexes, server ids or nested stack ids of members. If `node_count` is the
+    current number of nodes, the nodes to remove are replaced. `nodegroup` is a name or UUID, by
+    default the default worker group.
     """
     if node_count == 0 and version < (1, 10):
         raise bad_request("node_count must be at least 1 before API version 1.10.")
     if len(nodes_to_remove) > REMOVED_MAX:
-        raise bad_request(f"nodes_to_remove is too long. It may have {REMOVED_MAX} entries.")
+        raise bad_request(f"nodes_to_remove is too long. Use at most {REMOVED_MAX} entries.")
     remove: list[str] = []
 
     def change(found: Whole, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:

@@ -33,8 +33,8 @@ async def rotate_ca(services: Services, caller: Caller, cluster: Cluster) -> Clu
 
 
 async def rotate_credential(services: Services, caller: Caller, cluster: Cluster) -> Cluster:
-    """Begin to give the nodes a new credential of the caller; return the cluster in
-    UPDATE_IN_PROGRESS.
+    """Begin to replace the credential of the nodes by a new one of the caller; return the cluster
+    in UPDATE_IN_PROGRESS.
 
     Raises Rejected.
     """

@@ -1,7 +1,8 @@
-"""Signing requests of nodes and users: which are accepted, and which extensions are granted.
+"""Signing requests of nodes and users: which requests are accepted, and which extensions the
+certificates get.
 
-A request comes from software in a server, so nothing in it is trusted: neither its size, its key
-and its names nor its encoding. An issued certificate always has the extensions key usage and basic
+A request comes from software in a server, so nothing in it is trusted: not its size, its encoding,
+its key or its names. An issued certificate always has the extensions key usage and basic
 constraints, because a certificate without key usage may be used for anything. Source:
 facts/magnum/certificates.json.
 """

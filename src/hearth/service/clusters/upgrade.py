@@ -36,8 +36,9 @@ async def upgrade_cluster(
 ) -> Cluster:
     """Begin to upgrade a cluster to a template; return the cluster in UPDATE_IN_PROGRESS.
 
-    If `nodegroup` is given, only that additional group is upgraded; the template must then be that
-    of the cluster. `max_batch_size` is the number of nodes replaced at the same time. Raises
+    If `nodegroup` names an additional group, only that group is upgraded, and the template must be
+    that of the cluster. If it names a default group, both default groups are upgraded. By default
+    all groups are. `max_batch_size` is the number of nodes replaced at the same time. Raises
     Rejected, CloudFault.
     """
     new_version = await kubernetes_version(services, caller, template)

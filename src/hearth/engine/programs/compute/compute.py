@@ -22,8 +22,8 @@ computation takes a few milliseconds.
 """
 
 ROUNDS_MAX = 256
-"""The maximum number of times that `Compute.evaluated` calls its function, once after each
-evaluation in a process.
+"""The maximum number of evaluations in separate processes in one call of `Compute.evaluated`, which
+calls its function again after each of them.
 """
 
 departed: ContextVar["asyncio.Future[None] | None"] = ContextVar("departed", default=None)
@@ -88,8 +88,8 @@ class Compute:
     def attempt(self, work: Callable[[], T]) -> T:
         """Return the result of `work` at once.
 
-        Raises Deferred if an evaluation must run in a process: call `settle` before the next
-        attempt.
+        Raises Deferred if an evaluation must run in a separate process. Then call `settle`, and
+        afterwards this method again.
         """
         if self.pool is None:
             return work()
@@ -97,8 +97,8 @@ class Compute:
             return work()
 
     async def settle(self, deferred: Deferred, project: str = "") -> None:
-        """Run a deferred evaluation in a separate process, and keep its result for the next
-        attempt.
+        """Run a deferred evaluation in a separate process, and keep its result for the next call of
+        `attempt`.
         """
         replies: list[tuple[Question, Any]] = []
 

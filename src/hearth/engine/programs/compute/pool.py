@@ -57,7 +57,9 @@ Asked = Callable[[Question], Any]
 
 
 class Pool:
-    """Runs jobs in processes. All methods except `close` must be called on the event loop."""
+    """Runs jobs in processes. `run` must be called on the event loop; `hand` and `kill` may be
+    called from any thread.
+    """
 
     def __init__(self, command: tuple[str, ...] = COMMAND) -> None:
         self._command = command
@@ -190,9 +192,7 @@ class Pool:
 
 
 class _Running:
-    """A running job, from the side of this process: a thread that communicates with the computing
-    process.
-    """
+    """The parent's part of a running job: a thread that communicates with the computing process."""
 
     def __init__(
         self,

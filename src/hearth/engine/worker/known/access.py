@@ -47,8 +47,8 @@ class Access:
         return known[2]
 
     def users(self) -> Users | None:
-        """Return the users in the stack's domain project, or None if no stack domain is
-        configured.
+        """Return the users in the stack's domain project, or None if neither a stack domain nor a
+        service user is configured.
         """
         return self._tools.clouds.users(self._memory.stack, self._memory.note_user_project)
 
@@ -82,11 +82,12 @@ class Access:
     # -- the trust -------------------------------------------------------------------------
 
     async def entrust(self) -> None:
-        """Create a trust of the last requester for a root stack, unless the stack has a valid one.
+        """Create a trust for a root stack, with the last requester as trustor, unless the stack has
+        a valid one.
 
         The trust remains valid after the requester's token expires. If it replaces another trust,
-        it gets a new key, which is stored before the call; the old trust is deleted when no node
-        runs any more. Raises CloudFault.
+        the key that finds it again is new and is stored before the call. The replaced trust is
+        deleted when no node runs any more. Raises CloudFault.
         """
         stack = self._memory.stack
         if self.credential is None or stack.parent_id is not None:

@@ -126,8 +126,8 @@ class Aim:
         """Return whether the object stays in the cloud when its record is deleted.
 
         An abandon retains all objects except those whose delete an earlier operation has begun. The
-        document of the abandoned stack no longer contains these resources, so nobody would know of
-        their objects.
+        document of the abandoned stack no longer contains those resources, so nobody would know of
+        their objects. The rollback of an adopt retains the adopted objects, too.
         """
         stack = self._memory.stack
         if record.held.deletion_policy == "Retain":
@@ -194,7 +194,7 @@ class Aim:
         return sorted({*own, *given}, key=lambda text: (-len(text), text))
 
     def masked(self, reason: str) -> str:
-        """Return the text with hidden values masked, because services repeat in errors the values
-        they got.
+        """Return the text with hidden values masked, because services repeat the values of a
+        request in their error messages.
         """
         return masked(reason, self.hidden)

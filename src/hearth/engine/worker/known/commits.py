@@ -1,4 +1,4 @@
-"""Tickets that nodes wait for until a commit, and the limit of nodes that join one commit."""
+"""Tickets with which nodes wait for a commit, and the limit of nodes in one commit."""
 
 import asyncio
 from collections import deque
@@ -27,7 +27,8 @@ class Commits:
     def written(self, *, start: bool = False) -> Ticket:
         """Return a ticket that resolves when all changes so far are committed.
 
-        If `start` is true, it waits for a change in `if_current`; its result can be SUPERSEDED.
+        If `start` is true, the ticket is for a change in the change set `if_current`, so it can
+        also resolve to SUPERSEDED.
         """
         ticket: Ticket = asyncio.get_running_loop().create_future()
         (self._starts if start else self._tickets).append(ticket)

@@ -29,10 +29,10 @@ FIRST_REVISION = 1  # an adopt creates the stack, with this revision
 
 
 async def adopt(attempt: Attempt, rtype: ResourceType, desired: Desired) -> Outcome | None:
-    """Adopt the object that the document names for the record. No write call is sent.
+    """Adopt the object whose id the adopted document has for the record. No write call is sent.
 
-    Return None if the adoption is completed in a later operation. Then the record describes the
-    object as it was in the adopted template, and that operation decides what to change.
+    Return None in a later operation that continues the adoption. Then the record describes the
+    object as in the adopted template, and the caller decides what to change.
     """
     later = attempt.owned.aim.adopts_late()
     if later:

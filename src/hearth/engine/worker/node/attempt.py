@@ -280,7 +280,9 @@ class Attempt:
     async def succeed(
         self, rtype: ResourceType, ctx: ResourceContext, desired: Desired, action: Action
     ) -> Outcome:
-        """Record that the action succeeded and that the node has no further work."""
+        """Record that the action succeeded and return the outcome of a node that has no further
+        work.
+        """
         return Done(await self.conclude(rtype, ctx, desired, action), action)
 
     async def conclude(

@@ -139,9 +139,9 @@ class CloudCalls:
     ) -> Made | None:
         """Search for the result of a call whose response was lost; None if it created nothing.
 
-        A step without `find` is not searched for: this method only waits until an object would be
-        visible. Then the call can be repeated, because it finds the object itself, or because a
-        second delete does no harm.
+        For a step without `find` this method only waits until an object would be visible. Then the
+        call can be repeated: a repeated create finds the object itself, and a second delete does no
+        harm.
         """
         if step.find is not None:
             return await self.find(rtype, step, ctx)

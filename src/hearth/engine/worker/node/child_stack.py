@@ -165,7 +165,12 @@ class ChildStack:
     def _ask(
         self, rtype: NestedType, ctx: ResourceContext, action: Action, *, there: bool, first: bool
     ) -> bool:
-        """Add the request to the change set of the intent; return False if no request is needed."""
+        """Add the request to the changes of the next commit; return False if no request is needed.
+
+        `there` is true if the nested stack exists. `first` is true if the request is committed
+        together with the intent. Raises ResourceFailure if the nested stack is missing or its
+        definition is invalid.
+        """
         owned = self._owned
         match action:
             case Action.CREATE | Action.ADOPT:
@@ -256,7 +261,9 @@ class ChildStack:
         return known and owned.tools.programs.leaves_alone(module)
 
     def _keep(self, ctx: ResourceContext, child: Child, *, if_current: bool = True) -> None:
-        """Store the private data that belongs to the new definition of the nested stack."""
+        """Store the private data that the resource type returned with the new definition of the
+        nested stack.
+        """
         changed = dict(child.data)
         if DOCUMENT in ctx.data:
             changed[DOCUMENT] = None

@@ -41,8 +41,8 @@ def handles(owned: OwnedStack, node: Node, record: Record) -> bool:
 def left_alone(owned: OwnedStack, record: Record, rtype: ResourceType | None) -> bool:
     """Return whether the record is deleted while its object stays in the cloud.
 
-    The result is false for a nested stack that is only to be abandoned: its operation retains the
-    objects of its resources.
+    The result is false for a nested stack in an abandon: the nested stack is deleted by its own
+    operation, which retains the objects of its resources.
     """
     if record.held.deletion_policy == "Retain" or _handed_on(owned, record):
         return True

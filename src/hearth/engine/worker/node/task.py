@@ -65,7 +65,7 @@ class NodeTask:
 
     @property
     def record_id(self) -> str:
-        """The id of the record that it works on."""
+        """The id of the record that the task works on."""
         return self.attempt.record_id
 
     @property
@@ -118,7 +118,7 @@ class NodeTask:
         self._tasks[new] = self
 
     async def _observed(self) -> None:
-        """Run with the resource as the subject of log lines, and as a span of the trace."""
+        """Run the task; its log lines name the resource, and the trace gets a span for it."""
         attempt, tools, here = self.attempt, self._owned.tools, about()
         record = attempt.record
         trace = None if here.trace is None else here.trace.child()
@@ -169,8 +169,8 @@ class NodeTask:
         return f'Task {task} "{record.name}" Stack "{stack.name}" [{stack.id}] {why}'
 
     async def _driven(self) -> Outcome | None:
-        """Run the driver of the node. If the node is stopped, inform the type that nobody waits for
-        results.
+        """Run the driver of the node. If the node is stopped, call `given_up` of a type that waits
+        for results of a server.
         """
         try:
             return await self._drive()

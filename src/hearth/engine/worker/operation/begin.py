@@ -78,8 +78,8 @@ class _Beginning:
         return None
 
     async def entrusted(self) -> Failure:
-        """Create a trust that remains valid after the token expires; if that fails, use the
-        token.
+        """Create a trust that remains valid after the token expires; if that fails, the operation
+        uses the token.
         """
         try:
             await self.owned.access.entrust()
@@ -106,7 +106,8 @@ class _Walk(_Beginning):
     async def joined(self) -> Failure:
         """Create the graph.
 
-        A running task continues as the task of its node, or the node waits for the task.
+        If a task of the stack still works on a record, the task continues as that of the record's
+        node, or the node waits until the task ends.
         """
         chosen = walks.in_charge(self.memory.records.values())
         self.aim.choose({name: record.id for name, record in chosen.items()})
@@ -221,7 +222,8 @@ class _Change(_Beginning):
     async def joined(self) -> Failure:
         """Put the planned records in charge, and create the graph.
 
-        A running task continues as the task of its node, or the node waits for the task.
+        If a task of the stack still works on a record, the task continues as that of the record's
+        node, or the node waits until the task ends.
         """
         for record in self.plan.touched:
             moved = self.memory.records[record.id].having(until=record.until)

@@ -64,7 +64,8 @@ class Operation:
                 task.stop("user triggered cancel")
 
     def cancel(self, *, rollback: bool, traversal: str) -> None:
-        """Cancel the operation; do nothing if the user's request refers to another `traversal`.
+        """Cancel the operation; do nothing if the request is for a `traversal` other than the
+        current one.
 
         If `rollback` is false, the operations of nested stacks are cancelled as well.
         """

@@ -22,7 +22,10 @@ def notify_parent(owned: OwnedStack, row: StackRow) -> None:
 
 
 def notify_of_change(owned: OwnedStack) -> None:
-    """Send the parent stack the values of this stack, because they changed without an operation."""
+    """Send the parent stack the values of this stack, because they changed without an operation.
+
+    Do nothing unless the last operation of this stack succeeded.
+    """
     stack = owned.memory.stack
     if owned.aim.over and stack.status is Status.COMPLETE:
         _notify(owned, stack.having(parent_traversal=None), owned.memory.always)

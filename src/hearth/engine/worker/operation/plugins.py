@@ -28,7 +28,7 @@ class BadPlugin(Exception):
 
 
 def installed() -> tuple[Plugin, ...]:
-    """Return the installed plug-ins, including those for Heat, in the order of their ordinals.
+    """Return the installed plug-ins, including those for Heat, in the order of their `ordinal`.
 
     Raises BadPlugin with the name of a plug-in that cannot be loaded.
     """

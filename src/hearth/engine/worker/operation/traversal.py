@@ -65,7 +65,8 @@ class Traversal:
     def plan(self, graph: Graph) -> None:
         """Set the graph of the operation.
 
-        A running task continues as the task of its node, or the node waits for the task.
+        If a task of the stack still works on a record, the task continues as that of the record's
+        node, or the node waits until the task ends.
         """
         self._graph = graph
         self._join_tasks()
@@ -116,8 +117,10 @@ class Traversal:
         self.finish_if_empty()
 
     def _join_tasks(self) -> None:
-        """Make each running task continue as the task of its node, or make the node wait for the
-        task.
+        """Connect the running tasks with the graph.
+
+        Each task continues as the task of the node of its record, or the nodes of its record wait
+        until the task ends.
         """
         traversal = self._owned.memory.stack.traversal
         for record_id, task in self._tasks.items():
@@ -141,10 +144,9 @@ class Traversal:
                 task.holds.append(held.key)
 
     def _taken_back_after(self, record_id: str) -> str | None:
-        """Return the id of the record that this record replaced, or None.
+        """Return the id of the record that this record replaced; None if there is no such record.
 
-        The result is None also if the type of the replaced record has nothing to take back from its
-        replacement.
+        The result is None also if the type of the replaced record defines no `taken_back_steps`.
         """
         records = self._owned.memory.records
         found = records.get(records[record_id].replaces or "")
@@ -264,7 +266,8 @@ class Traversal:
         """Record the outcome of a task.
 
         `key` is None if the task has no node in the graph of this operation. `current` is false for
-        a task of an older operation; its failure does not fail this operation.
+        a task of an older operation; its failure does not fail this operation, unless the outcome
+        has `whole`.
         """
         memory = self._owned.memory
         match outcome:
