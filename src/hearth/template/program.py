@@ -156,7 +156,7 @@ class Module:
         The environment's `parameter_defaults` are added. Its `parameters` are not, because the
         caller has already merged them into `parameters`. If `strict` is false, parameters may be
         missing; expressions that need them then fail. If `check` is false, values are not checked
-        with constraints, and an unused condition may need a missing parameter.
+        with constraints, and an unused condition that needs a missing parameter is not an error.
         """
         raise NotImplementedError
 

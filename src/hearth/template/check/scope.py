@@ -90,7 +90,7 @@ class StaticScope(Scope):
         self.assumed: tuple[Any, bool] | None = None  # a condition and its possible values
 
     def within(self, resource: str) -> None:
-        """Return None: no path is followed, because the values of attributes are unknown."""
+        """Return None, so that no path is followed: the values of attributes are unknown."""
 
     def undecided(self, choice: Choice) -> Any:
         """Evaluate both branches of a choice, and return an Unknown with all possible types.
