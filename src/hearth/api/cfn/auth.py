@@ -27,7 +27,7 @@ from hearth.service.caller import STACK_USER_ROLE, Caller
 log = logging.getLogger(__name__)
 
 OUTSIDE = frozenset({"Signature", "X-Amz-Signature"})
-"""The parameters that contain the signature, which it therefore does not cover."""
+"""The parameters that contain the signature itself. The signature does not cover them."""
 PROVEN_S = 60.0  # if the token was accepted within this time, a 401 is about the signature
 _CREDENTIAL = re.compile(r"Credential=([^/,\s]+)")
 _SIGNATURE = re.compile(r"\bSignature=([^,\s]+)")
