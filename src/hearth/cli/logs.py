@@ -24,8 +24,8 @@ _told: set[str] = set()  # loggers that the configuration has set
 
 
 class AsJson(logging.Formatter):
-    """Formats each message as a JSON object in one line, with the ids of the request, stack and
-    resource that it is about.
+    """Formats each message as a JSON object in one line, with the ids of the request, the stack and
+    the resource that the message is about.
     """
 
     def format(self, record: logging.LogRecord) -> str:

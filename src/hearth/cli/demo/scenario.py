@@ -171,7 +171,7 @@ class Scenario:
             self._be_the_guest(line)
 
     def _be_the_guest(self, line: Line) -> None:
-        """Send the database server's signal in its place, because the server does not really
+        """Send the signal of the database server when it is created, unless the servers really
         run.
         """
         if self._server.servers_run:
