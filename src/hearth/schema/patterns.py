@@ -91,7 +91,9 @@ def matches_whole(pattern: str, text: str) -> bool:
 
 
 def quick(repetitions: int, characters: int) -> bool:
-    """Return whether a pattern with so many unnested repetitions is fast on so many characters."""
+    """Return whether a pattern with this number of repetitions, none of them nested, is fast on a
+    text with this number of characters.
+    """
     return repetitions == 1 or (repetitions <= 8 and characters**repetitions <= STEPS_QUICK)
 
 

@@ -120,7 +120,9 @@ class OnlyFor(_Named):
 
 @dataclass(frozen=True)
 class NotAbove:
-    """The rule that the property `low` is at most `high`: another property or a constant."""
+    """The rule that the property `low` is at most `high`, which is the name of a property or a
+    constant.
+    """
 
     low: str
     high: str | int
@@ -177,7 +179,10 @@ class Distinct:
 
 @dataclass(frozen=True, init=False)
 class Each(_Named):
-    """Rules about the entries of the map property `name`, or of each map in the list property."""
+    """Rules about the entries of a map, or about each map in a list.
+
+    `name` is the property that contains the map or the list.
+    """
 
     name: str
     relations: tuple[Relation, ...]
@@ -186,7 +191,9 @@ class Each(_Named):
         return self.name in still_open or not self._broken(properties)
 
     def words(self, properties: Properties) -> str:
-        """Return the error texts for all violations, each with the name and list index."""
+        """Return the error texts of all violations; each begins with the property name and, for a
+        list, the index.
+        """
         return "; ".join(self._broken(properties))
 
     def _broken(self, properties: Properties) -> list[str]:
