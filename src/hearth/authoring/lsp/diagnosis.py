@@ -204,8 +204,8 @@ class Diagnosis:
         """Store the findings of a run that started at the file `root`, and publish them for each
         file.
 
-        If `tell` is true, the diagnostics of `root` are published even if there are none, so that
-        the editor removes old ones.
+        If `tell` is true, the diagnostics of `root` are published even if there are none and there
+        were none before.
         """
         before = self._found.get(root, {})
         self._found[root] = found
