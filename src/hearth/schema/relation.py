@@ -98,7 +98,7 @@ class RequiredFor(_Named):
         return _given(properties, self.name)
 
     def __str__(self) -> str:
-        return f"{self.name} is required for {self.other} {_listed(self.values, 'or')}"
+        return f"{self.name} is required if {self.other} is {_listed(self.values, 'or')}"
 
 
 @dataclass(frozen=True, init=False)
@@ -115,7 +115,7 @@ class OnlyFor(_Named):
         return properties.get(self.other) in self.values
 
     def __str__(self) -> str:
-        return f"{self.name} is only for {self.other} {_listed(self.values, 'or')}"
+        return f"{self.name} is allowed only if {self.other} is {_listed(self.values, 'or')}"
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ class Distinct:
         return all(value not in values[:at] for at, value in enumerate(values))
 
     def __str__(self) -> str:
-        return f"{self.name}: no two may have the same {self.key}"
+        return f"{self.name}: two items must not have the same {self.key}"
 
 
 @dataclass(frozen=True, init=False)

@@ -329,7 +329,10 @@ class Specialiser:
             for one in references_in(definition.update_policy):
                 known = {read[:1] for read in reads.get(one.resource, ())}
                 if one.read is not None and one.read[:1] not in known:
-                    words = f'the attribute of "{one.resource}" is read by an update policy only'
+                    words = (
+                        f'an update policy reads an attribute of "{one.resource}" that nothing '
+                        "else reads, so its value is not recorded"
+                    )
                     self.problems.append(StackValidationFailed(one.at, words))
 
     def ordered(self, program: Program) -> Program:

@@ -86,7 +86,7 @@ class Gate:
         if not found.access:
             raise CfnError("MissingAuthenticationToken")
         if found.four and request.method == "POST" and (loose := _unsigned(asked)):
-            words = f"version 4 does not cover {', '.join(loose)} in the query of a POST"
+            words = f"signature version 4 of a POST does not cover {', '.join(loose)} in the query"
             raise CfnError("IncompleteSignature", words)
         if (moment := _signed_at(asked.params, request)) and moment > time.time() + AHEAD_MAX_S:
             raise CfnError("RequestExpired", "the date in the request is in the future")

@@ -136,7 +136,9 @@ def _end(plan: Steps) -> int:
     for account in sorted(plan.unknown, key=lambda one: one.value):
         variable = SERVICE_PASSWORD if account is Account.SERVICE else DOMAIN_PASSWORD
         words = f"note: the {account.value} exists and its password is not known"
-        print(f"{words}; give it in {variable}, or complete the configuration", file=sys.stderr)
+        print(
+            f"{words}; set the variable {variable}, or complete the configuration", file=sys.stderr
+        )
     left = sum(line.state is State.DIFFERS for line in plan.lines)
     if left:
         words = "difference is" if left == 1 else "differences are"

@@ -265,7 +265,7 @@ class _Template:
             return
         if not isinstance(expr, MapOf | Const):
             if node is not None:
-                words = f"{word} must be a map; a function can give its values, but not the map"
+                words = f"{word} must be a literal map: functions are allowed only inside it"
                 self.report.wrong(node.key_span(self.file, at.path), "wrong-type", words)
             return
         given = dict(parts(expr))

@@ -61,7 +61,7 @@ def bounded(work: Callable[[], T]) -> T:
             raise Overrun from None
         words = f"more than {STEPS_MAX} steps"
         if most < STEPS_MAX:
-            words = "more steps than are left for all expressions"
+            words = "more steps than the request has left for its expressions"
         raise TooExpensive(f"the expression takes {words}") from None
     except TimeoutError:
         words = f"a regular expression needs more than {TIMEOUT_S} s"
