@@ -266,7 +266,11 @@ class CollectionResource(ResourceType):
         return await self.change(ctx, {field: self.wanted_key_field(ctx)})
 
     async def rename(self, ctx: ResourceContext) -> Made | None:
-        """Set the object's name to the name from the template; its id is recorded by now."""
+        """Set the object's name to the name from the template.
+
+        The object was created under the generated name, by which Hearth finds it until its id is
+        recorded.
+        """
         return await self.change(ctx, {"name": ctx.wanted_name})
 
     async def update(self, ctx: ResourceContext) -> Made | None:

@@ -65,7 +65,9 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=1024)
 def harmless(pattern: str) -> bool:
-    """Return whether a pattern has neither groups nor alternatives, so no nested repetitions."""
+    """Return whether a pattern has neither groups nor alternatives, and therefore no nested
+    repetitions.
+    """
     position = 0
     while position < len(pattern):
         match = SIMPLE.match(pattern, position)

@@ -1,6 +1,6 @@
 """Compile text to a module: load it, parse it, find types and nested templates, check them.
 
-No values are needed for that.
+A module does not depend on parameter values.
 """
 
 from __future__ import annotations

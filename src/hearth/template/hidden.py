@@ -15,7 +15,9 @@ would show what the value is.
 
 
 def texts_in(values: Iterable[Any], characters_min: int = CHARACTERS_MIN) -> tuple[str, ...]:
-    """Return all texts in the values, the longest first; texts that are too short are left out."""
+    """Return all texts in the values, the longest first; texts with fewer than `characters_min`
+    characters are left out.
+    """
     found: set[str] = set()
     waiting = list(values)
     for value in waiting:

@@ -37,8 +37,8 @@ def names_read(reads: Iterable[tuple[Any, ...]]) -> set[str]:
 
 
 def asked_below(reads: Iterable[tuple[Any, ...]]) -> set[str]:
-    """Return the names of member attributes that a nested stack must report because `reads` read
-    its resource.
+    """Return the names of member attributes that a nested stack must report, because `reads`
+    contain attributes of its resource.
 
     The result also contains the names that lead into nested stacks inside the nested stack. It may
     contain words that are not attributes.

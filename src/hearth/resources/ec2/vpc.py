@@ -344,7 +344,7 @@ async def network_of(ctx: ResourceContext, subnet: str) -> str:
 
 
 async def join(ctx: ResourceContext, router: str, subnet: str) -> None:
-    """Connect a subnet to a router; succeed if it is already connected to it."""
+    """Connect a subnet to a router; an error is ignored if they are already connected."""
     path, leg = f"{ROUTERS}/{segment(router)}/add_router_interface", {"subnet_id": subnet}
     try:
         await ctx.cloud.request("network", "PUT", path, json=leg)

@@ -70,8 +70,8 @@ class ConfigTransport:
         """Return the steps for a change of the transport's properties or of the template's
         metadata.
 
-        The agent learns about a new channel from the document in the previous one, so that one is
-        kept.
+        The agent learns about a new channel from the document in the previous channel, so the
+        previous channel is kept.
         """
         if ctx.changed & PROPERTIES:
             left = channel_in(ctx.data) not in ({}, channel_of(ctx))

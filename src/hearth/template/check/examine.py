@@ -127,7 +127,7 @@ class _Template:
     def constraints(self) -> None:
         """Report list items in the `constraints` of a parameter that contain several constraints.
 
-        Only the first constraint of such an item is used. Source: spec/hot.md, section 4.3.
+        Only one constraint of such an item is used. Source: spec/hot.md, section 4.3.
         """
         for name, node in self.section("parameters").items():
             listed = node.child("constraints")
