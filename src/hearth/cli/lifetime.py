@@ -197,8 +197,8 @@ async def _wind_up(
     servers: Sequence[Any],
     workers: Sequence[Engine | Conductor],
 ) -> None:
-    """Stop accepting requests, release the stacks and tasks of the workers, and wait for all
-    tasks.
+    """Stop accepting requests, release the stacks and cluster tasks of the workers, and wait until
+    all asyncio tasks have ended.
     """
     for one in servers:
         one.should_exit = True

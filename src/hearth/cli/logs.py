@@ -77,7 +77,10 @@ def checked_levels(conf: Any) -> dict[str, str]:
     wanted = {**LIBRARIES, **dict(_pairs(conf.default_log_levels))}
     known = logging.getLevelNamesMapping()
     if unknown := sorted({one for one in wanted.values() if one not in known}):
-        raise WrongSetting(f"default_log_levels: unknown level {', '.join(unknown)}")
+        raise WrongSetting(
+            f"default_log_levels: unknown level {', '.join(unknown)}; "
+            "expected DEBUG, INFO, WARNING, ERROR or CRITICAL"
+        )
     return wanted
 
 

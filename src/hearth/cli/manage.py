@@ -93,8 +93,8 @@ def service_list(configs: Configs) -> None:
 def drain(configs: Configs, host: str, undo: bool, wait_s: float) -> None:
     """Make the engines of a host release their stacks; with `undo` let them take stacks again.
 
-    Wait up to `wait_s` seconds until they own none. Raises WrongSetting if no engine runs on the
-    host.
+    Wait up to `wait_s` seconds until these engines own no stack. Raises WrongSetting if no engine
+    runs on the host.
     """
     with opened(configs) as store:
         number = store.transact(lambda tx: drain_engines(tx, host, draining=not undo))

@@ -97,7 +97,7 @@ class Module:
     def impersonal(self) -> bool:
         """Whether the template does not use the name, id and project of its stack.
 
-        Then stacks that differ only in these can share a program.
+        If so, stacks that differ only in these three values can share a program.
         """
         uses = Uses()
         uses.add(self.syntax.root)
