@@ -143,7 +143,7 @@ def test_an_sqlite_database_serves_one_process(tmp_path: Path):
         command = ["serve", "--port", "0", "--workers", "2", "--config", str(config)]
         with log, Forked(command, stderr=log.fileno()) as process:
             assert process.wait(30) == 1
-    assert "--workers: only PostgreSQL and MariaDB" in (tmp_path / "log").read_text()
+    assert "--workers: expected 1 with SQLite" in (tmp_path / "log").read_text()
 
 
 @pytest.mark.parametrize("count", ["0", "65", "x"])

@@ -249,7 +249,7 @@ def test_a_user_without_rights_gets_an_error_and_changes_nothing(cloud: Cloud):
     nearly = cloud.run("--region", "RegionOn", *NAMES)
     assert "no region RegionOn; did you mean RegionOne" in nearly.stderr
     lost = cloud.run("--write", str(cloud.folder / "no" / "hearth.conf"), *NAMES)
-    assert "there is no folder" in lost.stderr
+    assert "does not exist" in lost.stderr
     other = cloud.run("--service-domain", "default2", *NAMES)
     assert "Keystone has no domain default2; did you mean Default?" in other.stderr
     assert cloud.content() == before

@@ -90,7 +90,7 @@ def test_yaql_expressions_share_their_steps(monkeypatch):
     with spending():
         errors = [one.evaluate(NOWHERE)[1] for one in made.values()]
     assert errors[0] is None
-    assert "more steps than are left for all expressions" in errors[-1]
+    assert "more steps than the request has left" in errors[-1]
     assert bounds.STEPS_MAX <= STEPS_MAX
 
 

@@ -92,9 +92,9 @@ def _accepts_one(scope: Scope) -> bool:
 
 
 def _moved(scope: Scope, cut: int) -> Scope:
-    """Return the request with a path that begins with /v1.
+    """Return the request with `/v1` in place of the first `cut` characters of its path.
 
-    The first `cut` characters of the old path are replaced by it.
+    A prefix that a proxy or a mount added to the path stays.
     """
     root: str = scope.get("root_path", "")
     raw = (scope.get("raw_path") or scope["path"].encode()).removeprefix(root.encode())

@@ -46,12 +46,13 @@ class _Kept:
 class Tokens:
     """Finds the caller to whom a token belongs. `service` is the cloud of the service user.
 
-    A result is cached for `kept_s` seconds. If it is older than ten seconds, a request still uses
-    it but also starts a refresh. So a revoked token is accepted for at most ten seconds, and once
-    more. Concurrent requests with the same token share one call to Keystone. If `any_service` is
-    true, a service token needs none of the `service_roles`. `guest_role` is the role of stack
-    domain users. They are many and poll all the time, so a result about one of them is cached five
-    times as long, without a refresh.
+    A result is cached for `kept_s` seconds. The first request that uses a result older than ten
+    seconds still gets the cached result, but starts a refresh in the background. So a revoked token
+    can be accepted for ten seconds, and for one more request after that. Concurrent requests with
+    the same token share one call to Keystone. If `any_service` is true, a service token needs none
+    of the `service_roles`. `guest_role` is the role of stack domain users. They are many and poll
+    all the time, so a result about a stack domain user is cached five times as long, without a
+    refresh.
     """
 
     def __init__(

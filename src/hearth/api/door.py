@@ -1,8 +1,8 @@
 """Polls of servers: the response is cached as long as the rows of the server do not change.
 
 Thousands of servers request their metadata all the time, and nearly always nothing has changed.
-With a cached response, such a request costs a check of the caller and a part of one database read,
-which all polls share that arrive within some milliseconds. All other requests go to the routes.
+With a cached response, such a request needs only a check of the caller and one database read. All
+polls that arrive within some milliseconds share this read. All other requests go to the routes.
 """
 
 import asyncio

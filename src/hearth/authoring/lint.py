@@ -133,9 +133,11 @@ def _types(project: Project, root: str) -> dict[str, ParameterType]:
 
 
 def _unread(problem: Problem) -> Problem:
-    """Replace the problem that a nested template on the web is missing by a warning.
+    """Return a warning in place of the problem that a nested template is missing, if its name is a
+    URL.
 
-    Such templates are not fetched.
+    Templates on the web are not fetched, so they are never found. Any other problem is returned
+    unchanged.
     """
     if isinstance(problem, TemplateMissing) and problem.template.startswith("http"):
         words = f"{problem.template} is not fetched: its declarations are not checked"
@@ -169,7 +171,7 @@ def _unavailable(module: Module, catalog: AuthorCatalog) -> Iterator[Problem]:
 def _given(module: Module, project: Project) -> Iterator[Problem]:
     """Yield the problems of the parameter values in environments.
 
-    They are checked with the declarations in the root template.
+    The values are checked with the declarations in the root template.
     """
     schemas = module.syntax.parameters
     for file, node in project.environments.items():

@@ -179,7 +179,8 @@ class Project:
 def is_environment(node: Node) -> bool:
     """Return whether a document is an environment.
 
-    It is if it has a section that only environments have, or only parameters.
+    It is an environment if it has a section that only environments have and no version key, or if
+    `parameters` is its only section.
     """
     names = set(node.value) if isinstance(node.value, dict) else set()
     own = SECTIONS.keys() - {"parameters"}

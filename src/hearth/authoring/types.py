@@ -1,7 +1,7 @@
 """All resource types that templates may use: those of Hearth, and the other types of Heat.
 
-The latter are only declarations (`data/types.json`), in the format of recorded facts, until Hearth
-implements them.
+For a type that Hearth does not implement, there is only a declaration in `data/types.json`, in the
+format of recorded facts.
 """
 
 from __future__ import annotations

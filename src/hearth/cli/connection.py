@@ -19,8 +19,8 @@ HEAD_BYTES = 64 * 1024
 """Maximum size of a request head, and of the trailer after a chunked body, in bytes."""
 
 HEAD_S = 10.0
-"""Maximum time in seconds to receive a request head, and from a new connection to its first
-byte.
+"""Maximum time in seconds to receive a request head; also from the start of a connection to its
+first byte.
 """
 
 BODY_PAUSE_S = 15.0
@@ -29,7 +29,7 @@ BODY_TOTAL_S = 300.0
 
 DRAINED_BYTES = 256 * 1024
 DRAINED_S = 5.0
-"""How much of an unread request body is still read after the response: bytes and seconds.
+"""The maximum bytes and seconds for which an unread request body is still read after the response.
 
 Closing the connection at once could reset it before the client has read the response.
 """
@@ -38,8 +38,9 @@ TELL_S = 60.0
 
 
 class Doorman:
-    """Counts the connections of a server and limits them: in total to `most`, per address to a
-    quarter.
+    """Counts the connections of a server and limits them.
+
+    At most `most` connections are open in total, and at most a quarter of that from one address.
     """
 
     def __init__(self, most: int) -> None:

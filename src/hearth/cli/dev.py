@@ -56,7 +56,7 @@ def run(
     """Run Hearth and the embedded cloud until stopped; return the exit status.
 
     If `ephemeral` is true, all data is deleted at the end. `metrics_port` is the port for
-    operators, None for no such port.
+    operators; if it is None, there is no such port.
     """
     no_collections()
     allow_descriptors()

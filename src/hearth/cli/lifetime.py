@@ -37,7 +37,9 @@ Reload = Callable[[], Coroutine[Any, Any, None]]
 
 
 class Seldom:
-    """An error handler of the event loop that logs repeated errors of accept once a minute."""
+    """An error handler of the event loop that logs repeated errors of `accept` at most once a
+    minute.
+    """
 
     def __init__(self) -> None:
         self._told_at: dict[str, float] = {}
@@ -126,9 +128,9 @@ def _begun(running: Running, *, work: bool) -> list[asyncio.Task[Any]]:
 
 
 def _fence(workers: Sequence[Engine | Conductor]) -> Callable[[], Awaitable[bool]]:
-    """Return the function that must allow each write call to the cloud.
+    """Return the function that is asked before each write call to the cloud.
 
-    It allows a call if all workers do.
+    It allows the call only if every worker may still write.
     """
 
     async def may_write() -> bool:
@@ -195,8 +197,8 @@ async def _wind_up(
     servers: Sequence[Any],
     workers: Sequence[Engine | Conductor],
 ) -> None:
-    """Stop accepting requests, release the stacks and tasks of the workers, and wait for all
-    tasks.
+    """Stop accepting requests, release the stacks and cluster tasks of the workers, and wait until
+    all asyncio tasks have ended.
     """
     for one in servers:
         one.should_exit = True

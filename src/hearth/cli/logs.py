@@ -24,8 +24,8 @@ _told: set[str] = set()  # loggers that the configuration has set
 
 
 class AsJson(logging.Formatter):
-    """Formats each message as a JSON object in one line, with the ids of the request, stack and
-    resource that it is about.
+    """Formats each message as a JSON object in one line, with the ids of the request, the stack and
+    the resource that the message is about.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -77,7 +77,10 @@ def checked_levels(conf: Any) -> dict[str, str]:
     wanted = {**LIBRARIES, **dict(_pairs(conf.default_log_levels))}
     known = logging.getLevelNamesMapping()
     if unknown := sorted({one for one in wanted.values() if one not in known}):
-        raise WrongSetting(f"default_log_levels: unknown level {', '.join(unknown)}")
+        raise WrongSetting(
+            f"default_log_levels: unknown level {', '.join(unknown)}; "
+            "expected DEBUG, INFO, WARNING, ERROR or CRITICAL"
+        )
     return wanted
 
 

@@ -83,7 +83,7 @@ def image() -> None:
 )
 @click.pass_context
 def build(ctx: click.Context, name: str, data: Path | None, mirrors: tuple[str, ...]) -> None:
-    """Build an image with mmdebstrap: takes a minute or two, and 250 MB on the disk.
+    """Build an image with mmdebstrap. This takes a minute or two, and 250 MB on the disk.
 
     hearth dev --servers sandbox then offers it. See docs/devcloud.md.
     """

@@ -30,7 +30,9 @@ SECONDS = {"days": 86400, "hours": 3600, "minutes": 60, "seconds": 1}
 
 
 def db_sync(configs: Configs, version: str | None) -> None:
-    """Carry out the missing migrations. Raises WrongSetting if `version` is not the newest one."""
+    """Carry out the missing migrations. Raises WrongSetting if `version` is not this release's
+    schema.
+    """
     if version not in (None, "head", migrate.head()):
         raise WrongSetting(
             f"db-sync can only migrate to {migrate.head()}, the schema of this release"
@@ -74,7 +76,9 @@ def rekey(configs: Configs) -> None:
             for place, count in seal_anew(store):
                 print(f"{place}: {count} encrypted again")
         except Unsealable as problem:
-            raise WrongSetting(f"auth_encryption_key: cannot decrypt: {problem}") from None
+            raise WrongSetting(
+                f"auth_encryption_key: the stored data cannot be decrypted: {problem}"
+            ) from None
     print("all values use the first key of auth_encryption_key; you can remove the others")
 
 
@@ -89,8 +93,8 @@ def service_list(configs: Configs) -> None:
 def drain(configs: Configs, host: str, undo: bool, wait_s: float) -> None:
     """Make the engines of a host release their stacks; with `undo` let them take stacks again.
 
-    Wait up to `wait_s` seconds until they own none. Raises WrongSetting if no engine runs on the
-    host.
+    Wait up to `wait_s` seconds until these engines own no stack. Raises WrongSetting if no engine
+    runs on the host.
     """
     with opened(configs) as store:
         number = store.transact(lambda tx: drain_engines(tx, host, draining=not undo))

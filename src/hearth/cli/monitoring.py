@@ -34,8 +34,10 @@ DATABASE_S = 3.0  # after this time the database counts as unavailable
 def monitoring(
     running: Running, role: str, *, work: bool, stopping: Callable[[], bool]
 ) -> Starlette:
-    """Return the application of the port. With `work` the process has an engine, and it is ready
-    only while its lease is valid. `stopping` returns whether the process is about to end.
+    """Return the application of the port for operators.
+
+    If `work` is true, the process has an engine, and it is ready only while the engine's lease is
+    valid. `stopping` returns whether the process is about to end.
     """
     metrics = running.observer
     assert isinstance(metrics, Metrics)
@@ -66,7 +68,7 @@ def monitoring(
 
 
 async def _checks(running: Running, *, work: bool, stopping: bool) -> Mapping[str, str]:
-    """Return {check: "OK" or what is wrong}."""
+    """Return {name of the check: result}; the result is "OK" or a description of the error."""
     found = {"process": "is stopping" if stopping else "OK"}
     try:
         async with asyncio.timeout(DATABASE_S):
@@ -93,7 +95,9 @@ class _Counts:
         self.states: list[State] = []
 
     async def refresh(self) -> None:
-        """Read the counts if they are too old; without a database there are none."""
+        """Read the counts again if they are too old. If the database is unavailable, the counts are
+        empty.
+        """
         async with self._reading:
             if time.monotonic() - self._read_at < STATES_S:
                 return
@@ -111,7 +115,9 @@ class _Counts:
         return [((one.action, one.status), one.stacks) for one in self.states]
 
     def oldest(self) -> Values:
-        """Return the age of the oldest operation in progress."""
+        """Return the age of the oldest operation in progress in seconds; nothing if there are no
+        counts.
+        """
         began = [one.oldest for one in self.states if one.status == Status.IN_PROGRESS]
         now = self._running.services.clock.now()
         return [((), max(0.0, now - min(began, default=now)))] if self.states else []

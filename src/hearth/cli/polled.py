@@ -21,9 +21,10 @@ from hearth.cli.connection import Connection, Doorman
 log = logging.getLogger(__name__)
 
 Shortcut = Callable[[dict[str, Any]], Awaitable[tuple[list[Header], bytes] | None] | None]
-"""A function that returns the cached response (headers, body) to a request.
+"""A function that looks for the cached response (headers, body) to a request.
 
-It returns None at once if the request can have none; the awaitable result may be None too.
+It returns None at once if the request cannot have a cached response; otherwise it returns an
+awaitable, whose result may be None, too.
 """
 
 POLL = re.compile(rb"GET /[!-~]*(/metadata |[?&]Action=DescribeStackResource[ &])")
@@ -43,7 +44,7 @@ def poll_in(data: bytes) -> tuple[dict[str, Any], bool] | None:
     """Return (ASGI scope, whether the connection closes after the response) if `data` looks like a
     poll.
 
-    Returns None for anything else, also if `data` is not exactly one complete request.
+    Return None for anything else, also if `data` is not exactly one complete request.
     """
     long = len(data) > connection.HEAD_BYTES
     head = None if long or POLL.match(data) is None else ORDINARY.fullmatch(data)

@@ -19,7 +19,9 @@ log = logging.getLogger(__name__)
 
 LIVE = frozenset(option.place for option in OPTIONS if option.live)
 CLUSTERS_AT_START = ("header_service", "url", "version_max")
-"""Cluster settings that stay the same while a process runs, because its API has announced them."""
+"""Cluster settings that stay the same while a process runs, because the cluster API has already
+announced them to clients.
+"""
 Read = Callable[[], tuple[Configuration, Settings]]
 
 

@@ -32,11 +32,14 @@ SHARED_BY_APIS = (
     "hearth.api.app", "hearth.api.cfn.app", "hearth.api.clusters.app", "hearth.cli.connection",
     "hearth.cli.polled", "uvicorn",
 )  # fmt: skip
-"""What all processes need, so that it is imported once."""
+"""Modules that every process with an API needs. They are imported before the fork, so only once."""
 
 
 def run(configs: Sequence[Path], port: int | None, role: str, workers: int = 1) -> int:
-    """Run until stopped, in this process or in `workers` children; return the exit status."""
+    """Run until stopped, in this process or, if `workers` is not 1, in that many child processes.
+
+    Return the exit status.
+    """
     no_collections()
     allow_descriptors()
     log_to_stderr()
@@ -57,10 +60,15 @@ def run(configs: Sequence[Path], port: int | None, role: str, workers: int = 1) 
 
 
 def _supervised(plan: "_Plan", count: int) -> int:
-    """Run several processes that share the sockets."""
+    """Run `count` child processes that share the sockets; return the exit status.
+
+    Raises WrongSetting if the database is SQLite.
+    """
     database = plan.settings().database
     if database.startswith("sqlite"):
-        raise WrongSetting("--workers: only PostgreSQL and MariaDB can serve several processes")
+        raise WrongSetting(
+            "--workers: expected 1 with SQLite; more processes need PostgreSQL or MariaDB"
+        )
     from hearth.cli.workers import Workers
 
     for name in (*SHARED, *(SHARED_BY_APIS if plan.api or plan.clusters else ())):
@@ -79,7 +87,7 @@ def _supervised(plan: "_Plan", count: int) -> int:
 
 
 class _Plan:
-    """What a process is to serve: its configuration, and the sockets on which it listens."""
+    """What a process serves: its configuration, its role, and the sockets on which it listens."""
 
     def __init__(
         self, told: Configuration, configs: Sequence[Path], role: str, port: int | None
@@ -119,7 +127,10 @@ class _Plan:
         return settings(told.conf, self.url, self.cfn_url, self.cluster_url)
 
     def listen_for_operators(self, number: int) -> None:
-        """Open the port for metrics of the process with this number: each has its own."""
+        """Open the port for metrics, if one is configured.
+
+        Each process has its own port: the configured port plus the number of the process.
+        """
         conf = self.told.conf.hearth
         if (port := conf.monitoring_port) is not None:
             chosen = port + number if port else 0
@@ -129,7 +140,7 @@ class _Plan:
 
     @property
     def ready(self) -> str:
-        """What to print when the process is ready."""
+        """The line that is printed when the process is ready."""
         at_url = f" {self.url}/v1" if self.sockets.main else ""
         ready = f"hearth is ready: {self.role}{at_url} (pid {os.getpid()})"
         if self.sockets.cfn:

@@ -24,7 +24,8 @@ from hearth.store.retention import Retention
 class Judging:
     """Settings for checking tokens.
 
-    Keystone's answers are cached for `kept_s` seconds; `reach` says how to reach Keystone.
+    Keystone's answers are cached for `kept_s` seconds; `reach` contains the settings for
+    connections to Keystone.
     """
 
     kept_s: float = 60.0
@@ -35,7 +36,10 @@ class Judging:
 
 @dataclass(frozen=True)
 class Tracing:
-    """Where spans are sent, and the share of new traces; "" for nowhere."""
+    """The URL to which spans are sent, and the share of requests for which a new trace is begun.
+
+    If `endpoint` is empty, no spans are sent.
+    """
 
     endpoint: str = ""
     share: float = 1.0

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Sockets:
-    """The sockets on which a process listens: for all APIs, only for the CloudFormation API, only
-    for that of clusters, and for operators.
+    """The sockets on which a process listens.
+
+    `main` serves all APIs, `cfn` only the CloudFormation-style API, `clusters` only the cluster
+    API, and `monitoring` the port for operators.
     """
 
     main: list[socket.socket] = field(default_factory=list)

@@ -177,7 +177,10 @@ def _policies(settings: Settings) -> Policies:
 
 
 def _observer(settings: Settings) -> Observer:
-    """Return who counts the work of the process, and sends its spans. Raises WrongSetting."""
+    """Return the observer that counts the work of the process and sends its spans.
+
+    If neither is configured, return UNOBSERVED. Raises WrongSetting.
+    """
     if not settings.monitored and not settings.tracing.endpoint:
         return UNOBSERVED
     observer = Observer()
@@ -299,7 +302,10 @@ async def _cloud_config(settings: Settings) -> CloudConfig:
 
 
 def _judges(pool: CloudPool, settings: Settings, observer: Observer) -> CloudPool:
-    """Return the clouds that check tokens: the same as for stacks, unless configured separately."""
+    """Return the cloud pool whose Keystone checks tokens.
+
+    It is `pool`, unless the connection for token checks is configured separately.
+    """
     reach = settings.judging.reach
     if reach == Reach():
         return pool

@@ -1,7 +1,7 @@
-"""Several processes of one role that share their sockets; one that dies is replaced.
+"""Several processes of one role that share their sockets; a process that dies is replaced.
 
 The parent process imports Hearth, binds the sockets and forks, so the processes share the memory of
-the code. It serves nothing itself and passes on signals.
+the code. The parent serves no requests itself; it passes signals on to its children.
 """
 
 import contextlib
@@ -23,14 +23,19 @@ LONG_S = 60.0  # a process that lived this long is replaced at once
 PASSED_ON = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 Run = Callable[[int, Callable[[], None]], int]
-"""Runs one process until it is stopped. Gets its number and a function to call when it is ready;
-returns the exit status.
+"""A function that runs one process until it is stopped, and returns its exit status.
+
+Its arguments are the number of the process, and a function that it calls when it is ready.
 """
 
 
 @dataclass
 class _Place:
-    """One of the places for a process; `deaths` counts those that died soon after their start."""
+    """The state of one of the numbered child processes, which stays when the process is replaced.
+
+    `deaths` counts the processes in a row that died soon after their start. `start_at` is the time
+    at which a replacement starts, or None.
+    """
 
     pid: int = 0
     started_at: float = 0.0
@@ -53,9 +58,10 @@ class Workers:
         self._status = 0
 
     def supervise(self) -> int:
-        """Run until all processes have ended; return the exit status.
+        """Run until all child processes have ended; return the exit status.
 
-        If a process ends before all have been ready once, the others are stopped, too.
+        If a process ends before every process has been ready once, the other processes are stopped,
+        too.
         """
         told, tell = os.pipe()
         woken, wake = os.pipe()
@@ -91,7 +97,7 @@ class Workers:
         place.pid, place.started_at, place.start_at = pid, time.monotonic(), None
 
     def _live(self, number: int, parent: int, told: int, tell: int) -> NoReturn:
-        """Be the process with this number."""
+        """Run the process with this number in the forked child, and exit."""
         status = 1
         try:
             signal.set_wakeup_fd(-1)
@@ -123,7 +129,9 @@ class Workers:
             self._ready()
 
     def _bury(self) -> None:
-        """Note the processes that have ended."""
+        """Reap the child processes that have ended, and decide for each whether it is replaced or
+        all processes are stopped.
+        """
         for number, place in enumerate(self._places):
             if not place.pid:
                 continue
@@ -144,7 +152,7 @@ class Workers:
                 place.start_at = None
 
     def _plan(self, number: int, place: _Place, code: int) -> None:
-        """Plan the replacement of a process that has ended by itself."""
+        """Plan when to replace a process that was not stopped but has ended."""
         now = time.monotonic()
         place.deaths = 0 if now - place.started_at >= LONG_S else place.deaths + 1
         pause_s = min(PAUSE_MAX_S, 2.0 ** (place.deaths - 2)) if place.deaths > 1 else 0.0
@@ -164,7 +172,9 @@ class Workers:
 
 
 def _end_with(parent: int) -> None:
-    """Get SIGTERM when the parent process dies, where the system supports that."""
+    """Let this process receive SIGTERM when its parent dies, if the operating system supports
+    that.
+    """
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != parent:  # it has died already

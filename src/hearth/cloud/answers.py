@@ -17,16 +17,18 @@ from keystoneauth1 import session as ka_session
 
 ANSWER_BYTES_MAX = 16 * 1024 * 1024
 FOREIGN_BYTES_MAX = 1024 * 1024
-"""The maximum size of a response in bytes, of a cloud that a user names.
+"""The maximum size in bytes of a response from a cloud that a user names.
 
-ANSWER_BYTES_MAX is the limit for the configured cloud.
+For the configured cloud, the limit is ANSWER_BYTES_MAX.
 """
 
 AUTH_BYTES_MAX = 4 * 1024 * 1024
-"""The maximum size of a response of Keystone to keystoneauth, in bytes."""
+"""The maximum size in bytes of a response that keystoneauth reads from Keystone."""
 
 AUTH_TOTAL_S = 60.0
-"""The maximum duration of such a response in seconds, even if data keeps arriving."""
+"""The maximum duration in seconds of a response that keystoneauth reads, even if data keeps
+arriving.
+"""
 
 CHUNK_BYTES = 64 * 1024
 

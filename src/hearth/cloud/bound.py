@@ -25,11 +25,13 @@ class Bound:
         return Slot(self, caller)
 
     def lower(self) -> None:
-        """Halve the number of allowed calls, to at least one: the service is overloaded."""
+        """Halve the number of allowed calls, to at least one, because the service is overloaded."""
         self.now = max(1.0, self.now / 2)
 
     def raise_(self) -> None:
-        """Count a success: as many successes as calls are allowed raise their number by one."""
+        """Count a successful call. After as many successes as calls are allowed now, one more call
+        is allowed, up to `limit`.
+        """
         self.now = min(float(self.limit), self.now + 1 / self.now)
 
     async def enter(self, caller: Hashable) -> None:

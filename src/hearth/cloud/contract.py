@@ -119,7 +119,7 @@ class Cloud(Protocol):
         """Return a Cloud for another region with this credential, or for another cloud.
 
         For another cloud, `credential` is the credential there. `tls` contains the trusted
-        certificates of that cloud or region; for the identity service of this cloud they do not
-        change. Raises CloudFault if the certificate of an authority is invalid.
+        certificates of that cloud or region; calls to the identity service of this cloud do not use
+        them. Raises CloudFault if the certificate of an authority is invalid.
         """
         ...

@@ -57,7 +57,11 @@ class NamedCredential:
 
 @dataclass(frozen=True)
 class ForeignCredential:
-    """A user's credential for another cloud: keystoneauth's type of it, URL and options."""
+    """A user's credential for another cloud.
+
+    `kind` is the auth_type of keystoneauth, and `options` are the remaining values in the user's
+    credential.
+    """
 
     kind: str
     auth_url: str

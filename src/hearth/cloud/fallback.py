@@ -1,4 +1,6 @@
-"""A Cloud that uses one credential until it expires and then another, and one without any."""
+"""Two kinds of Cloud: FallbackCloud uses one credential until it expires and then a second one;
+UnauthorizedCloud has no valid credential.
+"""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar

@@ -109,7 +109,9 @@ class _Guarded:
 
 
 def _plain(address: str) -> Address:
-    """Return the parsed address; for an IPv6 address that embeds an IPv4 address, the latter."""
+    """Return the parsed address. If an IPv6 address embeds an IPv4 address, return the IPv4
+    address.
+    """
     found = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(found, ipaddress.IPv6Address):
         if found in TRANSLATED:

@@ -97,9 +97,10 @@ async def drop_trust(cloud: Cloud, trust_id: str) -> None:
 
 
 def trust_end(key: str) -> str:
-    """Return the expiry time, derived from `key`, by which a trust is found; in Keystone's format.
+    """Return the expiry time, in Keystone's format, of the trust that is created for a key.
 
-    It is a whole number of seconds, because Keystone on MariaDB drops fractions.
+    The time is derived from the key, so Hearth finds the trust by its expiry time. It is a whole
+    number of seconds, because Keystone on MariaDB drops fractions.
     """
     luck = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big")
     end = TRUSTS_END_AFTER + timedelta(seconds=luck % TRUSTS_END_WITHIN_S)

@@ -216,7 +216,9 @@ class KeystoneSession:
             case ForeignCredential(kind=kind, auth_url=url, options=options):
                 return FOREIGN[kind](_v3(url), **dict(options))
             case NamedCredential():
-                raise AssertionError("opened by openstack.config")
+                raise AssertionError(
+                    "expected a session from openstack.config for an entry of clouds.yaml"
+                )
 
     def _token_plugin(self, auth_url: str, token: str, project_id: str | None, session: Any) -> Any:
         """Return the keystoneauth plugin for a token.

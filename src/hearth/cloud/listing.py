@@ -21,7 +21,11 @@ PAGES_MAX = 1000
 
 
 class Gathered(Generic[T]):
-    """Combines concurrent requests: `call(keys)` serves all keys requested during the last call."""
+    """Combines concurrent requests into calls.
+
+    While one call runs, the keys of new requests are collected; the next `call(keys)` serves all of
+    them.
+    """
 
     def __init__(self, call: Callable[[frozenset[str]], Awaitable[T]]) -> None:
         self._call = call
@@ -29,7 +33,9 @@ class Gathered(Generic[T]):
         self._runner: asyncio.Task[None] | None = None
 
     async def ask(self, key: str = "") -> T:
-        """Request `key`; return the result of the next call, or raise its error."""
+        """Request `key`; return the result of the next call that includes it, or raise its
+        error.
+        """
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._next.append((key, answer))
         if self._runner is None or self._runner.done():

@@ -173,11 +173,14 @@ class CloudPool:
 
     @property
     def in_flight(self) -> int:
-        """The calls that wait for an answer now."""
+        """The number of calls that wait for a response now."""
         return self._all.in_flight + self._all_foreign.in_flight
 
     def _bound(self, credential: Credential) -> Bound:
-        """Return the call limit of the credential's project, or of the credential without one."""
+        """Return the limit on concurrent calls for the project of a credential.
+
+        A credential without a project has its own limit.
+        """
         project = getattr(credential, "project_id", None) or credential
         if project not in self._per_project:
             self._per_project[project] = Bound(self.config.in_flight_per_project)

@@ -168,8 +168,10 @@ class HttpCloud(ListingCloud):
         )  # fmt: skip
 
     def _position(self) -> Trace | None:
-        """Return the position of a new call in the trace of its operation. Clouds that users name
-        learn nothing of traces.
+        """Return the position of a new call in the trace of its operation.
+
+        Return None if there is no trace, or if a user named the cloud, because traces must not be
+        sent there.
         """
         trace = None if self._foreign else about().trace
         return None if trace is None else trace.child()

@@ -67,7 +67,7 @@ class AdapterType(ResourceType):
     async def seen(self, ctx: ResourceContext) -> ResourceContext:
         """Return the context that is passed to a step of the type `other`.
 
-        A subclass may override this to add property values that it reads from the cloud.
+        A subclass may override this method to add property values that it reads from the cloud.
         """
         return self.other_context(ctx)
 

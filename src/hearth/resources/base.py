@@ -53,10 +53,9 @@ SHOW = Attr(ValueKind.MAP, "All fields of the object that the service returns.",
 
 
 class IntentKey(StrEnum):
-    """How Hearth finds the result of a create call whose answer was lost. The most reliable come
-    first.
+    """How Hearth finds the result of a create call whose answer was lost.
 
-    Source: rule R5.
+    The members are ordered by reliability; the most reliable comes first. Source: rule R5.
     """
 
     OWN_ID = "an id that Hearth chooses"

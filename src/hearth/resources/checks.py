@@ -52,7 +52,7 @@ def dns_name(value: Any) -> str | None:
     if not all(LABEL.match(label) for label in labels):
         return f'"{value}" not in valid format. A label has letters, digits and inner hyphens only'
     if text.endswith(".") and len(labels) > 1 and labels[-1].isdigit():
-        return f'"{value}": the last label of a full domain name is not a number'
+        return f'"{value}": the last label of a full domain name must not be a number'
     return None
 
 

@@ -43,8 +43,8 @@ class Collection:
     root key of one object ("" for none). `detail` is the path of the list with full bodies, if that
     is another path; `plural` is the root key of a list. The field `id_field` is the physical id.
     The field `key_field` receives the intent key; None if there is no such field. `status` is the
-    field with the object's state. A delete has failed if the object is then in one of the states
-    `staying`.
+    field with the object's state. If an object is in one of the states `staying` after its delete
+    call, the delete has failed.
     """
 
     service: str
@@ -143,7 +143,8 @@ class CollectionResource(ResourceType):
         return self._entries(self.properties[name], value, name)
 
     def _entries(self, prop: Prop | None, value: Any, path: str) -> Any:
-        """Return a property's value with its map keys renamed as `renamed` says, at any depth.
+        """Return a property's value with its map keys renamed as the class attribute `renamed`
+        specifies, at any depth.
 
         `path` is the path of the value, such as "allocation_pools.start"; `prop` is its schema.
         """
@@ -265,7 +266,11 @@ class CollectionResource(ResourceType):
         return await self.change(ctx, {field: self.wanted_key_field(ctx)})
 
     async def rename(self, ctx: ResourceContext) -> Made | None:
-        """Set the object's name to the name from the template; its id is recorded by now."""
+        """Set the object's name to the name from the template.
+
+        The object was created under the generated name, by which Hearth finds it until its id is
+        recorded.
+        """
         return await self.change(ctx, {"name": ctx.wanted_name})
 
     async def update(self, ctx: ResourceContext) -> Made | None:
@@ -303,7 +308,7 @@ class CollectionResource(ResourceType):
         )
 
     async def nothing(self, ctx: ResourceContext) -> Made | None:
-        """Return an empty result without a write call."""
+        """Do nothing: the action of a step that only polls."""
         return None
 
     # looking

@@ -225,7 +225,7 @@ class Users:
 
 
 def _no_ids() -> str:
-    raise AssertionError("this context creates no ids")
+    raise AssertionError("expected a context with `new_id`: this context cannot create ids")
 
 
 class Located(Protocol):
@@ -276,7 +276,7 @@ class ResourceContext:
     """For an existing group: the current definitions of its members, as in the template of its
     nested stack.
     """
-    at_once: bool = False  # what it shall be in the end, whatever lies between
+    at_once: bool = False  # go to the final state without batches, for a prediction
     new_id: Callable[[], str] = _no_ids
     fetch: Callable[[str], Awaitable[str]] | None = None
     read_properties: Callable[[str], Mapping[str, Any] | None] | None = None

@@ -193,7 +193,11 @@ class Rows(Part):
     async def _now(
         self, kind: Whole, ctx: ResourceContext, before: Mapping[str, Body]
     ) -> dict[str, Body]:
-        """Return the current members that the template manages, by key."""
+        """Return the current members by key.
+
+        If the type has no list `shown`, return only current members that the template contains now
+        or contained before.
+        """
         if self.shown is not None:
             rows = (await kind.show(ctx) or {}).get(self.shown) or []
             return {str(row[self.key]): row for row in rows}

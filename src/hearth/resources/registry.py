@@ -70,7 +70,7 @@ class Catalog:
     async def unavailable(self, names: Iterable[str], cloud: Cloud) -> list[Problem]:
         """Return a problem for each type whose service the cloud does not have.
 
-        A type that needs an extension of the service counts too if the extension is missing.
+        There is also a problem for a type that needs an extension of the service that is missing.
         """
         wanted: dict[str, list[str]] = {}
         for name in names:

@@ -65,7 +65,9 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=1024)
 def harmless(pattern: str) -> bool:
-    """Return whether a pattern has neither groups nor alternatives, so no nested repetitions."""
+    """Return whether a pattern has neither groups nor alternatives, and therefore no nested
+    repetitions.
+    """
     position = 0
     while position < len(pattern):
         match = SIMPLE.match(pattern, position)
@@ -91,7 +93,9 @@ def matches_whole(pattern: str, text: str) -> bool:
 
 
 def quick(repetitions: int, characters: int) -> bool:
-    """Return whether a pattern with so many unnested repetitions is fast on so many characters."""
+    """Return whether a pattern with this number of repetitions, none of them nested, is fast on a
+    text with this number of characters.
+    """
     return repetitions == 1 or (repetitions <= 8 and characters**repetitions <= STEPS_QUICK)
 
 

@@ -98,7 +98,7 @@ class RequiredFor(_Named):
         return _given(properties, self.name)
 
     def __str__(self) -> str:
-        return f"{self.name} is required for {self.other} {_listed(self.values, 'or')}"
+        return f"{self.name} is required if {self.other} is {_listed(self.values, 'or')}"
 
 
 @dataclass(frozen=True, init=False)
@@ -115,12 +115,14 @@ class OnlyFor(_Named):
         return properties.get(self.other) in self.values
 
     def __str__(self) -> str:
-        return f"{self.name} is only for {self.other} {_listed(self.values, 'or')}"
+        return f"{self.name} is allowed only if {self.other} is {_listed(self.values, 'or')}"
 
 
 @dataclass(frozen=True)
 class NotAbove:
-    """The rule that the property `low` is at most `high`: another property or a constant."""
+    """The rule that the property `low` is at most `high`, which is the name of a property or a
+    constant.
+    """
 
     low: str
     high: str | int
@@ -172,12 +174,15 @@ class Distinct:
         return all(value not in values[:at] for at, value in enumerate(values))
 
     def __str__(self) -> str:
-        return f"{self.name}: no two may have the same {self.key}"
+        return f"{self.name}: two items must not have the same {self.key}"
 
 
 @dataclass(frozen=True, init=False)
 class Each(_Named):
-    """Rules about the entries of the map property `name`, or of each map in the list property."""
+    """Rules about the entries of a map, or about each map in a list.
+
+    `name` is the property that contains the map or the list.
+    """
 
     name: str
     relations: tuple[Relation, ...]
@@ -186,7 +191,9 @@ class Each(_Named):
         return self.name in still_open or not self._broken(properties)
 
     def words(self, properties: Properties) -> str:
-        """Return the error texts for all violations, each with the name and list index."""
+        """Return the error texts of all violations; each begins with the property name and, for a
+        list, the index.
+        """
         return "; ".join(self._broken(properties))
 
     def _broken(self, properties: Properties) -> list[str]:

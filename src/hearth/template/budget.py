@@ -26,8 +26,8 @@ MADE_BYTES_MAX = 256 * 1024 * 1024
 """The maximum memory in bytes, regardless of the number of resources."""
 
 READ_SHARE = 4
-"""The divisor for the memory of values that are read from parameters and files, because these exist
-already.
+"""The size of a value that is read from a parameter or a file is divided by this number, because
+such a value exists already.
 """
 
 STEPS = 25_000_000
@@ -44,14 +44,16 @@ STEPS_MAX = 100_000_000
 """The maximum number of steps, regardless of the number of resources."""
 
 INLINE_BYTES = 2 * 1024 * 1024
-"""The memory in bytes for results on the event loop, which takes a few milliseconds to fill."""
+"""The maximum memory in bytes of function results while a request is handled on the event loop.
+Creating that much takes a few milliseconds.
+"""
 
 INLINE_STEPS = 50_000
-"""The number of steps of YAQL expressions on the event loop."""
+"""The maximum number of steps of YAQL expressions on the event loop."""
 
 INLINE_RESOURCES = 100
-"""The number of resources that are compiled or checked on the event loop. Those of a nested
-template count once per environment.
+"""The maximum number of resources that are compiled or checked on the event loop. The resources of
+a nested template count once per environment.
 """
 
 TEXT_BYTES, ITEM_BYTES = 50, 60
@@ -132,7 +134,8 @@ def inlined() -> Iterator[None]:
 class spending:  # noqa: N801 - it is used as a function
     """A context manager that opens a budget, or uses the current one if there is one.
 
-    It is not a generator, because it is entered for every resource, usually inside another one.
+    It is a class because a generator-based context manager is slower: it is entered for every
+    resource, usually inside another `spending` block.
     """
 
     __slots__ = ("patience", "token")

@@ -1,6 +1,6 @@
 """Compile text to a module: load it, parse it, find types and nested templates, check them.
 
-No values are needed for that.
+A module does not depend on parameter values.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ TOO_DEEP = "too-deep"
 """The code of the rule that templates must not be nested too deeply."""
 
 NESTED_MAX = 64
-"""The number of generated templates of groups for which a module caches their modules."""
+"""The number of modules of generated group templates that a module caches."""
 
 CHEAPER = 4
 """How many times cheaper it is to specialise a resource than to compile it."""
@@ -396,7 +396,7 @@ def _check(syntax: Syntax, bindings: Mapping[str, Binding]) -> Iterator[Problem]
 def _broken(source: ResourceSource) -> Iterator[Problem]:
     """Yield the problems of invalid function calls in a resource.
 
-    As in Heat they are reported even if the condition of the resource is false.
+    As in Heat, these problems are reported even if the condition of the resource is false.
     """
     expressions: Iterable[Expr | None] = (
         source.properties,

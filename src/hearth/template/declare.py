@@ -126,8 +126,8 @@ class Declarations:
     def check_default(self, schema: ParameterSchema, node: Node) -> None:
         """Check a default as if it were a value. Raises _Bad.
 
-        If it has the wrong type but no constraints, it is checked only if it is used, because a
-        value may be given instead.
+        A default of the wrong type without constraints is not checked here. It is checked only if
+        it is used, because the request may contain a value instead.
         """
         if not schema.has_default:
             return

@@ -34,8 +34,10 @@ arguments.
 
 
 class Deferred(BaseException):
-    """An evaluation must run in another process. It is a call of `method` of `target` in a
-    world.
+    """Raised if an evaluation must run in another process.
+
+    The evaluation is a call of the method with the name `method` on the object `target`, with the
+    arguments `world` and `options`.
     """
 
     def __init__(self, target: Any, method: str, world: Any, options: dict[str, Any]) -> None:
@@ -69,8 +71,8 @@ class Answer:
 
 
 def reply_of(world: Any, question: Question) -> Any:
-    """Return the value that a world returns for a question; if it raises an exception, return
-    that.
+    """Return the value that a world returns for a question; if the world raises an exception,
+    return the exception.
     """
     name, arguments = question
     if name == "facade":
@@ -134,7 +136,8 @@ def deferring(answers: Answers) -> Iterator[None]:
 def deferrable(method: F) -> F:
     """Decorate a method that evaluates in a world, so that its evaluation can be deferred.
 
-    `deferring` then limits it, and uses its stored answer.
+    Inside a `deferring` block, the method returns a stored answer if a valid one exists, and raises
+    Deferred if it takes too long.
     """
     name = getattr(method, "__name__", "")
 

@@ -66,10 +66,10 @@ def _nested(program: Program) -> dict[str, Any]:
 def _inside(
     program: Program, definition: ResourceDefinition, evaluated: Evaluated
 ) -> Program | None:
-    """Return the program of a nested stack; if its parameter values are invalid, one without
-    values.
+    """Return the program of a nested stack, or None if the resource has no nested stack.
 
-    Return None if the resource has no nested stack.
+    If the parameter values of the nested stack are invalid, return a program without parameter
+    values.
     """
     try:
         return program.inside(definition, evaluated, check=False)
@@ -141,8 +141,8 @@ def versions() -> list[dict[str, Any]]:
 def functions(version: str, *, conditions: bool) -> list[dict[str, str]] | None:
     """Return the functions of a version, in the form of `template-function-list`.
 
-    The result is None if there is no such version, which is named like
-    `heat_template_version.rocky`.
+    `version` has the form `heat_template_version.rocky`. Return None if there is no such version.
+    If `conditions` is true, the functions for conditions are included.
     """
     key, _, value = version.partition(".")
     grammar = BY_VERSION.get((key, value))

@@ -232,9 +232,9 @@ class Environment:
         return type_name
 
     def _candidates(self, type_name: str, resource: str) -> Iterator[tuple[str, Any, bool]]:
-        """Yield the registry entries that match a type name, those with precedence first.
+        """Yield the registry entries that match a type name, in order of precedence.
 
-        Each is (name of the entry, its value, whether it is the operator's).
+        Each item is (name of the entry, its value, whether it is the operator's).
         """
         mine = self.resource_registry
         own = _subtree(mine, resource)

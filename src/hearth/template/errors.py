@@ -47,6 +47,8 @@ class ParameterError(EvaluationError):
 
 
 class BelowError(EvaluationError):
-    """An output of a nested stack has no value. The message is complete, with the reason."""
+    """An output of a nested stack has no value. The message is complete: no function name is added
+    to it.
+    """
 
     whole = True

@@ -7,13 +7,17 @@ from hearth.model.unknown import Unknown
 from hearth.template.parameters import MASK
 
 CHARACTERS_MIN = 4
-"""Shorter values are masked only where they are whole words. Inside words they would mask unrelated
-characters and reveal themselves.
+"""Hidden values with fewer characters than this are masked only where they are whole words.
+
+Masked inside a longer word, a short value would hide unrelated characters, and the rest of the word
+would show what the value is.
 """
 
 
 def texts_in(values: Iterable[Any], characters_min: int = CHARACTERS_MIN) -> tuple[str, ...]:
-    """Return all texts in the values, the longest first; texts that are too short are left out."""
+    """Return all texts in the values, the longest first; texts with fewer than `characters_min`
+    characters are left out.
+    """
     found: set[str] = set()
     waiting = list(values)
     for value in waiting:
@@ -31,8 +35,9 @@ def texts_in(values: Iterable[Any], characters_min: int = CHARACTERS_MIN) -> tup
 
 
 def masked(text: str, hidden: Iterable[str]) -> str:
-    """Return the text with every hidden text in it masked; a short one only where it is a whole
-    word.
+    """Return the text with every hidden text in it masked.
+
+    A hidden text with fewer than CHARACTERS_MIN characters is masked only where it is a whole word.
     """
     for secret in hidden:
         if len(secret) >= CHARACTERS_MIN:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits for texts and for trees of templates; -1 resources means no limit."""
+    """The limits for texts and for trees of templates. A maximum of -1 resources means that there
+    is no limit.
+    """
 
     template_size_max: int = 524288  # characters of one text
     nodes_max: int = 1_000_000  # after aliases are expanded

@@ -107,9 +107,10 @@ class Node:
 
 
 def _node(value: Any, line: int, column: int, *rest: Any) -> Node:
-    """Create a node while it is unpickled.
+    """Create a node when a pickled node is loaded.
 
-    It is a Python function so that other threads can run in between.
+    This is a Python function and not done by pickle's C code, so that other threads can run in
+    between.
     """
     node = Node(value, line, column)
     node.key_line, node.key_column, node.odd_key, node.odd = rest

@@ -37,11 +37,11 @@ def names_read(reads: Iterable[tuple[Any, ...]]) -> set[str]:
 
 
 def asked_below(reads: Iterable[tuple[Any, ...]]) -> set[str]:
-    """Return the attributes of members that a nested stack must report because its resource is
-    read.
+    """Return the names of member attributes that a nested stack must report, because `reads`
+    contain attributes of its resource.
 
-    The result may contain words that are not attributes. It also contains the names that lead into
-    nested stacks inside the nested stack.
+    The result also contains the names that lead into nested stacks inside the nested stack. It may
+    contain words that are not attributes.
     """
     reads = list(reads)
     found = {word for read in reads for part in read for word in str(part).split(".")}

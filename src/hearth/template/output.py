@@ -52,7 +52,8 @@ class Output:
 
     @deferrable
     def reason(self, world: World) -> str | None:
-        """Return why the output has no value, without its place; None if it has one.
+        """Return why the output has no value, without the place of the error; None if it has a
+        value.
 
         A parent stack reports this reason.
         """

@@ -477,9 +477,11 @@ class _Parser:
             self.steps.pop()
 
     def outer(self) -> str:
-        """Return the name of the condition function around the current one, or empty text.
+        """Return the name of the condition function that contains the current one, or an empty
+        text.
 
-        In the error about a removed function this name is the complete path [cond-removed-fn].
+        The error about a removed function shows this name as the complete path, as in Heat
+        (cond-removed-fn).
         """
         names = [step for step in self.steps[:-1] if isinstance(step, str)]
         return names[-1] if names else ""

@@ -97,7 +97,7 @@ class Module:
     def impersonal(self) -> bool:
         """Whether the template does not use the name, id and project of its stack.
 
-        Then stacks that differ only in these can share a program.
+        If so, stacks that differ only in these three values can share a program.
         """
         uses = Uses()
         uses.add(self.syntax.root)
@@ -156,7 +156,7 @@ class Module:
         The environment's `parameter_defaults` are added. Its `parameters` are not, because the
         caller has already merged them into `parameters`. If `strict` is false, parameters may be
         missing; expressions that need them then fail. If `check` is false, values are not checked
-        with constraints, and an unused condition may need a missing parameter.
+        with constraints, and an unused condition that needs a missing parameter is not an error.
         """
         raise NotImplementedError
 

@@ -230,7 +230,10 @@ class Scope:
         return choice.otherwise.evaluate(self)
 
     def typed(self, function: Signature, args: Any, value: Unknown) -> Unknown:
-        """Return an Unknown with everything that is known about the result of a function."""
+        """Return the Unknown that stands for the result of a function.
+
+        Here it is `value` unchanged; a subclass adds the type of the result.
+        """
         return value
 
     def condition_problem(self, error: EvaluationError, at: Span) -> Problem:

@@ -1,6 +1,4 @@
-"""The types of the arguments of functions, with which arguments are checked before they are
-known.
-"""
+"""The argument types of functions, for checking arguments whose values are still unknown."""
 
 from __future__ import annotations
 

@@ -110,9 +110,9 @@ class Specialiser:
     # -- conditions -------------------------------------------------------------------------
 
     def decide_conditions(self, scope: Scope) -> None:
-        """Evaluate all conditions, and report errors in those that are not used.
+        """Evaluate all conditions, and report errors in conditions that are not used.
 
-        Errors in the others are reported where they are used.
+        Errors in a used condition are reported at the resource or output that uses it.
         """
         word = self.syntax.grammar.word("conditions")
         for name in self.syntax.conditions:
@@ -204,7 +204,9 @@ class Specialiser:
                 self.check_attribute(one)
 
     def may_be(self, resource: str) -> bool:
-        """Return whether a resource may exist: its condition depends on unknown values."""
+        """Return whether it is unknown if a resource exists, because its condition depends on
+        unknown values.
+        """
         source = self.syntax.resources.get(resource)
         return source is not None and source.at.path in self.undecided
 
@@ -327,7 +329,10 @@ class Specialiser:
             for one in references_in(definition.update_policy):
                 known = {read[:1] for read in reads.get(one.resource, ())}
                 if one.read is not None and one.read[:1] not in known:
-                    words = f'the attribute of "{one.resource}" is read by an update policy only'
+                    words = (
+                        f'an update policy reads an attribute of "{one.resource}" that nothing '
+                        "else reads, so its value is not recorded"
+                    )
                     self.problems.append(StackValidationFailed(one.at, words))
 
     def ordered(self, program: Program) -> Program:

@@ -35,10 +35,11 @@ class Definitions(Protocol):
 class TypeInfo(Protocol):
     """A resource type, as the compiler sees it.
 
-    A type may have further attributes. `accepts_any_property = True`: properties are not checked.
-    `reserved_metadata(properties)` returns the keys that the metadata must not contain.
-    `member_property` is the property of a group with the definition of its members. `within`
-    follows a path into an attribute, for a type whose attributes cover several resources.
+    A type may also have these optional attributes. If `accepts_any_property` is true, properties
+    are not checked. `reserved_metadata(properties)` returns the keys that the metadata must not
+    contain. `member_property` is the name of a group's property that contains the definition of its
+    members. `within` follows a path into an attribute, for a type whose attributes cover several
+    resources.
     """
 
     @property

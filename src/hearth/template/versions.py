@@ -294,7 +294,7 @@ def add_function(name: str, function: Function, since: str = GRAMMARS[-1].value)
     grammars = [grammar for grammar in GRAMMARS if grammar.hot and grammar.value >= since]
     for grammar in grammars:
         if name in grammar.functions and grammar.functions[name] != function.name:
-            raise ValueError(f"{name} already is a function of version {grammar.value}")
+            raise ValueError(f"{name} is already a function of version {grammar.value}")
     register(function)
     for grammar in grammars:
         object.__setattr__(grammar, "functions", {**grammar.functions, name: function.name})

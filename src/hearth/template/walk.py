@@ -8,8 +8,8 @@ from typing import Any
 from hearth.model.unknown import Unknown
 
 NESTING_MAX = 100
-"""The maximum depth of a value that does not come from a template. Functions on values are
-recursive.
+"""The maximum depth of a value that does not come from a template. The limit is needed because
+functions that process values are recursive.
 """
 
 

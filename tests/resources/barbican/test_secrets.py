@@ -150,21 +150,25 @@ def test_a_secret_that_others_share_is_known_although_no_list_has_it():
             {"payload": "x", "payload_content_encoding": "base64"},
             "only for payload_content_type application/octet-stream",
         ),
-        ("Order", {"type": "key", "pass_phrase": "x"}, "pass_phrase is only for type asymmetric"),
+        (
+            "Order",
+            {"type": "key", "pass_phrase": "x"},
+            "pass_phrase is allowed only if type is asymmetric",
+        ),
         (
             "Order",
             {"type": "certificate", "bit_length": 8},
-            "bit_length is only for type key or asymmetric",
+            "bit_length is allowed only if type is key or asymmetric",
         ),
         (
             "Order",
             {"type": "certificate", "request_type": "stored-key", "subject_dn": "CN=x"},
-            "source_container_ref is required for request_type stored-key",
+            "source_container_ref is required if request_type is stored-key",
         ),
         (
             "GenericContainer",
             {"secrets": [{"name": "a", "ref": "x"}, {"name": "b", "ref": "x"}]},
-            "no two may have the same ref",
+            "two items must not have the same ref",
         ),
     ],
 )

@@ -80,5 +80,5 @@ def test_formats_fit_each_other_and_members_need_sharing():
     (words,) = check({"container_format": "ami", "disk_format": "raw"})
     assert words.startswith("container_format and disk_format must be the same")
     (words,) = check({"members": ["p"], "visibility": "private"})
-    assert words == "members is only for visibility shared"
+    assert words == "members is allowed only if visibility is shared"
     assert not list(check({"container_format": "ami", "disk_format": "ami"}))

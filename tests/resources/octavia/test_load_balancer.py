@@ -156,15 +156,15 @@ def test_a_part_whose_parent_is_gone_leaves_nothing_to_look_for():
         (
             "Pool",
             {"listener": "l", "session_persistence": {"type": "SOURCE_IP", "cookie_name": "x"}},
-            "session_persistence: cookie_name is only for type APP_COOKIE",
+            "session_persistence: cookie_name is allowed only if type is APP_COOKIE",
         ),
         ("L7Policy", {"action": "REDIRECT_TO_URL"}, "redirect_url is required"),
         (
             "L7Policy",
             {"action": "REJECT", "redirect_url": "http://x/"},
-            "redirect_url is only for action REDIRECT_TO_URL",
+            "redirect_url is allowed only if action is REDIRECT_TO_URL",
         ),
-        ("L7Rule", {"type": "COOKIE"}, "key is required for type HEADER or COOKIE"),
+        ("L7Rule", {"type": "COOKIE"}, "key is required if type is HEADER or COOKIE"),
         ("Quota", {"project": None}, "one of healthmonitor, listener"),
     ],
 )

@@ -66,8 +66,10 @@ async def _act(request: Request, asking: actions.Request, action: actions.Action
 
 
 async def _poll(request: Request, asking: actions.Request, polls: Polls, kept: Kept) -> Response:
-    """Return the cached response to a poll; if a row has changed since, return and cache a new
-    one.
+    """Return the cached response to a poll.
+
+    If a database row of the resource has changed since the response was cached, return and cache a
+    new response.
     """
     seen, name = None, asking.needed("LogicalResourceId")
     if kept.stack_id:

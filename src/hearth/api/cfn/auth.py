@@ -27,7 +27,7 @@ from hearth.service.caller import STACK_USER_ROLE, Caller
 log = logging.getLogger(__name__)
 
 OUTSIDE = frozenset({"Signature", "X-Amz-Signature"})
-"""The parameters that contain the signature, which it therefore does not cover."""
+"""The parameters that contain the signature itself. The signature does not cover them."""
 PROVEN_S = 60.0  # if the token was accepted within this time, a 401 is about the signature
 _CREDENTIAL = re.compile(r"Credential=([^/,\s]+)")
 _SIGNATURE = re.compile(r"\bSignature=([^,\s]+)")
@@ -86,7 +86,7 @@ class Gate:
         if not found.access:
             raise CfnError("MissingAuthenticationToken")
         if found.four and request.method == "POST" and (loose := _unsigned(asked)):
-            words = f"version 4 does not cover {', '.join(loose)} in the query of a POST"
+            words = f"signature version 4 of a POST does not cover {', '.join(loose)} in the query"
             raise CfnError("IncompleteSignature", words)
         if (moment := _signed_at(asked.params, request)) and moment > time.time() + AHEAD_MAX_S:
             raise CfnError("RequestExpired", "the date in the request is in the future")

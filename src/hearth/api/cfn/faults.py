@@ -20,7 +20,7 @@ from hearth.store.database import is_outage
 log = logging.getLogger(__name__)
 
 CODES: Mapping[str, tuple[int, str]] = {
-    "AccessDenied": (403, "The signer may not do that"),
+    "AccessDenied": (403, "The policy does not allow this request"),
     "AlreadyExists": (400, "A stack with that name exists already"),
     "APINotImplemented": (500, "The action is not available"),
     "IncompleteSignature": (400, "The signature of the request is incomplete"),
@@ -32,7 +32,7 @@ CODES: Mapping[str, tuple[int, str]] = {
     "InvalidQueryParameter": (400, "The query cannot be read"),
     "MalformedQueryString": (404, "The query is malformed"),
     "MissingAction": (400, "The parameter Action is missing"),
-    "MissingAuthenticationToken": (403, "The request names no access key"),
+    "MissingAuthenticationToken": (403, "The request contains no access key"),
     "MissingParameter": (400, "A parameter is missing"),
     "OptInRequired": (403, "The access key is not allowed to use this service"),
     "RequestExpired": (400, "The request has expired"),

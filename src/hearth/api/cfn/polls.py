@@ -104,8 +104,8 @@ class Polls:
     def kept(self, caller: Caller, params: Mapping[str, str]) -> Kept | None:
         """Return the cached response to a poll; None if the request is not a poll.
 
-        `caller` must be the object that the method `caller` returned for the poll. As long as the
-        rows of the resource do not change, its user does not change either.
+        `caller` must be the same object that the method `caller` returned for the poll; for any
+        other object, return None.
         """
         known = self._known.get(params.get("AWSAccessKeyId", ""))
         own = known is not None and known.caller is caller and known.kept.asked == _asked(params)

@@ -87,7 +87,9 @@ def resource_summary(record: Record) -> Tree:
 
 
 def resource(record: Record) -> Tree:
-    """Return the fields of a resource that all three forms contain."""
+    """Return the fields of a resource that DescribeStackResource, DescribeStackResources and
+    ListStackResources have in common.
+    """
     return {
         "LogicalResourceId": record.name,
         "PhysicalResourceId": record.physical_id or "",
@@ -113,7 +115,9 @@ def event(row: StackRow, one: Event) -> Tree:
 
 
 def validated(found: Mapping[str, Any]) -> Tree:
-    """Return the declarations in a template; the parameters are a list."""
+    """Return the declarations of a template in the form of ValidateTemplate: the parameters are a
+    list.
+    """
     shown: Tree = {
         "Description": found["Description"],
         "Parameters": [_parameter(name, one) for name, one in found["Parameters"].items()],

@@ -21,10 +21,10 @@ _FIRST_SENTENCE = re.compile(r"\.(\s|$)")  # the full stop of 1.10 ends none
 
 
 def answer(status: int, words: str, *, code: str | None = None) -> JSONResponse:
-    """Return an error response; `words` contain the title, up to the first full stop, and the
-    detail.
+    """Return an error response. `words` are its detail, and their first sentence is its title.
 
-    `code` is an empty text for errors of routing and of headers.
+    By default, `code` is `client` or `server`, depending on the status. Errors of routing and of
+    headers pass an empty text, as Magnum does.
     """
     if code is None:
         code = "client" if status < 500 else "server"

@@ -16,7 +16,9 @@ ALWAYS_INTERNAL = frozenset(
     {"created_at", "id", "links", "updated_at", "uuid", "project_id", "user_id"}
 )
 STRUCTURED = frozenset({"labels", "health_status_reason", "node_labels", "node_taints"})
-"""Attributes whose value may be a map or a list, or the text of a Python literal of one."""
+"""Attributes whose value may be a map, a list, or a text that contains a Python literal of a map or
+a list.
+"""
 OPERATIONS_MAX = 1_000
 LITERAL_MAX = 65_535  # characters
 _PATH = re.compile(r"(/[\w-]+)+")

@@ -27,7 +27,7 @@ RESIZE, GROUPS_SINCE, CREDENTIALS = (1, 7), (1, 9), (1, 12)
 
 def _kind(text: str) -> str:
     if text != "cluster":
-        raise ValueError("expected cluster")
+        raise ValueError(f'expected "cluster", got "{text}"')
     return text
 
 

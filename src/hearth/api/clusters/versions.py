@@ -43,9 +43,10 @@ def shown(version: Version) -> str:
 
 
 def wanted(header: str | None, highest: Version) -> Version:
-    """Return the version in the header of a request; `highest` is that of `latest`.
+    """Return the version in the header of a request. The word `latest` means the version `highest`.
 
-    Without a header it is the lowest version. The result may not be supported. Raises Malformed.
+    Without a header, return the lowest version. The result may be a version that is not supported.
+    Raises Malformed.
     """
     if header is None:
         return MINIMUM

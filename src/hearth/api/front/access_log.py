@@ -1,7 +1,8 @@
-"""The access log and the metrics of requests: a line and a report for each, after its answer.
+"""The access log and the metrics of requests: each request is logged and reported after its
+response.
 
-The line has no secrets. Of the query only the name of an action is logged, because other parameters
-may contain signatures, templates and passwords.
+A log line contains no secrets. Of the query it contains only the name of an action, because other
+parameters may contain signatures, templates and passwords.
 """
 
 import logging
@@ -24,8 +25,8 @@ NO_ROUTE = "none", "none"
 
 
 class AccessLog:
-    """Logs each request at INFO: client, method, path, status, bytes, time, request ids,
-    project. The observer gets its route, method, status and time.
+    """Logs each request at INFO: client, method, path, status, bytes, time, request ids, project.
+    The observer gets the route, the method, the status and the time of the request.
     """
 
     def __init__(self, app: ASGIApp, observer: Observer) -> None:

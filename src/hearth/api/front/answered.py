@@ -4,8 +4,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
 class Answered:
-    """Middleware that drops an exception, which is already logged, if the whole response was
-    sent.
+    """Middleware that drops an exception if the whole response was already sent.
+
+    The exception is already logged; if it were raised, the server would close the connection.
     """
 
     def __init__(self, app: ASGIApp) -> None:

@@ -10,8 +10,8 @@ from hearth.telemetry.observer import UNOBSERVED, Observer
 
 @dataclass(frozen=True)
 class Cors:
-    """The origins (`*`: all) whose web pages may call the API, and the methods and headers they may
-    use.
+    """The origins whose web pages may call the API (`*`: all), and the methods and headers that
+    these pages may use.
     """
 
     origins: frozenset[str] = frozenset()
@@ -24,8 +24,8 @@ class Cors:
 
 @dataclass(frozen=True)
 class Rate:
-    """A rate limit: requests per second (0: no limit), and `burst`, the number of requests at
-    once.
+    """A rate limit: the requests per second (0: no limit), and in `burst` the maximum number of
+    requests at once.
     """
 
     per_second: float = 0.0

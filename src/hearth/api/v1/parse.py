@@ -261,7 +261,8 @@ def integer(value: Any, name: str) -> int:
 
 
 def given(request: Request, query: Query) -> list[str]:
-    """Return the values of a query parameter, which the endpoint must have in its row.
+    """Return the values of a query parameter. Raises LookupError if the endpoint does not declare
+    it.
 
     Empty values are left out, because forms send them for empty fields.
     """
@@ -272,7 +273,7 @@ def given(request: Request, query: Query) -> list[str]:
 
 
 def last(request: Request, query: Query) -> str | None:
-    """Return the last value of a query parameter, or None if it has none."""
+    """Return the last value of a query parameter, or None if the query does not contain a value."""
     found = given(request, query)
     return found[-1] if found else None
 

@@ -30,12 +30,12 @@ def ref(name: str) -> Shape:
 
 
 def several(item: Shape) -> Shape:
-    """Return the schema of a list with such items."""
+    """Return the schema of a list whose items match `item`."""
     return {"type": "array", "items": item}
 
 
 def each(value: Shape) -> Shape:
-    """Return the schema of a map with such values and any keys."""
+    """Return the schema of a map with any keys, whose values match `value`."""
     return {"type": "object", "additionalProperties": value}
 
 
@@ -59,7 +59,7 @@ def lenient(needed: Mapping[str, Shape], maybe: Mapping[str, Shape] | None = Non
 
 
 def wrapped(name: str, shape: Shape) -> Shape:
-    """Return the schema of a map with a single key, `name`, and such a value."""
+    """Return the schema of a map with the single key `name`, whose value matches `shape`."""
     return exact({name: shape})
 
 

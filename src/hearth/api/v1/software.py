@@ -82,7 +82,10 @@ class _Fields:
             raise Rejected(self.problems)
 
     def value(self, name: str) -> Any:
-        """Return any JSON value; None if it is missing or cannot be stored, which is an error."""
+        """Return any JSON value; None if the field is missing.
+
+        If the value cannot be stored in the database, add an error and return None.
+        """
         found = self._data.get(name)
         if (words := _unkept(found)) is None:
             return found

@@ -122,14 +122,19 @@ def stack(
 
 
 async def documented(services: Services, row: StackRow, body: Mapping[str, Any]) -> Body:
-    """Return `document` for the document of a stack, without blocking the event loop."""
+    """Run `document` in a way that a long template does not block the event loop, and return its
+    result.
+    """
     template = body.get("template")
     characters = len(template) if isinstance(template, str) else 0
     return await services.compute.run(document, body, project=row.project_id, characters=characters)
 
 
 def document(body: Mapping[str, Any]) -> Body:
-    """Return the document of a stack, with its template as maps and lists instead of text."""
+    """Return the document of a stack for an abandon, export or snapshot.
+
+    Its template consists of maps and lists instead of text, and its environment has all sections.
+    """
     shown = {**body}
     environment = body.get("environment", {})
     shown["environment"] = {

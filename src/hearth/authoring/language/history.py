@@ -16,8 +16,9 @@ HOT: tuple[Grammar, ...] = tuple(one for one in GRAMMARS if one.hot)
 CFN: tuple[Grammar, ...] = tuple(one for one in GRAMMARS if not one.hot)
 
 WITHOUT_ELSE = "if.without_else"
-"""The name for an `if` without a third argument, which is a flag of a grammar and not a function
-variant.
+"""The name of the variant of `if` that needs no third argument.
+
+A grammar marks this variant by a flag and not by a function with its own name.
 """
 
 

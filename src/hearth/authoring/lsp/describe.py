@@ -57,7 +57,8 @@ def property_text(name: str, prop: Prop, top: Prop | None = None) -> str:
     """Return the description of a property: its type, default and constraints, and what a change
     does.
 
-    `top` is the property of the resource that contains this one, if it is nested.
+    If the property is inside another property, `top` is the property of the resource that contains
+    it.
     """
     top = top or prop
     parts = [f"**{name}** ({property_line(prop)})"]
@@ -103,7 +104,9 @@ def parameter_text(schema: ParameterSchema) -> str:
 
 
 def constraint_text(constraint: Constraint) -> str:
-    """Return the description of a constraint; that of the template's author takes precedence."""
+    """Return the description of a constraint: the text of the template's author, or else a standard
+    text.
+    """
     if constraint.description:
         return constraint.description
     match constraint:

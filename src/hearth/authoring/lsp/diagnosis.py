@@ -144,8 +144,8 @@ class Diagnosis:
     def _environments(self, document: Document) -> list[Document]:
         """Return the environments with which a template is checked.
 
-        These are the configured ones; if none is configured, those in the folder whose parameters
-        the template has.
+        These are the configured environments. If none is configured, they are the environments in
+        the folder whose parameters are all declared in the template.
         """
         if document.genre is Genre.ENVIRONMENT:
             return []
@@ -204,7 +204,8 @@ class Diagnosis:
         """Store the findings of a run that started at the file `root`, and publish them for each
         file.
 
-        If `tell` is true, the diagnostics of `root` are published even if there are none.
+        If `tell` is true, the diagnostics of `root` are published even if there are none and there
+        were none before.
         """
         before = self._found.get(root, {})
         self._found[root] = found

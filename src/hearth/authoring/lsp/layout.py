@@ -1,8 +1,8 @@
 """The division of a text into sections and blocks; each block is parsed separately and only once.
 
 A section is a top-level key with its value. A block is one entry of a section, such as a resource,
-a parameter or an output. Only the indentation shows where they begin. Blocks are cached by their
-text, so after an edit only the edited block is parsed again, even if others have moved.
+a parameter or an output. Only the indentation shows where a block begins. Blocks are cached by
+their text, so after an edit only the edited block is parsed again, even if other blocks have moved.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Note = TypeVar("Note")
 
 
 class Block:
-    """A part of a text. Its offsets are relative to its beginning, so they stay valid if it
+    """A part of a text. The offsets in it count from its beginning, so they stay valid if the block
     moves.
     """
 

@@ -162,10 +162,11 @@ class _Parser:
         return found
 
     def strays(self, found: List, column: int) -> None:
-        """Add misplaced lines below a list to the list.
+        """Add the misplaced lines below a list, which are indented deeper than its dashes, to the
+        list.
 
-        They are indented deeper than the dashes. A map is merged into the last item if that is a
-        map, too.
+        If these lines form a map and the last item is a map, too, the entries are added to that
+        item.
         """
         while self.at < len(self.lines) and self.lines[self.at].indent > column:
             line = self.lines[self.at]
@@ -212,8 +213,8 @@ class _Parser:
     def nested(self, column: int, empty: int, *, lists: bool) -> Node:
         """Return the value in the following lines, which must be indented deeper than `column`.
 
-        If `lists` is true, a list may also begin at that column. If there is no value, it is
-        missing at `empty`.
+        If `lists` is true, a list may also begin at that column. If there is no value, return a
+        missing scalar at the offset `empty`.
         """
         if self.at < len(self.lines):
             line = self.lines[self.at]

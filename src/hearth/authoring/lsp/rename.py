@@ -39,4 +39,6 @@ def _check(symbol: Symbol, new: str) -> None:
             kind = SECTIONS[other].removesuffix("s")
             raise Refused(f'a {kind} "{new}" already exists; a {word} cannot have the same name')
     if symbol.of is Of.PARAMETER and new in home.grammar.pseudo_parameters:
-        raise Refused(f'"{new}" is a parameter that every stack has')
+        raise Refused(
+            f'"{new}" cannot be a new name: it is a pseudo parameter that every stack has'
+        )

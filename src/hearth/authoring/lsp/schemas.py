@@ -117,7 +117,7 @@ class Schemas:
     def names_type(self, document: Document, location: Location) -> bool:
         """Return whether the value at a location is the name of a resource type.
 
-        That may also be in the definition of a group's members.
+        It may be the type of a resource, or the type in the definition of a group's members.
         """
         if location.what is What.TYPE:
             return True
@@ -133,8 +133,9 @@ class Schemas:
         """Return (type name, resource name) of the resource whose properties are at the path
         `steps`.
 
-        It is the resource itself or a resource definition inside a property, as in a group; the
-        latter has no name, so the resource name is empty. Return None if there is none.
+        If `steps` is empty, it is the resource itself. Otherwise it is a resource definition inside
+        a property, as in a group. Such a definition has no name, so the resource name is empty.
+        Return None if there is no resource at the path.
         """
         if not steps:
             name = document.type_of(resource)

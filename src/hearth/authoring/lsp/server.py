@@ -56,7 +56,7 @@ SLICE = 40
 """The number of blocks that are parsed in the background before other tasks get a turn."""
 
 OPENED_S = 0.05
-"""The seconds after which a text is checked when it was opened."""
+"""The seconds after opening a text until it is checked."""
 
 WATCHED = "**/*.{yaml,yml,template,json}"
 
@@ -161,7 +161,9 @@ class HearthServer(LanguageServer):
         self.window_log_message(types.LogMessageParams(types.MessageType.Error, words))
 
     def report_server_error(self, error: Exception, source: type[Exception]) -> None:
-        """Respond to a message that cannot be parsed with an error; log all other errors."""
+        """Respond with an error to a message that cannot be parsed; write all other errors to
+        standard error.
+        """
         if isinstance(error, ValueError | RecursionError) and source is JsonRpcException:
             self.protocol.refuse(None, JsonRpcParseError("not JSON"))
         elif isinstance(error, JsonRpcInternalError) or source is not FeatureRequestError:

@@ -1,4 +1,4 @@
-"""The configuration that a bootstrap writes, and what an earlier run has written."""
+"""Write the configuration of a bootstrap, and read the configuration of an earlier run."""
 
 import os
 import tempfile
@@ -20,7 +20,9 @@ SECRETS = ("auth_encryption_key", "stack_domain_admin_password", "password", "co
 
 
 class Entry(NamedTuple):
-    """A setting. A value of None is written as a comment with the `hint`."""
+    """A setting of a configuration file. If its value is None, it is written as a comment with
+    `hint`.
+    """
 
     group: str
     name: str
@@ -31,7 +33,12 @@ class Entry(NamedTuple):
 def entries(
     desired: Desired, auth_url: str, verify: bool | str | None, key: str, database: str | None
 ) -> Iterator[Entry]:
-    """Yield the settings of a configuration. `verify` is the file of authorities, or False."""
+    """Yield the settings of a configuration.
+
+    `verify` is the path of a file with trusted CA certificates, False if certificates are not
+    verified, or anything else for the default certificates. `key` is the value of
+    auth_encryption_key, and `database` the URL of the database, or None if it is not known.
+    """
     options = desired.options
     yield Entry("DEFAULT", "auth_encryption_key", key)
     yield Entry("DEFAULT", "region_name_for_services", desired.region)
@@ -77,9 +84,9 @@ def text(found: Sequence[Entry]) -> str:
 
 
 def write(path: Path, content: str) -> None:
-    """Create a file that only its owner can read, whole or not at all.
+    """Create a file that only its owner can read. It appears only when it is complete.
 
-    Raises WrongSetting if it exists or cannot be written.
+    Raises WrongSetting if the file already exists or cannot be written.
     """
     try:
         with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}.") as made:
@@ -92,30 +99,43 @@ def write(path: Path, content: str) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file that was written for nothing."""
+    """Remove a configuration file if it exists, because the run that wrote it changed nothing
+    else.
+    """
     with suppress(OSError):
         path.unlink()
 
 
 class Former:
-    """The configuration that an earlier run wrote. Raises WrongSetting if it cannot be read."""
+    """The configuration file that an earlier run wrote. The constructor raises WrongSetting if the
+    file cannot be read.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._conf = read([path]).conf
 
     def service_password(self, user: str) -> str | None:
-        """Return the password of the service user, if the file is about that user."""
+        """Return the password of the service user; None if the file names another user or no
+        password.
+        """
         section = self._conf.keystone_authtoken
         return (section.password or None) if section.username == user else None
 
     def domain_password(self, user: str) -> str | None:
-        """Return the password of the administrator of the domain of stacks."""
+        """Return the password of the stack domain administrator; None if the file names another
+        user or no password.
+        """
         same = self._conf.stack_domain_admin == user
         return (self._conf.stack_domain_admin_password or None) if same else None
 
     def differences(self, found: Sequence[Entry]) -> list[str]:
-        """Return the settings of the file that a new one would have with another value."""
+        """Return a text for each setting whose value in this file differs from the value in
+        `found`.
+
+        Secret values are not shown. Settings without a value in `found`, and the encryption key,
+        are not compared.
+        """
         lines = []
         for group, name, value, _ in found:
             section = self._conf if group == "DEFAULT" else self._conf[group]
@@ -130,12 +150,18 @@ class Former:
 
 
 def _quoted(entry: Entry) -> str:
-    """Return a value as oslo.config reads it: `$` begins a reference, outer quotes are removed."""
+    """Return the value of a setting, escaped so that oslo.config reads exactly this value.
+
+    oslo.config reads `$` as the beginning of a reference and removes outer quotes. Raises
+    WrongSetting if the value cannot be written.
+    """
     value = str(entry.value).replace("$", "$$")
     if "\n" in value or "\r" in value:
-        raise WrongSetting(f"{entry.name}: expected one line")
+        raise WrongSetting(f"{entry.name}: expected a value in one line, got a line break")
     if "\\$" in value:  # oslo.config has no way to write it: it always reads one dollar sign
-        raise WrongSetting(f"{entry.name}: a file cannot contain a backslash before a dollar sign")
+        raise WrongSetting(
+            f"{entry.name}: the configuration file cannot hold a backslash before a dollar sign"
+        )
     quoted = value[0] == value[-1] and value[0] in "\"'"
     if quoted or value != value.strip():
         quote = "'" if value[0] == '"' else '"'

@@ -1,4 +1,4 @@
-"""What Hearth needs in Keystone, from the options of the command."""
+"""The objects that Hearth needs in Keystone, as the options of the command determine them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -43,7 +43,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Api:
-    """A service of the catalogue. The addresses include the version."""
+    """A service in the Keystone catalogue. The URLs `public` and `internal` include the version."""
 
     kind: str
     name: str
@@ -52,13 +52,13 @@ class Api:
     internal: str
 
     def endpoints(self) -> tuple[tuple[str, str], ...]:
-        """Return the interfaces and their addresses."""
+        """Return (interface, URL) for the public, the internal and the admin endpoint."""
         return (("public", self.public), ("internal", self.internal), ("admin", self.internal))
 
 
 @dataclass(frozen=True)
 class Desired:
-    """What is compared with Keystone. A password of None is not known."""
+    """The desired state that is compared with Keystone. A password is None if it is not known."""
 
     options: Options
     region: str
@@ -68,17 +68,19 @@ class Desired:
 
     @property
     def cfn_url(self) -> str:
-        """The public address of the CloudFormation-style API, without the version."""
+        """The public URL of the CloudFormation-style API, without the version."""
         return base_of(self.apis[1].public)
 
     @property
     def cluster_url(self) -> str:
-        """The public address of the API of clusters, without the version; "" if there is none."""
+        """The public URL of the cluster API, without the version; empty if there is no cluster
+        API.
+        """
         return base_of(self.apis[2].public) if self.options.clusters else ""
 
 
 def apis_of(options: Options) -> tuple[Api, ...]:
-    """Return the services of the catalogue. Raises WrongSetting if an address is missing."""
+    """Return the services for the catalogue. Raises WrongSetting if a URL is missing or invalid."""
     public = _url("--public-url", options.public_url)
     internal = _url("--internal-url", options.internal_url) if options.internal_url else public
     cfn = _beside("--cfn-url", options.cfn_url, public, CFN_PORT)
@@ -96,20 +98,25 @@ def apis_of(options: Options) -> tuple[Api, ...]:
         words = "Kubernetes clusters"
         found.append(Api("container-infra", "magnum", words, f"{url}/v1", f"{inner}/v1"))
     elif options.cluster_url or options.cluster_internal_url:
-        raise WrongSetting("--cluster-url and --cluster-internal-url need --clusters")
+        raise WrongSetting(
+            "--cluster-url and --cluster-internal-url are allowed only together with --clusters"
+        )
     return tuple(found)
 
 
 def region_of(wanted: str | None, known: Sequence[str]) -> str:
-    """Return the region of the endpoints: the wanted one, or the only one.
+    """Return the region for the endpoints: `wanted`, or Keystone's only region if `wanted` is None.
 
-    Raises WrongSetting if it does not exist or is not clear.
+    Raises WrongSetting if the region does not exist, or if `wanted` is None and Keystone does not
+    have exactly one region.
     """
     if wanted is None:
         if len(known) == 1:
             return known[0]
         listed = ", ".join(sorted(known)) or "no region"
-        raise WrongSetting(f"--region: not set, and Keystone has {listed}")
+        raise WrongSetting(
+            f"--region: required unless Keystone has exactly one region; it has {listed}"
+        )
     if wanted not in known:
         words = f"--region: Keystone has no region {wanted}{hint(nearest(wanted, known))}"
         raise WrongSetting(f"{words}; `openstack region create {wanted}` creates it")
@@ -117,16 +124,23 @@ def region_of(wanted: str | None, known: Sequence[str]) -> str:
 
 
 def base_of(url: str) -> str:
-    """Return the address of an API without its version."""
+    """Return the URL of an API without its version."""
     return url.rstrip("/").removesuffix("/v1")
 
 
 def _beside(name: str, given: str | None, public: str, port: int) -> str:
-    """Return an address, or else that of another port where the main API has its usual port."""
+    """Return the URL `given` of another API on the same host.
+
+    If it is not given, derive it: if the URL `public` of the main API has the usual port of that
+    API, return `public` with `port` instead. Otherwise raise WrongSetting; `name` is the option in
+    the message.
+    """
     if given:
         return _url(name, given)
     if (found := _other_port(public, port)) is None:
-        words = f"not set; --public-url has not port {MAIN_PORT}, so it does not determine it"
+        words = (
+            f"not set, and it can be derived from --public-url only if that has port {MAIN_PORT}"
+        )
         raise WrongSetting(f"{name}: {words}")
     return found
 
@@ -146,12 +160,14 @@ def _other_port(url: str, port: int) -> str | None:
 
 
 def _url(name: str, given: str) -> str:
-    """Return an address without the version. Raises WrongSetting."""
+    """Return the URL without its version. Raises WrongSetting if it is invalid."""
     try:
         parts = urlsplit(given)
         good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         good = False
     if not good or parts.query or parts.fragment or "@" in parts.netloc or "(" in given:
-        raise WrongSetting(f"{name}: expected https://HOST, :PORT or a path, got {given}")
+        raise WrongSetting(
+            f"{name}: expected https://HOST, optionally with a port and a path, got {given}"
+        )
     return base_of(given)

@@ -1,4 +1,6 @@
-"""The identity API for an administrator: find, create and change objects, and check passwords."""
+"""A client of the identity API for administrators: find, create and change objects, and check
+passwords.
+"""
 
 import logging
 import warnings
@@ -16,9 +18,11 @@ TIMEOUT_S = 60
 
 
 class Keystone:
-    """A Keystone, called with an entry of clouds.yaml. All methods raise WrongSetting.
+    """A client for one Keystone, with the credential of an entry in clouds.yaml.
 
-    `region` is the region of the entry, if it has one. `changes` counts the successful changes.
+    If the constructor gets None, the credential comes from the environment variables. `region` is
+    the region of the entry, or None. `changes` counts the successful changes. All methods raise
+    WrongSetting if Keystone cannot be used or refuses a request.
     """
 
     def __init__(self, cloud: str | None) -> None:
@@ -42,22 +46,24 @@ class Keystone:
                 raise WrongSetting(f"{self._entry}: {_line(problem)}") from None
         auth_url = getattr(self._session.auth, "auth_url", None)
         if not auth_url:
-            raise WrongSetting(f"{self._entry}: auth_url: not set")
+            raise WrongSetting(f"{self._entry}: auth_url is not set")
         self.url = with_v3(auth_url)
         self.region: str | None = found.get_region_name() or None
         self.verify, _ = found.get_requests_verify_args()
         self._session.timeout = TIMEOUT_S
 
     def find(self, table: str, **narrow: str) -> list[Body]:
-        """Return the objects of a collection with these values."""
+        """Return the objects of the collection `table` whose fields have the values in `narrow`."""
         return list(self._call("GET", f"/{table}", params=narrow).json()[table])
 
     def create(self, table: str, root: str, body: Mapping[str, Any]) -> Body:
-        """Create an object and return it."""
+        """Create an object in the collection `table` and return it; `root` is the key around its
+        body.
+        """
         return dict(self._call("POST", f"/{table}", json={root: dict(body)}).json()[root])
 
     def change(self, path: str, root: str, changes: Mapping[str, Any]) -> None:
-        """Change fields of an object."""
+        """Change fields of the object at `path`; `root` is the key around its body."""
         self._call("PATCH", path, json={root: dict(changes)})
 
     def granted(self, path: str) -> bool:
@@ -70,7 +76,7 @@ class Keystone:
         self._call("PUT", path)
 
     def accepts(self, user_id: str, password: str) -> bool:
-        """Return whether this is the password of a user."""
+        """Return whether Keystone accepts this password for the user."""
         proof = {"user": {"id": user_id, "password": password}}
         identity = {"methods": ["password"], "password": proof}
         body = {"auth": {"identity": identity, "scope": "unscoped"}}
@@ -81,9 +87,10 @@ class Keystone:
     def _call(
         self, method: str, path: str, *, by: bool = True, allowed: tuple[int, ...] = (), **more: Any
     ) -> Any:
-        """Send a request, with the administrator's token if `by` is true; return the response.
+        """Send a request and return the response. If `by` is true, send the administrator's token
+        with it.
 
-        `allowed` are the error codes that are not an error here.
+        Raises WrongSetting for a response with an error status, unless the status is in `allowed`.
         """
         where = f"{self.url}{path}"
         try:
@@ -118,7 +125,7 @@ class Keystone:
 
 
 def with_v3(url: str) -> str:
-    """Return the address of version 3 of Keystone."""
+    """Return a URL of Keystone with /v3 at its end."""
     url = url.rstrip("/").removesuffix("/v2.0")
     return url if url.endswith("/v3") else f"{url}/v3"
 

@@ -27,7 +27,11 @@ PASSWORD_BYTES = 32
 
 
 def run(options: Options) -> int:
-    """Carry out a bootstrap; return 0, or 1 if a difference is left. Raises WrongSetting."""
+    """Carry out a bootstrap and return the exit status: 1 if a difference remains in Keystone, else
+    0.
+
+    Raises WrongSetting.
+    """
     apis = apis_of(options)
     former = conf.Former(options.write) if options.write and options.write.exists() else None
     service = _secret(SERVICE_PASSWORD, options.service_password_file)
@@ -36,7 +40,9 @@ def run(options: Options) -> int:
         service = service or former.service_password(options.service_user)
         domain = domain or former.domain_password(options.stack_domain_admin)
     elif options.write is not None and not options.write.parent.is_dir():
-        raise WrongSetting(f"--write {options.write}: there is no folder {options.write.parent}")
+        raise WrongSetting(
+            f"--write {options.write}: the folder {options.write.parent} does not exist"
+        )
     keystone = Keystone(options.os_cloud)
     regions = [str(one["id"]) for one in keystone.find("regions")]
     region = region_of(options.region or keystone.region, regions)
@@ -61,9 +67,10 @@ def run(options: Options) -> int:
 
 
 def _apply(keystone: Keystone, desired: Desired, written: Path | None) -> None:
-    """Change Keystone and report it, also if it fails halfway.
+    """Change Keystone and print what was changed, even if an error occurs halfway.
 
-    `written` is the file of this run; it is removed if the first change fails.
+    `written` is the configuration file that this run wrote, or None. The file is removed if an
+    error occurs before the first change.
     """
     steps = Steps(keystone, desired, apply=True)
     try:
@@ -77,7 +84,10 @@ def _apply(keystone: Keystone, desired: Desired, written: Path | None) -> None:
 
 
 def _with_passwords(desired: Desired, plan: Steps) -> Desired:
-    """Return the desired state with new passwords for new users that have none yet."""
+    """Return the desired state with generated passwords for users that do not exist yet.
+
+    A password that is already known is kept.
+    """
     service, domain = desired.service_password, desired.domain_password
     if Account.SERVICE in plan.new:
         service = service or secrets.token_urlsafe(PASSWORD_BYTES)
@@ -87,7 +97,11 @@ def _with_passwords(desired: Desired, plan: Steps) -> Desired:
 
 
 def _secret(variable: str, path: Path | None) -> str | None:
-    """Return a secret from a file, or else from a variable of the environment."""
+    """Return the secret in the file `path`; if `path` is None, that in an environment variable.
+
+    Return None if neither is set. Raises WrongSetting if the file cannot be read or does not
+    contain one line.
+    """
     if path is None:
         return os.environ.get(variable) or None
     try:
@@ -118,11 +132,13 @@ def _tell_of_file(
 
 
 def _end(plan: Steps) -> int:
-    """Name what is left to do; return the exit status."""
+    """Print what the operator must still do, and return the exit status."""
     for account in sorted(plan.unknown, key=lambda one: one.value):
         variable = SERVICE_PASSWORD if account is Account.SERVICE else DOMAIN_PASSWORD
         words = f"note: the {account.value} exists and its password is not known"
-        print(f"{words}; give it in {variable}, or complete the configuration", file=sys.stderr)
+        print(
+            f"{words}; set the variable {variable}, or complete the configuration", file=sys.stderr
+        )
     left = sum(line.state is State.DIFFERS for line in plan.lines)
     if left:
         words = "difference is" if left == 1 else "differences are"

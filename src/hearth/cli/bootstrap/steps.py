@@ -1,7 +1,8 @@
-"""The comparison of Keystone with what Hearth needs, and the changes.
+"""Compare Keystone with what Hearth needs, and change it.
 
-The same steps run twice: without `apply` they only report. An object that does not exist yet has
-the id None then, and what belongs to it is reported as missing.
+The same steps run twice: first without `apply`, when they only report, then with it. An object that
+does not exist has the id None in the first run, and everything that belongs to it is reported as
+missing.
 """
 
 from collections.abc import Mapping
@@ -20,7 +21,7 @@ STACK_USER_ROLE = "heat_stack_user"
 
 
 class State(Enum):
-    """What the comparison found."""
+    """The result of comparing one object."""
 
     EXISTS = "exists"
     MISSING = "missing"
@@ -29,7 +30,7 @@ class State(Enum):
 
 
 class Account(Enum):
-    """The users that Hearth logs in as."""
+    """The users as which Hearth logs in to Keystone."""
 
     SERVICE = "service user"
     DOMAIN_ADMIN = "administrator of the domain of stacks"
@@ -37,17 +38,17 @@ class Account(Enum):
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the report."""
+    """A line of the report: the object `what` and its state."""
 
     state: State
     what: str
 
 
 class Steps:
-    """One comparison. `lines` is its report.
+    """One comparison of Keystone with the desired state. `lines` is its report.
 
-    `new` are the accounts that do not exist yet, `unknown` those that exist and whose password is
-    not known.
+    If `apply` is true, missing objects are created. `new` contains the accounts that do not exist
+    yet, `unknown` those that exist but whose password is not known.
     """
 
     def __init__(self, keystone: Keystone, desired: Desired, *, apply: bool) -> None:
@@ -60,7 +61,9 @@ class Steps:
         self.unknown: set[Account] = set()
 
     def run(self) -> None:
-        """Compare everything, and with `apply` create and change it. Raises WrongSetting."""
+        """Compare all objects; if `apply` is true, create the missing ones, and change different
+        ones if the option --update is set. Raises WrongSetting.
+        """
         options = self._desired.options
         home = self._existing("domains", options.service_domain, "--service-domain")
         roles: dict[str, str | None] = {}
@@ -88,7 +91,9 @@ class Steps:
             self._api(api)
 
     def _existing(self, table: str, name: str, what: str) -> str:
-        """Return the id of an object that Hearth does not create. Raises WrongSetting."""
+        """Return the id of an object that must exist already. Raises WrongSetting if it does
+        not.
+        """
         if found := self._keystone.find(table, name=name):
             return str(found[0]["id"])
         near = nearest(name, [str(one["name"]) for one in self._keystone.find(table)])
@@ -98,7 +103,12 @@ class Steps:
         self, table: str, root: str, what: str, narrow: Mapping[str, str | None],
         more: Mapping[str, Any] | None = None,
     ) -> str | None:  # fmt: skip
-        """Create an object with a name unless it exists; return its id."""
+        """Return the id of the object with the values in `narrow`, and create it if it does not
+        exist.
+
+        `more` are further fields for the create. Without `apply` nothing is created, and the id of
+        a missing object is None.
+        """
         found: list[Body] = []
         if None not in narrow.values():
             found = self._keystone.find(table, **{key: str(narrow[key]) for key in narrow})
@@ -109,7 +119,7 @@ class Steps:
         return str(one["id"])
 
     def _enabled(self, table: str, root: str, what: str, one: Body) -> None:
-        """Report an existing object; one that is disabled differs."""
+        """Report that an object exists, or, if it is disabled, that it differs."""
         if one.get("enabled", True):
             self._tell(State.EXISTS, what)
         else:
@@ -160,16 +170,20 @@ class Steps:
                 self._differs(f"{what}: it is {here[0]['url']}", path, "endpoint", {"url": url})
             elif here:
                 ids = ", ".join(sorted(one["id"] for one in here))
-                self._tell(State.DIFFERS, f"{what}: there are several others, delete them: {ids}")
+                self._tell(
+                    State.DIFFERS,
+                    f"{what}: there are several endpoints with another URL, delete them: {ids}",
+                )
             else:
                 body = {"service_id": service, "interface": interface, "url": url,
                         "region_id": region}  # fmt: skip
                 self._create(what, "endpoints", "endpoint", body)
 
     def _service(self, api: Api) -> str | None:
-        """Return the id of the service of a type; its name does not matter if it is the only one.
+        """Return the id of the catalogue service for an API, and create it if it does not exist.
 
-        Raises WrongSetting if there are several.
+        If there is only one service of this type, its name does not matter. Raises WrongSetting if
+        there are several and not exactly one of them has the expected name.
         """
         what = f"service {api.kind}"
         found = self._keystone.find("services", type=api.kind)
@@ -185,13 +199,15 @@ class Steps:
         return self._create(what, "services", "service", body)
 
     def _create(self, what: str, table: str, root: str, body: Mapping[str, Any]) -> str | None:
-        """Report a missing object, and with `apply` create it; return its id."""
+        """Report a missing object; if `apply` is true, create it and return its id, otherwise
+        return None.
+        """
         made = self._keystone.create(table, root, body) if self._apply else {"id": None}
         self._tell(State.MISSING, what)
         return made["id"]
 
     def _differs(self, what: str, path: str, root: str, changes: Mapping[str, Any]) -> None:
-        """Report a difference, and change the object if that was asked for."""
+        """Report a difference; with `apply` and the option --update, also change the object."""
         if self._update and self._apply:
             self._keystone.change(path, root, changes)
         self._tell(State.CHANGES if self._update else State.DIFFERS, what)
@@ -201,5 +217,5 @@ class Steps:
 
 
 def _plain(url: str) -> str:
-    """Return an address of the catalogue in one of its equivalent forms."""
+    """Return a URL of the catalogue in a normal form, so that equivalent URLs can be compared."""
     return url.rstrip("/").replace("$(", "%(").replace("tenant_id", "project_id")

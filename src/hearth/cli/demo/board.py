@@ -7,8 +7,9 @@ from typing import Any
 
 @dataclass
 class Line:
-    """The state of one resource in the demo. `path` has the names from the root stack's resource
-    on.
+    """The state of one resource in the demo.
+
+    `path` contains the names of the resources that lead from the root stack to this resource.
     """
 
     path: tuple[str, ...]
@@ -18,8 +19,8 @@ class Line:
     physical_id: str | None = None
 
     def elapsed(self, now: float) -> float:
-        """Return the duration of the resource's last action in seconds; `now` is its end if it
-        still runs.
+        """Return the duration of the resource's last action in seconds; if it still runs, until
+        `now`.
         """
         return (self.until if self.until is not None else now) - self.since
 

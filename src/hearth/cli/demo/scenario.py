@@ -171,7 +171,7 @@ class Scenario:
             self._be_the_guest(line)
 
     def _be_the_guest(self, line: Line) -> None:
-        """Send the database server's signal in its place, because the server does not really
+        """Send the signal of the database server when it is created, unless the servers really
         run.
         """
         if self._server.servers_run:
@@ -208,14 +208,14 @@ class Scenario:
         same = {tier for tier in before if before[tier]["id"] == after[tier]["id"]}
         if same != {"db", "web"}:
             raise DemoFailed(
-                f"expected only app to be replaced; unchanged: {', '.join(sorted(same))}"
+                f"expected only the server app to be replaced; unchanged: {', '.join(sorted(same))}"
             )
         if before["db"] != after["db"]:
-            raise DemoFailed("expected db to be unchanged")
+            raise DemoFailed("expected the server db to be unchanged, but the update changed it")
         if after["web"]["metadata"].get("release") != "1.1":
-            raise DemoFailed("expected web to have its new release")
+            raise DemoFailed("expected the server web to have release 1.1 after the update")
         if after["app"]["key_name"] != "test_key":
-            raise DemoFailed("expected app to have its new key")
+            raise DemoFailed("expected the server app to have the key test_key after the update")
         self._screen.say(
             "db is unchanged, web was changed in place (release 1.0 -> 1.1), "
             "app was replaced (another key)"

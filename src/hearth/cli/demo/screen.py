@@ -18,7 +18,7 @@ FRAMES_PER_S = 12
 
 
 class Screen(Protocol):
-    """Where the demo prints its output."""
+    """The output of the demo: a terminal or plain text."""
 
     def say(self, words: str) -> None:
         """Print a sentence."""

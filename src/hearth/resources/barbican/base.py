@@ -1,6 +1,7 @@
 """Common parts of the types of the key-manager service; physical ids are URLs.
 
-The service can change only the payload of a secret, so an object keeps its first name.
+The service can change only the payload of a secret. Therefore an object keeps the name with which
+it was created, and Hearth finds it again by this name.
 """
 
 from collections.abc import Mapping

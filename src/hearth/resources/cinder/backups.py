@@ -14,7 +14,7 @@ SERVICE = "block-storage"
 def own_mark(ctx: ResourceContext) -> str:
     """Return the intent key of the backup that this action creates.
 
-    The key contains the start time of the action, so each action has another key.
+    The key contains the start time of the action, so the key is different for each action.
     """
     return f"{mark(ctx)}:{ctx.started_at:.3f}"
 

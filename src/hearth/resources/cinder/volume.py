@@ -238,7 +238,7 @@ class Volume(CollectionResource):
         )
 
     async def settled(self, ctx: ResourceContext) -> Progress:
-        """Report whether the volume is deleted or detached."""
+        """Report whether the volume is deleted or, if it still exists, detached."""
         progress = await self.gone(ctx)
         if isinstance(progress, Later) and (progress.body or {}).get("status") in DETACHED:
             return Ready(progress.body)

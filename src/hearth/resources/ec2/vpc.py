@@ -63,7 +63,9 @@ class VPC(AdapterType):
         return {}
 
     def as_router(self, ctx: ResourceContext) -> ResourceContext:
-        """Return the context for calls about the VPC's router, which is part of the same record."""
+        """Return the context for calls about the VPC's router, whose id is in the record's private
+        data.
+        """
         router_id = ctx.data.get("router_id")
         inner = replace(self.other_context(ctx), kind=self.router, physical_id=router_id)
         return replace(inner, properties={"admin_state_up": True})
@@ -88,8 +90,8 @@ class VPC(AdapterType):
         return None if found is None else _of_router(found)
 
     async def router_ready(self, ctx: ResourceContext) -> Progress:
-        """Report whether the router is ready. The recorded body is still the body of the
-        network.
+        """Report whether the router is ready. The body in the result stays the body of the network,
+        because attributes are read from it.
         """
         match await self.router.poll(replace(self.as_router(ctx), body=None)):
             case Ready():
@@ -209,8 +211,8 @@ class VPCGatewayAttachment(ResourceType):
     known_by = "the VPC; setting the gateways of its routers again has no effect"
 
     def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
-        """Yield the names of the route tables of the same VPC, because their gateways are set
-        here.
+        """Yield the names of the route tables of the same VPC, because this resource sets their
+        gateways.
         """
         own = set(_vpcs(definition))
         for other, there in program.resources.items():
@@ -233,7 +235,7 @@ class VPCGatewayAttachment(ResourceType):
         return Made(physical_id=vpc)
 
     async def detach(self, ctx: ResourceContext) -> Made | None:
-        """Clear the external gateway of these routers."""
+        """Clear the external gateway of the routers of all the VPC's route tables."""
         for router in await route_tables(ctx, ctx.physical):
             await forgiving(set_gateway(ctx, router, {}))
         return None
@@ -258,8 +260,8 @@ class SubnetRouteTableAssociation(ResourceType):
         return (Step("return", self.give_back),) if ctx.physical_id else ()
 
     async def leave(self, ctx: ResourceContext) -> Made | None:
-        """Disconnect the subnet from its current router, unless it is already the route table's
-        router.
+        """Disconnect the subnet from its current router, unless that is the router of the route
+        table.
         """
         subnet = str(ctx.properties["SubnetId"])
         now = await router_of_subnet(ctx, await network_of(ctx, subnet), subnet)
@@ -342,7 +344,7 @@ async def network_of(ctx: ResourceContext, subnet: str) -> str:
 
 
 async def join(ctx: ResourceContext, router: str, subnet: str) -> None:
-    """Connect a subnet to a router; succeed if it is already connected to it."""
+    """Connect a subnet to a router; an error is ignored if they are already connected."""
     path, leg = f"{ROUTERS}/{segment(router)}/add_router_interface", {"subnet_id": subnet}
     try:
         await ctx.cloud.request("network", "PUT", path, json=leg)

@@ -186,7 +186,9 @@ class WebImage(CollectionResource):
         return Ready(ctx.body)
 
     async def forget_key(self, ctx: ResourceContext) -> Made | None:
-        """Remove the intent key from the image; its id is recorded by now."""
+        """Remove the intent key from the image, because it is not needed once the image's id is
+        recorded.
+        """
         return await self.patch(ctx, {}, {KEY})
 
     async def fetch(self, ctx: ResourceContext) -> Made | None:

@@ -32,7 +32,11 @@ PROPERTIES = frozenset({"software_config_transport", "deployment_swift_data"})
 USER = "user:"  # before the id of an orphan user, which is no server
 CONTAINER, OBJECT, QUEUE = "metadata_container", "metadata_object", "metadata_queue"
 FORMER = "former_channels"
-"""Keys of private data: the parts of the current channel; the former channels as a JSON list."""
+"""Keys of private data.
+
+The first three name the container, the object and the queue of the current channel. The last
+contains the former channels as a JSON list.
+"""
 _user = StackUser()
 
 
@@ -66,8 +70,8 @@ class ConfigTransport:
         """Return the steps for a change of the transport's properties or of the template's
         metadata.
 
-        The agent learns about a new channel from the document in the previous one, so that one is
-        kept.
+        The agent learns about a new channel from the document in the previous channel, so the
+        previous channel is kept.
         """
         if ctx.changed & PROPERTIES:
             left = channel_in(ctx.data) not in ({}, channel_of(ctx))
@@ -79,7 +83,9 @@ class ConfigTransport:
         document = self.document(ctx, await _now(ctx))
         await push(ctx.cloud, ctx.users, ctx.data, document)
         for channel in former(ctx):
-            with suppress(CloudFault):  # nobody but a guest on its way out reads it
+            with suppress(
+                CloudFault
+            ):  # only an agent that has not yet moved to the new channel reads it
                 await push(ctx.cloud, ctx.users, _as_current(ctx.data, channel), document)
         return Made(metadata=document)
 
@@ -118,14 +124,15 @@ def drop_steps(ctx: ResourceContext) -> tuple[Step, ...]:
 
 
 async def stray_users(ctx: ResourceContext) -> list[str]:
-    """Return the id of each orphan user (one with the record's key that is not recorded), after
-    "user:".
+    """Return the id of each orphan user, with the prefix "user:".
+
+    An orphan user was created under the record's intent key, but its id is not in the record.
     """
     return [f"{USER}{ident}" for ident in await _user.orphans(ctx)]
 
 
 async def drop_user(ctx: ResourceContext, user_id: str) -> None:
-    """Delete an orphan user; `user_id` has no prefix."""
+    """Delete an orphan user, given by its id without the prefix "user:"."""
     await _user.delete_orphan(ctx, user_id)
 
 

@@ -131,8 +131,8 @@ def checkable(member: Any) -> dict[str, Any] | None:
 def template_of(definitions: Definitions, *, refs: bool = False) -> dict[str, Any]:
     """Return a template whose resources are `definitions`.
 
-    If `refs` is true, it has the output `refs_map`: {member name: reference id}. Clients use it to
-    choose members to remove.
+    If `refs` is true, the template has the output `refs_map`: {member name: reference id}. Clients
+    use it to choose members to remove.
     """
     template: dict[str, Any] = {"heat_template_version": VERSION, "resources": dict(definitions)}
     if refs:

@@ -26,7 +26,7 @@ from hearth.resources.heat.group import (
 )
 
 MEMBER = "member"  # private data: what a new member is made of, as JSON
-SIZE = "size"  # private data: how many members there shall be
+SIZE = "size"  # private data: the desired number of members
 NAME_CHARACTERS = 12
 PENDING = "scaling"  # private data: a scaling under way
 COOLDOWN = "cooldown_end"  # in the metadata: {time: what it was for}
@@ -78,7 +78,7 @@ class ScalingGroup(Group):
         renewed = sum(one == member for one in before.values())
         demand_time(ctx, pace, course, len(before), renewed, by_index=False)
         step = course.step(len(before), renewed)
-        if step is None:  # all are as they shall be; now as many
+        if step is None:  # all members have the desired definition; only the size may change
             return stage(ctx, resized(ctx, size, member), kept, pause_s=pace.pause_s)
         between, changes = step
         after = resized(ctx, between, member)

@@ -94,7 +94,7 @@ class StructuredConfig(SoftwareConfig):
 async def stored_config(ctx: ResourceContext, config_id: str) -> Body:
     """Fetch a stored configuration by its id. Raises CloudFault.
 
-    A list of configurations does not contain their texts.
+    The call for a single configuration is needed because a list call does not return the texts.
     """
     answer = await ctx.cloud.request(SERVICE, "GET", f"{PATH}/{segment(config_id)}")
     found: Body = answer.body["software_config"]

@@ -36,16 +36,17 @@ WHY = {
     "NoAnswer": "its auth_url does not answer",
     "SSLError": "the certificate at its auth_url is not trusted",
 }
-"""The text that an error message has instead of the fault's message, by type of the fault.
+"""The reason in an error message, by the type of the fault.
 
-The message itself could contain the auth_url, which is part of the secret credential.
+It is used instead of the fault's message, which could contain the auth_url. The auth_url is part of
+the secret credential.
 """
 
 
 class Stack(ResourceType):
     """A separate stack with its own template and parameters.
 
-    Its name is the generated one, which is unique in the project.
+    Its name is the physical name that Hearth generates, which is unique in the project.
     """
 
     type_name = "OS::Heat::Stack"

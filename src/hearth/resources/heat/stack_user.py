@@ -50,8 +50,9 @@ class StackUser(ResourceType):
         return Made(data={"user_id": user_id, "password": password})
 
     async def find_user(self, ctx: ResourceContext) -> Made | None:
-        """Return the user that an earlier attempt created, or None. Completes a user half
-        created.
+        """Return the user that an earlier attempt created, or None.
+
+        If that attempt created the user but did not finish its setup, finish it.
         """
         found = await users_of(ctx).find(ctx.physical_name, key=ctx.key)
         return None if found is None else await self.make_user(ctx)
@@ -86,7 +87,7 @@ class StackUser(ResourceType):
         return await self.make_keys(ctx) if there else None
 
     async def drop_user(self, ctx: ResourceContext) -> Made:
-        """Delete the user."""
+        """Delete the user with its key pairs."""
         await users_of(ctx).drop(ctx.data["user_id"], key=ctx.key)
         return Made(data={"user_id": None, "password": None, "access_key": None})
 

@@ -69,7 +69,8 @@ class CountsSignals(ResourceType):
     async def signals(self, ctx: ResourceContext) -> Mapping[str, Mapping[str, Any]]:
         """Return the handle's signals by id, with lower-case keys.
 
-        If the handle accepts no signals (NO_SIGNAL), as many as are needed are made up.
+        If the handle accepts no signals (NO_SIGNAL), return the required number of signals without
+        data.
         """
         if SILENT in ctx.data:
             count = int(ctx.given(self.count) or 1)

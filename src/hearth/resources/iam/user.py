@@ -132,8 +132,8 @@ def admits(
 ) -> bool:
     """Return whether a user with these properties may access the resource `name`.
 
-    `policies` maps each policy's reference to the resources that it allows. A user without policies
-    may access all resources.
+    `policies` maps each policy's reference to the resources that it allows. Every policy of the
+    user must allow the resource. A user without policies may access all resources.
     """
     wanted = [one for one in properties.get(POLICIES) or [] if isinstance(one, str)]
     return all(name in policies.get(one, ()) for one in wanted)

@@ -48,9 +48,10 @@ def cycles(resources: Mapping[str, ResourceSource]) -> Iterator[tuple[Span, tupl
 def _within(
     edges: Mapping[str, Mapping[str, Span]], names: Set[str]
 ) -> dict[str, Mapping[str, Span]]:
-    """Return the edges between these names, without names on which no other name depends.
+    """Return the edges between `names`, without names that cannot be part of a cycle.
 
-    `edges` maps each name to the names on which it depends, with the place of each reference.
+    `edges` maps each name to the names on which it depends, with the place of each reference. A
+    name on which no remaining name depends is removed, until there is no such name.
     """
     kept: dict[str, Mapping[str, Span]] = {
         name: {need: at for need, at in edges[name].items() if need in names}

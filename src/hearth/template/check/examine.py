@@ -89,7 +89,9 @@ class _Template:
         return node.value if node is not None and isinstance(node.value, dict) else {}
 
     def surprises(self) -> None:
-        """Report names and defaults of parameters that are not text by the rules of YAML."""
+        """Report parameter names and defaults without quotes that YAML does not read as text, such
+        as `yes` or `010`. Report also defaults of the wrong type.
+        """
         for name, node in self.section("parameters").items():
             at = node.key_span(self.file, f"{self.grammar.word('parameters')}.{name}")
             if node.odd_key:
@@ -123,9 +125,9 @@ class _Template:
             tell(node.span(self.file, at.path), WRONG_DEFAULT, words)
 
     def constraints(self) -> None:
-        """Report an entry in the constraints of a parameter that contains several of them.
+        """Report list items in the `constraints` of a parameter that contain several constraints.
 
-        Only one of them is used. Source: spec/hot.md, section 4.3.
+        Only one constraint of such an item is used. Source: spec/hot.md, section 4.3.
         """
         for name, node in self.section("parameters").items():
             listed = node.child("constraints")
@@ -263,7 +265,7 @@ class _Template:
             return
         if not isinstance(expr, MapOf | Const):
             if node is not None:
-                words = f"{word} must be a map; a function can give its values, but not the map"
+                words = f"{word} must be a literal map: functions are allowed only inside it"
                 self.report.wrong(node.key_span(self.file, at.path), "wrong-type", words)
             return
         given = dict(parts(expr))
@@ -373,7 +375,7 @@ def _under(expr: Expr, *names: str) -> Expr | None:
 
 
 def modules(root: Module) -> Iterator[Module]:
-    """Yield a module and all its nested modules; modules of the same file only once."""
+    """Yield a module and all its nested modules, but only one module per file."""
     seen: set[str] = set()
     waiting = [root]
     while waiting:

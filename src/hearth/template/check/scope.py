@@ -90,12 +90,13 @@ class StaticScope(Scope):
         self.assumed: tuple[Any, bool] | None = None  # a condition and its possible values
 
     def within(self, resource: str) -> None:
-        """Return None: no path is followed, because the values of attributes are unknown."""
+        """Return None, so that no path is followed: the values of attributes are unknown."""
 
     def undecided(self, choice: Choice) -> Any:
         """Evaluate both branches of a choice, and return an Unknown with all possible types.
 
-        If the condition is the one in `assumed`, only the assumed branch is evaluated.
+        If `assumed` contains the condition of the choice, only the branch for its assumed value is
+        evaluated.
         """
         if self.assumed is not None and self.assumed[0] == frozen(choice.condition):
             return (choice.then if self.assumed[1] else choice.otherwise).evaluate(self)

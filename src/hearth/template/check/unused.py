@@ -53,8 +53,9 @@ def unused_files(modules: Iterable[Module], files: Iterable[str]) -> Iterator[No
 
 
 def _stands_in(module: Module) -> bool:
-    """Return whether the template is nested.
+    """Return whether the template is nested, so that its parameters may be unused.
 
-    If it replaces a built-in type, that type may require parameters that the template does not use.
+    A nested template can replace a built-in type. It must then declare the properties of that type
+    as parameters, even if it does not use them.
     """
     return module.depth > 0

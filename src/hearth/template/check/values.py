@@ -182,7 +182,8 @@ class Values:
     ) -> None:
         """Report required properties that are missing.
 
-        If `of_child` is true, they belong to a nested template; an environment may provide them.
+        If `of_child` is true, the properties are the parameters of a nested template. A missing one
+        is then only a warning if no environment is known, because an environment may provide it.
         """
         names = dict.fromkeys(given, True)
         for name, prop in without_replaced(schema, tuple(rules), names).items():
@@ -291,8 +292,8 @@ class Values:
             self.scope.assumed = None
 
     def attribute(self, expr: Call, at: Span, prop: Prop) -> None:
-        """Check the declared type of an attribute. It is only a hint, so an error is reported as a
-        warning.
+        """Check the declared type of an attribute. A mismatch is reported as a warning, because the
+        cloud may return a value of another type.
         """
         kind = self.names.kind_of_attribute(expr)
         if kind is not None and not _takes(prop, kind):

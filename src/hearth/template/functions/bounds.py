@@ -61,7 +61,7 @@ def bounded(work: Callable[[], T]) -> T:
             raise Overrun from None
         words = f"more than {STEPS_MAX} steps"
         if most < STEPS_MAX:
-            words = "more steps than are left for all expressions"
+            words = "more steps than the request has left for its expressions"
         raise TooExpensive(f"the expression takes {words}") from None
     except TimeoutError:
         words = f"a regular expression needs more than {TIMEOUT_S} s"
@@ -88,7 +88,9 @@ def _shift_bits_left(value: int, bits_number: int) -> int:
 
 def _list_by_int(left: Any, right: int, engine: Any) -> Any:
     if len(left) * right > ITEMS_MAX:
-        raise TooExpensive(f"a list of {len(left) * right} items is too long")
+        raise TooExpensive(
+            f"a list of {len(left) * right} items is too long; the maximum is {ITEMS_MAX} items"
+        )
     return left * right
 
 
@@ -98,7 +100,9 @@ def _int_by_list(left: int, right: Any, engine: Any) -> Any:
 
 def _number_of(bits: int) -> None:
     if bits > DIGITS_MAX:
-        raise TooExpensive(f"a number of {bits} bits is too large")
+        raise TooExpensive(
+            f"a number of {bits} bits is too large; the maximum is {DIGITS_MAX} bits"
+        )
 
 
 # -- regular expressions ------------------------------------------------------------------------

@@ -105,9 +105,9 @@ def attribute_name(name: Any) -> str:
 
 
 def get_attr_then_select(args: Any, scope: Scope) -> Any:
-    """Return a part of an attribute in the way of the oldest versions.
+    """Return an attribute, or the part of it at a path, as the oldest template versions do.
 
-    They read the whole attribute and then follow the path.
+    These versions read the whole attribute from the resource and then follow the path in its value.
     """
     if isinstance(args, list):
         for part in args:
@@ -210,7 +210,7 @@ def _check_three(args: Any) -> str | None:
 
 
 def availability_zones(args: Any, scope: Scope) -> Any:
-    """Return the names of all availability zones, as far as the world knows them."""
+    """Return the names of all availability zones, or Unknown if the world cannot list them."""
     zones = getattr(scope.world, "availability_zones", None)
     return zones() if zones is not None else UNKNOWN
 
