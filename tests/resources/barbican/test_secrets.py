@@ -143,12 +143,12 @@ def test_a_secret_that_others_share_is_known_although_no_list_has_it():
         (
             "Secret",
             {**text("x"), "payload_content_encoding": "base64"},
-            "only for payload_content_type application/octet-stream",
+            "only if payload_content_type is application/octet-stream",
         ),
         (
             "Secret",
             {"payload": "x", "payload_content_encoding": "base64"},
-            "only for payload_content_type application/octet-stream",
+            "only if payload_content_type is application/octet-stream",
         ),
         (
             "Order",

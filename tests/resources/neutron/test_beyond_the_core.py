@@ -232,7 +232,7 @@ def test_a_port_keeps_what_is_plugged_in_when_the_template_says_nothing_of_it():
         (
             "Segment",
             {"network_type": "vlan", "segmentation_id": 1},
-            "physical_network is required for",
+            "physical_network is required if",
         ),
         ("Segment", {"network_type": "vxlan", "physical_network": "x"}, "physical_network"),
         (
