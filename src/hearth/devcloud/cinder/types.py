@@ -167,7 +167,7 @@ def _ciphering(call: Call) -> Body:
 
 
 def _idle(call: Call, thing: Thing) -> None:
-    """Raise Refusal 400 if there are volumes of this type, whose encryption is fixed."""
+    """Raise Refusal 400 if volumes of this type exist: their encryption cannot change."""
     if call.cloud.store.where("volume.volumes", volume_type=thing.body["name"]):
         raise bad("Cannot change encryption specs. Volume type in use.")
 

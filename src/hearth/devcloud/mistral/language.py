@@ -116,7 +116,7 @@ def as_list(value: Any) -> list[Any]:
 
 
 def inputs(spec: Body) -> dict[str, tuple[bool, Any]]:
-    """Return the inputs of a workflow: by name, whether it has a default, and the default."""
+    """Return the inputs of a workflow as {name: (whether there is a default, the default)}."""
     found: dict[str, tuple[bool, Any]] = {}
     for one in spec.get("input") or []:
         if isinstance(one, dict):

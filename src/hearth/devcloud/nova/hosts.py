@@ -202,7 +202,7 @@ def update_aggregate(call: Call) -> Reply:
 
 
 def _set_metadata(call: Call, thing: Thing, changes: Body) -> None:
-    """Merge changes into the metadata of an aggregate, which include its availability zone.
+    """Merge changes into the metadata of an aggregate. One of the keys is `availability_zone`.
 
     A value of None removes a key. Raises Refusal 409 if a host would be in two zones.
     """
@@ -216,7 +216,11 @@ def _set_metadata(call: Call, thing: Thing, changes: Body) -> None:
 
 
 def _one_zone(call: Call, own: Thing, host: str, zone: object) -> None:
-    """Raise Refusal 409 if a host of aggregate `own` is in another zone by another aggregate."""
+    """Raise Refusal 409 if a host would be in two availability zones.
+
+    `zone` is the zone of the aggregate `own`. Another aggregate with the same host may have no zone
+    or the same zone.
+    """
     for other in call.cloud.store.all(_AGGREGATES):
         elsewhere = other.body["availability_zone"]
         shared = other is not own and host in other.body["hosts"]

@@ -234,7 +234,10 @@ def change(call: Call, balancer: Thing, part: Thing, status: str) -> None:
 
 
 def pending(call: Call, balancer: Thing, part: Thing, status: str) -> None:
-    """Set the status of a part and PENDING_UPDATE for its load balancer; schedule the end."""
+    """Set the status of a part, and PENDING_UPDATE for its load balancer.
+
+    The end of the change is scheduled.
+    """
     balancer.body["provisioning_status"] = "PENDING_UPDATE"
     part.body["provisioning_status"] = status
     balancer.hidden["fails"] = part.id if call.effects.error else None

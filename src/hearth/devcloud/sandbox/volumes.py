@@ -51,9 +51,10 @@ class Volumes:
 
 
 def _remove(target: str) -> None:
-    """Unmount a volume and remove its mount point, also if an earlier attempt did a part of it.
+    """Unmount a volume and remove its mount point; raise OSError if that fails.
 
-    The server may write to the mount point when the volume is gone already.
+    An earlier attempt may have unmounted the volume already. The removal is repeated, because the
+    server may still write files to the mount point after the unmount.
     """
     try:
         kernel.unmount(target)
@@ -64,7 +65,7 @@ def _remove(target: str) -> None:
         shutil.rmtree(target, ignore_errors=True)
         if not os.path.lexists(target):
             return
-    raise OSError(f"{target} cannot be removed")
+    raise OSError(f"the mount point {target} cannot be removed")
 
 
 def _inside(pid: int, folder: Path | None, target: str) -> None:
