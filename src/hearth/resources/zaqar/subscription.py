@@ -144,7 +144,10 @@ def without_trust(options: Mapping[str, Any]) -> Body:
 
 
 class MistralTrigger(Subscription):
-    """Starts a workflow for each new message of a queue, on behalf of its creator."""
+    """Starts a workflow for each new message of a queue.
+
+    The workflow runs on behalf of the creator of the resource.
+    """
 
     type_name = "OS::Zaqar::MistralTrigger"
     support = Support(version="8.0.0")
