@@ -24,7 +24,7 @@ from hearth.devcloud.store import Body, Thing
 
 PROPERTY = "simulated_agent"
 POLL_MIN_S, POLL_MAX_S = 0.1, 5.0
-POLLS_MAX = 10.0  # of all agents in a second, when nothing happens
+POLLS_MAX = 10.0  # per second, of all idle agents together
 GROWTH = 1.6
 ATTEMPTS = 10  # to send a report
 RETRY_S = 0.5

@@ -281,7 +281,7 @@ def _value(text: str, data: Mapping[str, Any], functions: Mapping[str, Callable[
         return json.loads(json.dumps(found, default=_plain))
     except WrongExpression:
         raise
-    except Exception as problem:  # whatever an expression makes the library raise
+    except Exception as problem:  # the library raises many types of errors
         words = f"Can not evaluate <% {text} %>: {type(problem).__name__}: {problem}"
         raise WrongExpression(words) from None
 

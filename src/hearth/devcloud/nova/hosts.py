@@ -257,7 +257,7 @@ def act_on_aggregate(call: Call) -> Reply:
             thing.body["hosts"] = [other for other in hosts if other != host]
         case {"set_metadata": {"metadata": dict(metadata)}}:
             if not all(value is None or isinstance(value, str) for value in metadata.values()):
-                raise bad("Invalid input for field/attribute metadata")
+                raise bad("Invalid input for metadata: expected values that are text or null")
             _set_metadata(call, thing, metadata)
         case _:
             raise bad("Unknown action; expected add_host, remove_host or set_metadata")
@@ -288,7 +288,7 @@ def create_group(call: Call) -> Reply:
         raise bad(f"Additional properties are not allowed: {sorted(set(given) - known)}")
     policies = given.get("policies") or [given.get("policy")]
     if not isinstance(given.get("name"), str) or len(policies) != 1 or policies[0] not in POLICIES:
-        raise bad("Invalid input for field/attribute policy or name")
+        raise bad(f"A server group needs a name and one policy of: {', '.join(POLICIES)}")
     project_id, store = caller.project_id or "", call.cloud.store
     quotas.check(call.cloud, project_id, {"server_groups": 1})
     group_id = store.new_id()

@@ -319,7 +319,7 @@ def main() -> int:
         wire.send(control, {"error": f"cannot prepare the folders of servers: {problem}"})
         return 1
     gc.freeze()
-    with contextlib.suppress(BrokenPipeError):  # the other side left without its answer
+    with contextlib.suppress(BrokenPipeError):  # the cloud ended before it read a reply
         serve(keeper, control)
     return 0
 

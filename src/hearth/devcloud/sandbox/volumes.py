@@ -59,7 +59,7 @@ def _remove(target: str) -> None:
     try:
         kernel.unmount(target)
     except OSError as problem:
-        if problem.errno != errno.EINVAL:  # it is no mount point any more
+        if problem.errno != errno.EINVAL:  # EINVAL: the target is not mounted any more
             raise
     for _ in range(REMOVALS):
         shutil.rmtree(target, ignore_errors=True)
