@@ -89,7 +89,7 @@ def update(call: Call) -> Reply:
 
 
 def _check(call: Call, given: Body, known: set[str], own: Thing | None = None) -> None:
-    """Check the fields of a volume type in a request; `known` are the allowed ones.
+    """Check the fields of a volume type in a request; `known` are the allowed fields.
 
     `own` is the type that is updated. Raises Refusal 400, or 409 if the name is in use.
     """

@@ -32,7 +32,7 @@ def zones(call: Call) -> Reply:
 
 
 def zones_detail(call: Call) -> Reply:
-    """Handle GET os-availability-zone/detail: the same list, for administrators."""
+    """Handle GET os-availability-zone/detail, for administrators: list the zones without hosts."""
     admin_only(call)
     return zones(call)
 
@@ -134,7 +134,7 @@ def _aggregate(call: Call) -> Thing:
 
 
 def _checked(call: Call, own: Thing | None = None) -> Body:
-    """Return the checked fields of an aggregate in a request; `own` is the one that is updated.
+    """Return the checked fields of an aggregate in a request; `own` is the updated aggregate.
 
     Raises Refusal 400, or 409 if the name is in use.
     """
