@@ -98,7 +98,10 @@ def _add(cloud: Cloud, raw: bytes) -> Reply:
 
 
 def _tell(cloud: Cloud, raw: bytes) -> Reply:
-    """Evaluate the alarms with the measures or the event in a body; return the changed alarms."""
+    """Evaluate alarms with the measures or the event in the request body `raw`.
+
+    Reply with the results by alarm, or with an error for an invalid body.
+    """
     try:
         news = msgspec.json.decode(raw)
         if isinstance(news, dict) and isinstance(news.get("event"), dict):

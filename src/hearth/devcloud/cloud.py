@@ -96,7 +96,7 @@ class DevCloud:
         headers: Mapping[str, str],
         raw: bytes,
     ) -> Call | None:
-        """Return a request as a Call of the service that the path names, or None if none does.
+        """Return a request as a Call; return None if its path names no service of the cloud.
 
         `target` is the path with the query.
         """

@@ -56,7 +56,7 @@ class Machines(Protocol):
         """Start a new server. It becomes ACTIVE when its first process runs."""
 
     def change(self, server: Thing, task: str | None, target: str) -> None:
-        """Start a task, such as a reboot. After it, the server gets the state `target`."""
+        """Start a task, such as a reboot. At its end, the server gets the VM state `target`."""
 
     def remove(self, server: Thing) -> None:
         """Remove a server: first its processes and files, then its record in Nova."""
@@ -75,7 +75,10 @@ class Machines(Protocol):
 
 
 class Forwards(Protocol):
-    """The interface for local ports that forward to floating IPs, besides those of the driver."""
+    """The interface of an object that opens local ports which forward to floating IPs.
+
+    The driver of sandbox servers opens its own local ports; `Machines.forwards` lists them.
+    """
 
     def settle(self) -> None:
         """Open the ports that are missing, and close those that are no longer needed."""
@@ -198,9 +201,10 @@ class Router:
         node.methods[method] = handler
 
     def find(self, segments: list[str]) -> tuple[Mapping[str, Handler], tuple[str, ...]] | None:
-        """Return the handlers by method of the pattern that matches a path, or None.
+        """Find the pattern that matches a path; return None if no pattern matches.
 
-        The second part of the result are the segments that match the `{}` of the pattern.
+        The result is a tuple: the handlers of the pattern by HTTP method, and the path segments
+        that match the `{}` of the pattern.
         """
         return _walk(self._root, segments, 0, ())
 
@@ -240,7 +244,8 @@ def unauthorized(call: Call) -> Reply:
 class Service:
     """A service of the embedded cloud: its routes, its error format and its hooks.
 
-    `open` is true for calls without a token. `prepare` runs before each call, `finish` after it.
+    `open` returns whether a call needs no token. `prepare` runs before each call, `finish` after
+    it.
     """
 
     name: str

@@ -37,10 +37,11 @@ def order(
     after_s: float = 0.0,
     **more: Any,
 ) -> None:
-    """Schedule an HTTP call after `after_s` seconds.
+    """Store a job that sends an HTTP call after `after_s` seconds.
 
-    The transition `then` is carried out with the job after the response: `job.hidden` contains
-    `answer`, `about` (the id of the object that the call is for) and the values in `more`.
+    After the response, the cloud carries out the transition `then` on the job. `job.hidden` then
+    contains the response as `answer`, the id `about` of the object that the call is for, and the
+    values in `more`.
     """
     body: Body = {
         "method": method,

@@ -52,9 +52,9 @@ class BadRule(ValueError):
 class Rule:
     """A fault rule. It matches calls by service, method, path or object name.
 
-    If `nth` is set, only the nth matching call (from 1) gets the effect; `times` limits how many
-    calls get it. If `first` is true, repetitions of a call (same method, path and body) do not
-    match.
+    If `nth` is set, only the nth matching call (counted from 1) gets the effect. `times` is the
+    maximum number of calls that get the effect. If `first` is true, repetitions of a call (same
+    method, path and body) do not match.
     """
 
     service: str | None = None
@@ -103,7 +103,11 @@ class Rule:
         return self.name is not None or self.name_pattern is not None
 
     def view(self) -> dict[str, Any]:
-        """Return the rule for the admin API; `seen` and `struck` count matching and hit calls."""
+        """Return the rule for the admin API.
+
+        `seen` is the number of matching calls, and `struck` the number of calls that got the
+        effect.
+        """
         return {
             "match": {
                 "service": self.service,
@@ -125,9 +129,10 @@ class Rule:
 class Fate:
     """The combined effects of all fault rules on one call.
 
-    If `withhold_s` is set, the call is carried out, but its connection is closed after this time
-    without a response; infinity means at the next `release`. If `after` is true, the call is
-    carried out before it gets the response `status`, as in a gateway timeout.
+    If `hold` is true, the call waits for the next `release` before it is carried out. If
+    `withhold_s` is set, the call is carried out, but its connection is closed without a response
+    after this time in seconds; infinity means at the next `release`. If `after` is true, the call
+    is carried out before it gets the response `status`, as in a gateway timeout.
     """
 
     latency_s: float = 0.0
@@ -162,9 +167,10 @@ class Knobs:
         self.release()
 
     def release(self, *, discard: bool = False) -> int:
-        """Let all held and withheld calls go on; return their number.
+        """Let all calls that wait in `held` go on; return their number.
 
-        If `discard` is true, held calls are not carried out, and their connections are closed.
+        If `discard` is true, calls with the effect `hold` are not carried out, and their
+        connections are closed.
         """
         count = self.waiting
         if self._gate is not None:

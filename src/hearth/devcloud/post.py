@@ -52,7 +52,10 @@ class Post:
             notice.outcome["error"] = f"{type(error).__name__}: {error}"
 
     def _tick(self) -> None:
-        """Start the timer if events are enabled, because events can occur without an API call."""
+        """Start the timer if events are enabled, unless it is already running.
+
+        The timer is necessary because events can occur without an API call.
+        """
         ticking = self._clock is not None and not self._clock.done()
         if self._cloud.knobs.events and not ticking:
             self._clock = asyncio.create_task(self._go_on())

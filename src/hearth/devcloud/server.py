@@ -167,7 +167,7 @@ class _Front:
                 if request.transport is not None:
                     request.transport.abort()
                 return web.Response(status=500)
-            if cloud.machines is not None:  # what the call has begun goes on without the next
+            if cloud.machines is not None:  # work of the driver continues without further calls
                 cloud.wake(0)
                 cloud.machines.look()
             status = reply.status

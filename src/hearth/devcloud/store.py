@@ -162,7 +162,7 @@ class Store:
         self.adopt(thing)
 
     def clear(self) -> None:
-        """Remove all objects without entries in the audit log."""
+        """Remove all objects; the audit log records nothing about it."""
         self.tables = {}
         self._index = {}
 

@@ -6,7 +6,7 @@ from aiohttp import StreamReader
 async def read_up_to(content: StreamReader, limit: int) -> bytes:
     """Read a body to its end, or its first `limit` bytes, and return it.
 
-    A single `read` of aiohttp may return less than that.
+    A single `read` of aiohttp may return only a part of the body.
     """
     body = b""
     while len(body) < limit and (more := await content.read(limit - len(body))):

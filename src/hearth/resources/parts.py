@@ -40,7 +40,7 @@ class Call:
     method: str
     path: str
     body: Any = None
-    again: bool | None = None  # whether it may be repeated as it is; None: unless it is a POST
+    again: bool | None = None  # safe to repeat? None: unless it is a POST
     undoes: bool = False  # "not found" is success
 
     async def make(self, kind: Whole, ctx: ResourceContext, **more: Any) -> None:
@@ -65,9 +65,9 @@ class Part:
     """A part of an object, such as its tags, which separate calls set to a property's value."""
 
     property: str
-    in_create: bool = False  # the create call has it already
-    unless: str | None = None  # a property that makes it pointless
-    emptied: bool = False  # before the object is deleted
+    in_create: bool = False  # the create call already sets the part
+    unless: str | None = None  # if this property is set, the part is ignored
+    emptied: bool = False  # empty the part before the object is deleted
 
     def at_create(self, ctx: ResourceContext) -> bool:
         """Return whether a create must make calls for this part."""
@@ -108,8 +108,8 @@ class Members(Part):
     field: str = "id"
     shown: str | None = None
     remove_first: bool = False
-    others_stay: bool = False  # those that the template never named
-    own_project: bool = False  # the stack's project is the member where none is named
+    others_stay: bool = False  # keep members that the template never named
+    own_project: bool = False  # without a list, the stack's project is the member
 
     def wanted(self, ctx: ResourceContext) -> list[str]:
         own = [ctx.stack.project_id] if self.own_project else []
@@ -177,7 +177,7 @@ class Rows(Part):
         fresh = [row for key, row in wanted.items() if key not in kept]
         try:
             await self._make(self.add, kind, ctx, fresh)
-        except CloudFault as fault:  # an earlier attempt may have got further than `before` says
+        except CloudFault as fault:  # an earlier attempt may have added some members
             known = self.listing is not None and await self._keys(kind, ctx)
             if not (fault.conflict and known and known >= {row[self.key] for row in fresh}):
                 raise

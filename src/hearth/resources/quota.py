@@ -24,11 +24,12 @@ PROJECT = Prop(STRING, "The project, by name or id.", required=True, constraint=
 
 @dataclass(frozen=True)
 class Limits:
-    """Where a service has the limits of a project, and how their body looks.
+    """The API of a service for the limits of a project.
 
-    `usual` is the path of the default limits; if it is None, the service accepts null for
-    "default". With `usage`, the query for the current usage, Hearth refuses a limit below the
-    usage.
+    `path` is the path of the limits without the project, and `body` the root key of their body.
+    `usual` is the last part of the path of the default limits; if it is None, the service resets a
+    limit that is null. `usage` is the query for the current usage; if it is set, Hearth refuses a
+    limit below the usage.
     """
 
     path: str

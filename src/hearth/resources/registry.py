@@ -1,7 +1,7 @@
 """The catalogue of resource types: built in, and from installed packages.
 
 A package adds types with entry points of the group `hearth.types`: the entry's name is the type
-name, its value a ResourceType class. Hearth imports a type at its first use. Source: rule R8.
+name, its value a ResourceType class. Hearth imports a type at its first use.
 """
 
 from __future__ import annotations

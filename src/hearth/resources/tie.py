@@ -10,7 +10,7 @@ class Tie(ResourceType):
     """A relation between existing objects; the calls that set it can be repeated."""
 
     part: ClassVar[Part]
-    yields: ClassVar[bool] = False  # what is tied can be so once: a replacement needs it
+    yields: ClassVar[bool] = False  # a replacement must disconnect first
     identified_by = IntentKey.NATURAL_KEY
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:

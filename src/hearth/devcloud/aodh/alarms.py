@@ -139,9 +139,9 @@ def _invalid(error: Invalid, given: Body) -> Refusal:
 
 
 def _owners(call: Call, values: Body) -> None:
-    """Set the user and project of an alarm; only an administrator may choose other ones.
+    """Set the user and project of an alarm to those of the caller, unless the request names them.
 
-    Raises Refusal 401.
+    Raises Refusal 401 if a caller who is not an administrator names another user or project.
     """
     for name, own in (("user_id", call.caller.user_id), ("project_id", call.caller.project_id)):
         if values[name] in (None, own):

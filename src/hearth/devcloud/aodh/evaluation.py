@@ -114,7 +114,9 @@ def _finding(cloud: Cloud, alarm: Thing, news: Mapping[str, Any]) -> Finding | N
 
 
 def _measured(alarm: Thing, rules: Sequence[Body], news: Mapping[str, Any]) -> bool:
-    """Store the measured values for each rule about them; return whether there is such a rule.
+    """Store the measured values for each rule of an alarm that uses their metric and resource.
+
+    Return whether there is such a rule.
 
     A null value is a gap: the values before the gap are dropped.
     """

@@ -36,7 +36,7 @@ def only_admins(call: Call) -> None:
 
 
 def show(call: Call) -> Reply:
-    """Handle GET of the limits of a project, by default of the caller's project."""
+    """Handle GET of the limits of a project, or of the caller's project if the path names none."""
     project_id = call.ids[0] if call.ids else str(call.caller.project_id)
     if project_id != call.caller.project_id:
         only_admins(call)

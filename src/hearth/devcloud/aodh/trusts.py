@@ -1,4 +1,6 @@
-"""Trusts from the creator of an alarm to the alarm service, which calls its actions with them.
+"""Trusts from the creator of an alarm to the alarm service.
+
+The service uses the trust of an alarm when it calls the action URLs of the alarm.
 
 The id of a trust is stored in the action URL: `trust+https://host/…` becomes
 `trust+https://TRUST:delete@host/…`. "delete" means that the service created the trust and deletes
@@ -37,7 +39,7 @@ def without(url: str) -> SplitResult:
 
 
 def of(actions: Iterable[str]) -> set[str]:
-    """Return the ids of the trusts in action URLs that the alarm service created."""
+    """Return the ids of those trusts in action URLs that were created by the alarm service."""
     parts = (without(url) for url in actions if url.startswith(TRUSTED))
     return {one.username for one in parts if one.username and one.password == _OWN}
 

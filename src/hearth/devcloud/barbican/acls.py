@@ -1,6 +1,7 @@
 """Access control lists of secrets and containers.
 
-A list names users who may read the object, in addition to the project or instead of it.
+A list names users who may read the object. Users of the object's project may read it too, unless
+the list disables `project-access`.
 """
 
 from __future__ import annotations

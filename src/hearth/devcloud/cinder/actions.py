@@ -12,7 +12,7 @@ from hearth.devcloud.store import Thing
 
 
 def act(call: Call) -> Reply:
-    """Carry out the action on a volume that the only key of the body names."""
+    """Handle POST of an action on a volume; the only key of the body is the name of the action."""
     body = call.json()
     thing = volumes.own(call)
     if not isinstance(body, dict) or len(body) != 1:
@@ -163,7 +163,7 @@ def _upload(call: Call, thing: Thing, given: Body) -> Reply:
 def _revert(call: Call, thing: Thing, given: Body) -> Reply:
     snapshot = find(call, "snapshots", given.get("snapshot_id"), "Snapshot")
     if snapshot.body["volume_id"] != thing.id:
-        raise bad("The snapshot is of another volume")
+        raise bad("The snapshot belongs to another volume")
     _begin(call, thing, "reverting", "available")
     return Reply(202, None, {"Content-Type": "application/json"})
 

@@ -194,7 +194,7 @@ def restore(call: Call) -> Reply:
         if volume.body["status"] != "available":
             raise bad("Invalid volume: volume to be restored to must be available")
         if volume.body["size"] < thing.body["size"]:
-            raise Refusal(400, message="volume size is too small for the backup")
+            raise Refusal(400, message="the volume is smaller than the backup")
     else:
         name = given.get("name") or f"restore_backup_{thing.id}"
         values = {"size": thing.body["size"], "name": name, "user_id": call.caller.user_id}

@@ -89,7 +89,7 @@ def update(call: Call) -> Reply:
 
 
 def _check(call: Call, given: Body, known: set[str], own: Thing | None = None) -> None:
-    """Check the fields of a volume type in a request; `known` are the allowed ones.
+    """Check the fields of a volume type in a request; `known` are the allowed fields.
 
     `own` is the type that is updated. Raises Refusal 400, or 409 if the name is in use.
     """
@@ -158,16 +158,16 @@ def _ciphering(call: Call) -> Body:
         raise bad(f"Additional properties are not allowed: {sorted(set(given) - set(_CIPHERING))}")
     size = given.get("key_size")
     if size is not None and (isinstance(size, bool) or not str(size).isdigit()):
-        raise bad(f"Invalid input for field/attribute key_size. Value: {size}")
+        raise bad(f"Invalid input for field/attribute key_size: expected digits, got {size}")
     if given.get("control_location", "front-end") not in ("front-end", "back-end"):
-        raise bad("Invalid input for field/attribute control_location")
+        raise bad("Invalid input for control_location: expected front-end or back-end")
     if not given.get("provider", "x"):
-        raise bad("Invalid input for field/attribute provider")
+        raise bad("Invalid input for field/attribute provider: it must not be empty")
     return given
 
 
 def _idle(call: Call, thing: Thing) -> None:
-    """Raise Refusal 400 if there are volumes of this type, whose encryption is fixed."""
+    """Raise Refusal 400 if volumes of this type exist: their encryption cannot change."""
     if call.cloud.store.where("volume.volumes", volume_type=thing.body["name"]):
         raise bad("Cannot change encryption specs. Volume type in use.")
 
@@ -261,10 +261,10 @@ def create_qos(call: Call) -> Reply:
 def _check_specs(consumer: object, specs: Body) -> None:
     """Raise Refusal 400 for an unknown consumer or a spec that is not text."""
     if consumer not in ("front-end", "back-end", "both"):
-        raise bad(f"Invalid input for field/attribute consumer. Value: {consumer}")
+        raise bad(f"Invalid consumer {consumer}: expected front-end, back-end or both")
     for key, value in specs.items():
         if not isinstance(value, str) or len(value) > 255:
-            raise bad(f"Invalid input for field/attribute {key}. Value: {value}")
+            raise bad(f"Invalid input for {key}: expected text of at most 255 characters")
 
 
 def _qos(call: Call) -> Thing:

@@ -57,7 +57,7 @@ def new_volume(cloud: Cloud, project_id: str, given: Body, *, implicit: bool = F
 
 
 def touch(cloud: Cloud, thing: Thing) -> None:
-    """Set the time at which a volume was last changed."""
+    """Set the field `updated_at` of a volume to the current time."""
     thing.body["updated_at"] = stamp_micro(cloud.store.time)
     cloud.store.changed = True
 

@@ -488,7 +488,11 @@ def _only_from(thing: Thing, status: str) -> None:
 
 
 def _importing(cloud: Cloud, thing: Thing, *, now: str, failed: str) -> None:
-    """Set the progress of an import: `now` is the store in progress, `failed` the failed one."""
+    """Set the progress of an import, which has at most one target store.
+
+    `now` is the store if the import is in progress, and `failed` is the store if the import has
+    failed; otherwise they are empty.
+    """
     thing.hidden.setdefault("extra", {}).update(
         {"os_glance_importing_to_stores": now, "os_glance_failed_import": failed}
     )

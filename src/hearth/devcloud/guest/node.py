@@ -28,7 +28,7 @@ from hearth.devcloud.store import Body, Thing
 TIMEOUT_S = 30.0
 ATTEMPTS = 10  # maximum number of repetitions in one setup
 RETRY_S = 0.5
-PASSING = (0, 401, 409, 429)  # statuses after which a call is repeated, and those from 500 on
+PASSING = (0, 401, 409, 429)  # with these statuses, and from 500 on, a call is repeated
 PEM_MAX = 256 * 1024  # characters of an answer
 ADDRESSES = ("address", "public_address", "api_private_address", "api_public_address")
 

@@ -19,7 +19,7 @@ PASSWORD_SINCE = "2013-04-04"  # noqa: S105
 
 
 def files(store: Store, server: Thing, version: str) -> dict[str, Callable[[], bytes]]:
-    """Return the files of an API version: by name, a function that returns the content."""
+    """Return the files of an API version as {file name: function that returns the content}."""
     since: dict[str, tuple[str, Callable[[], bytes]]] = {
         "meta_data.json": ("", lambda: _json(meta_data(store, server, version))),
         PASSWORD: (PASSWORD_SINCE, lambda: str(server.hidden.get(PASSWORD, "")).encode()),

@@ -26,7 +26,7 @@ def ports(store: Store, server: Thing) -> list[Thing]:
 
 
 def user_data(server: Thing) -> bytes | None:
-    """Return the decoded user data of a server, or None."""
+    """Return the decoded user data of a server, or None if it has none."""
     encoded = server.hidden["user_data"]
     return base64.b64decode(encoded) if encoded is not None else None
 

@@ -47,9 +47,10 @@ def _openstack(store: Store, server: Thing, words: list[str]) -> Reply:
 
 
 def _set_password(store: Store, server: Thing, words: list[str], body: bytes) -> Reply:
-    """Store the password that a guest has posted, encrypted with its public key.
+    """Store the password that a guest has posted; reply with status 409 if it is already set.
 
-    It can be set only once. `words` are the parts of the path after `openstack`.
+    The guest has encrypted the password with the public key of its key pair. `words` are the parts
+    of the path after `openstack`.
     """
     known = (*versions.OPENSTACK, versions.LATEST)
     if len(words) != 2 or words[1] != openstack.PASSWORD or words[0] not in known:

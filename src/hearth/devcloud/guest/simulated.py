@@ -24,7 +24,7 @@ from hearth.devcloud.store import Body, Thing
 
 PROPERTY = "simulated_agent"
 POLL_MIN_S, POLL_MAX_S = 0.1, 5.0
-POLLS_MAX = 10.0  # of all agents in a second, when nothing happens
+POLLS_MAX = 10.0  # per second, of all idle agents together
 GROWTH = 1.6
 ATTEMPTS = 10  # to send a report
 RETRY_S = 0.5
@@ -121,9 +121,9 @@ def _rare_s(cloud: Cloud) -> float:
 
 
 def _run(cloud: Cloud, server: Thing, agent: Body, config: Body) -> None:
-    """Run a deployment: set up a cluster node if it is one, and report the results.
+    """Run a deployment and report its results, which fault rules can change.
 
-    Fault rules can change the results.
+    If the deployment is for a cluster node, set up the node before the report.
     """
     names = frozenset({server.body["name"], str(config.get("name"))})
     fate = cloud.knobs.fate("agent", "SIGNAL", f"/{server.body['name']}/{config['name']}", names)

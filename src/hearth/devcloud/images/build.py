@@ -16,7 +16,7 @@ from hearth.devcloud.images import debian, shelf
 from hearth.devcloud.sandbox.identity import FIRST_ID, has_range
 
 PROGRAM = "mmdebstrap"
-LINES_MAX = 15  # of the program's last words in an error
+LINES_MAX = 15  # last lines of the program's output in an error
 _ORIGIN = "Debian"
 _FORMAT = "$(ORIGIN) $(CODENAME) $(RELEASE) $(COMPONENT) $(REPO_URI)"
 

@@ -1,7 +1,7 @@
 """The API of access rules, which are the calls that an application credential may make.
 
-A rule belongs to a user. Credentials of the user with equal rules share one rule, and it is not
-deleted together with the credentials.
+A rule belongs to a user. Credentials of the user with equal rules share one rule. The rule
+stays when the credentials are deleted.
 """
 
 from __future__ import annotations

@@ -149,8 +149,8 @@ def _ec2_view(call: Call, thing: Thing) -> Body:
 def _in_project(call: Call, user_id: str) -> None:
     """Raise Refusal 403 unless the caller may use the EC2 key pairs of a user.
 
-    The user may do so, and an administrator whose token is scoped to a project. Tokens of trusts
-    and application credentials are refused.
+    The caller must be this user, or an administrator whose token is scoped to a project. Tokens of
+    trusts and application credentials are refused.
     """
     if call.caller.delegated:
         raise Refusal(403, message="Delegated tokens cannot access credentials directly.")

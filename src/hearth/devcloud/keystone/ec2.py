@@ -13,7 +13,7 @@ from hearth.devcloud.keystone.credentials import ec2_pair
 from hearth.devcloud.keystone.rest import bad, forbidden
 from hearth.devcloud.keystone.role_grants import expanded, roles_on
 
-SIGNATURE_LIFE_S = 15 * 60  # of one that carries a time; Keystone's [credential] auth_ttl
+SIGNATURE_LIFE_S = 15 * 60  # for signatures with a time; Keystone's [credential] auth_ttl
 
 
 JUDGES = frozenset({"admin", "service"})  # roles that may ask of signatures

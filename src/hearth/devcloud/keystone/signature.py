@@ -92,8 +92,8 @@ _AUTHORIZATION = re.compile(
 def verifies(secret: str, given: Mapping[str, Any]) -> bool:
     """Return whether a request was signed with this secret.
 
-    `given` describes the request in the format of `ec2tokens`. The names of its headers must have
-    their usual capitals.
+    `given` describes the request in the format of `ec2tokens`. Header names must have
+    their usual capitalization, such as `X-Amz-Date`.
     """
     params, headers = given.get("params") or {}, given.get("headers") or {}
     verb, path = str(given.get("verb", "")), str(given.get("path", ""))

@@ -104,8 +104,9 @@ def issue(
 ) -> Thing:
     """Issue a token for `user` and return its object.
 
-    `authenticated` is the user who authenticated, if that is another one. `parent` is the token
-    with which that happened. `expires`, in seconds since 1970, can only shorten the lifetime.
+    `authenticated` is the user who authenticated, if that is not `user`, as with a trust. `parent`
+    is the token that was used to authenticate. `expires`, in seconds since 1970, can only shorten
+    the lifetime.
     """
     store = cloud.store
     token = "gAAAA" + store.new_secret(80)

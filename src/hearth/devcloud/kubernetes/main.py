@@ -24,7 +24,7 @@ RETRY_S = 1.0
 
 
 def main() -> None:
-    """Run the API or the node agent, as the command line names, until the process is stopped."""
+    """Run the API or the node agent, as the command line says, until the process is stopped."""
     given = _parser().parse_args()
     if given.part == "api":
         _api(given)

@@ -25,9 +25,10 @@ _HTTP_IGNORED = {"cookies", "auth", "allow_redirects", "proxies", "verify"}
 class Act:
     """A call of the Orchestration API that a `heat.…` action makes.
 
-    Arguments of the action are put into the path where it names them; the others become the body or
-    the query of the call. `part` is the key of the response that is the result, `flags` maps
-    arguments to a method that they select instead of `method`, and `fixed` is a constant body.
+    The path can contain names of arguments, which are replaced by their values. All other arguments
+    become the body or the query of the call. `part` is the key of the response that contains the
+    result. `flags` maps names of arguments to HTTP methods; such an argument selects its method
+    instead of `method`. `fixed` is a constant body.
     """
 
     method: str

@@ -116,7 +116,7 @@ def as_list(value: Any) -> list[Any]:
 
 
 def inputs(spec: Body) -> dict[str, tuple[bool, Any]]:
-    """Return the inputs of a workflow: by name, whether it has a default, and the default."""
+    """Return the inputs of a workflow as {name: (whether there is a default, the default)}."""
     found: dict[str, tuple[bool, Any]] = {}
     for one in spec.get("input") or []:
         if isinstance(one, dict):
@@ -281,7 +281,7 @@ def _value(text: str, data: Mapping[str, Any], functions: Mapping[str, Callable[
         return json.loads(json.dumps(found, default=_plain))
     except WrongExpression:
         raise
-    except Exception as problem:  # whatever an expression makes the library raise
+    except Exception as problem:  # the library raises many types of errors
         words = f"Can not evaluate <% {text} %>: {type(problem).__name__}: {problem}"
         raise WrongExpression(words) from None
 

@@ -34,7 +34,7 @@ def pools_without(net: Network, gateway: str | None) -> list[Body]:
 
 
 def overlaps(net: Network, others: Iterable[str]) -> bool:
-    """Return whether a network overlaps one of the others, which are in CIDR notation."""
+    """Return whether `net` overlaps a network in `others`, which are in CIDR notation."""
     for text in others:
         other = ipaddress.ip_network(text)
         if other.version == net.version and net.overlaps(other):

@@ -209,7 +209,7 @@ def _addresses(
     """Allocate the addresses of a port and return its fixed IPs.
 
     `wanted` are the requested fixed IPs; None means default addresses. `owner` is the device owner.
-    If an address cannot be allocated, release the others and raise Refusal.
+    If an address cannot be allocated, release the addresses allocated so far and raise Refusal.
     """
     subnets = cloud.store.where("network.subnets", network_id=network.id)
     taken: list[Body] = []

@@ -36,7 +36,7 @@ def not_authorized(what: str) -> Refusal:
 
 
 def explain(error: Invalid, collection: Collection, *, creating: bool) -> Refusal:
-    """Return a Refusal with Neutron's message for a body that violates a declaration."""
+    """Return a Refusal with Neutron's message for a body that does not fit the collection."""
     names = ", ".join(error.names)
     match error.fault:
         case Fault.UNKNOWN:

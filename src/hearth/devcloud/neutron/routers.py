@@ -258,7 +258,10 @@ class _Routers(Rest):
         self._clear_gateway(call, thing)
 
     def add_interface(self, call: Call) -> Reply:
-        """Handle PUT add_router_interface: connect the router to a subnet, or by a given port."""
+        """Handle PUT add_router_interface: connect the router to a subnet.
+
+        The request names the subnet, or a port on the subnet.
+        """
         router = self.find(call, call.ids[0])
         self.owned_by_caller(call, router, "add_router_interface to")
         given = call.json()
@@ -306,7 +309,10 @@ class _Routers(Rest):
                         raise bad_request(f"Bad router request: {text_}")
 
     def remove_interface(self, call: Call) -> Reply:
-        """Handle PUT remove_router_interface: remove the port that the subnet or port id names."""
+        """Handle PUT remove_router_interface: remove the port of an interface.
+
+        The request names the port, its subnet, or both.
+        """
         router = self.find(call, call.ids[0])
         self.owned_by_caller(call, router, "remove_router_interface from")
         given = call.json()

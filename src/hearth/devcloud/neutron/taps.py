@@ -49,7 +49,7 @@ FLOWS = Collection(
 
 class _Taps(Pending):
     def change(self, call: Call, thing: Thing, changes: Body) -> None:
-        thing.body.update(changes)  # names only: nothing for an agent
+        thing.body.update(changes)  # only names can change, so no agent is involved
 
 
 class _Services(_Taps):

@@ -66,7 +66,7 @@ def _begin(call: Call, server: Thing, task_state: str, target: str) -> None:
 
 
 def act(call: Call) -> Reply:
-    """Carry out the action on a server that the only key of the body names."""
+    """Handle POST of an action on a server; the only key of the body is the name of the action."""
     server, body = find(call), call.json()
     if not isinstance(body, dict) or len(body) != 1:
         raise bad("The body must be an object with exactly one key, the action")

@@ -32,7 +32,7 @@ def zones(call: Call) -> Reply:
 
 
 def zones_detail(call: Call) -> Reply:
-    """Handle GET os-availability-zone/detail: the same list, for administrators."""
+    """Handle GET os-availability-zone/detail, for administrators: list the zones without hosts."""
     admin_only(call)
     return zones(call)
 
@@ -134,7 +134,7 @@ def _aggregate(call: Call) -> Thing:
 
 
 def _checked(call: Call, own: Thing | None = None) -> Body:
-    """Return the checked fields of an aggregate in a request; `own` is the one that is updated.
+    """Return the checked fields of an aggregate in a request; `own` is the updated aggregate.
 
     Raises Refusal 400, or 409 if the name is in use.
     """
@@ -202,7 +202,7 @@ def update_aggregate(call: Call) -> Reply:
 
 
 def _set_metadata(call: Call, thing: Thing, changes: Body) -> None:
-    """Merge changes into the metadata of an aggregate, which include its availability zone.
+    """Merge changes into the metadata of an aggregate. One of the keys is `availability_zone`.
 
     A value of None removes a key. Raises Refusal 409 if a host would be in two zones.
     """
@@ -216,7 +216,11 @@ def _set_metadata(call: Call, thing: Thing, changes: Body) -> None:
 
 
 def _one_zone(call: Call, own: Thing, host: str, zone: object) -> None:
-    """Raise Refusal 409 if a host of aggregate `own` is in another zone by another aggregate."""
+    """Raise Refusal 409 if a host would be in two availability zones.
+
+    `zone` is the zone of the aggregate `own`. Another aggregate with the same host may have no zone
+    or the same zone.
+    """
     for other in call.cloud.store.all(_AGGREGATES):
         elsewhere = other.body["availability_zone"]
         shared = other is not own and host in other.body["hosts"]
@@ -253,7 +257,7 @@ def act_on_aggregate(call: Call) -> Reply:
             thing.body["hosts"] = [other for other in hosts if other != host]
         case {"set_metadata": {"metadata": dict(metadata)}}:
             if not all(value is None or isinstance(value, str) for value in metadata.values()):
-                raise bad("Invalid input for field/attribute metadata")
+                raise bad("Invalid input for metadata: expected values that are text or null")
             _set_metadata(call, thing, metadata)
         case _:
             raise bad("Unknown action; expected add_host, remove_host or set_metadata")
@@ -284,7 +288,7 @@ def create_group(call: Call) -> Reply:
         raise bad(f"Additional properties are not allowed: {sorted(set(given) - known)}")
     policies = given.get("policies") or [given.get("policy")]
     if not isinstance(given.get("name"), str) or len(policies) != 1 or policies[0] not in POLICIES:
-        raise bad("Invalid input for field/attribute policy or name")
+        raise bad(f"A server group needs a name and one policy of: {', '.join(POLICIES)}")
     project_id, store = caller.project_id or "", call.cloud.store
     quotas.check(call.cloud, project_id, {"server_groups": 1})
     group_id = store.new_id()

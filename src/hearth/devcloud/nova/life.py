@@ -170,7 +170,7 @@ def plug(cloud: Cloud, server: Thing, item: Body) -> Thing:
 def unplug(cloud: Cloud, server: Thing, port_id: str) -> None:
     """Disconnect a server from a port.
 
-    A port that was created for the server is deleted; any other one is unbound.
+    A port that was created for the server is deleted; any other port is unbound.
     """
     port = cloud.store.table("network.ports").get(port_id)
     server.hidden["ports"] = [other for other in server.hidden["ports"] if other != port_id]

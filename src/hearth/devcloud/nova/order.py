@@ -249,7 +249,10 @@ def block_devices(call: Call, values: Body) -> list[Body]:
     for item in [*legacy, *values["block_device_mapping_v2"]]:
         source = item.get("source_type")
         if source not in ("volume", "snapshot", "image", "blank"):
-            raise bad(f"Invalid input for field/attribute source_type. Value: {source}")
+            raise bad(
+                f"Invalid input for field/attribute source_type. Value: {source}. "
+                "Expected one of: volume, snapshot, image, blank"
+            )
         if item.get("no_device"):
             continue
         thing = None

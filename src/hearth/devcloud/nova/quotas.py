@@ -100,7 +100,7 @@ def update(call: Call) -> Reply:
     present = used(call.cloud, project_id)
     for key, value in given.items():
         if key not in DEFAULTS or not isinstance(value, int | str):
-            raise bad(f"Invalid input for field/attribute quota_set: {key}")
+            raise bad(f"Invalid input for quota_set: {key} is unknown or not an integer")
         given[key] = int(value)
         if not force and 0 <= given[key] < present.get(key, 0):
             raise bad(f"Quota limit {value} for {key} must be greater than used")

@@ -173,7 +173,10 @@ def _matching(call: Call) -> list[Thing]:
 
 
 def _fits(thing: Thing, key: str, values: list[str]) -> bool:
-    """Return whether a server passes the filter `key`, which has several values in the query."""
+    """Return whether a server matches at least one of the query's `values` for the filter `key`.
+
+    The tag filters use all values together.
+    """
     match key:
         case "name":
             try:

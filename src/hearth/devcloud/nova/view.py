@@ -150,7 +150,7 @@ def _admin(call: Call, server: Thing, view: Body) -> None:
 
 
 def _newer(call: Call, server: Thing, view: Body) -> None:
-    """Add the fields to a view that newer microversions, up to that of the call, have added."""
+    """Add the fields of newer microversions, up to the microversion of the call, to `view`."""
     body, hidden, version = server.body, server.hidden, call.version
     if version >= (2, 9):
         view["locked"] = hidden["locked"]

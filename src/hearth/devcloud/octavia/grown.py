@@ -19,7 +19,8 @@ Planned = tuple[Body, Body | None, Body | None, list[Body]]  # listener, pool, m
 def planned(listeners: Any) -> list[Planned]:
     """Check the listeners in a request, with their pools, members and health monitors.
 
-    Return one tuple per listener. Raises Refusal 400.
+    Return the checked bodies (listener, pool, monitor, members) for each listener; pool and monitor
+    may be None. Raises Refusal 400.
     """
     if not isinstance(listeners, list):
         raise bad("listeners must be a list")

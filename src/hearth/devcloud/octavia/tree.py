@@ -29,7 +29,9 @@ _ID = text(36)
 def persistence(value: Any) -> Any:
     """Check the session persistence of a pool and return it. Raises ValueError."""
     if not isinstance(value, dict) or value.keys() - {"type", "cookie_name", *_PERSISTENCE_TIMES}:
-        raise ValueError(f"expected a session persistence, got {value!r}")
+        raise ValueError(
+            f"expected an object with the fields of a session persistence, got {value!r}"
+        )
     if value.get("type") not in ("SOURCE_IP", "HTTP_COOKIE", "APP_COOKIE"):
         raise ValueError("type must be SOURCE_IP, HTTP_COOKIE or APP_COOKIE")
     if (value["type"] == "APP_COOKIE") != bool(value.get("cookie_name")):
@@ -234,7 +236,10 @@ def change(call: Call, balancer: Thing, part: Thing, status: str) -> None:
 
 
 def pending(call: Call, balancer: Thing, part: Thing, status: str) -> None:
-    """Set the status of a part and PENDING_UPDATE for its load balancer; schedule the end."""
+    """Set the status of a part, and PENDING_UPDATE for its load balancer.
+
+    The end of the change is scheduled.
+    """
     balancer.body["provisioning_status"] = "PENDING_UPDATE"
     part.body["provisioning_status"] = status
     balancer.hidden["fails"] = part.id if call.effects.error else None

@@ -1,7 +1,7 @@
 """HAProxy configurations for the load balancers in the store.
 
-Each listener becomes an HAProxy frontend with a backend of its own for its pool, because both must
-have the same mode.
+Each listener becomes an HAProxy frontend with a separate backend for its pool, because frontend and
+backend must have the same mode.
 """
 
 from __future__ import annotations

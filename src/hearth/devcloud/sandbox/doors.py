@@ -55,7 +55,8 @@ class Doors:
     ) -> None:
         """Start to serve the sockets: the first as the metadata service, the others as forwards.
 
-        `targets` are the addresses of the sockets, to which they forward.
+        `targets` are the addresses on which the sockets listen inside the server. Outside, a
+        forward connects to the same address.
         """
         loop = asyncio.get_running_loop()
         for number, (target, file) in enumerate(zip(targets, sockets, strict=True)):

@@ -126,7 +126,7 @@ class Sandbox:
         self._then(server, lambda: self._start(server, fresh=True), lambda: self._active(server))
 
     def change(self, server: Thing, task: str | None, target: str) -> None:
-        """Start a task, such as a reboot. After it, the server gets the state `target`."""
+        """Start a task, such as a reboot. At its end, the server gets the VM state `target`."""
         self._then(server, lambda: self._change(server, task, target), lambda: None, target)
 
     def remove(self, server: Thing) -> None:
@@ -152,9 +152,10 @@ class Sandbox:
         done: Callable[[], None],
         target: str | None = None,
     ) -> None:
-        """Run `work` after the earlier tasks of a server, then set its state `target`, call `done`.
+        """Schedule `work`, to run after the earlier tasks of a server.
 
-        If the keeper fails, the server gets the state error.
+        After `work`, the server gets the VM state `target` (None: unchanged), and `done` is called.
+        If the keeper fails, the server gets the state error, and `done` is not called.
         """
 
         async def run() -> None:

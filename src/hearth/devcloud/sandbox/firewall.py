@@ -101,8 +101,8 @@ def _protocol(rule: Body) -> list[str]:
 def router_rules(interface: str, address: str, floating: Mapping[str, str], *, snat: bool) -> str:
     """Return the NAT rules for the external interface of a router, as an nft script.
 
-    `floating` maps floating IPs to fixed IPs. `address` is the router's own external address, which
-    other outgoing packets get if `snat` is true.
+    `floating` maps floating IPs to fixed IPs. If `snat` is true, all other outgoing
+    packets get the source address `address`, the router's own external address.
     """
     table = "ip hearth"
     before = "".join(f"ip daddr {one} dnat to {to}\n" for one, to in floating.items())

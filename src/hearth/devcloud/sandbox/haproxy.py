@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 CONNECTIONS_MAX = 2000
-FORMER_S = 30  # after which a replaced process closes its remaining connections
+FORMER_S = 30  # then a replaced process closes its remaining connections
 _GLOBAL = """\
 global
   maxconn {connections}

@@ -45,7 +45,7 @@ def enter(folders: Sequence[str]) -> tuple[int, list[int]]:
         kernel.unshare(kernel.ALL)
         os.close(waits)
         if os.waitpid(done, 0)[1] != 0:
-            raise OSError("the kernel does not permit to map user ids into the sandbox")
+            raise OSError("the kernel does not permit the mapping of user ids into the sandbox")
     else:
         ids = 1
         kernel.unshare(kernel.ALL)

@@ -33,8 +33,8 @@ FOLDERS = {
     "sys": 0o555,
     "tmp": 0o1777,
 }
-DEPTH = 3  # of folders below the system folders in which a server can add files
-LOCAL_DEPTH = 6  # the same below usr/local
+DEPTH = 3  # levels of the system folders in which a server can add files
+LOCAL_DEPTH = 6  # the same for usr/local
 _SECRET = re.compile(
     r"^/etc/((g?shadow|passwd|group|subuid|subgid)-|g?shadow|sudoers|machine-id|host(name|s)"
     r"|resolv\.conf|fstab|mtab|ssh/ssh_host|ssl/private|cron|init\.d|systemd|udev|wireguard"

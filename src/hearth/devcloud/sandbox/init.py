@@ -57,8 +57,8 @@ def _boot(plan: dict[str, Any], output: int) -> None:
 def _serve(console: _Console, outputs: list[int], woken: int, stopping: list[float]) -> None:
     """Copy output to the console until the server is stopped.
 
-    When `stopping` has a deadline, end all processes, and return when they have ended or it has
-    passed. `woken` is readable after each signal.
+    When `stopping` contains a deadline, end all processes. Return when they have ended or the
+    deadline has passed. `woken` is readable after each signal.
     """
     told = False
     while True:

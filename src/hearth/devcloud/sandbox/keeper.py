@@ -247,7 +247,10 @@ def serve(keeper: Keeper, control: socket.socket) -> None:
 
 
 def _hidden_folders() -> dict[str, str]:
-    """Return the folder of Python if servers would not see it otherwise, by its path."""
+    """Return {path: path} for the folder of Python, which servers need to see.
+
+    Return an empty map if the folder is in a system folder, which servers see anyway.
+    """
     prefix = os.path.realpath(sys.base_prefix)
     seen = any(prefix.startswith(f"/{name}") for name in image.SYSTEM)
     return {} if seen else {prefix: prefix}
@@ -316,7 +319,7 @@ def main() -> int:
         wire.send(control, {"error": f"cannot prepare the folders of servers: {problem}"})
         return 1
     gc.freeze()
-    with contextlib.suppress(BrokenPipeError):  # the other side left without its answer
+    with contextlib.suppress(BrokenPipeError):  # the cloud ended before it read a reply
         serve(keeper, control)
     return 0
 

@@ -1,4 +1,4 @@
-"""The document that tells the keeper which networks, servers and load balancers there must be."""
+"""The document that describes the desired networks, servers and load balancers for the keeper."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ def _files(config: dict[str, Any], notes: list[str]) -> list[Plan]:
     return found
 
 
-_DECODERS: dict[str, tuple[bool, bool]] = {  # by encoding: base64, gzip
+_DECODERS: dict[str, tuple[bool, bool]] = {  # encoding: (is base64, is gzip)
     "": (False, False),
     "text/plain": (False, False),
     "b64": (True, False),

@@ -51,20 +51,21 @@ class Volumes:
 
 
 def _remove(target: str) -> None:
-    """Unmount a volume and remove its mount point, also if an earlier attempt did a part of it.
+    """Unmount a volume and remove its mount point; raise OSError if that fails.
 
-    The server may write to the mount point when the volume is gone already.
+    An earlier attempt may have unmounted the volume already. The removal is repeated, because the
+    server may still write files to the mount point after the unmount.
     """
     try:
         kernel.unmount(target)
     except OSError as problem:
-        if problem.errno != errno.EINVAL:  # it is no mount point any more
+        if problem.errno != errno.EINVAL:  # EINVAL: the target is not mounted any more
             raise
     for _ in range(REMOVALS):
         shutil.rmtree(target, ignore_errors=True)
         if not os.path.lexists(target):
             return
-    raise OSError(f"{target} cannot be removed")
+    raise OSError(f"the mount point {target} cannot be removed")
 
 
 def _inside(pid: int, folder: Path | None, target: str) -> None:

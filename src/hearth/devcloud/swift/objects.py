@@ -42,7 +42,7 @@ def _find(call: Call, home: Thing, name: str) -> Thing:
 def write(store: Store, home: Thing, name: str, data: bytes, more: Body) -> Thing:
     """Store data as the object `name` in the container `home`; return the object.
 
-    `more` contains its content type, metadata and headers.
+    `more` contains the content type, metadata and headers of the object.
     """
     key = f"{home.id}/{name}"
     body: Body = {

@@ -1,4 +1,7 @@
-"""The API of claims, which reserve messages for a reader until they are deleted or it expires."""
+"""The API of claims. A claim reserves messages for a reader.
+
+A message is reserved until the reader deletes it or the claim expires.
+"""
 
 from __future__ import annotations
 

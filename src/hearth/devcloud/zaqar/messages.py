@@ -137,8 +137,8 @@ def _of(call: Call, ids: list[str]) -> list[Thing]:
 def messages(call: Call) -> Reply:
     """Handle GET of messages: those with the ids in the query, or a page of all messages.
 
-    A page omits claimed and delayed messages and those of the same client, unless the query asks
-    for them.
+    A page omits claimed messages, delayed messages, and messages that the calling client has
+    posted, unless the query asks for them.
     """
     ids = _named(call)
     if ids is not None:

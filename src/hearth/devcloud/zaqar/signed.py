@@ -20,15 +20,15 @@ SECRET = "messaging.secrets"  # noqa: S105
 
 
 def share(call: Call) -> Reply:
-    """Handle POST of a pre-signed URL: reply with the values of the headers that calls need."""
+    """Handle POST of a pre-signed URL: reply with the header values for calls without a token."""
     given = document(call) if call.raw else {}
     if unknown := sorted(given.keys() - FIELDS):
         raise bad(f"Unknown fields: {', '.join(unknown)}.")
     methods, paths = _list(given, "methods", ["GET"]), _list(given, "paths", list(PARTS))
     if not set(methods) <= set(METHODS):
-        raise bad(f"each of methods must be one of {', '.join(METHODS)}.")
+        raise bad(f"methods may only contain {', '.join(METHODS)}.")
     if not set(paths) <= set(PARTS):
-        raise bad(f"each of paths must be one of {', '.join(PARTS)}.")
+        raise bad(f"paths may only contain {', '.join(PARTS)}.")
     expires = given.get("expires") or _text(datetime.now(UTC) + LIFE)
     _time(expires)
     body: Body = {

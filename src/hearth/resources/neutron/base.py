@@ -29,12 +29,12 @@ class NeutronResource(CollectionResource):
 
     service = "network"
     not_sent: ClassVar[frozenset[str]] = frozenset({"tags"})
-    alike: ClassVar[tuple[str, ...]] = ()  # fields that no two have in common
-    ports_of: ClassVar[str] = ""  # the query for the ports that use one, with {id}
-    cleared: ClassVar[Mapping[str, Any]] = TEXTS  # field → what takes it away; null for all others
+    alike: ClassVar[tuple[str, ...]] = ()  # fields that are unique together
+    ports_of: ClassVar[str] = ""  # query for the ports that use the object {id}
+    cleared: ClassVar[Mapping[str, Any]] = TEXTS  # field → value that clears it; default: null
     for_admins: ClassVar[frozenset[str]] = frozenset(
         {"shared", "is_default"}
-    )  # sent when true only
+    )  # properties that are only sent if true
 
     def fields(self, ctx: ResourceContext) -> Body:
         fields = super().fields(ctx)
@@ -61,12 +61,12 @@ class NeutronResource(CollectionResource):
         return None
 
     async def likes(self, ctx: ResourceContext) -> list[Body]:
-        """Return the objects of the service that equal this one in all fields named in `alike`."""
+        """Return the objects that have the desired values in all fields named in `alike`."""
         wanted, found = shape(self.fields(ctx), self.alike), await self.members(ctx)
         return [one for one in found if shape(one, self.alike) == wanted]
 
     async def used_by(self, ctx: ResourceContext) -> Sequence[str]:
-        """Return a text for each port that uses the object.
+        """Return a description, such as "port ID (NAME)", of each port that uses the object.
 
         DHCP ports are left out, because the service deletes them together with the object.
         """

@@ -163,7 +163,7 @@ class Firewall(Guard):
         "status": Attr(STRING, "Its status."),
         "tenant_id": Attr(STRING, "The project it belongs to."),
     }
-    # INACTIVE: there is no router that it could guard.
+    # INACTIVE: the project has no router to which the firewall could apply.
     collection = Collection(
         "network",
         "/v2.0/fw/firewalls",

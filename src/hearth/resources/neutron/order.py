@@ -1,4 +1,8 @@
-"""Dependencies that no reference expresses: on the subnets of a network, and on routes."""
+"""Implicit dependencies between resources of the network service.
+
+These dependencies exist without a reference in the template, such as a dependency of a port on the
+subnets of its network.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,9 +46,7 @@ def at(*path: str) -> Find:
 
 @dataclass(frozen=True)
 class Links:
-    """The subnets of each network in a program, and the names of its routers and router
-    interfaces.
-    """
+    """Names of resources in a program: its subnets by network, and those of a type in ROUTES."""
 
     subnets: Mapping[str, Sequence[str]]
     routers: Sequence[str]
@@ -73,7 +75,7 @@ class Subnets:
 
 @dataclass(frozen=True)
 class Routes:
-    """A dependency on all routers and router interfaces in the template.
+    """A dependency on all resources in the template with a type in ROUTES, such as routers.
 
     A floating IP can be associated with a port only if a route exists.
     """
@@ -86,8 +88,9 @@ class Routes:
 
 @dataclass(frozen=True)
 class Legs:
-    """A dependency on the router interfaces, in the same template, of the routers that properties
-    name.
+    """A dependency on the interfaces, in the same template, of the routers that a resource uses.
+
+    `routers` contains the names of the properties that refer to these routers.
     """
 
     routers: Sequence[str]

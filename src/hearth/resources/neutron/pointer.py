@@ -10,18 +10,21 @@ from hearth.resources.base import IntentKey, Made, ResourceContext, ResourceType
 
 
 class Pointer(ResourceType):
-    """A field of one object that refers to another object. The physical id is OBJECT:TARGET."""
+    """Base class of types whose resource is a field of one object that refers to another object.
+
+    The physical id is OBJECT:TARGET.
+    """
 
     service = "network"
     identified_by = IntentKey.NATURAL_KEY
     objects: ClassVar[str]  # path of the collection of objects
-    body: ClassVar[str]  # root key of one
+    body: ClassVar[str]  # root key of an object in requests
     holder: ClassVar[str]  # the property that names the object
-    target: ClassVar[str]  # the property that names what it points to
+    target: ClassVar[str]  # the property that names the target
     field: ClassVar[str]
-    inner: ClassVar[str | None] = None  # the entry of the field that has the id, where it is a map
-    along: ClassVar[tuple[str, ...]] = ()  # properties that are set along with it
-    known_again: ClassVar[bool] = False  # one that points there already is ours
+    inner: ClassVar[str | None] = None  # if the field is a map: its key that contains the id
+    along: ClassVar[tuple[str, ...]] = ()  # further properties in the same call
+    known_again: ClassVar[bool] = False  # if true, an equal field that exists already is ours
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("point", self.point, self.find if self.known_again else None),)

@@ -305,7 +305,7 @@ class Port(NeutronResource):
 
     def changed_fields(self, ctx: ResourceContext) -> Body:
         fields = super().changed_fields(ctx)
-        if fields.get("fixed_ips") is None:  # no longer given: the port keeps its addresses
+        if fields.get("fixed_ips") is None:  # removed: the port keeps its addresses
             fields.pop("fixed_ips", None)
         return fields
 
@@ -345,7 +345,7 @@ class Port(NeutronResource):
             port = await self.show(ctx) or {}
         except CloudFault as fault:
             if fault.not_found:
-                return None  # it has given up all it had
+                return None  # a deleted port has no addresses
             raise
         return Made(data={"port_fip": as_text(port.get("fixed_ips", []))})
 
@@ -365,13 +365,13 @@ def port_fields(fields: Body, values: Mapping[str, Any], names: frozenset[str]) 
 
     `values` are the properties, `names` those that are sent. Changes and returns `fields`.
     """
-    if not fields.get("fixed_ips"):  # none given: Neutron chooses, or they stay as they are
+    if not fields.get("fixed_ips"):  # Neutron chooses or keeps the addresses
         fields.pop("fixed_ips", None)
     else:
         fields["fixed_ips"] = addresses(fields["fixed_ips"])
     if "no_fixed_ips" in names and values.get("no_fixed_ips"):
         fields["fixed_ips"] = []
     for name in ("device_id", "device_owner"):
-        if fields.get(name) == "" and "network" in names:  # a create: say nothing
+        if fields.get(name) == "" and "network" in names:  # create: omit the field
             fields.pop(name)
     return fields

@@ -88,5 +88,5 @@ class ProviderNet(Net):
         "router_external": "router:external",
     }
     relations = (OnlyFor("segmentation_id", "network_type", "vlan", "vxlan", "gre", "geneve"),)
-    for_admins = frozenset()  # whoever may make it may also speak of sharing
+    for_admins = frozenset()  # only admins create this type
     parts = ()

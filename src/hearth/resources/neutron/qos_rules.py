@@ -11,7 +11,7 @@ from hearth.schema import INTEGER, STRING, AllowedValues, Prop, Range, Resolve, 
 
 
 def rules(kind: str) -> Collection:
-    """Declare the collection for one kind of rule; its path contains the id of the policy."""
+    """Declare the collection for one kind of rule; the path contains the id of the policy."""
     return Collection(
         "network", f"/v2.0/qos/policies/{{policy}}/{kind}s", body=kind, key_field=None
     )

@@ -37,7 +37,7 @@ SHAPE = (
     "remote_ip_prefix",
     "remote_group_id",
 )
-ICMP = ("icmp", "icmpv6", "ipv6-icmp", "1", "58")  # the range is one of types and codes
+ICMP = ("icmp", "icmpv6", "ipv6-icmp", "1", "58")  # the port range is type and code
 EVERYTHING_OUT = ({"direction": "egress", "ethertype": version} for version in ("IPv4", "IPv6"))
 DEFAULTS: tuple[Body, ...] = tuple(EVERYTHING_OUT)
 
@@ -148,13 +148,13 @@ class SecurityGroup(NeutronResource):
                     json={"security_group_rule": {**rule, "security_group_id": group}},
                 )
             except CloudFault as fault:
-                if not fault.conflict:  # the same rule in other words
+                if not fault.conflict:  # an equal rule exists in another notation
                     raise
         return Made(body=await self.show(ctx))
 
     def wanted(self, ctx: ResourceContext) -> list[Body]:
-        """Return the desired rules: the given ones, and default egress rules if none is given for
-        egress.
+        """Return the desired rules: those in the property `rules`, and the default egress rules if
+        the property contains no egress rule.
         """
         rules = [self.rule(ctx, given) for given in ctx.given("rules") or []]
         if not any(rule["direction"] == "egress" for rule in rules):

@@ -77,7 +77,7 @@ class Trunk(NeutronResource):
     extension = "trunk"
     collection = Collection("network", "/v2.0/trunks", body="trunk")
     renamed = {"port": "port_id", "sub_ports.port": "port_id"}
-    before_delete = (  # one that is switched off is left alone by the service
+    before_delete = (  # the service refuses to delete a disabled trunk
         Call("PUT", "/v2.0/trunks/{id}", {"trunk": {"admin_state_up": True}}, undoes=True),
     )
     parts = (

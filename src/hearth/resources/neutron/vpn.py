@@ -236,7 +236,7 @@ class VPNService(VPN, FixedAtCreate):
         Replace(("router",), value_path=("router_id",)),
         Resolve(("router",), "neutron.router"),
     )
-    # PENDING_CREATE, and closed to changes, until its first connection takes it to an agent.
+    # A VPN service stays in PENDING_CREATE, without updates, until its first connection exists.
     collection = Collection(
         "network",
         "/v2.0/vpn/vpnservices",

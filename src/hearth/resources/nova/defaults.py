@@ -1,4 +1,4 @@
-"""Settings by which operators change properties' defaults and the name length of servers."""
+"""Operator settings for the defaults of some properties, and for the length of server names."""
 
 from dataclasses import dataclass, replace
 
@@ -52,7 +52,7 @@ def with_defaults(catalog: Catalog, defaults: ServerDefaults) -> Catalog:
 
 def _with(rtype: ResourceType, values: dict[str, str]) -> ResourceType:
     """Return a copy of the type with other defaults for the properties in `values`."""
-    changed = object.__new__(type(rtype))  # a copy would be the type of that name itself
+    changed = object.__new__(type(rtype))  # copy() returns the registered type
     changed.__dict__.update(rtype.__dict__)
     changed.properties = {
         key: replace(prop, default=values[key]) if key in values else prop

@@ -42,7 +42,7 @@ class Flavor(CollectionResource):
         "/flavors",
         body="flavor",
         detail="/flavors/detail?is_public=None",
-        microversion="2.55",  # knows descriptions
+        microversion="2.55",  # first version with descriptions
     )
     parts = (
         Entries(

@@ -20,7 +20,7 @@ from hearth.resources.mark import mark
 from hearth.resources.neutron.port import port_fields
 
 PORTS = "/v2.0/ports"
-PORT = "port:"  # before the id of an orphan port, which is no server
+PORT = "port:"  # prefix of orphans that are ports, not servers
 RENAMED = {"qos_policy": "qos_policy_id"}
 FIELDS_OF_OURS = ("no_fixed_ips", "value_specs")
 
@@ -51,7 +51,7 @@ def kept_ports(ctx: ResourceContext) -> dict[str, str]:
     The key is the result of `keyed`, or the position of the entry in data that Heat stored.
     """
     kept = json.loads(ctx.data.get("internal_ports") or "{}")
-    if isinstance(kept, list):  # as Heat stores them
+    if isinstance(kept, list):  # the format of Heat
         return {str(index): one["id"] for index, one in enumerate(kept)}
     return dict(kept)
 
@@ -173,8 +173,9 @@ async def drop_port(ctx: ResourceContext, port: str) -> None:
 
 
 async def stray_ports(ctx: ResourceContext) -> list[str]:
-    """Return the id of each orphan port (one with the record's key that is not recorded), after
-    "port:".
+    """Return the orphan ports of the record, each as "port:ID".
+
+    An orphan port has the record's intent key, but its id is not in the private data.
     """
     kept = kept_ports(ctx).values()
     ports = await marked_ports(ctx, kept) if own_ports(ctx) else {}
@@ -246,7 +247,10 @@ NOTHING_MORE = '"port_extra_properties": null'
 
 
 def serves(interface: Mapping[str, Any], one: Mapping[str, Any]) -> bool:
-    """Return whether the port of an attached interface can serve the entry `one`."""
+    """Return whether an attached interface satisfies the entry `one` of `networks`.
+
+    An entry with a tag or extra port properties always needs a new port.
+    """
     if one.get("port_extra_properties") or one.get("tag") or one.get("allocate_network"):
         return False
     subnets = {ip.get("subnet_id") for ip in interface.get("fixed_ips") or []}
@@ -262,7 +266,7 @@ def leaving(ctx: ResourceContext, interfaces: list[Body]) -> list[str]:
     wanted = keyed(ctx.given("networks") or [])
     ports = {one.get("port") or kept.get(key) for key, one in wanted}
     free = [i for i in interfaces if i["port_id"] not in ports]
-    ours = set(kept.values())  # one that no entry wants is not left to another
+    ours = set(kept.values())  # never reused for another entry
     for key, one in wanted:
         if one.get("port") or needs_port(one) or key in kept:
             continue
@@ -288,7 +292,7 @@ async def detach(ctx: ResourceContext) -> Made | None:
 
 
 async def detached(ctx: ResourceContext) -> Progress:
-    """Report whether all these interfaces are detached."""
+    """Report whether all interfaces that no entry of `networks` needs are detached."""
     return Later(1.0) if leaving(ctx, await attached(ctx)) else Ready()
 
 

@@ -321,7 +321,7 @@ class Server(CollectionResource):
         return None
 
     def replaced_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        """Return the steps that detach the ports which the new server needs."""
+        """Return the steps that detach those ports of the old server which the new one needs."""
         given = any(one.get("port") for one in ctx.given("networks") or [])
         return (Step("yield-ports", interfaces.yield_ports),) if given and ctx.physical_id else ()
 
@@ -480,7 +480,7 @@ def block_devices(ctx: ResourceContext) -> list[Body]:
                 "delete_on_termination": True,
             },
         )
-    if not any(disk.get("boot_index") == 0 for disk in disks):  # the first that can boot does
+    if not any(disk.get("boot_index") == 0 for disk in disks):  # then the first one boots
         first = next((disk for disk in disks if "boot_index" not in disk), None)
         if first is not None:
             first["boot_index"] = 0

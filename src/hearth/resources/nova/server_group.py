@@ -15,7 +15,7 @@ from hearth.schema import (
     Support,
 )
 
-VERSION = "2.15"  # knows the soft policies
+VERSION = "2.15"  # first version with soft policies
 VERSION_RULES = "2.64"
 
 

@@ -4,7 +4,7 @@ from hearth.cloud.path import segment
 from hearth.resources.base import Failed, Later, Made, Progress, Ready, ResourceContext, Step
 from hearth.resources.collection import forgiving
 
-VERSION_IMAGE_ID = "2.45"  # the answer names the image
+VERSION_IMAGE_ID = "2.45"  # first version that returns the image id
 
 
 async def begin(ctx: ResourceContext) -> Made:
@@ -51,7 +51,7 @@ async def drop(ctx: ResourceContext) -> None:
 def mark(ctx: ResourceContext) -> str:
     """Return the intent key of the image that this action creates.
 
-    The key contains the start time of the action, so each action has another key.
+    The key contains the start time of the action, so no two actions have the same key.
     """
     return f"{ctx.key}:{ctx.started_at:.3f}"
 

@@ -125,7 +125,7 @@ def _parts(parts: list[tuple[str, str, str]]) -> list[str]:
     return [_known(*one) if one[0] in OURS else text_part(*one) for one in parts]
 
 
-_known = cache(text_part)  # our own parts: to write them anew took most of a server's time
+_known = cache(text_part)  # Hearth's constant parts, cached for speed
 
 
 def _metadata(ctx: ResourceContext) -> str:

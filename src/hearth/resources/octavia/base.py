@@ -66,7 +66,7 @@ class OctaviaResource(CollectionResource):
         try:
             answer = await ctx.cloud.request(SERVICE, "GET", self.path(ctx), params=params)
         except CloudFault as fault:
-            if fault.not_found:  # what it is part of is gone
+            if fault.not_found:  # the parent object is gone
                 return []
             raise
         members, _ = page_of(answer.body, self.path(ctx))

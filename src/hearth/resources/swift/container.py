@@ -26,7 +26,7 @@ KEY_HEADER = "x-container-meta-hearth-key"
 
 
 class Container(ResourceType):
-    """A container.
+    """A container of the object store.
 
     The create fails if a container of this name exists that Hearth did not create for this
     resource.

@@ -84,7 +84,7 @@ class Subscription(ZaqarResource):
         return Made(physical_id=str(answer.body["subscription_id"]))
 
     async def find(self, ctx: ResourceContext) -> Made | None:
-        """Return the subscription with the same subscriber and options, or None."""
+        """Return an existing subscription with the desired subscriber and options, or None."""
         wanted, marker = await self.fields(ctx), ""
         while True:
             query = f"/subscriptions?limit={PAGE}" + (f"&marker={marker}" if marker else "")
@@ -144,7 +144,10 @@ def without_trust(options: Mapping[str, Any]) -> Body:
 
 
 class MistralTrigger(Subscription):
-    """Starts a workflow for each new message of a queue, on behalf of its creator."""
+    """Starts a workflow for each new message of a queue.
+
+    The workflow runs on behalf of the creator of the resource.
+    """
 
     type_name = "OS::Zaqar::MistralTrigger"
     support = Support(version="8.0.0")
