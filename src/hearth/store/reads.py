@@ -504,10 +504,11 @@ def _beyond(
     columns.
     """
     column, value = columns[0], values[0]
-    later = column < value if down else column > value
+    later: sa.ColumnElement[bool] = column < value if down else column > value
     if len(columns) == 1:
         return later
-    return later | ((column == value) & _beyond(columns[1:], values[1:], down=down))
+    rest = _beyond(columns[1:], values[1:], down=down)
+    return sa.or_(later, sa.and_(column == value, rest))
 
 
 def get_event(tx: Tx, stack_id: str, event_id: str) -> NumberedEvent | None:
