@@ -6,6 +6,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -470,12 +471,14 @@ def test_a_record_reads_back_whatever_its_values(store: Store) -> None:
     assert back == record
 
 
-def appended(store: Store, stack_ids: list[str], root_id: str, count: int) -> list[str]:
+def appended(
+    store: Store, stack_ids: list[str], root_id: str, count: int, **more: Any
+) -> list[str]:
     """Names of the events that were appended to stacks of a tree in turn, one transaction each."""
     names = []
     for i in range(count):
         one = event(stack_ids[i % len(stack_ids)], f"e{i}")
-        one = Event(**{**{n: getattr(one, n) for n in Event.__slots__}, "root_id": root_id})
+        one = Event(**{**{n: getattr(one, n) for n in Event.__slots__}, "root_id": root_id, **more})
         store.transact(lambda tx, one=one: events.append(tx, [one]))
         names.append(one.resource_name)
     return names
@@ -524,6 +527,30 @@ def test_a_follower_sees_each_event_once_though_its_marker_was_purged(store: Sto
             seen += [one.event.id for one in page]
     assert len(seen) == len(set(seen))
     assert seen[-10:] == [e.id for e in events_of(store, stack_id)][-10:]
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("keys", [("resource_type",), ("resource_type", "event_time"), ()])
+def test_pages_of_sorted_events_have_each_event_once(
+    store: Store, keys: tuple[str, ...], *, descending: bool
+) -> None:
+    store.retention = Retention()
+    stack_id = made(store)
+    for number, rtype in enumerate(["T::B", "T::A", "T::B", "T::C", "T::A", "T::B", "T::A"]):
+        appended(store, [stack_id], stack_id, 1, resource_type=rtype, time=float(number))
+
+    def listed(**more: Any) -> list[str]:
+        wanted = reads.EventFilter((stack_id,), sort_keys=keys, descending=descending, **more)
+        found = store.transact(lambda tx: reads.list_events(tx, wanted), write=False)
+        return [one.event.id for one in found]
+
+    every = listed()
+    for size in (1, 2, 3):
+        seen = page = listed(limit=size)
+        while page:
+            page = listed(limit=size, marker=page[-1])
+            seen = seen + page
+        assert seen == every
 
 
 def numbers(store: Store, stack_id: str) -> list[int]:

@@ -44,6 +44,13 @@ def test_a_changed_value_does_not_open():
         sealer.unseal(bytes(sealed), *HERE)
 
 
+def test_a_format_of_a_newer_release_is_named():
+    sealer = sealer_from_secret("one")
+    newer = b"\x7f" + sealer.seal("x", *HERE)[1:]
+    with pytest.raises(Unsealable, match=r"table\.column has the format 7f.*newer release"):
+        sealer.unseal(newer, *HERE)
+
+
 def test_a_value_opens_at_its_place_only():
     sealer = sealer_from_secret("one")
     sealed, text = sealer.seal("x", *HERE), sealer.seal_text("x", *HERE)

@@ -36,6 +36,7 @@ STATUS: Mapping[str, int] = {
     "StackExists": 409,
     "ActionInProgress": 409,
     "ConfigInUse": 409,
+    "HTTPTooManyRequests": 429,
     "HTTPServiceUnavailable": 503,
 }
 EXPLANATIONS: Mapping[int, str] = {
@@ -73,7 +74,10 @@ def of_problems(problems: Iterable[Problem]) -> JSONResponse:
     The first problem determines the type and the status; each problem has a line of text.
     """
     found = list(problems)
-    return answer(found[0].kind, words(found), status_of(found[0]))
+    response = answer(found[0].kind, words(found), status_of(found[0]))
+    if response.status_code == 429:
+        response.headers["Retry-After"] = RETRY_AFTER_S
+    return response
 
 
 def words(problems: Sequence[Problem]) -> str:

@@ -232,6 +232,7 @@ def _judging(conf: Any) -> Judging:
 def _limits(conf: Any) -> Limits:
     return Limits(
         stacks_per_project=conf.max_stacks_per_tenant,
+        operations_per_project=conf.hearth.operations_per_project,
         resources_per_stack=conf.max_resources_per_stack,
         snapshots_per_stack=conf.max_snapshots_per_stack,
         software_configs_per_project=conf.max_software_configs_per_tenant,
@@ -287,6 +288,7 @@ def front(conf: Any) -> FrontSettings:
             methods=tuple(one.upper() for one in cors.allow_methods),
             headers=tuple(cors.allow_headers),
         ),
+        requests_at_once=own.requests_at_once,
         rate=Rate(own.requests_per_second, own.requests_burst),
         guest_rate=Rate(own.guest_requests_per_second, own.guest_requests_burst),
         health=Health(

@@ -17,7 +17,7 @@ from hearth.conductor.health import HealthCheck
 from hearth.conductor.steps import STEPS
 from hearth.conductor.sync import Sync
 from hearth.conductor.work import Work
-from hearth.model.problem import Rejected
+from hearth.model.problem import Rejected, TooManyOperations
 from hearth.service.clusters.tasks import caller_of
 from hearth.service.services import Services
 from hearth.store import cluster_tasks, clusters
@@ -184,7 +184,8 @@ class Conductor:
         except CloudFault as fault:
             await self._failed(work, str(fault), again=fault.passing or not fault.status)
         except Rejected as rejected:
-            await self._failed(work, "\n".join(p.message for p in rejected.problems), again=False)
+            busy = any(isinstance(one, TooManyOperations) for one in rejected.problems)
+            await self._failed(work, "\n".join(p.message for p in rejected.problems), again=busy)
         except SQLAlchemyError as problem:
             log.warning("cluster %s: %s", task.cluster_id, str(problem).partition("\n")[0])
             await self._safely(self._retry(task))

@@ -44,6 +44,7 @@ class HealthCheck:
             store = self._services.store
             found = await store.run(lambda tx: cluster_health.take(tx, uuid, every_s))
             if found is None or found.status == DELETE_COMPLETE or reports_itself(found):
+                self._misses.pop(uuid, None)
                 return
             health = unreachable() if not reachable(found) else await self._asked(found)
             if health is not None:

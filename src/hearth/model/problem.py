@@ -238,6 +238,14 @@ class RequestLimitExceeded(Worded):
     """A part of the request is larger than its limit."""
 
 
+class TooManyOperations(Worded):
+    """Too many stacks of the project are in progress; the request can be sent again later."""
+
+    @property
+    def kind(self) -> str:
+        return "HTTPTooManyRequests"
+
+
 class DownloadLimitExceeded(Worded):
     """A template or file that the request refers to is too large."""
 

@@ -2,10 +2,8 @@
 
 from dataclasses import replace
 
-import sqlalchemy as sa
-
-from hearth.model.problem import Rejected, RequestLimitExceeded
 from hearth.model.state import Action, Status
+from hearth.service import quotas
 from hearth.service.caller import Caller
 from hearth.service.credentials import requester
 from hearth.service.documents import adoption
@@ -14,7 +12,6 @@ from hearth.service.stack_request import StackRequest, check_name, checked, requ
 from hearth.store import accept
 from hearth.store.database import Tx
 from hearth.store.rows import Document, Options, StackRow
-from hearth.store.tables import stack
 
 
 async def create_stack(
@@ -52,7 +49,8 @@ async def create_stack(
     await checked(services, caller, sketch(new, now), revision)
 
     def transaction(tx: Tx) -> StackRow:
-        _within_quota(tx, services, caller)
+        quotas.within_quota(tx, services, caller)
+        quotas.not_too_many_operations(tx, services, caller)
         row = accept.create(tx, new, now, services.new_id)
         if also is not None:
             also(tx, row)
@@ -75,17 +73,3 @@ def sketch(new: accept.NewStack, now: float) -> StackRow:
         credential_id=None, user_project_id=None, creator=new.creator,
         tags=",".join(new.tags) or None, created_at=now, updated_at=None, deleted_at=None,
     )  # fmt: skip
-
-
-def _within_quota(tx: Tx, services: Services, caller: Caller) -> None:
-    limit = services.limits.stacks_per_project
-    if limit < 0 or services.policy.is_admin(caller):
-        return
-    ctx = sa.select(sa.func.count(stack.c.id)).where(
-        stack.c.project_id == caller.project_id,
-        stack.c.parent_id.is_(None),
-        stack.c.deleted_at.is_(None),
-    )
-    if tx.execute(ctx).scalar_one() >= limit:
-        words = f"Request limit exceeded: a project may have {limit} stacks at most."
-        raise Rejected([RequestLimitExceeded(None, words)])

@@ -3,9 +3,11 @@
 from hearth.model.state import Action
 from hearth.service.caller import Caller
 from hearth.service.credentials import requester
+from hearth.service.quotas import not_too_many_operations
 from hearth.service.services import Services
 from hearth.service.types_used import demand_types_of
 from hearth.store import accept
+from hearth.store.database import Tx
 from hearth.store.rows import StackRow
 
 
@@ -20,8 +22,11 @@ async def operate_stack(
         await demand_types_of(services, caller, row)
     operation = accept.OperationRequest(action, requester=requester(caller), by=caller.user_name)
     now = services.clock.now()
-    after = await services.store.run_once(
-        lambda tx: accept.operate(tx, row.id, operation, now, services.new_id)
-    )
+
+    def transaction(tx: Tx) -> StackRow:
+        not_too_many_operations(tx, services, caller, besides=row.id)
+        return accept.operate(tx, row.id, operation, now, services.new_id)
+
+    after = await services.store.run_once(transaction)
     services.bus.tell()
     return after

@@ -42,6 +42,7 @@ class Limits:
     """
 
     stacks_per_project: int = 512
+    operations_per_project: int = 0  # stacks in progress at the same time; 0: no limit
     resources_per_stack: int = 1000
     nested_depth: int = 5
     snapshots_per_stack: int = 32

@@ -8,6 +8,7 @@ from hearth.model.state import Action
 from hearth.service.caller import Caller
 from hearth.service.credentials import requester
 from hearth.service.prediction import Aim
+from hearth.service.quotas import not_too_many_operations
 from hearth.service.revisions import stored_revision
 from hearth.service.services import Also, Services
 from hearth.service.stack_request import (
@@ -61,15 +62,21 @@ async def update_stack(
         options=_options(services, request),
         copy_of=request.revision,
     )
-    return await _operated(services, row, operation, also)
+    return await _operated(services, caller, row, operation, also)
 
 
 async def _operated(
-    services: Services, row: StackRow, operation: accept.OperationRequest, also: Also | None
+    services: Services,
+    caller: Caller,
+    row: StackRow,
+    operation: accept.OperationRequest,
+    also: Also | None,
 ) -> StackRow:
     now = services.clock.now()
 
     def transaction(tx: Tx) -> StackRow:
+        if operation.action is not Action.DELETE:
+            not_too_many_operations(tx, services, caller, besides=row.id)
         after = accept.operate(tx, row.id, operation, now, services.new_id)
         if also is not None:
             also(tx, after)
@@ -120,7 +127,7 @@ async def delete_stack(
     operation = accept.OperationRequest(
         Action.DELETE, requester=requester(caller), by=caller.user_name
     )
-    await _operated(services, row, operation, also)
+    await _operated(services, caller, row, operation, also)
 
 
 async def cancel_update(services: Services, row: StackRow, *, rollback: bool) -> None:

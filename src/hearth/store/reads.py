@@ -486,15 +486,29 @@ def list_events(tx: Tx, wanted: EventFilter) -> list[NumberedEvent]:
     keys = {"event_time": event.c.seq, "resource_type": event.c.resource_type}
     columns = [keys[name] for name in wanted.sort_keys if name in keys]
     down = (not columns) if wanted.descending is None else wanted.descending
-    if wanted.marker is not None:
-        row = tx.first(sa.select(event.c.seq).where(event.c.id == wanted.marker))
-        if row is not None:
-            query = query.where(event.c.seq < row.seq if down else event.c.seq > row.seq)
     columns = [column for column in columns if column is not event.c.seq] + [event.c.seq]
+    if wanted.marker is not None:
+        place = tx.first(sa.select(*columns).where(event.c.id == wanted.marker))
+        if place is not None:
+            query = query.where(_beyond(columns, list(place), down=down))
     query = query.order_by(*(column.desc() if down else column.asc() for column in columns))
     if wanted.limit is not None:
         query = query.limit(wanted.limit)
     return [event_of(tx, row) for row in tx.rows(query)]
+
+
+def _beyond(
+    columns: Sequence[sa.Column[Any]], values: Sequence[Any], *, down: bool
+) -> sa.ColumnElement[bool]:
+    """Return the condition that a row comes after the row with these values, in the order of the
+    columns.
+    """
+    column, value = columns[0], values[0]
+    later: sa.ColumnElement[bool] = column < value if down else column > value
+    if len(columns) == 1:
+        return later
+    rest = _beyond(columns[1:], values[1:], down=down)
+    return sa.or_(later, sa.and_(column == value, rest))
 
 
 def get_event(tx: Tx, stack_id: str, event_id: str) -> NumberedEvent | None:

@@ -113,8 +113,13 @@ class Sealer:
 
     def unseal_bytes(self, sealed: bytes, column: str, *key: object) -> bytes:
         form, start = sealed[:1], 2 + sealed[1]
+        if form not in (FORMAT, FORMAT_WITHOUT_PLACE):
+            raise Unsealable(
+                f"the encrypted value of {column} has the format {form.hex()}, which this release "
+                "does not know: was it written by a newer release?"
+            )
         cipher = self._ciphers.get(sealed[2:start])
-        if cipher is None or form not in (FORMAT, FORMAT_WITHOUT_PLACE):
+        if cipher is None:
             raise Unsealable(
                 f"no configured key has the id {sealed[2:start].decode(errors='replace')}: "
                 "add the key that encrypted this value"

@@ -1,15 +1,20 @@
 """Too large bodies and too many requests."""
 
+import asyncio
 from collections.abc import Iterator
 
 import pytest
 import requests
+from starlette.responses import PlainTextResponse
+from starlette.types import Message, Receive, Scope, Send
 
+from hearth.api.front.overload import Overload
 from hearth.api.front.rate import Rates
 from hearth.api.front.settings import Front, FrontSettings, Rate
 from hearth.service.caller import STACK_USER_ROLE, Caller
 from tests.api.front.conftest import Site
 from tests.api.front.test_proxies import a_signer
+from tests.crash.processes import until
 
 LIMIT = 2000
 P = Caller("u", "u", "p")
@@ -62,6 +67,98 @@ def test_a_project_that_asks_too_often_waits_and_others_do_not(hearth: Site):
     finally:
         hearth.reload()
     assert hearth.stacks().status_code == 200
+
+
+WAITING = """
+heat_template_version: 2021-04-16
+resources:
+  handle: {type: OS::Heat::WaitConditionHandle}
+  wait:
+    type: OS::Heat::WaitCondition
+    properties: {handle: {get_resource: handle}, timeout: 300}
+"""
+SMALL = "heat_template_version: 2021-04-16\nresources: {a: {type: OS::Heat::None}}\n"
+
+
+@pytest.mark.slow
+def test_a_project_with_too_many_operations_waits_and_can_always_delete(hearth: Site):
+    path = f"/v1/{hearth.project()}/stacks"
+
+    def create(name: str, template: str) -> requests.Response:
+        body = {"stack_name": name, "template": template, "timeout_mins": 5}
+        return hearth.call("POST", path, json=body)
+
+    def stack(name: str) -> dict[str, str]:
+        found = [one for one in hearth.stacks().json()["stacks"] if one["stack_name"] == name]
+        return found[0] if found else {"stack_status": "GONE"}
+
+    def ended(name: str) -> bool:
+        return not stack(name)["stack_status"].endswith("IN_PROGRESS")
+
+    assert create("resting", SMALL).status_code == 201
+    until("it rests", lambda: ended("resting"), 30)
+    hearth.reload(hearth={"operations_per_project": "1"})
+    try:
+        made = create("waiting", WAITING)
+        assert made.status_code == 201
+        waiting = f"{path}/waiting/{made.json()['stack']['id']}"
+        resting = stack("resting")["id"]
+        for refused in (
+            create("another", SMALL),
+            hearth.call("PUT", f"{path}/resting/{resting}", json={"template": WAITING}),
+            hearth.call("POST", f"{path}/resting/{resting}/actions", json={"check": None}),
+        ):
+            assert (refused.status_code, refused.headers["Retry-After"]) == (429, "1")
+            error = refused.json()["error"]
+            assert error["type"] == "HTTPTooManyRequests"
+            assert "maximum of 1 stacks in progress" in error["message"]
+        assert stack("another")["stack_status"] == "GONE"
+        instead = hearth.call("PUT", waiting, json={"template": SMALL})
+        assert instead.status_code == 202, instead.text  # no further load
+        assert hearth.call("DELETE", waiting).status_code == 204
+        assert hearth.call("DELETE", f"{path}/resting/{resting}").status_code == 204
+        until("both are gone", lambda: ended("waiting") and ended("resting"), 30)
+        assert create("another", SMALL).status_code == 201
+    finally:
+        hearth.reload()
+    assert hearth.call("DELETE", f"{path}/another/{stack('another')['id']}").status_code == 204
+
+
+def test_a_process_with_too_many_requests_refuses_more_and_recovers():
+    free = asyncio.Event()
+
+    async def slow(scope: Scope, receive: Receive, send: Send) -> None:
+        await free.wait()
+        if scope["path"] == "/fails":
+            raise ValueError("a fault of the application")
+        await PlainTextResponse("done")(scope, receive, send)
+
+    async def story() -> None:
+        app = Overload(slow, Front(FrontSettings(requests_at_once=2)))
+
+        async def call(path: str) -> tuple[int, dict[str, str]]:
+            sent: list[Message] = []
+
+            async def send(message: Message) -> None:
+                sent.append(message)
+
+            scope = {"type": "http", "method": "GET", "path": path, "headers": []}
+            try:
+                await app(scope, lambda: asyncio.sleep(0, {"type": "http.request"}), send)
+            except ValueError:
+                return 500, {}
+            headers = {name.decode(): text.decode() for name, text in sent[0]["headers"]}
+            return sent[0]["status"], headers
+
+        held = [asyncio.create_task(call(path)) for path in ("/", "/fails")]
+        await asyncio.sleep(0)
+        status, headers = await call("/")
+        assert (status, headers["retry-after"]) == (503, "1")
+        free.set()
+        for calls in (held, [call("/"), call("/fails")]):
+            assert [one[0] for one in await asyncio.gather(*calls)] == [200, 500]
+
+    asyncio.run(story())
 
 
 def test_a_bucket_fills_at_its_pace_and_not_beyond_its_size():

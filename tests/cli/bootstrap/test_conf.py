@@ -76,7 +76,9 @@ def test_a_password_is_read_as_it_was_written(password: str, tmp_path_factory):
     folder = tmp_path_factory.mktemp("conf")
     told = replace(DESIRED, service_password=password)
     if "\\$" in password:  # there is no way to write it
-        with pytest.raises(WrongSetting, match="password: the configuration file cannot hold a backslash"):
+        with pytest.raises(
+            WrongSetting, match="password: the configuration file cannot hold a backslash"
+        ):
             conf.text(entries(told))
         return
     assert read([written(folder, entries(told))]).conf.keystone_authtoken.password == password

@@ -47,6 +47,7 @@ OF_PROBLEM: Mapping[str, str] = {
     "Forbidden": "AccessDenied",
     "HTTPForbidden": "AccessDenied",
     "HTTPServiceUnavailable": "ServiceUnavailable",
+    "HTTPTooManyRequests": "Throttling",
     "NotAuthorized": "AccessDenied",
     "RequestLimitExceeded": "RequestLimitExceeded",
     "StackExists": "AlreadyExists",

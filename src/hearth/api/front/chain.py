@@ -10,6 +10,7 @@ from hearth.api.front.body_limit import BodyLimit
 from hearth.api.front.cors import CrossOrigin
 from hearth.api.front.departure import Departure
 from hearth.api.front.health import Healthcheck
+from hearth.api.front.overload import Overload
 from hearth.api.front.proxies import ProxyHeaders
 from hearth.api.front.request_id import RequestId
 from hearth.api.front.settings import Front
@@ -19,11 +20,11 @@ def fronted(app: ASGIApp, front: Front, database: Callable[[], Awaitable[object]
     """Return an API with the middleware around it.
 
     Awaiting `database()` raises an exception if the database is unavailable. Health checks come
-    before the log, so they are not logged, and they see the address of the connection. The log
-    shows the request as the client sent it to the proxy. CORS headers are added to error responses,
-    too.
+    before the log, so they are not logged, and they see the address of the connection. They also
+    work during an overload. The log shows the request as the client sent it to the proxy. CORS
+    headers are added to error responses, too.
     """
     limited = BodyLimit(Departure(app), front)
-    logged = AccessLog(CrossOrigin(limited, front), front.observer)
+    logged = AccessLog(CrossOrigin(Overload(limited, front), front), front.observer)
     checked = Healthcheck(ProxyHeaders(logged, front), front, database)
     return Answered(RequestId(checked, front.observer))

@@ -58,6 +58,7 @@ class FrontSettings:
 
     proxies: bool = False  # whether the headers of proxies are trusted
     body_bytes: int | None = None  # in addition to the limit of each API
+    requests_at_once: int = 1000  # in progress in one process; 0: no limit
     cors: Cors = field(default_factory=Cors)
     rate: Rate = field(default_factory=Rate)
     guest_rate: Rate = Rate(20.0, 1000)  # of one user of a stack

@@ -51,6 +51,8 @@ MONITORS = (
 OWN = (
     _own("requests_per_second", float, 0, "Average number of requests of a project per second; 0: no limit.", least=0),
     _own("requests_burst", int, 50, "Number of requests that a project can send at once before requests_per_second applies.", least=1),
+    _own("requests_at_once", int, 1000, "Number of requests that a process handles at the same time; further requests get the status 503 with Retry-After. 0: no limit.", least=0),
+    _own("operations_per_project", int, 0, "Number of stacks of a project that can be in progress at the same time. Further creates, updates and other operations get the status 429 with Retry-After; deletes are always accepted. 0: no limit.", least=0),
     _own("guest_requests_per_second", float, 20, "Average number of requests of one user of a stack (a server that signals) per second; 0: no limit.", least=0),
     _own("guest_requests_burst", int, 1000, "Number of requests that one user of a stack can send at once before guest_requests_per_second applies.", least=1),
     _own("template_fetch_enabled", bool, False, "true: users can give the address of a template instead of its text."),

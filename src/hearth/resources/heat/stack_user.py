@@ -89,7 +89,8 @@ class StackUser(ResourceType):
     async def drop_user(self, ctx: ResourceContext) -> Made:
         """Delete the user with its key pairs."""
         await users_of(ctx).drop(ctx.data["user_id"], key=ctx.key)
-        return Made(data={"user_id": None, "password": None, "access_key": None})
+        keys = {"access_key": None, "secret_key": None}
+        return Made(data={"user_id": None, "password": None, **keys})
 
     async def shut_out(self, ctx: ResourceContext) -> Made | None:
         """Disable the user."""

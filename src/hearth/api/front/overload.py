@@ -1,0 +1,37 @@
+"""The limit for the number of requests that a process handles at the same time."""
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from hearth.api import fault
+from hearth.api.front.settings import Front
+
+WORDS = "This process already handles {} requests, the maximum; try again soon."
+
+
+class Overload:
+    """Middleware that responds with 503 and Retry-After if too many requests are in progress.
+
+    A refused request has changed nothing. A client or proxy can send it again, also to another
+    process.
+    """
+
+    def __init__(self, app: ASGIApp, front: Front) -> None:
+        self._app = app
+        self._front = front
+        self._in_progress = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        most = self._front.settings.requests_at_once
+        if 0 < most <= self._in_progress:
+            refusal = fault.answer("HTTPServiceUnavailable", WORDS.format(most), 503)
+            refusal.headers["Retry-After"] = fault.RETRY_AFTER_S
+            await refusal(scope, receive, send)
+            return
+        self._in_progress += 1
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._in_progress -= 1
