@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.clients.dev import Dev
+from tests.daily import in_turn
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, in_turn(2)]
 
 HERE = Path(__file__).parents[1]
 FOLDER = HERE / "vectors" / "deployments"

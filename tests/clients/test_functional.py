@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 HERE = Path(__file__).resolve().parent
 TEMPLATES = Path(heatclient.__file__).parent / "tests" / "functional" / "templates"
 SUITE_S = 400
-PARTS = 8
+PARTS = 16
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):

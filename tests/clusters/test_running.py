@@ -15,9 +15,9 @@ from hearth.clusters.objects import NodeGroup
 from hearth.service.clusters.template_files import template_texts
 from tests.clients.dev import Dev, hearth_dev, settled
 from tests.clusters.examples import FACTS, WORKERS, cluster_at, group, request
-from tests.daily import part_of
+from tests.daily import in_turn, part_of
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, in_turn(2)]
 LB, NO_LB = Balancer.OCTAVIA, Balancer.NONE
 CHOICES = [  # each position of each axis, with each other axis in both positions
     Choice(True, False, False, NO_LB, False, False),

@@ -18,6 +18,9 @@ from hearth.service.clusters.upgrade import upgrade_cluster
 from hearth.store.cluster_key_table import cluster_identity, cluster_key_pair, cluster_rotation
 from hearth.store.cluster_tables import cluster_task
 from tests.conductor.world import World, story, world
+from tests.daily import in_turn
+
+pytestmark = [pytest.mark.slow, in_turn(2)]
 
 
 async def created(here: World, **wanted: Any) -> Any:

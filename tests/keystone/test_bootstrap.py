@@ -29,7 +29,7 @@ from tests.keystone.prepare import PASSWORD, REGION
 from tests.keystone.site import Site
 from tests.keystone.test_stacks import USERS, outputs
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(4)]
 
 TABLES = ("domains", "projects", "roles", "users", "regions", "services", "endpoints",
           "role_assignments")  # fmt: skip

@@ -1,7 +1,7 @@
 """Loads and checks the resource types and functions of installed packages.
 
 Resource types are entry points of the group `hearth.types`, template functions of the group
-`hearth.functions`. Source: rule R8.
+`hearth.functions`.
 """
 
 from functools import cache

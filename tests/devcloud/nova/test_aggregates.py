@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.devcloud.running import Served
 
 
@@ -42,6 +44,20 @@ def test_a_host_is_in_one_zone_and_leaves_before_its_aggregate(fresh: Served) ->
     assert act(fresh, one, "remove_host", host="devcloud") == 200
     assert act(fresh, one, "remove_host", host="devcloud") == 404
     assert nova(fresh, "DELETE", f"/os-aggregates/{one}").ok
+
+
+def test_an_aggregate_without_a_zone_adds_none_to_the_list(fresh: Served) -> None:
+    ident = new(fresh, name="one").json()["aggregate"]["id"]
+    assert act(fresh, ident, "add_host", host="devcloud") == 200
+    found = nova(fresh, "GET", "/os-availability-zone")
+    assert [one["zoneName"] for one in found.json()["availabilityZoneInfo"]] == ["nova"]
+
+
+@pytest.mark.parametrize("value", ["abc", "", "1.5", None, True, [1], {}])
+def test_a_quota_that_is_no_number_is_refused(fresh: Served, value: object) -> None:
+    path = "/os-quota-sets/p"
+    assert nova(fresh, "PUT", path, {"quota_set": {"cores": value}}).status_code == 400
+    assert nova(fresh, "PUT", path, {"quota_set": {"cores": "7"}}).json()["quota_set"]["cores"] == 7
 
 
 def test_the_zone_is_among_the_metadata(fresh: Served) -> None:

@@ -19,7 +19,8 @@ HOST_RAM_MB = 800_000
 def zone_names(call: Call) -> set[str]:
     """Return the names of the availability zones: `nova`, and those of aggregates with hosts."""
     aggregates = call.cloud.store.all(_AGGREGATES)
-    return {"nova"} | {a.body["availability_zone"] for a in aggregates if a.body["hosts"]}
+    named = (a.body["availability_zone"] for a in aggregates if a.body["hosts"])
+    return {"nova", *filter(None, named)}
 
 
 def zones(call: Call) -> Reply:

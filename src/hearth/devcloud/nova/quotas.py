@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from hearth.devcloud.http import Body, Call, Cloud, Reply, Route
 from hearth.devcloud.nova.base import admin_only, bad, forbidden
 from hearth.devcloud.store import Thing
 
 _TABLE = "compute.quotas"
+INTEGER = re.compile(r"-?[0-9]{1,9}")
 DEFAULTS = {
     "cores": 20,
     "fixed_ips": -1,
@@ -99,7 +102,7 @@ def update(call: Call) -> Reply:
     given.pop("tenant_id", None)
     present = used(call.cloud, project_id)
     for key, value in given.items():
-        if key not in DEFAULTS or not isinstance(value, int | str):
+        if key not in DEFAULTS or not INTEGER.fullmatch(str(value)):
             raise bad(f"Invalid input for quota_set: {key} is unknown or not an integer")
         given[key] = int(value)
         if not force and 0 <= given[key] < present.get(key, 0):

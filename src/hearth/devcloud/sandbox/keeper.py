@@ -252,7 +252,7 @@ def _hidden_folders() -> dict[str, str]:
     Return an empty map if the folder is in a system folder, which servers see anyway.
     """
     prefix = os.path.realpath(sys.base_prefix)
-    seen = any(prefix.startswith(f"/{name}") for name in image.SYSTEM)
+    seen = any(Path(prefix).is_relative_to(f"/{name}") for name in image.SYSTEM)
     return {} if seen else {prefix: prefix}
 
 
