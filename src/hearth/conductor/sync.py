@@ -21,8 +21,8 @@ from hearth.conductor import blockers
 from hearth.conductor.causes import causes, shown
 from hearth.conductor.retry import noted
 from hearth.model.problem import Rejected
-from hearth.service.clusters.tasks import ASIDE, CLEAN_UP, RETRY, caller_of
-from hearth.service.outputs import outputs
+from hearth.service.clusters.tasks import ASIDE, CLEAN_UP, RETRY
+from hearth.service.outputs import recorded_outputs
 from hearth.service.services import Services
 from hearth.store import cluster_tasks, clusters, reads
 from hearth.store.cluster_tasks import Task
@@ -124,12 +124,10 @@ class Sync:
 
     async def _values(self, row: StackRow) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the outputs and the parameters of a stack."""
-        services = self._services
-        credential = await services.store.read(lambda tx: reads.credential_of(tx, row))
-        found = await outputs(services, caller_of(_requester(credential)), row)
-        _, program = await services.program(row)
+        values = await recorded_outputs(self._services, row)
+        _, program = await self._services.program(row)
         parameters = {name: one.value for name, one in program.parameters.items()}
-        return {one.key: one.value for one in found if one.error is None}, parameters
+        return values, parameters
 
 
 def mark(row: StackRow) -> str:

@@ -68,6 +68,23 @@ async def outputs(
     return await services.compute.evaluated(lambda: _values(wanted, world, sees), row.project_id)
 
 
+async def recorded_outputs(services: Services, row: StackRow) -> dict[str, Any]:
+    """Return the outputs of a stack that have a value, from recorded attributes only.
+
+    Hidden values are included. No call is sent to the cloud. Raises Rejected if the template of the
+    stack does not compile.
+    """
+    revision, program = await services.program(row)
+    found = await services.store.read(lambda tx: reads.records(tx, row.id))
+    records = reads.in_charge(found)
+    kinds = services.programs.types_of(records)
+    world = StoredWorld(records, {}, revision.facade, kinds, {}, whole=True)
+    values = await services.compute.evaluated(
+        lambda: _values(program.outputs.values(), world, sees=True), row.project_id
+    )
+    return {one.key: one.value for one in values if one.error is None}
+
+
 def _values(wanted: Iterable[Output], world: World, sees: bool) -> list[OutputValue]:
     """Return the values of outputs. If `sees` is false, outputs with hidden values are masked."""
     values = []
