@@ -70,10 +70,11 @@ _LOCK = Listed(
 
 @dataclass(frozen=True, slots=True)
 class NewStack:
-    """A stack to create. A nested stack has a `parent`.
+    """A stack to create. A nested stack has a `parent`, and the id of the parent's record of it.
 
     `credential` is the pair (id, content) of a new credential. It is None if the stack shares the
-    credential of its root stack; then `credential_id` is set.
+    credential of its root stack; then `credential_id` is set. `creator` is the name of the user.
+    `action` is CREATE or ADOPT. Without `timeout_mins` the configured timeout applies.
     """
 
     id: str
@@ -97,7 +98,8 @@ class OperationRequest:
     """A request for an operation on an existing stack.
 
     A field that is None leaves the value in the stack's row unchanged. A request without `options`,
-    except a delete, keeps the option `converge` of the last operation.
+    except a delete, keeps the option `converge` of the last operation. `by` is the name of the user
+    who made `revision`. `parent_traversal` is set if the parent stack requested the operation.
     """
 
     action: Action
@@ -110,7 +112,7 @@ class OperationRequest:
     parent_traversal: str | None = None
     options: Options | None = None
     copy_of: int | None = None  # the number of the revision from which `revision` was copied
-    stands: bool = False  # if the stack already has this state, nothing must be examined
+    stands: bool = False  # if true, an update that would change nothing ends at once
 
 
 def demand_free(tx: Tx, project_id: str, name: str) -> None:
@@ -130,6 +132,8 @@ def _taken(name: str) -> Rejected:
 class Writes:
     """Rows that several requests of one transaction collect; they are written together at its
     end.
+
+    `stacks` are new stacks, and `changed` are existing ones.
     """
 
     stacks: list[StackRow] = field(default_factory=list)
@@ -158,8 +162,10 @@ class Writes:
 class Asked:
     """The locked rows of the stacks for which a transaction has requests, with the changes so far.
 
-    `newest` are the numbers of the last revisions, and `contents` the hashes of the current
-    revisions, by stack id. Both contain only stacks for which they are needed.
+    `rows` are the stacks that exist, by id. `newest` are the numbers of the last revisions, and
+    `contents` the hashes of the current revisions, by stack id. `unsettled` are the ids of stacks
+    with an unread message or with a resource that is not finished: it failed, is in progress or is
+    being replaced. The last three contain only stacks for which they are needed.
     """
 
     rows: dict[str, StackRow]
@@ -185,8 +191,9 @@ def asked(tx: Tx, wanted: Sequence[tuple[str, OperationRequest]]) -> Asked:
 
 
 def create(tx: Tx, new: NewStack, now: float, new_id: NewId) -> StackRow:
-    """Store a new stack in CREATE_IN_PROGRESS or ADOPT_IN_PROGRESS, and return its row. Raises
-    Rejected with StackExists.
+    """Store a new stack in CREATE_IN_PROGRESS or ADOPT_IN_PROGRESS, and return its row.
+
+    Raises Rejected with StackExists if the project has a root stack with this name.
     """
     if new.parent is not None:
         writes = Writes()
@@ -212,6 +219,8 @@ def create(tx: Tx, new: NewStack, now: float, new_id: NewId) -> StackRow:
 def create_nested(tx: Tx, new: NewStack, now: float, new_id: NewId, writes: Writes) -> StackRow:
     """Prepare a nested stack as `create` does, but add its rows to `writes` instead of storing
     them.
+
+    Only the texts of its template and files are stored at once.
     """
     row = _new_row(tx, new, now, new_id())
     writes.stacks.append(row)
@@ -259,9 +268,12 @@ def _new_row(tx: Tx, new: NewStack, now: float, traversal: str) -> StackRow:
 
 
 def operate(tx: Tx, stack_id: str, wanted: OperationRequest, now: float, new_id: NewId) -> StackRow:
-    """Begin an operation on a stack and return its new row. Raises Rejected.
+    """Begin an operation on a stack and return its new row.
 
-    The operation may replace one that is in progress.
+    The operation may replace one that is in progress. Nothing begins if the stack is already being
+    deleted, suspended or resumed as requested, or if `wanted.stands` is true and the update would
+    change nothing; then only a parent stack is informed. Raises Rejected if the stack does not
+    exist or its state does not allow the operation.
     """
     writes = Writes()
     row = ask(tx, asked(tx, [(stack_id, wanted)]), stack_id, wanted, now, new_id, writes)
@@ -278,9 +290,11 @@ def ask(
     new_id: NewId,
     writes: Writes,
 ) -> StackRow:
-    """Begin an operation as `operate` does, but add the rows to `writes` instead of storing them.
+    """Begin an operation as `operate` does, but add the rows of stacks, revisions, events and
+    messages to `writes` instead of storing them.
 
-    Raises Rejected before anything is changed.
+    `among` has the locked rows, and gets the changed row. Raises Rejected before anything is
+    changed.
     """
     row = among.rows.get(stack_id)
     if row is None:
@@ -415,9 +429,9 @@ def begin_snapshot(tx: Tx, stack_id: str, snapshot_id: str, name: str | None, no
 def _requested(
     tx: Tx, row: StackRow, wanted: OperationRequest, now: float, new_id: NewId
 ) -> str | None:
-    """Store the requester's token in the stack's credential; return the id of the credential.
+    """Store the requester's token in the stack's credential, or in a new one if it has none.
 
-    If the request has no requester, nothing is stored.
+    Return the id of the credential. If the request has no requester, nothing is stored.
     """
     if wanted.requester is None:
         return row.credential_id
@@ -461,7 +475,11 @@ def _tell_parent(
 
 
 def cancel(tx: Tx, stack_id: str, rollback: bool, now: float) -> None:
-    """Request that the owner cancels the operation. Raises Rejected if it cannot be cancelled."""
+    """Request that the owner of a stack cancels the operation in progress.
+
+    If `rollback` is true, the stack is then rolled back. Raises Rejected if there is no stack or no
+    operation that can be cancelled.
+    """
     row = lock(tx, stack_id)
     request = Request.CANCEL if rollback else Request.CANCEL_WITHOUT_ROLLBACK
     if problem := refusal(request, row.name, row.action, row.status):
@@ -479,8 +497,9 @@ def cancel_quietly(tx: Tx, stack_id: str, rollback: bool, now: float) -> None:
 
 
 def lock(tx: Tx, stack_id: str) -> StackRow:
-    """Lock the row of a stack for this transaction and return it. Raises Rejected with
-    EntityNotFound.
+    """Lock the row of a stack for this transaction and return it.
+
+    Raises Rejected with EntityNotFound if the stack does not exist or is deleted.
     """
     found = tx.first(*_LOCK.of([stack_id]))
     if found is None:
@@ -508,7 +527,9 @@ def _message_values(tx: Tx, stack_id: str, content: Content, now: float) -> dict
 
 
 def _new_values(tx: Tx, row: StackRow) -> dict[str, Any]:
-    """Return the columns of a new stack without `due_at`, whose default lets an engine claim it at
+    """Return the columns of a new stack without `due_at`.
+
+    The statement itself sets `due_at` to the database's time, so an engine can claim the stack at
     once.
     """
     values = stack_values(tx, row)

@@ -62,7 +62,7 @@ _EXPIRE_ALL = Prepared(engine.update().where(engine.c.beat_at > DIED).values(bea
 
 
 def announce(tx: Tx, engine_id: str, host: str, pid: int) -> None:
-    """Store an engine with a new lease. A repeated call does no harm."""
+    """Store an engine with a new lease; if it is already stored, renew its lease."""
     if heartbeat(tx, engine_id) is not None:
         return
     row = {
@@ -89,8 +89,8 @@ class Heartbeat:
 def heartbeat(tx: Tx, engine_id: str) -> Heartbeat | None:
     """Renew the lease of an engine; return None if other engines have declared it dead.
 
-    This also ends all transactions that have been idle for too long, including those of other
-    engines.
+    On PostgreSQL this also ends all transactions that have been idle for too long, including those
+    of other engines.
     """
     end_all(tx)
     last = tx.first(_LAST_HEARTBEAT, {"me": engine_id})
@@ -253,8 +253,9 @@ def claim(tx: Tx, engine_id: str, limit: int, *, patient: bool = True) -> Claims
 
     These are stacks that are due, that have messages, or whose owner has ended. If `patient` is
     false, the engine takes an equal part of the waiting stacks even if it already has its share.
-    Nothing is claimed while the engine's own lease has expired: after a jump of the clock, all
-    engines seem dead to each other.
+    Nothing is claimed while the engine is draining or its own lease has expired: after a jump of
+    the clock, all engines seem dead to each other. If there was nothing to claim, the rows of ended
+    engines that own no stack are deleted.
     """
     engines = {row.id: row for row in tx.rows(_ENGINES)}
     mine = engines.get(engine_id)
@@ -315,7 +316,11 @@ def _load(
 
 @dataclass(frozen=True, slots=True)
 class Orphan:
-    """A row of the table `orphan`: a call whose response was lost may have created an object."""
+    """A row of the table `stray`: a call whose response was lost may have created an object.
+
+    `since` is the time when the call ended without a response. `facts` are the values that the
+    search for the object needs.
+    """
 
     id: str
     resource_id: str
@@ -327,7 +332,10 @@ class Orphan:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """All rows of a stack that its owner needs in memory."""
+    """All rows of a stack that its owner needs in memory.
+
+    `data` (private data) and `metadata` are by record id.
+    """
 
     stack: StackRow
     revision: Revision
@@ -454,7 +462,7 @@ def traversal(tx: Tx, stack_id: str) -> str | None:
 
 
 def metadata(tx: Tx, resource_id: str) -> Any:
-    """Return the current metadata of a resource; empty if it has none."""
+    """Return the current metadata of a resource; an empty map if none was ever stored."""
     row = tx.first(_METADATA, {"id": resource_id})
     return tx.unseal(row.metadata, METADATA, resource_id) if row else {}
 
@@ -478,13 +486,16 @@ def state(tx: Tx, stack_id: str) -> tuple[str, str] | None:
 
 
 def members(tx: Tx, stack_id: str) -> dict[str, Any]:
-    """Return the members of a group's nested stack by name; see `member`."""
+    """Return the current members of a group's nested stack by name, each as `member` returns it."""
     found = reads.records(tx, stack_id)
     return {record.name: member(record) for record in found if record.until is None}
 
 
 def definitions(tx: Tx, stack_id: str) -> dict[str, Any]:
-    """Return the desired definitions of the members of a group's nested stack, by name."""
+    """Return the desired definitions of the members of a group's nested stack, by name.
+
+    Return an empty map if the stack does not exist.
+    """
     row = tx.first(_STACK, {"id": stack_id})
     if row is None:
         return {}

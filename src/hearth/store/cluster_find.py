@@ -17,7 +17,7 @@ NAMESAKES_MAX = 2  # several objects are an error, so two are enough
 def by_ident(
     tx: Tx, kind: type[T], ident: str, *visible: sa.ColumnElement[bool], lock: bool = False
 ) -> list[T]:
-    """Return the objects with this UUID or name that meet the conditions.
+    """Return the objects with the UUID or name `ident` that meet the conditions `visible`.
 
     At most one is found by UUID; otherwise up to two are found by name, so that the caller can
     detect an ambiguous name. If `lock` is true, their rows are locked.
@@ -40,9 +40,10 @@ def in_project(kind: type, project_id: str | None) -> list[sa.ColumnElement[bool
 
 
 def usable_templates(project_id: str | None) -> list[sa.ColumnElement[bool]]:
-    """Return the conditions for the templates that a project can use: its own and public ones.
+    """Return the conditions for the templates that a project can use: its own, and public ones that
+    are not hidden.
 
-    There are none if `project_id` is None (all projects).
+    There are no conditions if `project_id` is None (all projects).
     """
     if project_id is None:
         return []
@@ -52,7 +53,10 @@ def usable_templates(project_id: str | None) -> list[sa.ColumnElement[bool]]:
 
 
 def hold_template(tx: Tx, uuid: str) -> bool:
-    """Lock the row of a template until the transaction ends; return whether the template exists."""
+    """Protect a template from changes until the transaction ends; return whether it exists.
+
+    Several transactions can do so at the same time.
+    """
     query = sa.select(cluster_template.c.id).where(cluster_template.c.uuid == uuid)
     return tx.first(query.with_for_update(read=True)) is not None
 

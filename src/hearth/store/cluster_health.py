@@ -17,7 +17,10 @@ _DUE = sa.and_(
 
 
 def due(tx: Tx, limit: int) -> list[str]:
-    """Return the UUIDs of the clusters whose health check is due, the most overdue first."""
+    """Return the UUIDs of at most `limit` clusters whose health check is due, by due time.
+
+    Only clusters with an API address are checked.
+    """
     query = sa.select(cluster.c.uuid).where(_DUE).order_by(cluster.c.health_at).limit(limit)
     return [row.uuid for row in tx.rows(query)]
 
@@ -25,7 +28,7 @@ def due(tx: Tx, limit: int) -> list[str]:
 def take(tx: Tx, uuid: str, every_s: float) -> Cluster | None:
     """Return a cluster whose health check is due, and schedule the next check in `every_s` seconds.
 
-    Return None if another conductor has already done so.
+    Return None if another conductor has already done so, or if the cluster no longer exists.
     """
     mine = sa.and_(cluster.c.uuid == uuid, _DUE)
     if tx.execute(cluster.update().where(mine).values(health_at=NOW + every_s)).rowcount != 1:
@@ -35,7 +38,7 @@ def take(tx: Tx, uuid: str, every_s: float) -> Cluster | None:
 
 
 def store(tx: Tx, uuid: str, status: str, reason: dict[str, str], now: float) -> None:
-    """Store the health of a cluster if it has changed."""
+    """Store the health of a cluster if it has changed and the cluster still exists."""
     whole = clusters.whole(tx, uuid, lock=True)
     if whole is None:
         return

@@ -35,8 +35,10 @@ class Secrets(msgspec.Struct, frozen=True, omit_defaults=True):
 class Identity:
     """A row of the table `cluster_identity`.
 
-    `delegation_id` is the id of the application credential or the trust of the nodes, once it
-    exists. `trustee_id` is the id of the user as which nodes log in, unless that is `user_id`.
+    `mode` names the kind of credential that the nodes have. `user_id` is the user who created the
+    identity. `delegation_id` is the id of the application credential or the trust of the nodes,
+    once it exists. `trustee_id` is the id of the user as which nodes log in, unless that is
+    `user_id`.
     """
 
     id: str
@@ -81,7 +83,12 @@ def drop(tx: Tx, identity_id: str) -> None:
 
 
 def cluster_of(tx: Tx, delegation_id: str | None, trustee_id: str | None) -> str | None:
-    """Return the UUID of the cluster whose nodes use this credential or user, or None."""
+    """Return the UUID of the cluster to which a node belongs, or None if there is no such cluster.
+
+    `delegation_id` is the application credential or the trust with which the node acts, and
+    `trustee_id` is the user as which it logs in. One match is enough. An argument that is None
+    matches nothing.
+    """
     table = cluster_identity.c
     given = []
     if delegation_id is not None:

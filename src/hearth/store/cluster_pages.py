@@ -22,7 +22,7 @@ INTERNAL = frozenset(
 
 
 class NoMarker(Exception):
-    """The marker of a page does not exist."""
+    """The marker of a page does not exist, or its row does not meet the conditions of the list."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def sort_keys(kind: type) -> list[str]:
 
 
 def page(tx: Tx, kind: type[T], wanted: Page, *visible: sa.ColumnElement[bool]) -> Sequence[T]:
-    """Return the rows of a page that meet the conditions. Raises NoMarker.
+    """Return the rows of a page that meet the conditions `visible`. Raises NoMarker.
 
     Rows with equal values are sorted by their `id`. Rows without a value come first in ascending
     order.

@@ -39,7 +39,10 @@ def sizes(tx: Tx, cluster_ids: Sequence[str]) -> dict[str, Size]:
 
 
 def find(tx: Tx, project_id: str, resource: str, *, lock: bool = False) -> Quota | None:
-    """Return the stored quota of a project, or None. If `lock` is true, its row is locked."""
+    """Return the stored quota of a project for a kind of resource, such as `Cluster`, or None.
+
+    If `lock` is true, its row is locked.
+    """
     columns = cluster_quota.c
     query = sa.select(cluster_quota).where(
         columns.project_id == project_id, columns.resource == resource

@@ -57,7 +57,7 @@ def values_of(tx: Tx, one: Stored) -> dict[str, Any]:
 
 
 def object_of(tx: Tx, kind: type[T], row: Any) -> T:
-    """Return the object in a row."""
+    """Return the object of this class that a row contains."""
     table = TABLES[kind]
     values = {
         field.name: getattr(row, field.name)

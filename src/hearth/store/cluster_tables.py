@@ -80,7 +80,7 @@ cluster = Table(
     Column("master_lb_enabled", Boolean, nullable=False),
     Column("body", SEALED, nullable=False, comment="sealed: labels, reasons, conditions"),
     Column("version", Integer, nullable=False, comment="compare-and-set guard"),
-    Column("health_at", TIME, comment="when its health is examined next; null is never"),
+    Column("health_at", TIME, comment="when its health is checked next; null: now"),
     Column("created_at", TIME, nullable=False),
     Column("updated_at", TIME),
     Index("ix_cluster_list", "project_id", "id"),

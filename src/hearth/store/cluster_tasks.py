@@ -31,9 +31,10 @@ class Lost(Exception):
 class Task(msgspec.Struct, frozen=True, kw_only=True):
     """A task for a conductor.
 
-    `args` are the arguments of the request; `state` is what earlier steps have stored. `requester`
-    is the token and the rights of the user who made the request; it is empty if Hearth itself
-    stored the task.
+    `kind` names the request, and `step` the next step; the empty step is the first one. `args` are
+    the arguments of the request; `state` is what earlier steps have stored. `requester` is the
+    token and the rights of the user who made the request; it is empty if Hearth itself stored the
+    task. `attempts` counts the failed attempts of the step.
     """
 
     cluster_id: str
@@ -91,7 +92,11 @@ _FREE = sa.or_(task.c.owner.is_(None), task.c.leased_until < NOW)
 
 
 def claimable(tx: Tx, limit: int) -> list[tuple[int, int]]:
-    """Return (id, epoch) of tasks that are due and that no conductor has claimed."""
+    """Return (id, epoch) of at most `limit` tasks that a conductor can claim, in the order of their
+    due times.
+
+    Such a task is due, is the oldest of its cluster, and has no owner or an expired claim.
+    """
     older = task.alias("older")
     first = ~sa.exists().where(older.c.cluster_id == task.c.cluster_id, older.c.id < task.c.id)
     query = sa.select(task.c.id, task.c.epoch).where(_FREE, task.c.due_at <= NOW, first)
@@ -136,9 +141,10 @@ def release(tx: Tx, owner: str) -> None:
 def advance(
     tx: Tx, one: Task, step: str, state: Mapping[str, Any], *, delay_s: float | None = None
 ) -> Task:
-    """Store the next step of a task and return the task. Raises Lost.
+    """Store the next step of a task, with no failed attempts, and return the task. Raises Lost.
 
-    If `delay_s` is given, the task is released and becomes due again after that time.
+    If `delay_s` is given, the task is released and becomes due again after that time. Otherwise
+    this conductor keeps it.
     """
     after = msgspec.structs.replace(one, step=step, state=state, attempts=0)
     values: dict[str, Any] = {"step": step, "body": _sealed(tx, after), "attempts": 0}
@@ -184,8 +190,10 @@ def beat(tx: Tx, host: str, now: float) -> None:
 
 
 def conductors(tx: Tx, down_after_s: float) -> Sequence[Mapping[str, Any]]:
-    """Return all conductors; in each, `up` is true if it was alive in the last `down_after_s`
-    seconds.
+    """Return the rows of all conductors, each with an additional entry `up`.
+
+    `up` is true if the conductor was alive in the last `down_after_s` seconds and is not forced
+    down.
     """
     alive = conductor.c.last_seen_up > NOW - down_after_s
     rows = tx.rows(sa.select(conductor, alive.label("alive")).order_by(conductor.c.id))

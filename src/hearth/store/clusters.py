@@ -36,12 +36,16 @@ _GROUPS = Listed(
         sa.select(node_group).where(node_group.c.cluster_id.in_(ids)).order_by(node_group.c.id)
     )
 )
-_EVENTS_KEPT = 200  # of a cluster
+_EVENTS_KEPT = 200  # the most that a list of a cluster's events contains
 
 
 @dataclass(frozen=True)
 class Whole:
-    """A cluster with its template and its node groups, read in one transaction."""
+    """A cluster with its template and its node groups, read in one transaction.
+
+    `version` counts the changes of the cluster. `seen` is the state of a group's stack at the last
+    synchronisation; None if the group must be examined again.
+    """
 
     cluster: Cluster
     template: ClusterTemplate
@@ -143,7 +147,7 @@ def save(
     """Write a locked cluster with its conditions, and its changed `groups`.
 
     `seen` maps the UUID of a group to the state of its stack that was copied into the group. If a
-    status becomes final, a notification is stored.
+    status becomes final and notifications are enabled, a notification is stored.
     """
     changed, states = {group.uuid: group for group in groups}, {**before.seen, **(seen or {})}
     members = [changed.get(group.uuid, group) for group in before.groups]
@@ -160,7 +164,10 @@ def save(
 
 
 def notify(tx: Tx, version: int, found: Iterable[Notification], now: float) -> None:
-    """Store notifications about this version of a cluster, if notifications are enabled."""
+    """Store notifications about this version of a cluster, if notifications are enabled.
+
+    A repeated call for the same version gives a notification the same message id.
+    """
     for one in found:
         name = f"{one.about} {one.target_id} {one.action} {one.outcome} {version}"
         outbox.put_cluster(tx, str(uuids.uuid5(uuids.NAMESPACE_OID, name)), one, now)
@@ -220,10 +227,11 @@ STATE = stack.c.traversal + ":" + stack.c.action + "_" + stack.c.status
 
 
 def unseen(tx: Tx, *, busy: bool, limit: int) -> list[str]:
-    """Return the UUIDs of clusters with a stack that has changed, or that was deleted, since the
-    last synchronisation.
+    """Return the UUIDs of at most `limit` clusters that the next synchronisation must examine.
 
-    If `busy` is true, only clusters in progress are considered; these are found by an index.
+    A stack of such a cluster has changed or was deleted since the last synchronisation, or another
+    function has requested the examination. If `busy` is true, only clusters in progress are
+    considered; the query for these is cheap.
     """
     differs = sa.or_(
         node_group.c.seen.is_(None),
@@ -252,14 +260,17 @@ GONE = "gone"
 
 
 def put_event(tx: Tx, cluster_id: str, kind: str, body: Mapping[str, Any], now: float) -> None:
-    """Store an event of a cluster."""
+    """Store an event of a cluster; `kind` names what happened, and `body` has the details."""
     sealed = tx.seal(body, "cluster_event.body", cluster_id)
     values = {"cluster_id": cluster_id, "time": now, "kind": kind, "body": sealed}
     tx.execute(cluster_event.insert().values(values))
 
 
 def events_of(tx: Tx, cluster_id: str) -> list[dict[str, Any]]:
-    """Return the last events of a cluster, the newest first."""
+    """Return the last 200 events of a cluster at most, the newest first.
+
+    Each is a map with `time`, `event` (its kind) and the details.
+    """
     query = sa.select(cluster_event).where(cluster_event.c.cluster_id == cluster_id)
     rows = tx.rows(query.order_by(cluster_event.c.id.desc()).limit(_EVENTS_KEPT))
     return [

@@ -55,35 +55,39 @@ class Outgoing:
 class Changes:
     """The rows to write for one stack. Only the last version of each record is written."""
 
+    # records by id: new ones, those whose state has changed, those with other changes, too
     insert: dict[str, Record] = field(default_factory=dict)
     state: dict[str, Record] = field(default_factory=dict)
     full: dict[str, Record] = field(default_factory=dict)
-    delete: list[str] = field(default_factory=list)
+    delete: list[str] = field(default_factory=list)  # ids of records
+    # by record id: changed entries of the private data (None removes one), and the new metadata
     data: dict[str, Mapping[str, str | None]] = field(default_factory=dict)
     metadata: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    # attempts: new ones, changed ones, and the record ids of those that have ended
     nodes: list[AttemptRow] = field(default_factory=list)
     moved: list[AttemptRow] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     scalings: list[ScalingNotice] = field(default_factory=list)
     messages: list[Outgoing] = field(default_factory=list)
-    read: list[int] = field(default_factory=list)
+    read: list[int] = field(default_factory=list)  # ids of handled messages
+    # nested stacks: new ones, operations by stack id, cancels (id, whether to roll back)
     create: list[accept.NewStack] = field(default_factory=list)
     operate: list[tuple[str, accept.OperationRequest]] = field(default_factory=list)
     cancel: list[tuple[str, bool]] = field(default_factory=list)
     orphans: list[Orphan] = field(default_factory=list)
-    orphans_gone: list[str] = field(default_factory=list)
+    orphans_gone: list[str] = field(default_factory=list)  # ids
     stack: StackRow | None = None
-    copy_revision: tuple[int, int] | None = None
-    drop_credential: str | None = None
-    credential: tuple[str, Mapping[str, Any]] | None = None  # fields that override the stored ones
-    user_project: tuple[str, str] | None = None
-    release: tuple[float | None] | None = None
-    # the result of a snapshot; its document unless that is created from the rows
+    copy_revision: tuple[int, int] | None = None  # its number, the number of the copy
+    drop_credential: str | None = None  # its id
+    credential: tuple[str, Mapping[str, Any]] | None = None  # its id, the changed fields
+    user_project: tuple[str, str] | None = None  # the id of the root stack, the domain project
+    release: tuple[float | None] | None = None  # when the stack needs an owner again; None: never
+    # the result of the snapshot: status, reason, and its document; None: made from the rows
     snapshot: tuple[Status, str, Any] | None = None
     # failed snapshots whose objects remain: id, reason, resources with their objects
     left_over: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
-    # status None: deleted
+    # ended deletes of snapshots: id, status, reason; status None removes the row
     snapshots: list[tuple[str, Status | None, str]] = field(default_factory=list)
 
     @property
@@ -152,7 +156,7 @@ class Fate(StrEnum):
     """The result of committing the changes of one stack.
 
     DONE: all are written. SUPERSEDED: only `always` is written, because a newer operation has
-    begun. LOST: none is written, because another engine owns the stack.
+    begun. LOST: none is written, because the engine no longer owns the stack with this epoch.
     """
 
     DONE = "done"
@@ -171,7 +175,10 @@ _LOCK = Listed(
 
 
 def commit(tx: Tx, parts: Sequence[Part], new_id: Callable[[], str]) -> dict[str, Fate]:
-    """Write the changes of several stacks; return the result for each, by stack id."""
+    """Write the changes of several stacks; return the result for each, by stack id.
+
+    `new_id` returns a new UUID at each call.
+    """
     ids = sorted({part.stack_id for part in parts})
     there = {row.id: row for row in tx.listed(_LOCK, ids)}
     fates: dict[str, Fate] = {}
@@ -243,7 +250,8 @@ def _ask_children(
 ) -> None:
     """Begin the requested operations of nested stacks.
 
-    If a request is rejected, the parent gets a message as if the operation had failed.
+    If a request is rejected, the parent gets a message as if the operation had failed. It gets none
+    if the nested stack does not exist.
     """
     wanted = [(part, *one) for part, changes in valid for one in changes.operate]
     if not wanted:

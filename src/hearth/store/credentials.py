@@ -42,10 +42,10 @@ class Requester(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class FormerTrust(msgspec.Struct, frozen=True, array_like=True):
-    """A replaced trust that must still be deleted.
+    """A replaced trust or application credential that must still be deleted.
 
-    `owner` is None for a trust. For an application credential it is the id of the user who created
-    the credential.
+    Its name contains `key`. `owner` is None for a trust. For an application credential it is the id
+    of the user who created the credential.
     """
 
     id: str
@@ -58,8 +58,9 @@ class StackCredential(Requester, frozen=True, omit_defaults=True):
     exists.
 
     The user `trustor` created the trust, whose name contains `trust_key`. If there is an
-    `app_secret`, the stack has an application credential instead of a trust. The key of a new trust
-    is stored in `next_key` before the trust is created.
+    `app_secret`, the stack has an application credential instead of a trust, and `trust_id` is its
+    id. The key of a new trust is stored in `next_key` before the trust is created. `former` are
+    replaced trusts.
     """
 
     trust_id: str | None = None
@@ -92,7 +93,10 @@ def change(tx: Tx, credential_id: str, changed: Mapping[str, Any]) -> bool:
 
 
 def next_key(tx: Tx, credential_id: str, wanted: str) -> str:
-    """Return the stored key for the next trust; if there is none, store and return `wanted`."""
+    """Return the stored key for the next trust; if there is none, store and return `wanted`.
+
+    If the credential does not exist, nothing is stored.
+    """
     row = tx.first(_LOCK, {"b_id": credential_id})
     known = None if row is None else opened(tx, row.body, credential_id).next_key
     if known is None:

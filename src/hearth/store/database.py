@@ -58,7 +58,8 @@ _NONE: Mapping[str, Any] = {}
 class Tx:
     """One transaction, on its own connection.
 
-    `statements` counts the statements so far.
+    `statements` counts the statements so far. `sealer`, `retention`, `notifies` and
+    `action_timeout_s` are those of the store.
     """
 
     def __init__(
@@ -119,7 +120,10 @@ class Tx:
         return self._cursor.rowcount
 
     def many(self, statement: Prepared, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Run a statement once for each of the rows, which all have the same keys."""
+        """Run a statement once for each of the rows, of which there is at least one.
+
+        Each row maps the names of the parameters to their values; all rows have the same names.
+        """
         self.statements += 1
         text = statement.text(self._dialect, tuple(rows[0]))
         try:
@@ -157,12 +161,15 @@ class Tx:
         return self.sealer.seal(value, column, *key)
 
     def unseal(self, sealed: bytes | None, column: str, *key: object) -> Any:
+        """Decrypt a value that `seal` has encrypted; None stays None."""
         return None if sealed is None else self.sealer.unseal(sealed, column, *key)
 
     def seal_text(self, text: str | None, column: str, *key: object) -> str | None:
+        """Encrypt a text for a text column, as `seal` does for other columns; None stays None."""
         return None if text is None else self.sealer.seal_text(text, column, *key)
 
     def unseal_text(self, stored: str | None, column: str, *key: object) -> Any:
+        """Decrypt a text that `seal_text` has encrypted; None stays None."""
         return None if stored is None else self.sealer.unseal_text(stored, column, *key)
 
     @property
@@ -223,10 +230,11 @@ class Store:
 
     `url` has SQLAlchemy's format: `sqlite:///path`, `sqlite://` (in memory, inline), or a
     `postgresql+psycopg://` or `mariadb+pymysql://` address. On SQLite, `clock` replaces the clock
-    of a database server. If `notifies` is true, each new state of a stack is added to the outbox.
-    `retention` and `action_timeout_s` may be changed at any time. If `inline` is true, transactions
-    run at once in the calling thread, for simulations. If `receipts` is true, `run_once` writes
-    receipts; this is the default except on SQLite.
+    of a database server. If `notifies` is true, each new state of a stack or cluster is added to
+    the outbox. `retention` and `action_timeout_s` may be changed at any time. If `inline` is true,
+    transactions run at once in the calling thread, for simulations. If `durable` is false, a loss
+    of power can destroy an SQLite file, but writes are faster. If `receipts` is true, `run_once`
+    writes receipts; this is the default except on SQLite.
     """
 
     def __init__(
@@ -319,11 +327,12 @@ class Store:
         return await self._in(self._writers, lambda: self.transact(fn))
 
     async def run_once(self, fn: Callable[[Tx], T]) -> T:
-        """Run a transaction exactly once, even if the response to its COMMIT is lost; return its
-        result.
+        """Run a transaction and return its result; commit it at most once, even if the response to
+        its COMMIT is lost.
 
-        This costs an additional row, so it is used for requests. Commits of an engine check the
-        epoch instead.
+        The receipt costs an additional row, so only requests use it. Commits of an engine check the
+        epoch instead. Raises Unanswered if the database cannot be reached again soon enough to find
+        out whether the transaction was committed.
         """
         return await self._in(self._writers, lambda: self.transact(fn, once=True))
 
@@ -340,8 +349,8 @@ class Store:
     def transact(self, fn: Callable[[Tx], T], *, write: bool = True, once: bool = False) -> T:
         """Run a transaction in this thread and return its result.
 
-        It is repeated after a deadlock, a conflict or a lost connection. If `once` is true, it is
-        committed at most once.
+        If `write` is false, it only reads. It is repeated after a deadlock, a conflict or a lost
+        connection. If `once` is true, it is committed at most once; see `run_once`.
         """
         # the attempt for whose COMMIT there was no response
         unknown: list[tuple[Unanswered, T]] = []
@@ -468,7 +477,10 @@ def _leave(tx: Tx, note: str, *, again: bool) -> None:
 
 
 def shown_url(url: str) -> str:
-    """Return a database URL with the password masked. Raises `sqlalchemy.exc.ArgumentError`."""
+    """Return a database URL with the password masked.
+
+    Raises `sqlalchemy.exc.ArgumentError` if the text is not a URL.
+    """
     return _with_driver(url).render_as_string(hide_password=True)
 
 

@@ -19,8 +19,9 @@ from hearth.store.texts import get_revision
 def document(tx: Tx, row: StackRow, *, taken: bool = False) -> dict[str, Any]:
     """Return the document of a stack; `template` in it is the text of the template.
 
-    The entry of a nested stack's resource contains the document of the nested stack. If `taken` is
-    true, only resources for which the interrupted snapshot has created objects are included.
+    Resources that are being deleted are left out. The entry of a nested stack's resource contains
+    the document of the nested stack. If `taken` is true, only resources that the last SNAPSHOT
+    operation has reached are included.
     """
     revision = get_revision(tx, row.id, row.revision)
     return {

@@ -46,8 +46,9 @@ def engines(tx: Tx) -> list[EngineRow]:
 
 
 def drain(tx: Tx, host: str, *, draining: bool) -> int:
-    """Make the engines of a host release their stacks, or take stacks again; return the number of
-    living engines there. An engine that starts later is not affected.
+    """Make the living engines of a host release their stacks; return the number of these engines.
+
+    If `draining` is false, they take stacks again. An engine that starts later is not affected.
     """
     there = sa.and_(engine.c.host == host, LIVE)
     tx.execute(engine.update().where(there).values(draining=draining))

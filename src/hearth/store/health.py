@@ -21,8 +21,9 @@ from hearth.store.tables import inbox, node, resource
 def marked(record: Record, *, healthy: bool, reason: str, now: float) -> Record | None:
     """Return the record marked as healthy or unhealthy, or None if the mark changes nothing.
 
-    The mark replaces the state of a suspended resource, so the record notes that its object is
-    suspended. Source: engine.md, 23.
+    It changes nothing if the last action of the resource is a delete, or if the resource is marked
+    as healthy but is not unhealthy. The mark replaces the state of a suspended resource, so the
+    record notes that its object is suspended. Source: engine.md, 23.
     """
     if record.action is Action.DELETE:
         return None
@@ -48,7 +49,7 @@ def mark(
 
     Return True if the record is written or needs no change, and False if a message asks the owner
     of the stack to write it. Raises Rejected with ActionInProgress if an action on the resource is
-    in progress.
+    in progress, and with EntityNotFound if the stack does not exist.
     """
     row = accept.lock(tx, stack_id)
     if tx.first(sa.select(node.c.resource_id).where(node.c.resource_id == record_id)):

@@ -1,7 +1,7 @@
-"""Hooks: entries in the private data of a resource that show that it waits for a user.
+"""Hooks: entries in the private data of a resource that show whether it waits for a user.
 
-An entry is valid for the traversal that set it. Clearing a hook sends a message to the stack's
-owner.
+An entry shows that a hook is set or cleared, and is valid only for the traversal in it. Clearing a
+hook sends a message to the stack's owner.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,17 +29,20 @@ _DATA = Listed(
 
 
 def mark(state: str, traversal: str) -> str:
-    """Return the text that the private data of a resource contains for a hook in this state. The
-    key in the private data is the name of the hook.
+    """Return the text that the private data of a resource contains for a hook.
+
+    `state` is `SET` or `CLEARED`. The key in the private data is the name of the hook.
     """
     return f"{state}:{traversal}"
 
 
 def is_set(data: Mapping[str, str], hook: Hook, traversal: str) -> bool:
+    """Return whether the resource with this private data waits at a hook in this traversal."""
     return data.get(hook.value) == mark(SET, traversal)
 
 
 def is_cleared(data: Mapping[str, str], hook: Hook, traversal: str) -> bool:
+    """Return whether a user has cleared a hook of this resource in this traversal."""
     return data.get(hook.value) == mark(CLEARED, traversal)
 
 
@@ -60,7 +63,10 @@ def waited_at(tx: Tx, record_ids: Sequence[str], traversal: str) -> dict[str, Ho
 
 
 def clear(tx: Tx, stack_id: str, record: Record, name: str, event_id: str, now: float) -> None:
-    """Clear a hook at which a resource waits. Raises Rejected if it does not wait at that hook."""
+    """Clear the hook `name` at which a resource waits, and store an event about it.
+
+    Raises Rejected if the resource does not wait at that hook, or if the stack does not exist.
+    """
     row = accept.lock(tx, stack_id)
     version, data, metadata = reads.data_of(tx, record.id)
     known = [hook for hook in Hook if hook.value == name]

@@ -7,7 +7,10 @@ SESSION_NAME = "hearth"
 
 
 def bound(raw: Any, dialect: str) -> None:
-    """Set the limit for idle transactions on a new connection."""
+    """Set the limit for idle transactions on a new connection of the database driver.
+
+    On PostgreSQL, also give the session the name by which `standstill` finds it.
+    """
     if dialect == "mysql":
         settings = [f"SESSION idle_transaction_timeout = {IDLE_S}"]
     else:

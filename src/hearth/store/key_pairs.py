@@ -16,8 +16,8 @@ from hearth.store.database import Tx
 _BODY = "cluster_key_pair.body"
 
 MAKING = "making"  # the new key pairs are not complete
-TRUST = "trust"  # nodes trust both authorities, the old one signs
-ISSUE = "issue"  # nodes trust both authorities, the new one signs
+TRUST = "trust"  # nodes trust the old and the new certificate authority; the old one signs
+ISSUE = "issue"  # nodes trust the old and the new certificate authority; the new one signs
 DROP = "drop"  # it has ended: `refs` are the key pairs that must be deleted
 
 
@@ -25,7 +25,8 @@ DROP = "drop"  # it has ended: `refs` are the key pairs that must be deleted
 class KeyPairRow:
     """A row of the table `cluster_key_pair`.
 
-    `body` has the certificate, the private key and the passphrase.
+    `kind` names which key pair of the cluster it is. `body` has the certificate, the private key
+    and the passphrase.
     """
 
     id: str

@@ -1,9 +1,9 @@
-"""The keys of a database: check that a process has the right ones, and encrypt with a new key.
+"""The keys of a database: check that a process can decrypt its values, and encrypt with a new key.
 
 The row `pepper` of the table `keyring` contains the key of all fingerprints, encrypted like user
-data. So a process without the right key fails before it writes anything, and fingerprints stay the
-same when keys change. `rekey` encrypts that row last. Until then a process needs the old key to
-start, because some values are still encrypted with it.
+data. So a process whose keys cannot decrypt it fails before it writes anything, and fingerprints
+stay the same when keys change. `rekey` encrypts that row last. Until then a process needs the old
+key to start, because some values are still encrypted with it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,9 +38,10 @@ class WrongKey(Exception):
 def unlock(store: Store, secrets: Sequence[str]) -> None:
     """Check the configured keys against the database, and read the key for fingerprints from it.
 
-    If the database has none, a new one is stored. A database of an earlier release keeps its
-    fingerprints: their key is derived from the key with which its values are encrypted. Raises
-    WrongKey.
+    `secrets` are the keys, the newest first. If the database has no key for fingerprints, it is
+    derived from the newest key and stored. A database of an earlier release keeps its fingerprints:
+    their key is derived from the key with which its values are encrypted. Raises WrongKey if no key
+    decrypts the values.
     """
     try:
         pepper = store.transact(_pepper, write=False)
@@ -108,8 +109,9 @@ def sealed_columns() -> Iterator[tuple[sa.Table, sa.Column[Any]]]:
 def rekey(store: Store) -> Iterator[tuple[str, int]]:
     """Encrypt all values with the newest key; yield (table.column, number of values) per column.
 
-    The service may run at the same time: if a process changes a value, that process encrypts it. If
-    this is interrupted, a second call continues with the remaining values. Raises Unsealable.
+    The number counts the values that were encrypted with another key before. The service may run at
+    the same time: if a process changes a value, that process encrypts it. If this is interrupted, a
+    second call continues with the remaining values. Raises Unsealable if no key decrypts a value.
     """
     for table, column in sealed_columns():
         total, after = 0, None
@@ -126,8 +128,8 @@ def _batch(
 ) -> tuple[int, tuple[object, ...] | None]:
     """Encrypt the values in the next rows with the newest key.
 
-    Return their number, and the primary key of the last row; the latter is None at the end of the
-    table.
+    `after` is the primary key of the row before them; None is the start of the table. Return the
+    number of values encrypted, and the primary key of the last row; None at the end of the table.
     """
     keys = list(table.primary_key.columns)
     of = dict.fromkeys([*keys, *(table.c[name] for name in key_of(table))])

@@ -1,7 +1,8 @@
 """Messages to the owner of a stack. Each kind is a struct, stored in the table `mail`.
 
-A message only makes the owner read the current rows. The exception is the message about the end of
-a nested stack's operation, which also carries data that its parent stack needs.
+A message about changed rows only makes the owner read the current rows. The message of a nested
+stack also carries data that its parent stack needs. In all messages, `record` is the id of a
+resource's record.
 """
 
 from collections.abc import Mapping
@@ -64,9 +65,12 @@ class SnapshotDeleted(msgspec.Struct, frozen=True):
 class ChildEnded(msgspec.Struct, frozen=True):
     """The operation of a nested stack has ended.
 
-    `record` is the id of its resource's record in the parent stack. `asked_by` is the traversal of
-    the parent that requested the operation. `outputs` and `members` are None if the operation
-    changed nothing; then the values that the parent has recorded stay valid.
+    The message is also sent if the values of the nested stack have changed without an operation.
+    `record` belongs to the nested stack's resource in the parent stack, and `child` is the id of
+    the nested stack. `asked_by` is the traversal of the parent that requested the operation; None
+    if there was no operation. `failure` is the first failure of the operation. `outputs` and
+    `members` are None if no engine had to carry out the operation; then the values that the parent
+    has recorded stay valid.
     """
 
     record: str | None
@@ -140,7 +144,7 @@ def unpacked(kind: str, body: Any) -> Content:
 def child_ended(row: StackRow, **more: Any) -> ChildEnded:
     """Return the message to the parent stack about the end of a nested stack's operation.
 
-    `more` are the outputs and the members, if the operation changed them.
+    `more` are `outputs` and `members`, if an engine carried out the operation.
     """
     return ChildEnded(
         record=row.parent_record,

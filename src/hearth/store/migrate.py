@@ -27,7 +27,7 @@ SINCE = "0012"
 removes or changes what older releases use must raise this number, here and in the table
 `compatible`.
 """
-OTHERS_S = 600.0  # for the migrations of another process
+OTHERS_S = 600.0  # how long to wait for the migrations of another process
 _NAME = "concat('hearth-', left(sha1(database()), 40))"  # the locks of MariaDB are the server's
 _LOCKS = {
     "postgresql": (
@@ -102,9 +102,11 @@ def _alone(connection: sa.Connection, dialect: str) -> Iterator[None]:
 
 
 def is_usable(store: Store) -> bool:
-    """Return whether the database has this release's schema or a newer one that it supports.
+    """Return whether the database has this release's schema, or a newer one that this release
+    supports.
 
-    Raises TooNew for a newer one that it does not support.
+    Return False if the schema is older, if there are no tables, and if the database cannot be read.
+    Raises TooNew for a newer schema that this release does not support.
     """
     try:
         found = version(store)
@@ -124,8 +126,9 @@ def is_usable(store: Store) -> bool:
 
 
 def version(store: Store) -> str | None:
-    """Return the newest migration that was run on the database. Raises DBAPIError if it has no
-    tables.
+    """Return the newest migration that was run on the database, or None if none was.
+
+    Raises DBAPIError if the database has no tables or cannot be read.
     """
     with store.sync_engine.connect() as connection:
         found = connection.execute(sa.text("SELECT version_num FROM alembic_version"))

@@ -84,7 +84,10 @@ _LATER = Prepared(
 
 @dataclass(frozen=True, slots=True)
 class Leaving:
-    """A row of the outbox: a message that must still be sent."""
+    """A row of the outbox: a message that must still be sent.
+
+    `kind` is `STATE`, `CLUSTER` or `EVENT`. `attempts` counts the failed attempts to send it.
+    """
 
     id: int
     kind: str
@@ -96,7 +99,8 @@ class Leaving:
 class ScalingNotice:
     """A notification about the start, the end or the failure of a scaling of a group.
 
-    `facts` are added to the message.
+    `id` is the message id. `status` is IN_PROGRESS, COMPLETE or FAILED. `facts` are added to the
+    message.
     """
 
     id: str
@@ -120,7 +124,10 @@ def put_scalings(tx: Tx, notices: Sequence[ScalingNotice]) -> None:
 
 
 def put_states(tx: Tx, events: Iterable[Event]) -> None:
-    """Store a notification for each event that reports a new state of a stack."""
+    """Store a notification for each of the events that reports a new state of a stack.
+
+    The caller checks whether notifications are enabled.
+    """
     own = [one for one in events if one.physical_id == one.stack_id]
     if not own:
         return

@@ -45,7 +45,7 @@ class Text:
     """The SQL text of a statement for one database driver.
 
     `values` returns the parameters in the form that the driver expects; `row` makes a named tuple
-    of a result row.
+    of a result row. `row` is None if the statement returns no rows.
     """
 
     sql: str
@@ -77,7 +77,8 @@ class Listed:
     """A statement with a list of ids as parameters.
 
     `build` gets the parameters for the ids and returns the statement. It is called once for each
-    power of two; a shorter list is filled up with its last id.
+    power of two; a shorter list is filled up with its last id. `type_` is the SQL type of the ids,
+    by default String.
     """
 
     def __init__(

@@ -1,5 +1,7 @@
-"""Queries for API requests. A function with a parameter `project_id` finds stacks of that project
-only, or of all projects if it is None.
+"""Queries for API requests.
+
+Only functions with a parameter `project_id` limit what they find to a project. The caller of
+another function must have checked that the requester may access the stack.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,9 +37,9 @@ def find_stack(
 ) -> StackRow | None:
     """Return the stack with this id or name, or None.
 
-    It must belong to the project, or have it as domain project; if `project_id` is None, it may
-    belong to any project. If `deleted` is true, a deleted stack is found by its id, but never by
-    its name.
+    The stack must belong to the project, or have it as domain project; if `project_id` is None, it
+    may belong to any project. Of several stacks with the name, the one with the least depth is
+    returned. If `deleted` is true, a deleted stack is found by its id, but never by its name.
     """
     found = tx.first(_BY_ID, {"identity": identity})
     if found is not None and (
@@ -51,7 +53,7 @@ def find_stack(
 
 
 def user_project(tx: Tx, stack_id: str) -> str | None:
-    """Return the id of a stack's domain project, or None if it has none."""
+    """Return the id of a stack's domain project; None if it has none or does not exist."""
     found: str | None = tx.value(sa.select(stack.c.user_project_id).where(stack.c.id == stack_id))
     return found
 
@@ -69,9 +71,11 @@ _OF_USERS = _named(stack.c.user_project_id == _PROJECT)
 
 
 def _by_name(tx: Tx, project_id: str | None, name: str) -> Any:
-    """Return the stack with this name; if there are several, the one with the least depth.
+    """Return the row of the stack with this name, or None; of several, the one with the least
+    depth.
 
-    The project and the domain project are queried separately, because each has an index.
+    Stacks with the domain project `project_id` are searched only if the project has no such stack.
+    These are two queries, because a database uses no index for "one column or the other".
     """
     if project_id is None:
         return tx.first(_ANYWHERE, {"name": name})
@@ -81,7 +85,14 @@ def _by_name(tx: Tx, project_id: str | None, name: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class StackFilter:
-    """The filters, the order and the page of a list of stacks."""
+    """The filters, the order and the page of a list of stacks.
+
+    `project_id` None means all projects. `marker` is the id of the stack that precedes the page.
+    `sort_keys` are names in `SORT_KEYS`; others are ignored. Unless `show_nested` is true or
+    `equal` has a `parent_id`, only root stacks are listed. `equal` maps columns of the table
+    `stack` to their allowed values. A stack must have all of `tags` and at least one of `tags_any`.
+    It must not have all of `not_tags`, and none of `not_tags_any`.
+    """
 
     project_id: str | None
     limit: int | None = None
@@ -100,7 +111,8 @@ class StackFilter:
 def list_stacks(tx: Tx, wanted: StackFilter) -> list[StackRow]:
     """Return the matching stacks that follow the marker, at most `limit`.
 
-    By default the newest stacks come first. An unknown marker is ignored.
+    Without sort keys the newest stacks come first by default, with sort keys the order is
+    ascending. An unknown marker is ignored.
     """
     query = _filtered(wanted)
     keys = [SORT_KEYS[name] for name in wanted.sort_keys if name in SORT_KEYS]
@@ -166,7 +178,10 @@ def _after(
 
 
 def children(tx: Tx, root: StackRow, depth: int) -> list[StackRow]:
-    """Return the nested stacks of a stack down to `depth` levels, except deleted ones."""
+    """Return the nested stacks down to `depth` levels below the stack `root`, except deleted ones.
+
+    A parent comes before its nested stacks.
+    """
     rows = tx.rows(
         sa.select(stack)
         .where(
@@ -187,7 +202,8 @@ def children(tx: Tx, root: StackRow, depth: int) -> list[StackRow]:
 def path(tx: Tx, row: StackRow) -> list[tuple[str | None, str]]:
     """Return the stacks from the root stack to this one as (resource name, stack name).
 
-    The resource name is that of the stack's resource in its parent; None for the root stack.
+    The resource name is that of the stack's resource in its parent. It is None for the root stack,
+    and if the record of the resource no longer exists.
     """
     found: list[tuple[str | None, str]] = []
     parent_id, record, name = row.parent_id, row.parent_record, row.name
@@ -254,7 +270,7 @@ def name_of(tx: Tx, record_id: str) -> str | None:
 def stacks_with_physical_id(tx: Tx, project_id: str, physical_id: str) -> list[StackRow]:
     """Return up to two stacks of a project that have a resource with this physical id.
 
-    Two are enough to detect that the id is ambiguous.
+    Replaced resources do not count. Two stacks are enough to detect that the id is ambiguous.
     """
     query = (
         sa.select(stack)
@@ -292,7 +308,8 @@ _BESIDE = Prepared(
 def resources_beside(tx: Tx, row: StackRow, most: int) -> int:
     """Return the number of resources in the other stacks of the tree, but at most `most`.
 
-    While the root stack rolls back, return 0, because a rollback may exceed the limit of resources.
+    Replaced resources do not count. If the last operation of the root stack is a rollback, return
+    0, because a rollback may exceed the limit of resources.
     """
     found: int = tx.value(_BESIDE, {"root_id": row.root_id, "stack_id": row.id, "most": most})
     return found
@@ -300,7 +317,7 @@ def resources_beside(tx: Tx, row: StackRow, most: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class FlightRow:
-    """The attempt in progress on a resource, as its row describes it."""
+    """The attempt in progress on a resource: some columns of its row in the table `node`."""
 
     resource_id: str
     stack_id: str
@@ -321,7 +338,10 @@ def flights(tx: Tx, stack_ids: Sequence[str]) -> dict[str, FlightRow]:
 
 
 def in_charge(found: Sequence[Record]) -> dict[str, Record]:
-    """Return the record in charge of each name; if none is, the newest record of that name."""
+    """Return, by resource name, which of these records is in charge of the name.
+
+    If none is in charge of a name, its newest record is returned.
+    """
     chosen: dict[str, Record] = {}
     for record in found:
         before = chosen.get(record.name)
@@ -349,7 +369,10 @@ _DATA = Prepared(
 
 
 def data_of(tx: Tx, resource_id: str) -> tuple[int, dict[str, str], Any]:
-    """Return (version, private data, metadata) of a resource; the version is 0 if no row exists."""
+    """Return (version, private data, metadata) of a resource.
+
+    If the resource has no such row yet, the version is 0 and the others are empty maps.
+    """
     row = tx.first(_DATA, {"resource_id": resource_id})
     if row is None:
         return 0, {}, {}
@@ -385,7 +408,8 @@ _DESCRIBED = Prepared(
 def fingerprints(tx: Tx, keys: Sequence[tuple[str, str]]) -> list[int]:
     """Return a number for each resource, which changes whenever a row about the resource changes.
 
-    `keys` are pairs (stack id, resource name). The row of the stack counts, too. Numbers from
+    `keys` are pairs (stack id, resource name); the numbers have the same order. The rows about a
+    resource are those of its stack, of its records, and of their data and metadata. Numbers from
     different processes cannot be compared.
     """
     found: list[int] = []
@@ -403,8 +427,8 @@ def fingerprints(tx: Tx, keys: Sequence[tuple[str, str]]) -> list[int]:
 
 
 METADATA_BYTES_MAX = 1024 * 1024
-"""The maximum size of a resource's metadata as JSON, in bytes; a request cannot contain more
-either.
+"""The maximum size of a resource's metadata as JSON, in bytes; the default of the option
+`max_json_body_size` is the same.
 """
 
 
@@ -424,8 +448,8 @@ def set_data(
 ) -> bool:
     """Write the private data and the metadata of a resource; return whether they were written.
 
-    They are not written if their version is no longer `version`. Raises Rejected if the metadata is
-    too large.
+    They are not written if their version is no longer `version`, which `data_of` returned; 0 means
+    that there is no row yet. Raises Rejected if the metadata is too large.
     """
     demand_metadata(metadata)
     values = {
@@ -451,7 +475,8 @@ def set_data(
 class EventFilter:
     """The filters, the order and the page of a list of events.
 
-    `equal` maps columns of the table `event` to the allowed values.
+    `equal` maps columns of the table `event` to the allowed values. `sort_keys` are `event_time`
+    and `resource_type`; others are ignored. `marker` is the id of the event that precedes the page.
     """
 
     stack_ids: tuple[str, ...]
@@ -464,7 +489,7 @@ class EventFilter:
 
 @dataclass(frozen=True, slots=True)
 class NumberedEvent:
-    """An event with its number in the tree of stacks."""
+    """An event with its number `seq` among the events of its tree of stacks."""
 
     seq: int
     event: Event
@@ -474,11 +499,12 @@ _LISTED = [column for column in event.c if column is not event.c.properties]
 
 
 def list_events(tx: Tx, wanted: EventFilter) -> list[NumberedEvent]:
-    """Return the matching events without their properties, newest first by default.
+    """Return the matching events without their properties.
 
-    Events at the same time are sorted by number, which is also the marker. An unknown marker is
-    ignored. So a client that follows a stack from an event that was purged continues with the
-    oldest remaining event, and sees no event twice.
+    Without sort keys the newest events come first by default, with sort keys the order is
+    ascending. The order by time is the order of the events' numbers. An unknown marker is ignored.
+    So a client that follows a stack in ascending order from an event that was purged continues with
+    the oldest remaining event, and sees no event twice.
     """
     query = sa.select(*_LISTED).where(event.c.stack_id.in_(wanted.stack_ids))
     for name, values in wanted.equal.items():
@@ -512,8 +538,10 @@ def _beyond(
 
 
 def get_event(tx: Tx, stack_id: str, event_id: str) -> NumberedEvent | None:
-    """Return an event with the properties of its resource at that time, or None if there is no such
-    event.
+    """Return an event with the properties of its resource at that time.
+
+    An event about the stack itself has no properties. Return None if the stack has no event with
+    this id.
     """
     row = tx.first(sa.select(*_LISTED).where(event.c.id == event_id, event.c.stack_id == stack_id))
     if row is None:
@@ -535,7 +563,11 @@ def get_event(tx: Tx, stack_id: str, event_id: str) -> NumberedEvent | None:
 
 
 def event_of(tx: Tx, row: Any, properties: Any = None) -> NumberedEvent:
-    """Return the event in a row of the table `event`; `properties` are passed separately."""
+    """Return the event in a row of the table `event`.
+
+    The column `properties` is not read: the caller passes the properties, which may be stored with
+    an earlier event of the same action.
+    """
     one = Event(
         row.id,
         row.stack_id,

@@ -139,7 +139,11 @@ def stack_values(tx: Tx, row: StackRow) -> dict[str, Any]:
 
 
 class Event(msgspec.Struct, frozen=True):
-    """An event of a resource or of a stack."""
+    """An event of a resource or of a stack.
+
+    In an event of a stack, `resource_name` is the name of the stack, and `physical_id` its id.
+    `properties` are those of the resource when the action began.
+    """
 
     id: str
     stack_id: str
@@ -157,8 +161,9 @@ class Event(msgspec.Struct, frozen=True):
 class AttemptRow(msgspec.Struct, frozen=True):
     """An attempt at an action on a resource whose intent is committed but whose end is not.
 
-    `step` and `phase` ("intent" or "accepted") show how far it is; `attempt` counts from 0.
-    `wanted` is the desired state, as JSON, which the record has after a success.
+    `step` and `phase` ("intent" or "accepted") show how far it is; `attempt` counts from 0. `kind`
+    is the kind of the node. `wanted` is the desired state, as JSON, which the record has after a
+    success. No engine sets `due_at`.
     """
 
     resource_id: str
@@ -176,8 +181,8 @@ class AttemptRow(msgspec.Struct, frozen=True):
 class Document(msgspec.Struct, frozen=True, omit_defaults=True, rename={"purpose": "for"}):
     """The part of a stack's document that an adopt or a restore needs.
 
-    `resources` has the data of each resource, by name. If `late` is true, a later operation of the
-    parent stack completes the adoption.
+    `purpose` is ADOPT or RESTORE. `resources` has the data of each resource, by name. If `late` is
+    true, a later operation of the parent stack completes the adoption.
     """
 
     purpose: Action
@@ -209,12 +214,15 @@ class Revision:
 
 
 def characters_of(template: str, files: Mapping[str, str]) -> int:
-    """Return the number of characters in the template and in all files."""
+    """Return the number of characters in the template and in all files.
+
+    A file that is not a string does not count.
+    """
     return len(template) + sum(len(text) for text in files.values() if isinstance(text, str))
 
 
 def record_values(tx: Tx, record: Record) -> dict[str, Any]:
-    """Return the values of all columns for a record."""
+    """Return the values of all columns for a record; the caller must set `stack_id`."""
     return {
         **record_state(tx, record),
         "stack_id": "",
@@ -229,7 +237,7 @@ def record_values(tx: Tx, record: Record) -> dict[str, Any]:
 
 
 def json_list(ids: Iterable[str]) -> str:
-    """Return ids as a JSON list in sorted order."""
+    """Return ids as the text of a JSON list in sorted order."""
     listed = sorted(ids)
     return '["' + '","'.join(listed) + '"]' if listed else "[]"
 

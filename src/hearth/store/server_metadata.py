@@ -30,7 +30,8 @@ def push(tx: Tx, project_id: str, server_id: str) -> list[Server]:
     """Write the list of a server's deployments into the metadata of the resources that represent
     it.
 
-    Return these resources; empty if no resource represents the server.
+    `server_id` is the server's id in Nova. Resources in all stacks of the project count. Return
+    them; the list is empty if no resource represents the server.
     """
     found = _standing_for(tx, project_id, server_id)
     if not found:
@@ -59,9 +60,11 @@ def _standing_for(tx: Tx, project_id: str, server_id: str) -> list[Server]:
 
 
 def type_of(tx: Tx, project_id: str, server_id: str) -> str | None:
-    """Return the type of the oldest resource that represents a server, or None.
+    """Return the type of a resource of the project that represents a server, as templates name it.
 
-    A resource represents a server if its physical id is the id of the server.
+    A resource represents a server if its physical id is the id of the server and its delete has not
+    begun. Of several resources, the one with the smallest stack id and resource id counts. Return
+    None if there is none.
     """
     found = _standing_for(tx, project_id, server_id)
     if not found:
@@ -82,7 +85,7 @@ def _write(tx: Tx, one: Server, listed: list[dict[str, Any]]) -> None:
 
 
 def kept(before: Any, after: Any) -> Any:
-    """Return the metadata `after` with the list of deployments in `before`.
+    """Return the metadata `after` with the list of deployments in `before`, if there is one.
 
     An engine writes metadata, but must not overwrite the list.
     """

@@ -30,8 +30,10 @@ _OF_STACKS = Listed(
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A row of the table `snapshot`; `body` is the stack's document, or None until it is
-    complete.
+    """A row of the table `snapshot`.
+
+    `body` is the stack's document, or None while the snapshot is being created. If the snapshot
+    failed, the document has only the resources whose objects must be deleted.
     """
 
     id: str
@@ -56,8 +58,8 @@ def take(
 ) -> Snapshot:
     """Begin a snapshot of a stack and return it.
 
-    Raises Rejected if the stack already has `limit` snapshots, or if its state does not allow one.
-    A limit of -1 means no limit.
+    Raises Rejected if the stack already has `limit` snapshots, if its state does not allow one, or
+    if it does not exist. A limit of -1 means no limit.
     """
     accept.lock(tx, stack_id)
     if 0 <= limit <= len(of_stack(tx, stack_id)):
@@ -95,7 +97,11 @@ def get(tx: Tx, stack_id: str, snapshot_id: str) -> Snapshot:
 
 
 def drop(tx: Tx, stack_id: str, snapshot_id: str, now: float) -> None:
-    """Request the deletion of a snapshot. Raises Rejected while the snapshot is being created."""
+    """Request the deletion of a snapshot.
+
+    Raises Rejected if the snapshot or the stack does not exist, or while the snapshot is being
+    created.
+    """
     accept.lock(tx, stack_id)
     found = get(tx, stack_id, snapshot_id)
     if found.action is Action.CREATE and found.status is Status.IN_PROGRESS:
@@ -119,9 +125,9 @@ def set_state(
 
 
 def take_over(tx: Tx, root_id: str, since: float) -> None:
-    """Delete the snapshots that nested stacks created since this time.
+    """Delete the snapshots of the nested stacks of a root stack that were begun since this time.
 
-    The snapshot of the root stack contains them.
+    The snapshot of the root stack contains their documents.
     """
     below = sa.select(stack.c.id).where(stack.c.root_id == root_id, stack.c.id != root_id)
     tx.execute(
@@ -130,7 +136,10 @@ def take_over(tx: Tx, root_id: str, since: float) -> None:
 
 
 def end_making(tx: Tx, stack_id: str, status: Status, reason: str, body: Any) -> None:
-    """Record that the snapshot in progress of a stack is complete or has failed."""
+    """Record that the snapshot in progress of a stack is complete or has failed.
+
+    `body` is the document of the stack, and None stores none.
+    """
     making = sa.and_(
         snapshot.c.stack_id == stack_id,
         snapshot.c.action == Action.CREATE.value,

@@ -138,8 +138,9 @@ def has_users(tx: Tx, project_id: str, user_project_id: str) -> bool:
 
 
 def stack_of(tx: Tx, deployment_id: str) -> str | None:
-    """Return the id of the stack that contains the deployment; None if a user created it
-    directly.
+    """Return the id of the stack that contains the deployment as a resource.
+
+    Return None if a user created the deployment directly.
     """
     query = sa.select(resource.c.stack_id).where(resource.c.id == deployment_id)
     found: str | None = tx.value(query)

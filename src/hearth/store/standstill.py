@@ -20,8 +20,9 @@ _END = sa.text("""
 
 
 def end_all(tx: Tx) -> None:
-    """End all transactions that have been idle for too long; the processes that began them repeat
-    them.
+    """On PostgreSQL, end all transactions of Hearth that have been idle for too long.
+
+    The processes that began them repeat them. On other databases, do nothing.
     """
     if tx.dialect == "postgresql":
         tx.execute(_END, {"name": idle.SESSION_NAME, "idle_s": idle.IDLE_S})

@@ -71,9 +71,10 @@ _OLD = Prepared(
 
 @dataclass(frozen=True, slots=True)
 class RevisionRow:
-    """The number, the creator and the time of a revision.
+    """The number, the creation time and the creator of a revision.
 
-    `copy_of` is the number of the revision from which it was copied, if any.
+    `created_by` is the name of the user, if known. `copy_of` is the number of the revision from
+    which it was copied, if any.
     """
 
     number: int
@@ -214,6 +215,7 @@ def newest_revisions(tx: Tx, ids: Sequence[str]) -> dict[str, int]:
 
 
 def put_texts(tx: Tx, texts: dict[str, str]) -> None:
+    """Store the texts, given by their hashes, that are not stored yet."""
     asked = sorted(texts.keys() - tx.stored)
     there = {row.hash for row in tx.listed(_KNOWN, asked)}
     rows = [
@@ -227,6 +229,7 @@ def put_texts(tx: Tx, texts: dict[str, str]) -> None:
 
 
 def get_texts(tx: Tx, keys: Iterable[str]) -> dict[str, str]:
+    """Return the stored texts with these hashes, by hash."""
     rows = tx.listed(_TEXTS, sorted(set(keys)))
     return {
         row.hash: tx.sealer.unseal_bytes(row.body, "blob.body", row.hash).decode() for row in rows
