@@ -36,6 +36,9 @@ async def fetched(
 ) -> Deployment:
     """Return the deployment, with the results from its Swift object or Zaqar queue if there are
     any.
+
+    `config` is the configuration of the deployment; its input `deploy_signal_transport` shows where
+    the server writes results.
     """
     try:
         async with asyncio.timeout(FETCH_S):

@@ -55,8 +55,10 @@ async def adoption(
 ) -> tuple[StackRequest, Document]:
     """Convert a request to adopt the stack in the document `text` to a create request.
 
-    Return it with the document's data of each resource. Values in the request override those in the
-    document. Raises Rejected.
+    Return it with the document's data of each resource. The template is that of the document.
+    Files, and parameters and resource types in the environment, come from both; those of the
+    request take precedence. Raises Rejected if the operator does not allow it, or if the document
+    is invalid.
     """
     _allowed(services.limits.adopt, "Stack Adopt")
     found = await services.compute.run(
@@ -85,8 +87,10 @@ async def adoption(
 
 
 def revision_of_document(body: Mapping[str, Any], purpose: Action) -> Revision:
-    """Return the revision that a document describes. `purpose` is ADOPT or RESTORE. Raises
-    Rejected.
+    """Return the revision that the document `body` of a stack describes.
+
+    `purpose` is ADOPT or RESTORE. Raises Rejected if the document has no template or an invalid
+    environment.
     """
     template = body.get("template")
     if not template:

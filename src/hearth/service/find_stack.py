@@ -19,10 +19,11 @@ async def find_stack(
     deleted: bool = False,
     anywhere: bool = False,
 ) -> StackRow:
-    """Return the stack of the project with this id or name. Raises Rejected with EntityNotFound.
+    """Return the stack with this id or name. Raises Rejected with EntityNotFound.
 
-    If `deleted` is true, deleted stacks are also found. If `anywhere` is true, an administrator
-    finds a stack by its id in any project.
+    The stack must belong to the project, or have it as domain project. If `deleted` is true, a
+    deleted stack is also found by its id. If `anywhere` is true, an administrator finds a stack by
+    its id in any project.
     """
     row = await services.store.read(
         lambda tx: reads.find_stack(tx, project_id, identity, deleted=deleted)

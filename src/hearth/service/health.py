@@ -17,8 +17,8 @@ REASON = "state changed by resource_mark_unhealthy api"
 async def mark(services: Services, row: StackRow, name: str, *, healthy: bool, reason: str) -> None:
     """Mark a resource, given by its name or physical id, as healthy or unhealthy. Raises Rejected.
 
-    If an engine owns the stack, wait for a limited time until the engine has stored the mark, so
-    that the next request shows the new state.
+    If `reason` is empty, a default text is stored. If an engine owns the stack, wait for a limited
+    time until the engine has stored the mark, so that the next request shows the new state.
     """
     record = await _find(services, row, name)
     now, event_id, why = services.clock.now(), services.new_id(), reason or REASON

@@ -49,8 +49,10 @@ class OutputValue:
 async def outputs(
     services: Services, caller: Caller, row: StackRow, only: str | None = None
 ) -> list[OutputValue]:
-    """Return all outputs of a stack, or only the output named `only`; the list is empty if there is
-    no such output.
+    """Return all outputs of a stack, or only the output named `only`.
+
+    The list is empty if there is no such output. Raises Rejected if the template of the stack does
+    not compile.
     """
     revision, program = await services.program(row)
     wanted = [o for name, o in program.outputs.items() if only in (None, name)]

@@ -22,7 +22,8 @@ async def missing_outside(
 ) -> list[Problem]:
     """Return a problem for each resource with a new external id whose object does not exist.
 
-    Types whose objects cannot be read are not checked. Raises CloudFault.
+    A nested stack with an external id is a problem, too. Types whose objects cannot be read are not
+    checked. Raises CloudFault.
     """
     problems: list[Problem] = []
     for definition in program.resources.values():

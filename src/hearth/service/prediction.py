@@ -43,8 +43,11 @@ UNBORN = "None"
 
 @dataclass(frozen=True)
 class Aim:
-    """A stack with its desired state, for which a plan is made. `row` may be a row that is not
-    stored.
+    """A stack with its desired state, for which a plan is made.
+
+    `row` may be a row that is not stored. `records` are all records of the stack. If `masked` is
+    true, all values in the plan are masked. If `observe` is true, the operation reads the real
+    state from the cloud first.
     """
 
     row: StackRow

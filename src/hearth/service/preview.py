@@ -69,7 +69,10 @@ def _identity(row: StackRow) -> dict[str, str]:
 async def plan_create(
     services: Services, caller: Caller, name: str, request: StackRequest
 ) -> StackPrediction:
-    """Return the plan of a create request. Raises Rejected if the request would be refused."""
+    """Return the plan of a create request.
+
+    Raises CloudFault, and Rejected if the name or the request is invalid. Quotas are not checked.
+    """
     check_name(name)
     await services.store.read(lambda tx: accept.demand_free(tx, caller.project_id, name))
     revision = await requested(services, caller, request)
@@ -96,10 +99,12 @@ async def plan_update(
     *,
     recorded: bool = False,
 ) -> StackPrediction:
-    """Return the plan of an update request. Raises Rejected if the request would be refused.
+    """Return the plan of an update request.
 
-    If `recorded` is true, the plan uses the recorded state only, even if the update would read the
-    real state first. Otherwise every action might be uncertain.
+    If `recorded` is true, the plan uses the recorded state, even if the update would read the real
+    state first. If it is false, most actions of such an update are uncertain. Raises CloudFault,
+    and Rejected if the request is invalid or the stack's state does not allow an update. Quotas are
+    not checked.
     """
     if problem := refusal(Request.UPDATE, row.name, row.action, row.status):
         raise Rejected([problem])

@@ -11,7 +11,10 @@ from hearth.store.tables import stack
 
 
 def within_quota(tx: Tx, services: Services, caller: Caller) -> None:
-    """Raise Rejected if the project already has the maximum number of stacks."""
+    """Raise Rejected if the caller's project already has the maximum number of root stacks.
+
+    Administrators have no maximum.
+    """
     limit = services.limits.stacks_per_project
     if limit < 0 or services.policy.is_admin(caller):
         return
@@ -23,11 +26,11 @@ def within_quota(tx: Tx, services: Services, caller: Caller) -> None:
 def not_too_many_operations(
     tx: Tx, services: Services, caller: Caller, *, besides: str = ""
 ) -> None:
-    """Raise Rejected if too many stacks of the project are in progress.
+    """Raise Rejected if too many root stacks of the caller's project are in progress.
 
     The stack with the id `besides` is not counted: an operation that replaces its current one is no
     further load. Requests that arrive at the same moment do not see each other, so a few more
-    operations than the limit can be in progress.
+    operations than the limit can be in progress. Administrators have no limit.
     """
     limit = services.limits.operations_per_project
     if limit <= 0 or services.policy.is_admin(caller):

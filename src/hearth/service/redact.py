@@ -32,7 +32,8 @@ def may_see_hidden(services: Services, caller: Caller) -> bool:
 def redacted(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return a document of a stack without `resource_data`, in which all hidden values are masked.
 
-    A parameter is hidden if any template or file in the document declares it hidden.
+    A parameter is hidden if any template or file in the document declares it hidden. If a template
+    cannot be parsed, all parameters count as hidden.
     """
     documents = list(_documents(document))
     names: set[str] = set()

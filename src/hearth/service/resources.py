@@ -34,7 +34,12 @@ LIVE_S = 5.0
 
 @dataclass(frozen=True)
 class Shown:
-    """A resource as an API response shows it, with its stack and its nested stack."""
+    """A resource as an API response shows it, with its stack and its nested stack.
+
+    `required_by` are the names of the resources that require it. `parent_resource` is the name of
+    the stack's resource in the parent stack. `attributes` is None if they were not read, and
+    `waiting` is None if the resource does not wait.
+    """
 
     stack: StackRow
     record: Record
@@ -51,7 +56,8 @@ async def resources(
 ) -> list[Shown]:
     """Return the resources of a stack and of `depth` levels of nested stacks in one list.
 
-    If `detail` is true, they have their recorded attributes.
+    If `detail` is true, they have their recorded attributes. Hidden values in them are masked if
+    the caller may not see them.
     """
 
     names: dict[str, str] = {}  # names of the resources that are nested stacks, by stack id
@@ -153,10 +159,10 @@ def _recorded(services: Services, record: Record) -> Mapping[str, Any]:
 
 
 async def find_resource(services: Services, row: StackRow, name: str) -> Record:
-    """Return the record of a resource.
+    """Return the record in charge of a resource; if there is none, its newest record.
 
-    Raises Rejected: with ResourceNotAvailable if only the template has the resource, else with
-    ResourceNotFound.
+    Raises Rejected if there is no record: with ResourceNotAvailable if the template has the
+    resource, else with ResourceNotFound.
     """
     found = await services.store.read(lambda tx: reads.record_in_charge(tx, row.id, name))
     if found is None:
@@ -171,10 +177,11 @@ async def find_resource(services: Services, row: StackRow, name: str) -> Record:
 async def show_resource(
     services: Services, caller: Caller, row: StackRow, name: str, with_attributes: Set[str]
 ) -> Shown:
-    """Return a resource with its attributes, read from the cloud if possible.
+    """Return a resource with its attributes. Raises Rejected.
 
-    The attributes named in `with_attributes` are always present; the value is null if the resource
-    has no such attribute.
+    Attributes that are never cached, and those named in `with_attributes`, are read from the cloud
+    with the caller's token. If that fails, their value is null. The others have their recorded
+    values. An attribute in `with_attributes` that the resource does not have is null, too.
     """
     record = await find_resource(services, row, name)
     shown = await resources(services, caller, row)
@@ -225,9 +232,10 @@ async def _context(
 
 
 async def metadata(services: Services, caller: Caller, row: StackRow, name: str) -> Any:
-    """Return the metadata of a resource in one database read, because servers poll it.
+    """Return the metadata of a resource.
 
-    Raises Rejected.
+    Servers poll it, so this is one read of the database. Raises Rejected if there is no such
+    resource, or if the caller is a stack domain user that may not read it.
     """
 
     def look(tx: Tx) -> tuple[Record | None, dict[str, str], Any]:

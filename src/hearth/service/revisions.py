@@ -109,7 +109,8 @@ def _hidden_names(module: Module) -> set[str]:
 def parameters_of(kept: Kept) -> dict[str, str]:
     """Return the parameter values of a revision as text, by name.
 
-    Hidden values are masked; if the revision no longer compiles, all values are.
+    Hidden values are masked. If the revision no longer compiles, only the parameters in its
+    environment are returned, and all of them are masked.
     """
     if kept.program is not None:
         return parameter_texts(kept.program)
@@ -119,7 +120,8 @@ def parameters_of(kept: Kept) -> dict[str, str]:
 async def compare(services: Services, project: str, before: Kept, after: Kept) -> dict[str, Any]:
     """Return the differences between two revisions, in the API's format.
 
-    `resources` is None if one of the two revisions no longer compiles.
+    The entry `resources` is None if one of the two revisions no longer compiles. `project` is the
+    id of the stack's project.
     """
     changed = None
     if before.program is not None and after.program is not None:

@@ -28,10 +28,11 @@ ASKED_BY = "scaling"  # in place of the parent's traversal
 async def scale(
     services: Services, caller: Caller, row: StackRow, wanted: Scaling, event: Event
 ) -> bool:
-    """Resize a group, unless it already has the requested size or may not be scaled now.
+    """Resize a group of the stack `row`, unless it has the requested size or may not be scaled now.
 
-    Return False if another request changed the group's data at the same time; then call this again.
-    Otherwise return True. Raises Rejected.
+    `event` is stored if the group is resized. Return False if another request changed the group's
+    data at the same time; then call this again. Otherwise return True. Raises Rejected if the stack
+    has no such group.
     """
     group, kind = await _group(services, row, wanted.group)
     ctx = await context_of(services, caller, row, group, kind, as_stack=True)

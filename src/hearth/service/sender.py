@@ -83,7 +83,7 @@ class Sender:
                 continue
 
     async def send(self) -> int:
-        """Send the waiting rows and return their number. Raises one of `failures`.
+        """Send the oldest waiting rows, and return their number. Raises one of `failures`.
 
         Only one process sends at a time; the others return 0.
         """
@@ -104,8 +104,10 @@ class Sender:
         return message_of(row.body, await self._description(row.body), self._to)
 
     async def _description(self, state: Mapping[str, Any]) -> str:
-        """Return the description in the stack's template; empty if the template does not
-        compile.
+        """Return the description in the stack's template, or `NO_DESCRIPTION`.
+
+        The latter means that there is none, that the template does not compile, or that the stack
+        or its revision no longer exists.
         """
         stack_id, number = state["stack_id"], state["revision"]
 

@@ -36,9 +36,10 @@ DESCRIBED_MAX = 20_000  # stacks whose resources' descriptions are kept
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of requests, from the configuration; -1 means no limit.
+    """The limits and switches for requests, from the configuration.
 
-    Source: spec/engine.md, section 37.
+    For the numbers per project and per stack, -1 means no limit. Source: spec/engine.md, section
+    37.
     """
 
     stacks_per_project: int = 512
@@ -49,9 +50,9 @@ class Limits:
     software_configs_per_project: int = 4096
     software_deployments_per_project: int = 4096
     adopt: bool = False  # whether stacks may be adopted
-    abandon: bool = False
+    abandon: bool = False  # whether stacks may be abandoned and exported
     template_characters: int = 524288
-    body_bytes: int = 1024 * 1024
+    body_bytes: int = 1024 * 1024  # of a request
     hidden_stack_tags: tuple[str, ...] = ()  # stacks with one of them are listed on request only
     observe_on_update: bool = False  # whether each update examines the real state first
     yaql_iterators: int = 200  # elements of one sequence in a YAQL expression
@@ -110,10 +111,10 @@ class Services:
         return found
 
     async def description(self, row: StackRow, name: str) -> str:
-        """Return the description of a resource in the template; empty if the template does not
-        compile.
+        """Return the description of a resource in the template of a stack.
 
-        Descriptions have their own cache, which holds more stacks than the cache of programs.
+        It is empty if there is none, or if the template does not compile. Descriptions have their
+        own cache, which holds more stacks than the cache of programs.
         """
         key = (row.id, row.revision)
         if (known := self._described.get(key)) is None:

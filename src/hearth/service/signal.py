@@ -25,7 +25,9 @@ async def signal(
 ) -> Any:
     """Pass a signal to a resource, and return the metadata of the resource afterwards.
 
-    A signal with the key `unset_hook` clears the hook with that name instead. Raises Rejected.
+    `details` is the JSON value in the signal. A signal with the key `unset_hook` clears the hook
+    with that name instead. Raises Rejected if the type of the resource takes no signals, or if the
+    resource is suspended or being deleted.
     """
     if isinstance(details, dict) and "unset_hook" in details:
         return await _clear_hook(services, row, record, str(details["unset_hook"]))
@@ -51,7 +53,7 @@ async def signal(
 async def _clear_hook(services: Services, row: StackRow, record: Record, hook: str) -> Any:
     """Clear a hook at which a resource waits, and return the metadata of the resource.
 
-    Raises Rejected.
+    Raises Rejected if the resource does not wait at the hook with this name.
     """
     now, event_id = services.clock.now(), services.new_id()
     await services.store.run_once(lambda tx: hooks.clear(tx, row.id, record, hook, event_id, now))

@@ -30,11 +30,12 @@ async def take_snapshot(
 
 
 async def list_snapshots(services: Services, row: StackRow) -> list[Snapshot]:
+    """Return the snapshots of a stack, oldest first."""
     return await services.store.read(lambda tx: snapshots.of_stack(tx, row.id))
 
 
 async def show_snapshot(services: Services, row: StackRow, snapshot_id: str) -> Snapshot:
-    """Return the snapshot of the stack with this id. Raises Rejected."""
+    """Return the snapshot of the stack with this id. Raises Rejected with NotFound."""
     return await services.store.read(lambda tx: snapshots.get(tx, row.id, snapshot_id))
 
 

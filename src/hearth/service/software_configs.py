@@ -50,7 +50,8 @@ async def list_configs(
 ) -> list[Config]:
     """Return a page of the software configurations of a project, newest first.
 
-    If `project_id` is None, those of all projects are listed.
+    If `project_id` is None, those of all projects are listed. The page follows the configuration
+    with the id `marker`, which is ignored if it is unknown.
     """
     return await services.store.read(
         lambda tx: configs.of_project(tx, project_id, limit=limit, marker=marker)

@@ -39,7 +39,11 @@ class DeploymentRequest:
 async def create_deployment(
     services: Services, project_id: str, request: DeploymentRequest
 ) -> Deployment:
-    """Store a software deployment and return it. Raises Rejected."""
+    """Store a software deployment and return it.
+
+    Raises Rejected if the quota is used up, or if the request names an unknown configuration or a
+    domain project that belongs to no stack of the project.
+    """
     new = Deployment(
         id=services.new_id(),
         project_id=project_id,
@@ -77,9 +81,9 @@ async def list_deployments(
 async def show_deployment(
     services: Services, caller: Caller, project_id: str | None, deployment_id: str
 ) -> Deployment:
-    """Return a software deployment, with results that the server has left in the cloud.
+    """Return a software deployment. Raises Rejected with NotFound.
 
-    Raises Rejected.
+    If it is in progress, results that the server has left in the cloud are fetched first.
     """
 
     def look(tx: Tx) -> tuple[Deployment, Config | None]:
@@ -95,9 +99,10 @@ async def show_deployment(
 async def update_deployment(
     services: Services, project_id: str | None, deployment_id: str, changes: Mapping[str, Any]
 ) -> Deployment:
-    """Change fields of a software deployment, and return it. Raises Rejected.
+    """Change fields of a software deployment, and return it.
 
-    `changes` has the names of the fields of `Deployment`.
+    `changes` maps names of fields of `Deployment` to new values. Raises Rejected if the deployment
+    or the new configuration does not exist.
     """
     now = services.clock.now()
 

@@ -99,7 +99,8 @@ class StackClouds:
         """Return whether no trust must be created, because the stack has a valid one of the
         requester.
 
-        It is also true if no service user is configured, because then trusts are not used.
+        It is also true if no service user is configured, because then trusts are not used, and if
+        Keystone cannot answer now.
         """
         service = self.pool.config.service_user
         if service is None:
@@ -162,7 +163,7 @@ class StackClouds:
         raise AssertionError("unreachable: the last attempt has neither returned nor raised")
 
     async def drop_former(self, row: StackRow, credential: StackCredential) -> None:
-        """Delete the trusts that newer ones have replaced.
+        """Delete the trusts and application credentials that newer ones have replaced.
 
         An invalid trust is skipped: either it is already deleted, or only its trustor can delete
         it.
@@ -183,7 +184,11 @@ class StackClouds:
                 log.info("stack %s: a replaced trust cannot be deleted: %s", row.id, fault)
 
     async def teardown(self, row: StackRow, credential: StackCredential | None) -> None:
-        """Delete what Hearth created for a root stack: its domain project and its trusts."""
+        """Delete what Hearth created in Keystone for a root stack: its domain project, and its
+        trusts or application credentials.
+
+        Raises CloudFault.
+        """
         if self._domain is not None:
             project_id = row.user_project_id or await self._domain.find_project(
                 row.root_id, key=row.root_id
@@ -272,7 +277,8 @@ class StackClouds:
         """Return the users in the stack's domain project, or None if neither a stack domain nor a
         service user is configured.
 
-        Without a stack domain, the users belong to the stack's own project.
+        Without a stack domain, the users belong to the stack's own project. `noted` is called with
+        the id of the domain project when it is created.
         """
         if self._domain is not None:
             return StackUsers(self.pool, self._domain, row, noted)

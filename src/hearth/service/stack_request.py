@@ -1,7 +1,8 @@
 """Requests to create or update a stack, and their checks.
 
-The template is compiled, evaluated, and compared with the cloud. One response reports all errors,
-before anything is stored.
+The template is compiled, evaluated, and compared with the cloud before anything is stored. If it
+does not compile, the response also has the errors that lint finds. The comparison with the cloud
+needs a template without other errors.
 """
 
 import re
@@ -40,7 +41,10 @@ STACK_NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_.-]{0,254}$")
 class StackRequest:
     """The content of a create, update, preview or validate request.
 
-    If `existing` is true, the request only changes the current revision, as in a PATCH request.
+    If `existing` is true, the request only changes the current revision, as in a PATCH request;
+    parameters in `clear_parameters` lose the value of the current revision. `environment_files` are
+    the names of files that are merged to the environment; then `environment` is not used. A field
+    that is None has no value in the request.
     """
 
     template: str | None = None
@@ -67,8 +71,9 @@ class StackRequest:
 def revision_of(request: StackRequest, current: Revision | None = None) -> Revision:
     """Return the revision that a request describes.
 
-    If the request has `existing`, it is merged into the current revision. Raises Rejected. Source:
-    spec/rest-api.md, 2.2 and 2.5.
+    `current` is the revision of the stack; None for a new stack. If the request has `existing`, it
+    is merged into the current revision. Raises Rejected if there is no template, or if the
+    environment is invalid. Source: spec/rest-api.md, 2.2 and 2.5.
     """
     files = dict(request.files)
     template = request.template
@@ -116,7 +121,7 @@ async def requested(
 
 def ignored_parameters(request: StackRequest, revision: Revision) -> list[str]:
     """Return the parameters of a request that are ignored because the template does not declare
-    them.
+    them, each as `parameter 'name'`.
 
     As in Heat, this applies to requests with `existing` only; other requests are refused.
     """
@@ -182,7 +187,10 @@ async def checked(
 ) -> Program:
     """Check a revision as far as possible before the operation begins, and return its program.
 
-    `world` has the recorded values of the stack. Raises Rejected with all problems.
+    `world` has the recorded values of the stack. Raises Rejected. Errors of the compiler are
+    reported with further ones that lint finds. A forbidden resource type and too many resources are
+    reported alone. After that, all problems of the values are reported together, and the cloud is
+    asked only if there are none.
     """
     try:
         program = await services.programs.of(row, revision)

@@ -93,9 +93,7 @@ def _options(services: Services, request: StackRequest) -> Options | None:
 
 
 async def aim_of(services: Services, caller: Caller, row: StackRow, request: StackRequest) -> Aim:
-    """Return the desired state of the stack after an update, with all checks done. Raises
-    Rejected.
-    """
+    """Return the desired state of a stack after an update. Raises Rejected if a check fails."""
     current, before = await services.program(row)
     if request.revision is None:
         revision = await requested(services, caller, request, current)
@@ -121,7 +119,8 @@ async def delete_stack(
 ) -> None:
     """Begin to delete a stack, or let the delete in progress continue.
 
-    `also` makes further changes in the transaction that begins the delete.
+    `also` makes further changes in the transaction that begins the delete. Raises Rejected if the
+    policy does not allow the caller to use a resource type of the stack.
     """
     await demand_types_of(services, caller, row)
     operation = accept.OperationRequest(

@@ -25,9 +25,10 @@ SECTIONS = ("parameters", "parameter_defaults", "resource_registry", "event_sink
 async def validate(
     services: Services, caller: Caller, request: StackRequest, *, show_nested: bool
 ) -> dict[str, Any]:
-    """Return what a template declares, in the API's format. Raises Rejected with all errors.
+    """Return what a template declares, in the API's format.
 
-    Parameters need no values, and values are not checked against constraints.
+    Parameters need no values, and values are not checked against constraints. Raises Rejected with
+    the errors that the compiler finds before it stops.
     """
     revision = await requested(services, caller, request)
     return await services.compute.run(
@@ -85,7 +86,8 @@ async def findings(
 ) -> list[dict[str, Any]]:
     """Return the errors and warnings that `hearth lint` would report for a template.
 
-    Nested templates are included. Raises Rejected for an invalid environment.
+    Nested templates are included. Raises Rejected if the request has no template or an invalid
+    environment.
     """
     revision = await requested(services, caller, request)
     sent = frozenset(request.files) - frozenset(request.environment_files or ())

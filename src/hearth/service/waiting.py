@@ -19,7 +19,11 @@ from hearth.template import Program
 
 @dataclass(frozen=True)
 class Waiting:
-    """The reason why a resource waits: a hook, its own call in progress, or other resources."""
+    """The reason why a resource waits: `hook`, its own attempt in progress, or `others`.
+
+    An attempt `flight` began `elapsed_s` seconds ago; `nested` is the nested stack for which it
+    waits, if any. `others` are the records of other resources.
+    """
 
     hook: Hook | None = None
     flight: FlightRow | None = None
@@ -61,8 +65,9 @@ def waiting(
 ) -> dict[str, Waiting]:
     """Return why records are not complete, by record id; records that do not wait are left out.
 
-    `records` are those in charge of their names. `flights` are the rows of attempts by record id,
-    `nested` are stacks by id, and `hooks` are the hooks at which records wait, by record id.
+    `records` are those in charge of their names. `program` is None if the template does not
+    compile. `flights` are the rows of attempts by record id, `nested` are stacks by id, and `hooks`
+    are the hooks at which records wait, by record id.
     """
     if row.status is not Status.IN_PROGRESS:
         return {}

@@ -15,9 +15,12 @@ MISSING = object()
 class StoredWorld:
     """The values of stored records, as a `World` in which templates are evaluated.
 
-    `fresh` values override recorded ones. `kinds` are the types of the resources. If `whole` is
-    true, all outputs of nested stacks are recorded, so reading an output that is missing is an
-    error. `broken` are outputs of nested stacks without a value, with the reasons.
+    `records` and `kinds` are the records in charge and the types of the resources, by resource
+    name. `fresh` are values that override recorded ones, by (resource, attribute). `facade` is the
+    parent resource if the stack is nested. `broken` are the reasons why outputs of nested stacks
+    have no value, by (resource, output). If `whole` is true, all outputs of nested stacks are
+    recorded, so reading an output that is missing is an error. `zones` are the availability zones,
+    if they were read.
     """
 
     def __init__(

@@ -28,8 +28,9 @@ async def begin(
 ) -> Cluster:
     """Begin an operation on a cluster: store the changed cluster and a task for the conductors.
 
-    `change` gets the locked cluster and returns the changed cluster and the arguments of the task;
-    `kind` is the kind of the task. Return the cluster after the change. Raises Rejected.
+    `change` gets the locked cluster and the transaction. It returns the changed cluster with its
+    changed groups, and the arguments of the task; `kind` is the kind of the task. Return the
+    cluster after the change. Raises Rejected if the cluster no longer exists or if `change` does.
     """
     now = services.clock.now()
 

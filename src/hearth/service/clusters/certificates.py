@@ -83,8 +83,10 @@ async def ca_certificate(
 ) -> str:
     """Return the certificate of an authority of the cluster, in PEM format.
 
-    While an authority is being replaced, the text contains the old and the new certificate; the one
-    that signs comes first. Raises Rejected.
+    `ca_cert_type` selects the authority, see `BY_TYPE`; None stands for the main one. While an
+    authority is being replaced, the text contains the old and the new certificate; the one that
+    signs comes first. Raises Rejected if the caller may not read it, or if the cluster has no
+    certificates yet.
     """
     await demand(services, "certificate:get", caller, cluster)
     return await trusted(services, cluster, ca_cert_type)
@@ -104,10 +106,11 @@ async def signed(
     csr: str,
     ca_cert_type: str | None = None,
 ) -> str:
-    """Return a new certificate for a signing request, in PEM format. Raises Rejected.
+    """Return a new certificate for the signing request `csr`, in PEM format. Raises Rejected.
 
-    If the configuration forces the common name, a certificate for a user has the name of that user.
-    Nodes can still choose their names.
+    `ca_cert_type` selects the authority that signs it, as in `ca_certificate`. If the configuration
+    forces the common name, a certificate for a user has the name of that user. Nodes can still
+    choose their names.
     """
     await demand(services, "certificate:create", caller, cluster)
     subject = None
@@ -129,10 +132,11 @@ async def kubeconfig(
     *,
     valid_s: float = KUBECONFIG_VALID_S,
 ) -> str:
-    """Return a kubeconfig with a new key and a client certificate, which is valid for `valid_s`
-    seconds.
+    """Return a kubeconfig with a new key and a client certificate that names the caller.
 
-    Raises Rejected if the caller is a node, or if the cluster has no API address yet.
+    It is valid for `valid_s` seconds, but not longer than its authority. It gives all rights in the
+    cluster, unless the configuration forces the common name. Raises Rejected if the caller is a
+    node or may not sign, or if the cluster has no API address yet.
     """
     await demand(services, "certificate:create", caller, cluster)
     if await node_cluster(services, caller) is not None:

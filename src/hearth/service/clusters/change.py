@@ -24,8 +24,9 @@ async def change_cluster(
 ) -> Cluster:
     """Change the health fields or the `node_count` of a cluster, and return the cluster.
 
-    `node_count` is the number of nodes of the default worker group. A change of health fields does
-    not change the stack. Raises Rejected.
+    `node_count` is the number of nodes of the default worker group, and None means 1; it begins a
+    resize with `rollback` and `version`. A change of health fields does not change the stack.
+    Raises Rejected.
     """
     health = {name: value for name, value in changed.items() if name != "node_count"}
     if health:

@@ -34,7 +34,8 @@ async def find_cluster(
 async def find_template(
     services: Services, caller: Caller, ident: str, everywhere: str | None = None
 ) -> ClusterTemplate:
-    """Return the template with this UUID or name: a public one, or one of the caller's project.
+    """Return the template with this UUID or name: one of the caller's project, or a public one that
+    is not hidden.
 
     `everywhere` is the policy rule that lets administrators find templates of all projects. Raises
     Rejected.

@@ -42,7 +42,7 @@ class Mode(Protocol):
         ...
 
     def env(self, identity: Identity) -> Mapping[str, str]:
-        """Return the template parameters with which nodes log in, by name."""
+        """Return the values with which nodes log in, by name; for example `auth_url`."""
         ...
 
     def credential(self, identity: Identity) -> Credential | None:
@@ -88,8 +88,8 @@ class NodeIdentity:
         }
 
     def check(self, caller: Caller) -> None:
-        """Raise Rejected if the caller's token cannot create a permanent credential for a
-        cluster.
+        """Raise Rejected if the caller's token cannot create a permanent credential for a cluster
+        in the configured mode.
         """
         mode = self._services.clusters.identity
         if mode == APPLICATION and caller.delegated in (RESTRICTED, TRUST):
@@ -124,8 +124,9 @@ class NodeIdentity:
                 await self._drop(identity, caller)
 
     async def env_for_nodes(self, cluster: Cluster) -> Mapping[str, str]:
-        """Return the template parameters with which nodes log in, by name. Some of them are
-        secret.
+        """Return the values with which nodes log in, by name. Some of them are secret.
+
+        They are empty if the cluster has no identity.
         """
         identity = await self._present(cluster)
         return {} if identity is None else self._modes[identity.mode].env(identity)

@@ -33,7 +33,11 @@ PARTS = {
 
 
 class KeyStore(Protocol):
-    """A store for key pairs of clusters. If it is Barbican, all methods raise CloudFault."""
+    """A store for key pairs of clusters.
+
+    `kind` names which key pair of the cluster it is. If the store is Barbican, each method may
+    raise CloudFault.
+    """
 
     async def keep(self, cluster: Cluster, kind: str, pair: KeyPair, now: float) -> str:
         """Store a key pair and return its reference.

@@ -84,7 +84,7 @@ async def list_templates(
 async def list_groups(
     services: Services, cluster: Cluster, wanted: Page, role: str | None
 ) -> Sequence[NodeGroup]:
-    """Return a page of the node groups of a cluster, or only of those with this role.
+    """Return a page of the node groups of a cluster; if `role` is given, only of those with it.
 
     Raises Rejected if the marker does not exist.
     """
@@ -95,7 +95,7 @@ async def list_groups(
 
 
 async def list_quotas(services: Services, project_id: str | None, wanted: Page) -> Sequence[Quota]:
-    """Return a page of quotas, of one project or of all.
+    """Return a page of the quotas of a project, or of all projects if `project_id` is None.
 
     Raises Rejected if the marker does not exist.
     """

@@ -37,10 +37,10 @@ class Member:
 
 
 async def members_of(services: Services, cluster: Cluster, ident: str) -> list[Member]:
-    """Return the members of a node group, ordered by index. Raises Rejected if there is no such
-    group.
+    """Return the members of a node group, ordered by index.
 
-    `ident` is the name or UUID of the group, or the role of a default group.
+    `ident` is the name or UUID of the group, or the role of a default group. The list is empty if
+    the group has no stack yet. Raises Rejected if there is no such group.
     """
     return await services.store.read(lambda tx: _members(tx, cluster, ident))
 

@@ -37,9 +37,9 @@ EFFECTS = frozenset({"NoSchedule", "PreferNoSchedule", "NoExecute"})
 async def create_group(
     services: Services, caller: Caller, cluster: Cluster, wanted: Mapping[str, Any]
 ) -> NodeGroup:
-    """Create a node group and return it; its cluster is then in UPDATE_IN_PROGRESS.
+    """Begin to create a node group and return it; its cluster is then in UPDATE_IN_PROGRESS.
 
-    Raises Rejected, CloudFault.
+    `wanted` are the fields of the request. Raises Rejected, CloudFault.
     """
     given = {name: value for name, value in wanted.items() if value is not None}
     if given.get("role", WORKER) == MASTER:
@@ -129,7 +129,10 @@ def _reset(changed: Mapping[str, Any]) -> dict[str, Any]:
 async def delete_group(
     services: Services, caller: Caller, cluster: Cluster, group: NodeGroup
 ) -> None:
-    """Begin the delete of a node group. Raises Rejected if it is a default group."""
+    """Begin the delete of a node group.
+
+    Raises Rejected if it is a default group or no longer exists.
+    """
     if group.is_default:
         raise bad_request(f"A default group cannot be deleted. {group.name} is a default group.")
 

@@ -14,7 +14,7 @@ PATH = "/v1/nodes"
 
 
 def credential_url(services: Services, cluster: Cluster) -> str:
-    """Return the URL, or an empty text if the nodes of the cluster have no credential."""
+    """Return the URL, or an empty string if the nodes of the cluster have no credential."""
     if cluster.identity_id is None:
         return ""
     base = services.clusters.url.removesuffix("/v1")

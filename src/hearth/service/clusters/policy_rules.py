@@ -67,8 +67,9 @@ def defaults(*, owner_only_certificates: bool = False) -> dict[str, tuple[str, s
     """Return the pair (check, former check) of every rule, by name.
 
     The former check is always None, because no check has changed since an earlier release. If
-    `owner_only_certificates` is true, only the user who created a cluster may use its certificates,
-    as in Magnum; otherwise each member of the project may.
+    `owner_only_certificates` is true, only administrators and the user who created a cluster may
+    use its certificates, as in Magnum. Otherwise each member of the project may, and each reader
+    may read them.
     """
     found: dict[str, tuple[str, str | None]] = {name: (rule, None) for name, rule in BASE.items()}
     found |= {name: (check, None) for check, names in RULES.items() for name in names}

@@ -55,7 +55,8 @@ async def preview_cluster(
     """Return the results of all checks, the cluster that would be stored, and the preview of its
     stack.
 
-    The stack is previewed only if the image is known. Nothing is stored or created.
+    If the template is not found, only the quota and the template are checked. The stack is
+    previewed only if the image is known. Nothing is stored or created.
     """
     quota, _ = await _result("quota", room(services, caller))
     ident = wanted["cluster_template_id"]

@@ -29,8 +29,10 @@ async def show_quota(services: Services, caller: Caller, project_id: str, resour
 async def demand_project(
     services: Services, caller: Caller, rule: str, project_id: str | None
 ) -> None:
-    """Raise Rejected if the caller may not read objects of a project; None is the caller's own
-    project.
+    """Raise Rejected unless the policy rule allows the caller to read objects of a project.
+
+    The project must be the caller's own, unless the caller is an administrator. None stands for the
+    caller's own project.
     """
     await fence.demand(services, rule, caller)
     if project_id in (None, caller.project_id) or services.cluster_policy.is_admin(caller):

@@ -43,7 +43,9 @@ async def resize_cluster(
 
     `nodes_to_remove` are indexes, server ids or nested stack ids of members. If `node_count` is the
     current number of nodes, the nodes to remove are replaced. `nodegroup` is a name or UUID, by
-    default the default worker group.
+    default the default worker group. `version` is the API version of the request. If `rollback` is
+    true, the stack is rolled back if the resize fails. `allowed` are the states of the cluster in
+    which a resize may begin.
     """
     if node_count == 0 and version < (1, 10):
         raise bad_request("node_count must be at least 1 before API version 1.10.")

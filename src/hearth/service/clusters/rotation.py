@@ -2,9 +2,9 @@
 
 A rotation has phases. The conductor begins each phase:
 
-1. `begin` creates new key pairs. Then nodes that fetch the authority get both, and the old one
-   signs.
-2. When all nodes trust both, `issue` lets the new authority sign.
+1. `begin` creates new key pairs. Then nodes that fetch the certificate of an authority get those of
+   the old and the new authority, and the old one signs.
+2. When all nodes trust both authorities, `issue` lets the new one sign.
 3. When all nodes have new certificates, `finish` stores the new references in the cluster and
    deletes the old key pairs.
 
@@ -36,8 +36,10 @@ Save = Callable[[Tx, Cluster], None]
 
 
 async def begin(services: Services, cluster: Cluster) -> None:
-    """Create new key pairs in addition to those of the cluster; nodes then trust both
-    authorities.
+    """Create new key pairs in addition to those of the cluster, and store the rotation.
+
+    From then on, nodes get the certificates of the old and the new authorities. A repeated call
+    continues an interrupted one.
     """
     uuid = cluster.uuid
     new = Rotation(uuid, services.new_id(), MAKING, {}, services.clock.now())
@@ -49,7 +51,10 @@ async def begin(services: Services, cluster: Cluster) -> None:
 
 
 async def issue(services: Services, cluster: Cluster) -> None:
-    """Let the new authority sign certificates from now on."""
+    """Let the new authorities sign certificates from now on.
+
+    Do nothing unless `begin` has ended and the old authorities still sign.
+    """
     rotation = await rotation_of(services, cluster.uuid)
     if rotation is not None and rotation.phase == TRUST:
         await _change(services, replace(rotation, phase=ISSUE))
@@ -58,7 +63,7 @@ async def issue(services: Services, cluster: Cluster) -> None:
 async def finish(services: Services, cluster: Cluster, save: Save) -> Cluster:
     """Give the cluster its new references, store it with `save`, and delete the old key pairs.
 
-    Return the cluster. Do nothing if it has no rotation.
+    Return the cluster. Do nothing if it has no rotation, or if `begin` has not ended.
     """
     rotation = await rotation_of(services, cluster.uuid)
     if rotation is None:

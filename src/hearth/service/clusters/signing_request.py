@@ -106,7 +106,7 @@ def read(text: str) -> Request:
         return Request(_readable(found.subject), key, list(found.extensions))
     except UNREADABLE as error:
         words = "The signing request cannot be read. Expected a PKCS#10 request in PEM format"
-        raise bad_request(f"{words}: {str(error)[:200] or type(error).__name__}") from None
+        raise bad_request(f"{words}: {str(error)[:200] or 'it is damaged'}") from None
 
 
 def key_usage(*usages: str) -> x509.KeyUsage:
@@ -172,7 +172,7 @@ def _constraints(
 def _key_usage(
     asked: x509.Extension[Any] | None, options: config.X509
 ) -> x509.Extension[x509.KeyUsage]:
-    """Return the requested key usages that are allowed; if none is requested, all allowed ones.
+    """Return the requested key usages that are allowed; if there are none, all allowed ones.
 
     Raises Rejected if a usage is requested as critical but not allowed.
     """
@@ -194,6 +194,8 @@ def _key_usage(
 def _purposes(asked: x509.Extension[Any]) -> x509.Extension[x509.ExtendedKeyUsage]:
     """Return the requested extended key usage, restricted to TLS server and client
     authentication.
+
+    Raises Rejected if nothing is left of it, or if it is critical and contains something else.
     """
     kept = [purpose for purpose in asked.value if purpose in PURPOSES]
     if not kept or (asked.critical and len(kept) < len(list(asked.value))):

@@ -26,7 +26,7 @@ async def stats(services: Services, caller: Caller, project_id: str | None) -> t
 
 
 async def conductors(services: Services, caller: Caller) -> Sequence[Mapping[str, Any]]:
-    """Return the conductors with their states, in the API's format. Raises Rejected."""
+    """Return the conductors as `store.cluster_tasks.conductors` does. Raises Rejected."""
     await fence.demand(services, "magnum-service:get_all", caller)
     down_after_s = services.clusters.down_after_s
     return await services.store.read(lambda tx: cluster_tasks.conductors(tx, down_after_s))
