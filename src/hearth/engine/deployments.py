@@ -120,8 +120,9 @@ def take(
 ) -> None:
     """Store the results that a server sent, add an event, and wake the engine that owns the stack.
 
-    If `sent` is neither a map nor a JSON map as text, the deployment counts as successful and has
-    no output values. If the deployment is not in progress, the results are ignored.
+    `record` is the resource that the event is about. If `sent` is neither a map nor a JSON map as
+    text, the deployment counts as successful and its outputs are null. If the deployment is not in
+    progress, the results are ignored, and the event has the reason `IGNORED`.
     """
     reason = IGNORED
     found = deployments.find(tx, row.project_id, deployment_id, lock=True)

@@ -10,7 +10,9 @@ from hearth.store.rows import StackRow
 class Endpoints:
     """The addresses of Hearth and of Keystone that servers in the cloud use.
 
-    In the field `heat`, the text `{project}` is a placeholder for the project id.
+    `heat`, `cfn`, `waitcondition` and `metadata` are URLs of Hearth. In `heat`, the text
+    `{project}` is a placeholder for the project id. `identity` is the URL of Keystone. If
+    `schedulers_told` is true, scheduler hints name the stack to which a server or volume belongs.
     """
 
     heat: str = ""

@@ -35,6 +35,8 @@ class Clouds(Protocol):
     def users(self, row: StackRow, noted: Callable[[str], None]) -> Users | None:
         """Return the users in the stack's domain project, or None if neither a stack domain nor a
         service user is configured.
+
+        `noted` is called with the id of the domain project when Hearth creates it.
         """
 
 

@@ -87,8 +87,11 @@ def decide(
 ) -> Decision:
     """Return the decision for a record at its update node.
 
-    `always`: every update replaces resources of the type. `check_failed`: a failed check is a
-    reason to replace. `substitute`: the desired type can take over an object of the former type.
+    `schema` are the properties of the type. `replace_failed`: a failure is a reason to replace.
+    `must_replace` returns why the type requires a replacement for these changes, or None. `nested`:
+    the resource has a nested stack, which must be updated even if no property differs. `always`:
+    every update replaces resources of the type. `check_failed`: a failed check is a reason to
+    replace. `substitute`: the desired type can take over an object of the former type.
     """
     if record.new:
         return Decision(Verdict.CREATE)
@@ -160,7 +163,10 @@ def differing(before: Values, after: Values) -> frozenset[str]:
 
 
 def provably_kept(record: Record, definition: str) -> bool:
-    """Return whether the record stays unchanged if all records that it requires stay unchanged."""
+    """Return whether the record stays unchanged if all records that it requires stay unchanged.
+
+    `definition` is the fingerprint of the desired definition.
+    """
     return (
         record.status is Status.COMPLETE
         and record.action not in (Action.INIT, Action.DELETE, Action.SUSPEND)

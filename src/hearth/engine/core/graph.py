@@ -17,12 +17,16 @@ from hearth.engine.core.record import Record
 
 
 class NodeKind(StrEnum):
+    """The kind of a node: an update node, a clean-up node, or a node of a lifecycle action."""
+
     UPDATE = "update"
     CLEANUP = "cleanup"
     WALK = "visit"
 
 
 class State(StrEnum):
+    """The state of a node during one operation."""
+
     PLANNED = "planned"
     RUNNING = "running"
     DONE = "done"

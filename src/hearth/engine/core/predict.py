@@ -76,6 +76,8 @@ class Reason:
 class Traits:
     """The traits of a resource type on which predictions depend.
 
+    `name` is the name of the type, and `schema` are its properties. `must_replace` returns why the
+    type requires a replacement for a change, or None. `nested`: the resource has a nested stack.
     `always`: every update replaces the resource. `replace_failed`: whether an update replaces a
     failed resource; None if that depends on its state in the cloud. `rules` are the rules that
     translate the properties, such as names to ids. `succeeds(name)` returns whether this type can
@@ -94,7 +96,11 @@ class Traits:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The desired parts and resolved properties of a resource; both may contain unknown values."""
+    """The desired parts and properties of a resource; both may contain unknown values.
+
+    `parts` is the definition without the properties. Names in `properties` are replaced by ids.
+    `secret` names the properties with hidden values.
+    """
 
     parts: Mapping[str, Any]
     properties: Mapping[str, Any]
@@ -138,11 +144,12 @@ class Inner:
 class PreviewContext:
     """The input of a prediction that the engine core cannot compute itself.
 
-    `reads` returns the attributes of a resource that other values use. `resolve` returns the
-    properties with names replaced by ids. `inner` returns the plan of the nested stack of a
-    definition; None if it has no nested stack, or if the plan is not known. `restricted` returns
-    the actions that the environment forbids for a resource name. If `observe` is true, the engine
-    will examine the real state first. If `masked` is true, no property values are shown.
+    `traits` returns the traits of a definition's type. `reads` returns the attributes of a resource
+    that other values use. `resolve` returns the properties with names replaced by ids. `inner`
+    returns the plan of the nested stack of a definition; None if it has no nested stack, or if the
+    plan is not known. `restricted` returns the actions that the environment forbids for a resource
+    name. If `observe` is true, the engine will examine the real state first. If `masked` is true,
+    no property values are shown.
     """
 
     traits: Callable[[ResourceDefinition], Traits]

@@ -18,10 +18,11 @@ class Held(Struct, frozen=True, omit_defaults=True):
 
     `definition` is the fingerprint of the definition, `kind` the name of its type, and `parts` the
     definition without the properties. `written` are the evaluated properties, `properties` the same
-    with names replaced by ids. `attributes` are the recorded values, and `reference` is the value
-    of get_resource. `attempted` are the properties of a failed update: the object may have some of
-    them already. `asleep` is true if the object is suspended but a later state has replaced the
-    SUSPEND action in the record, for example because a user marked the resource as unhealthy.
+    with names replaced by ids. `secret` names the properties with hidden values. `attributes` are
+    the recorded values, and `reference` is the value of get_resource; None before the first
+    success. `attempted` are the properties of a failed update: the object may have some of them
+    already. `asleep` is true if the object is suspended but a later state has replaced the SUSPEND
+    action in the record, for example because a user marked the resource as unhealthy.
     """
 
     definition: str = ""
@@ -45,7 +46,8 @@ class Record(Struct, frozen=True):
 
     A record is in charge of its name from revision `since` up to, but not including, revision
     `until`; if `until` is None, it is in charge now. `requires` are the ids of the records that it
-    needed when it was created.
+    needed at its last create or update. `traversal` is the traversal that last worked on it.
+    `replaces` and `replaced_by` are ids of records with the same name.
     """
 
     id: str

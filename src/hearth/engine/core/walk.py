@@ -41,7 +41,8 @@ def build(
 ) -> Graph:
     """Return the graph of a lifecycle action.
 
-    `chosen` maps names to their records; `requires` maps names to the names that they need.
+    `chosen` maps names to their records; `requires` maps names to the names that they need. A
+    suspend uses the requirements in the records instead of `requires`.
     """
     by_id = {record.id: record for record in chosen.values()}
     graph: Graph = {(NodeKind.WALK, i): Node((NodeKind.WALK, i)) for i in by_id}
@@ -58,7 +59,10 @@ def build(
 
 
 def asleep(record: Record) -> bool:
-    """Return whether the object is suspended or was not resumed completely."""
+    """Return whether the object is suspended or was not resumed completely.
+
+    It does not count as suspended after its delete has begun.
+    """
     if record.action is Action.DELETE:
         return False
     suspended = record.action is Action.SUSPEND or (

@@ -44,7 +44,10 @@ _Content = tuple[str, frozenset[tuple[str, str]], str]
 def read_of(
     program: Program | None, revision: Revision, name: str, rtype: ResourceType
 ) -> set[str]:
-    """Return the attributes of a resource that other resources, outputs or a parent stack read."""
+    """Return the attributes of a resource that other resources, outputs or a parent stack read.
+
+    If `program` is None, only those that a parent stack reads are known.
+    """
     wanted = {n for n in revision.exports if n in rtype.attributes}
     if isinstance(rtype, NestedType):
         wanted.update(n for n in revision.exports if n.startswith(MEMBER))
@@ -92,7 +95,11 @@ def drafted(
 def specialised(
     module: Module, parameters: Mapping[str, Any], own: Stack, facade: Mapping[str, Any] | None
 ) -> Program:
-    """Return the program of a stack: its module with parameter values. Raises Rejected."""
+    """Return the program of a stack: its module with parameter values. Raises Rejected.
+
+    `own` has the name and the ids of the stack. `facade` is its resource in the parent stack, or
+    empty for a root stack.
+    """
     return module.specialise(
         parameters,
         stack_name=own.name,
@@ -184,7 +191,10 @@ class Programs:
         environment: Environment,
         project: str = "",
     ) -> Module:
-        """Return the module of a template text. Raises Rejected."""
+        """Return the module of a template text, from the cache if possible. Raises Rejected.
+
+        `environment` and `files` are those of the user; they are combined with the operator's.
+        """
         environment, files = self.under_base(environment, files)
         key = module_key(template, files=files, environment=environment, limits=self.limits)
         known = self._modules.get(key)
@@ -201,7 +211,10 @@ class Programs:
         return module
 
     def sources(self, revision: Revision) -> Sources:
-        """Return the arguments of `compiled` and `drafted` for a revision. Raises Rejected."""
+        """Return the arguments of `compiled` and `drafted` for a revision.
+
+        Raises Rejected if the environment of the revision is invalid.
+        """
         environment = Environment.parse(revision.environment)
         environment, files = self.under_base(environment, revision.files)
         return revision.template, files, environment, self.catalog, self.limits
@@ -298,9 +311,10 @@ class Programs:
     ) -> Revision:
         """Return the desired revision of a nested stack.
 
-        It has its own parameters, and the files and the resource registry of its parent. `exports`
-        are the attributes that the parent's own parent stack reads; some of them are computed from
-        values of this nested stack.
+        `program` is that of the parent stack, and `definition` and `ctx` belong to the resource
+        there; `child` is what the resource's type returned. The revision has its own parameters,
+        and the files and the resource registry of its parent. `exports` are the attributes that the
+        parent's own parent stack reads; some of them are computed from values of this nested stack.
         """
         module = program.module
         entry = module.bindings[definition.name].entry

@@ -45,7 +45,9 @@ class Stopped(Exception):
 
 
 class Superseded(Exception):
-    """A newer operation began before the intent of this node was committed."""
+    """A newer operation began, or the operation's result was decided, before the intent of this
+    node was committed.
+    """
 
 
 def is_temporary(problem: BaseException) -> bool:
@@ -90,4 +92,5 @@ def next_attempt(attempt: int, retries: int, delay_s: float, why: str) -> str:
 
 
 def failure_from(failed: Failed) -> ResourceFailure:
+    """Convert the result of a poll that reports a failure to a ResourceFailure."""
     return ResourceFailure(failed.error, failed.reason, retry=failed.retry)

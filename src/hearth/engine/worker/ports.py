@@ -44,7 +44,9 @@ class Clouds(Protocol):
         """
 
     async def trusted(self, credential: StackCredential) -> bool:
-        """Return whether the credential has a valid trust that its requester created."""
+        """Return whether no trust must be created, because the credential has a valid one of its
+        requester or because trusts are not used.
+        """
 
     async def entrust(self, row: StackRow, credential: StackCredential) -> tuple[str, str | None]:
         """Create a trust of the last requester, or an application credential instead.
@@ -54,10 +56,12 @@ class Clouds(Protocol):
         """
 
     async def drop_former(self, row: StackRow, credential: StackCredential) -> None:
-        """Delete the trusts that newer ones have replaced."""
+        """Delete the trusts and application credentials that newer ones have replaced."""
 
     async def teardown(self, row: StackRow, credential: StackCredential | None) -> None:
-        """Delete what Hearth created for a root stack: its trust and its domain project."""
+        """Delete what Hearth created in Keystone for a root stack: its domain project, and its
+        trusts or application credentials.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +146,9 @@ class Host(Protocol):
         """
 
     def break_off(self, problem: BaseException) -> None:
-        """Stop working on the stack because the database is unavailable or the engine has an
-        internal error.
+        """Make the loop of the worker end with this exception.
+
+        Its reason is that the database is unavailable, or an internal error of the engine.
         """
 
     def replan(self) -> None:

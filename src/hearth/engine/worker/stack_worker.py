@@ -73,7 +73,10 @@ class EngineOfStacks(Protocol):
 
 
 class StackWorker:
-    """The worker of one stack; it is valid for the `epoch` in which the engine owns the stack."""
+    """The worker of one stack; it is valid for the `epoch` in which the engine owns the stack.
+
+    It is the `Host` of the stack's nodes and operation.
+    """
 
     def __init__(self, engine: EngineOfStacks, stack_id: str, epoch: int) -> None:
         self.stack_id = stack_id

@@ -56,8 +56,9 @@ class Compute:
         name.
 
         Arguments and result must be picklable, because they may be sent to another process.
-        `characters` is the length of the user-supplied text in the arguments. Raises what the
-        function raises, and Rejected if it exceeds a limit.
+        `project` is the id of the project among whose jobs the function counts. `characters` is the
+        length of the user-supplied text in the arguments. Raises what the function raises, Rejected
+        if it exceeds a limit, and Gone if the client of the request disconnects.
         """
         if self.pool is None:
             with spending():
@@ -99,6 +100,8 @@ class Compute:
     async def settle(self, deferred: Deferred, project: str = "") -> None:
         """Run a deferred evaluation in a separate process, and keep its result for the next call of
         `attempt`.
+
+        An exception of the evaluation is kept, too; the next call of `attempt` raises it.
         """
         replies: list[tuple[Question, Any]] = []
 

@@ -75,11 +75,12 @@ class Pool:
     async def run(
         self, project: str, job: Job, characters: int, answer: Asked | None = None
     ) -> Any:
-        """Return the result of a job.
+        """Return the result of a job, which first waits for a free slot of its project.
 
         `characters` is the length of the text that the job works on; it raises the limits. `answer`
-        returns the values that the job requests from its World; it is called on the event loop.
-        Raises what the job raises, and Rejected if the job exceeds a limit.
+        returns the values that the job requests from its World; it is called on the event loop. It
+        is None for a job that requests none. Raises what the job raises, Rejected if the job
+        exceeds a limit, and Stopped if the pool is closed.
         """
         await self._turn(project)
         try:

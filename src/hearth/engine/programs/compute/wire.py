@@ -15,7 +15,7 @@ CHUNK = 1 << 20
 
 
 class Closed(Exception):
-    """The process at the other end has closed the connection."""
+    """The process at the other end has closed the connection, or its message is too long."""
 
 
 def pack(value: Any) -> bytes:

@@ -85,9 +85,10 @@ class Access:
         """Create a trust for a root stack, with the last requester as trustor, unless the stack has
         a valid one.
 
-        The trust remains valid after the requester's token expires. If it replaces another trust,
-        the key that finds it again is new and is stored before the call. The replaced trust is
-        deleted when no node runs any more. Raises CloudFault.
+        The trust remains valid after the requester's token expires; an application credential may
+        take its place. A delete of a stack without a trust needs none. If the trust replaces
+        another one, the key that finds it again is new and is stored before the call. The replaced
+        trust is deleted when no node runs any more. Raises CloudFault.
         """
         stack = self._memory.stack
         if self.credential is None or stack.parent_id is not None:

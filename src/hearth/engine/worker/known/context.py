@@ -40,6 +40,7 @@ def context_of(
     now.
 
     `before` are the properties before the action, and `changed` the names of those that change.
+    `template_metadata` is the metadata in the template if it has changed, otherwise None.
     """
     now = owned.tools.clock.now()
     return ResourceContext(
@@ -85,7 +86,8 @@ async def attributes_of(
     """Return the attributes to record for a resource.
 
     They are the attributes that the type computes from the last response body, and the further
-    attributes that the template reads. `known` are attributes that need not be read again.
+    attributes that the template reads. `known` are attributes that need not be read again. An
+    attribute that cannot be read is None; for a nested stack or a deployment it is left out.
     """
     attributes = {**(known or {}), **rtype.known_attributes(ctx)}
     for name in owned.aim.reads(record.name, rtype):

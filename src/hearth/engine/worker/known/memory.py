@@ -25,8 +25,9 @@ USUAL_REASON = "state changed"
 class Memory:
     """The rows of one stack, and both change sets.
 
-    `mask` replaces hidden values in reasons. If `all_hidden` is true, events show no property
-    values.
+    `traversal_in_row` is the traversal in the stack's row; `stack` may already have a newer one.
+    `data` (private data) and `metadata` are by record id. `mask` replaces hidden values in reasons.
+    If `all_hidden` is true, events show no property values.
     """
 
     stack: StackRow

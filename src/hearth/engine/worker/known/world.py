@@ -40,7 +40,7 @@ class RecordedWorld:
 
     def attribute(self, name: str, attribute: str, path: Sequence[Any] = ()) -> Any:
         """Return a recorded attribute or the part of it at `path`; null if there is no such
-        part.
+        part, and Unknown before the resource is created.
         """
         record = self._record(name)
         if record is None or record.new:
@@ -51,7 +51,7 @@ class RecordedWorld:
         return value if rtype is None else rtype.within(attribute, value, path)
 
     def availability_zones(self) -> Any:
-        """Return the names of the availability zones."""
+        """Return the names of the availability zones; Unknown if they were not read."""
         return UNKNOWN if self.zones is None else list(self.zones)
 
     def secret(self, name: str, attribute: str) -> bool:

@@ -31,8 +31,9 @@ FIRST_REVISION = 1  # an adopt creates the stack, with this revision
 async def adopt(attempt: Attempt, rtype: ResourceType, desired: Desired) -> Outcome | None:
     """Adopt the object whose id the adopted document has for the record. No write call is sent.
 
-    Return None in a later operation that continues the adoption. Then the record describes the
-    object as in the adopted template, and the caller decides what to change.
+    The node fails if the document has no id. Return None in a later operation that continues the
+    adoption. Then the record describes the object as in the adopted template, and the caller
+    decides what to change.
     """
     later = attempt.owned.aim.adopts_late()
     if later:

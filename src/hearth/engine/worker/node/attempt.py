@@ -127,7 +127,9 @@ class Attempt:
     def context_for(
         self, record: Record, rtype: ResourceType, action: Action = Action.DELETE
     ) -> ResourceContext:
-        """Return the context of another record, for deleting or changing its object."""
+        """Return the context of a record with its recorded properties, for deleting or changing its
+        object.
+        """
         return context_of(
             self.owned, record, rtype, action,
             properties=record.held.properties, started_at=self.began_at,
@@ -147,7 +149,9 @@ class Attempt:
     ) -> None:
         """Commit the intent of an action, together with the status IN_PROGRESS.
 
-        `number` counts the attempts from 0. If `show` is false, no event is added.
+        For a nested stack the intent is only added to the changes, because it is committed together
+        with the request to the nested stack. `number` counts the attempts from 0. If `show` is
+        false, no event is added. Raises Superseded.
         """
         memory = self.owned.memory
         first = not self.committed
@@ -327,7 +331,10 @@ class Attempt:
         return f"Resource {record.action} failed: {reason}"
 
     def end_badly(self, record: Record, reason: str) -> None:
-        """Store `record` with the status FAILED and the reason, and end the attempt."""
+        """Store `record` with the status FAILED and the reason, and end the attempt.
+
+        An event is added only if `record` is IN_PROGRESS.
+        """
         memory = self.owned.memory
         failed = record.having(
             status=Status.FAILED, reason=reason, updated_at=self.owned.tools.clock.now()

@@ -84,8 +84,9 @@ class CloudCalls:
         """Send the write call of a step; if the response is lost, search for the result before a
         retry.
 
-        `lost` is true if an earlier call may have created an object that only a repeated call can
-        find. Then the call is sent even if the node was stopped.
+        Return the result, or None if the step has none. `lost` is true if an earlier call may have
+        created an object that only a repeated call can find. Then the call is sent even if the node
+        was stopped. Raises Stopped, and CloudFault if the call fails permanently or too often.
         """
         passing, broken = 0, 0
         while True:
@@ -249,6 +250,8 @@ class CloudCalls:
     def orphaned(self, rtype: ResourceType, ctx: ResourceContext, why: str) -> None:
         """Record a possible orphan if the action is a create; `why` says why its response is
         missing.
+
+        If its object cannot be searched for, only an event reports that the object may exist.
         """
         if ctx.action is not Action.CREATE:
             return
@@ -261,7 +264,10 @@ class CloudCalls:
         self.watch_for(rtype.name, ctx.properties, why)
 
     def watch_for(self, kind_name: str, properties: Mapping[str, Any], why: str) -> None:
-        """Record that an object of this type may appear that has the key of the record."""
+        """Record that an object of this type may appear that has the key of the record.
+
+        `why` says why the response to its create call is missing.
+        """
         owned, record = self._owned, self._record()
         facts = {"name": record.name, "properties": dict(properties), "why": why}
         clock = owned.tools.clock
@@ -296,8 +302,9 @@ class CloudCalls:
     ) -> None:
         """Delete objects that have the record's key, except the recorded object.
 
-        A failed search or delete is repeated later. If `for_good` is true, the record is about to
-        be deleted: wait until no further object can appear, and delete all of them.
+        Do nothing if no response was lost. A failed search or delete is left to a later sweep. If
+        `for_good` is true, the record is about to be deleted: wait until no further object can
+        appear, and delete all of them. Then CloudFault is raised if that fails permanently.
         """
         wait_s = self._owned.tools.orphan_watch_s if for_good else rtype.visibility_delay_s
         for orphan in orphans.of(self._owned, self._record().id):

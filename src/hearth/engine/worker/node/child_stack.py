@@ -50,12 +50,12 @@ class ChildStack:
     async def carry_out(
         self, rtype: NestedType, ctx: ResourceContext, action: Action, begin: Begin | None = None
     ) -> None:
-        """Request an operation of the nested stack and wait for its end. Raises ResourceFailure if
-        it fails.
+        """Request an operation of the nested stack and wait for its end.
 
         `begin` adds the intent, which is committed together with the request. Without `begin`, an
         earlier owner has already committed both. A group may need several requests, one for each
-        batch.
+        batch. Afterwards `ctx` has the outputs and the members of the nested stack. Raises
+        ResourceFailure if the operation fails, CloudFault if its preparation does, and Stopped.
         """
         if begin is not None:
             there = action is Action.CREATE or await self._look(rtype, ctx, action)

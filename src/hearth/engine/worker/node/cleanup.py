@@ -21,7 +21,10 @@ USERS_TOLD_MAX = 3
 
 
 async def clean_up(attempt: Attempt) -> Outcome:
-    """Carry out the clean-up node. Raises Superseded, Stopped, CloudFault, ResourceFailure."""
+    """Carry out the clean-up node and return its outcome.
+
+    Raises Superseded, Stopped, CloudFault, ResourceFailure.
+    """
     owned, record = attempt.owned, attempt.record
     rtype = owned.tools.programs.type_of(record)
     nothing = record.physical_id is None and not orphans.of(owned, record.id)

@@ -26,7 +26,7 @@ async def create(
 ) -> Outcome:
     """Create the resource; after a failure delete the object and retry, a limited number of times.
 
-    `number` counts the attempts from 0.
+    `number` counts the attempts from 0. Raises Superseded, Stopped, CloudFault, ResourceFailure.
     """
     while True:
         policy = desired.update_policy
@@ -164,7 +164,9 @@ async def _swept(attempt: Attempt) -> bool:
 
 
 def others_of(attempt: Attempt) -> list[Record]:
-    """Return the other records with the same name, except those that are being deleted."""
+    """Return the other records with the same name, except those that are being deleted or whose
+    object is deleted.
+    """
     found = attempt.owned.aim.namesakes(attempt.record)
     return [one for one in found if one.action is not Action.DELETE or one.failed]
 

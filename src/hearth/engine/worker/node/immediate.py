@@ -160,7 +160,10 @@ def _change(
 
 
 def restricted(owned: OwnedStack, record: Record, decision: Decision) -> Failed | None:
-    """Return the failure of the node if the environment forbids the decided action, else None."""
+    """Return the failure of the node if the environment forbids the decided action, else None.
+
+    The failure also adds an event.
+    """
     word = decision.verdict.value
     if decision.verdict not in (Verdict.UPDATE, Verdict.REPLACE):
         return None

@@ -41,7 +41,11 @@ async def sweep(rtype: ResourceType, ctx: ResourceContext) -> bool:
 
 
 async def watch(owned: OwnedStack) -> None:
-    """Search once for all possible orphans, except those of records that a node works on."""
+    """Search once for all possible orphans, and delete those that exist.
+
+    Orphans of records that a node works on are left out. The search for an orphan ends when its
+    time is over.
+    """
     for orphan in list(owned.memory.orphans):
         if orphan.resource_id in owned.busy:
             continue

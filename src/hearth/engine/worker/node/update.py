@@ -32,12 +32,14 @@ _desired = msgspec.json.Decoder(Desired).decode
 
 
 async def update(attempt: Attempt) -> Outcome:
-    """Carry out the update node. Raises Superseded, Stopped, CloudFault, ResourceFailure."""
+    """Carry out the update node and return its outcome.
+
+    Raises Superseded, Stopped, CloudFault, ResourceFailure.
+    """
     # an unhealthy resource stays suspended, because it is nearly always replaced
-    # a newer operation interrupted its resume
     if asleep(attempt.record) and not unhealthy(attempt.record):
         await walk.wake(attempt)
-        attempt.not_stale()
+        attempt.not_stale()  # a newer operation may have interrupted the resume
     return await _update_awake(attempt)
 
 
@@ -190,7 +192,8 @@ def _changed_metadata(record: Record, desired: Desired) -> Mapping[str, Any] | N
 async def go_on(attempt: Attempt, row: AttemptRow) -> Outcome | None:
     """Continue the action that an earlier owner began, from the row of its attempt.
 
-    Return None if the node is not complete: a newer operation must decide what to do.
+    Return the outcome, or None if the node is not complete: a newer operation must decide what to
+    do. Raises Superseded, Stopped, CloudFault, ResourceFailure.
     """
     desired = _desired(msgspec.json.encode(row.wanted))
     rtype = attempt.owned.tools.programs.rtype_named(desired.kind)

@@ -26,7 +26,10 @@ UNSUPPORTED = "CHECK not supported for "
 
 
 def at_once(owned: OwnedStack, record: Record) -> Outcome | None:
-    """Return the outcome of a lifecycle action that needs no cloud call; None if it needs one."""
+    """Carry out a lifecycle action on a record if that needs no cloud call.
+
+    Return the outcome, or None if a call is needed.
+    """
     action = owned.memory.stack.action
     rtype = owned.tools.programs.type_of(record)
     # an unknown type is not skipped: its task reports the error
@@ -77,6 +80,8 @@ def _failed(owned: OwnedStack, record: Record, reason: str) -> Failed:
 async def carry_out(attempt: Attempt) -> Outcome:
     """Carry out the lifecycle action, from the beginning or from the step where an earlier owner
     stopped.
+
+    Raises Superseded, Stopped, CloudFault, ResourceFailure.
     """
     stack, row = attempt.owned.memory.stack, attempt.row
     await _act(attempt, stack.action if row is None else Action(row.action))

@@ -56,7 +56,11 @@ class LastSteps:
         return traversal == self._owned.memory.stack.traversal and not self._aim.over
 
     async def _tear_down(self) -> None:
-        """Delete the trust and the domain project of a root stack, then complete its delete."""
+        """Delete the trust and the domain project of a root stack, then complete its delete.
+
+        An abandon keeps the domain project. If Keystone refuses or does not answer for long, the
+        operation fails.
+        """
         owned, stack = self._owned, self._owned.memory.stack
         traversal = stack.traversal
         if stack.options.abandon:  # its stack domain users stay in use

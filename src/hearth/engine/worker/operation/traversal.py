@@ -76,6 +76,8 @@ class Traversal:
     def plan_walk(self, graph: Graph, records: Sequence[Record]) -> None:
         """Set the graph of a lifecycle action; nodes that it completed before a takeover stay
         completed.
+
+        In a check, nodes that failed before a takeover stay failed. `records` are those in charge.
         """
         self._graph, self._open = graph, len(graph)
         stack = self._owned.memory.stack
@@ -159,7 +161,8 @@ class Traversal:
     def advance(self) -> None:
         """Start the nodes that are ready, a limited number per call.
 
-        Nodes of immediate types, which need no call, are carried out directly.
+        Nodes that need no cloud call are carried out directly. If the deadline has passed, the
+        operation fails instead.
         """
         left = NODES_A_SLICE
         while left and self.ready:
