@@ -19,7 +19,11 @@ from hearth.store.snapshots import Snapshot
 async def take_snapshot(
     services: Services, caller: Caller, row: StackRow, name: str | None
 ) -> Snapshot:
-    """Begin a snapshot of a stack and return it, in CREATE_IN_PROGRESS. Raises Rejected."""
+    """Begin a snapshot of a stack and return it, in CREATE_IN_PROGRESS.
+
+    `name` is None for a snapshot without a name. Raises Rejected if the stack has too many
+    snapshots, or if its state does not allow one.
+    """
     now, ident = services.clock.now(), services.new_id()
     limit, asks = services.limits.snapshots_per_stack, requester(caller)
     made = await services.store.run_once(
@@ -40,7 +44,10 @@ async def show_snapshot(services: Services, row: StackRow, snapshot_id: str) -> 
 
 
 async def delete_snapshot(services: Services, row: StackRow, snapshot_id: str) -> None:
-    """Request the deletion of a snapshot and of its objects in the cloud. Raises Rejected."""
+    """Request the deletion of a snapshot and of its objects in the cloud.
+
+    Raises Rejected if the snapshot does not exist or is still being created.
+    """
     now = services.clock.now()
     await services.store.run_once(lambda tx: snapshots.drop(tx, row.id, snapshot_id, now))
     services.bus.tell()
@@ -49,7 +56,11 @@ async def delete_snapshot(services: Services, row: StackRow, snapshot_id: str) -
 async def restore_snapshot(
     services: Services, caller: Caller, row: StackRow, snapshot_id: str
 ) -> StackRow:
-    """Begin to restore a snapshot; return the stack, in RESTORE_IN_PROGRESS. Raises Rejected."""
+    """Begin to restore a snapshot; return the stack, in RESTORE_IN_PROGRESS.
+
+    Raises Rejected if the snapshot does not exist or is not complete, if the state of the stack
+    does not allow it, or if the restored template fails a check.
+    """
     if problem := refusal(Request.RESTORE, row.name, row.action, row.status):
         raise Rejected([problem])
     found = await show_snapshot(services, row, snapshot_id)

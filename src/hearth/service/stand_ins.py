@@ -25,8 +25,8 @@ class StandIns:
     def put(self, properties: Mapping[str, Any], schema: Mapping[str, Prop]) -> dict[str, Any]:
         """Return the properties with all unknown values inside maps replaced by parameters.
 
-        Other unknown values are kept, because the number and the names of the members must be
-        known.
+        Only properties of the type map in `schema` are searched. Other unknown values are kept,
+        because the number and the names of the members must be known.
         """
         return {
             name: self._put(value)

@@ -144,10 +144,11 @@ def save(
     now: float,
     seen: Mapping[str, str] | None = None,
 ) -> None:
-    """Write a locked cluster with its conditions, and its changed `groups`.
+    """Write the new version `after` of a locked cluster, and its changed `groups`.
 
-    `seen` maps the UUID of a group to the state of its stack that was copied into the group. If a
-    status becomes final and notifications are enabled, a notification is stored.
+    `before` is the cluster as it is stored. The conditions of the cluster are updated. `seen` maps
+    the UUID of a group to the state of its stack that was copied into the group. If a status
+    becomes final and notifications are enabled, a notification is stored.
     """
     changed, states = {group.uuid: group for group in groups}, {**before.seen, **(seen or {})}
     members = [changed.get(group.uuid, group) for group in before.groups]
@@ -284,7 +285,7 @@ def events_of(tx: Tx, cluster_id: str) -> list[dict[str, Any]]:
 
 
 def changed(tx: Tx, uuid: str, change: Callable[[Whole], Cluster], now: float) -> Cluster | None:
-    """Lock a cluster, pass it to `change`, and store and return the result.
+    """Lock a cluster, pass it to `change`, and store and return the cluster that `change` returns.
 
     Return None if the cluster does not exist.
     """

@@ -109,7 +109,10 @@ def _purge(tx: Tx, root_id: str, after: int) -> None:
 
 
 def first(tx: Tx, one: Event, *, sinks: bool) -> None:
-    """Store the first event of a new tree; the row of the tree already has the number 1."""
+    """Store the first event of a new tree; the row of the tree already has the number 1.
+
+    `sinks` is true if the root stack has event sinks.
+    """
     tx.many(_INSERT, [_row(tx, one, 1)])
     if tx.notifies:
         outbox.put_states(tx, [one])

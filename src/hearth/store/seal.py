@@ -35,7 +35,10 @@ _decode = msgspec.json.Decoder().decode
 
 
 class Unsealable(Exception):
-    """A value cannot be decrypted: no configured key fits, or the value was changed."""
+    """A value cannot be decrypted; the message gives the reason.
+
+    No configured key fits, the value was changed or moved, or a newer release wrote it.
+    """
 
 
 class Sealer:

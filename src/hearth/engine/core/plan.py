@@ -95,9 +95,10 @@ class Entry:
 class Plan:
     """The planned action for each resource of a stack, and the resulting changes of records.
 
-    `in_charge` maps names to record ids. `kept` are the ids of records that provably stay
-    unchanged, `new` the records to store, and `touched` the records whose range of revisions
-    changed. `world` holds the predicted values if the caller requested a preview.
+    `in_charge` maps names to record ids, and `requires` maps names to the names that they need.
+    `kept` are the ids of records that provably stay unchanged, `new` the records to store, and
+    `touched` the records whose range of revisions changed. `existing` are the records from before
+    the operation. `world` holds the predicted values if the caller requested a preview.
     """
 
     target: Target

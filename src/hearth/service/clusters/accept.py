@@ -64,7 +64,10 @@ def locked(tx: Tx, cluster: Cluster) -> Whole:
 
 
 def demand_state(cluster: Cluster, allowed: frozenset[str], operation: str) -> None:
-    """Raise WrongState unless the operation may begin in the cluster's state."""
+    """Raise WrongState unless the cluster is in one of the states `allowed`.
+
+    `operation` names the operation in the message.
+    """
     if cluster.status not in allowed:
         words = (
             f"{operation} is not supported in this state. Cluster {cluster.name} is in "

@@ -14,8 +14,8 @@ from hearth.service.services import Services
 async def scope(services: Services, caller: Caller, rule: str | None) -> str | None:
     """Return the id of the project in which the caller finds objects; None stands for all projects.
 
-    If a `rule` is given, administrators find the objects of all projects. Raises Rejected for an
-    administrator whom the rule does not allow to do so.
+    If a policy rule is given, administrators find the objects of all projects; nodes of clusters
+    never do. Raises Rejected for an administrator whom the rule does not allow to do so.
     """
     if rule is None or not services.cluster_policy.is_admin(caller):
         return caller.project_id

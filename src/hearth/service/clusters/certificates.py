@@ -155,7 +155,11 @@ async def kubeconfig(
 
 
 def kubeconfig_text(cluster: Cluster, ca_pem: str, pair: KeyPair) -> str:
-    """Return a kubeconfig as JSON, which is also valid YAML."""
+    """Return a kubeconfig as JSON, which is also valid YAML.
+
+    `ca_pem` has the certificates of the authorities that sign for the cluster's API. `pair` is the
+    key and the certificate of the user.
+    """
     name = cluster.name or cluster.uuid
     body = {
         "apiVersion": "v1",

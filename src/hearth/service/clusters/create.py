@@ -60,7 +60,11 @@ class Draft:
 async def create_cluster(
     services: Services, caller: Caller, wanted: Mapping[str, Any], *, version: tuple[int, int]
 ) -> Cluster:
-    """Create a cluster and return it, in CREATE_IN_PROGRESS. Raises Rejected, CloudFault."""
+    """Begin to create a cluster and return it, in CREATE_IN_PROGRESS.
+
+    `wanted` are the fields of the request, and `version` is its API version. Raises Rejected,
+    CloudFault.
+    """
     await room(services, caller)
     made = await _checked(services, caller, wanted, version)
     now = services.clock.now()
@@ -106,7 +110,9 @@ async def _checked(
 def draft_of(
     services: Services, caller: Caller, template: ClusterTemplate, wanted: Mapping[str, Any]
 ) -> Draft:
-    """Return the objects to store for a create request, without checking them."""
+    """Return the objects to store for a create request with the fields `wanted`, without checking
+    them.
+    """
     given = {name: value for name, value in wanted.items() if value is not None}
     cluster = _cluster(services, caller, template, given)
     masters, nodes = given.get("master_count", 1), given.get("node_count", 1)
@@ -212,7 +218,7 @@ def _groups(
 
 
 async def room(services: Services, caller: Caller) -> None:
-    """Raise Rejected if the project has used up its quota of clusters.
+    """Raise Rejected if the caller's project has used up its quota of clusters.
 
     This check comes before all others.
     """

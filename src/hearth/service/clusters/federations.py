@@ -27,7 +27,11 @@ REASON = "Federations are not implemented. The description is kept, but nothing 
 async def create_federation(
     services: Services, caller: Caller, wanted: Mapping[str, Any]
 ) -> Federation:
-    """Create a federation and return it, in CREATE_FAILED. Raises Rejected."""
+    """Store a federation and return it, in CREATE_FAILED.
+
+    `wanted` are the fields of the request. Raises Rejected if the property `dns-zone` is missing,
+    or if a cluster does not exist.
+    """
     properties = wanted.get("properties") or {}
     if DNS_ZONE not in properties:
         raise bad_request(f"Property {DNS_ZONE} is mandatory. Add it to properties.")

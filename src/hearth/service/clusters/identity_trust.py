@@ -114,7 +114,10 @@ class TrustMode:
     def _domain(self) -> StackDomain:
         config = self._services.clouds.pool.config
         if config.domain_admin is None or config.stack_domain_id is None:
-            words = "Trusts for clusters need a stack domain and its administrator."
+            words = (
+                "Trusts for clusters need a stack domain and its administrator. Set the options "
+                "stack_user_domain_id, stack_domain_admin and stack_domain_admin_password."
+            )
             raise CloudFault("identity", 401, "Unauthorized", words)
         admin = self._services.clouds.pool.cloud(config.domain_admin)
         return StackDomain(admin, config.stack_domain_id, config.stack_user_role)

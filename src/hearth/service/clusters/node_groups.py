@@ -96,10 +96,10 @@ async def change_group(
     group: NodeGroup,
     changed: Mapping[str, Any],
 ) -> NodeGroup:
-    """Change the limits, labels or taints of a group and return it. The stack of the cluster is
-    unchanged.
+    """Change the limits, labels or taints of a group and return it.
 
-    Raises Rejected.
+    `changed` maps fields to their new values; None stands for the default value. The stack of the
+    cluster stays unchanged. Raises Rejected.
     """
     now = services.clock.now()
 
@@ -178,15 +178,15 @@ def _check_taints(taints: Sequence[Mapping[str, str]]) -> None:
         _check_value("node_taints", taint.get("key", ""), taint.get("value") or "")
         if taint.get("effect") not in EFFECTS:
             raise conflict(
-                f"The effect of taint {taint.get('key')} is {taint.get('effect')}. Expected "
-                f"one of: {', '.join(sorted(EFFECTS))}."
+                f"The effect of taint {taint.get('key')} is {taint.get('effect') or 'missing'}. "
+                f"Expected one of: {', '.join(sorted(EFFECTS))}."
             )
 
 
 def _check_key(what: str, key: str) -> None:
     prefix, slash, name = key.rpartition("/")
     if not LABEL_PART.fullmatch(name) or (slash and not LABEL_PREFIX.fullmatch(prefix)):
-        raise conflict(f"{what}: {key!r} is not a valid key. Example: example.com/team.")
+        raise conflict(f'{what}: "{key}" is not a valid key. Example: example.com/team.')
     if any(prefix == one or prefix.endswith(f".{one}") for one in RESERVED):
         raise conflict(f"{what}: the prefix of {key} is reserved. Choose another prefix.")
 
@@ -194,5 +194,5 @@ def _check_key(what: str, key: str) -> None:
 def _check_value(what: str, key: str, value: str) -> None:
     if value and not LABEL_PART.fullmatch(value):
         raise conflict(
-            f"{what}: {key} has the invalid value {value!r}. Use letters, digits, '-', '_' and '.'."
+            f'{what}: {key} has the invalid value "{value}". Use letters, digits, "-", "_" and ".".'
         )

@@ -1,4 +1,7 @@
-"""Send notifications about requests for clusters, both accepted and refused ones."""
+"""Store notifications about requests for clusters, both accepted and refused ones.
+
+Nothing is stored unless notifications are enabled. `kind` is the kind of the task.
+"""
 
 from hearth.clusters.notifications import (
     CREATE,
@@ -37,8 +40,9 @@ def initiator_of(caller: Caller) -> dict[str, str | None]:
 def accepted(
     tx: Tx, cluster_id: str, kind: str, now: float, *, group_id: str | None = None
 ) -> None:
-    """Store a notification that a task was accepted; `group_id` is set if it concerns a node
-    group.
+    """Store a notification that a task was accepted.
+
+    `group_id` is the UUID of the node group that the task creates or deletes, if any.
     """
     if not tx.notifies:
         return

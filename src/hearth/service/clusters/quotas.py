@@ -15,9 +15,10 @@ RESOURCE = "Cluster"
 
 
 async def show_quota(services: Services, caller: Caller, project_id: str, resource: str) -> Quota:
-    """Return the quota of a project. Raises Rejected.
+    """Return the quota of a project.
 
-    If no quota is stored, return the default quota, whose `id` is 0.
+    If no quota is stored, return the default quota, whose `id` is 0. Raises Rejected if the caller
+    may not read it, or if `resource` is not `Cluster`.
     """
     await demand_project(services, caller, "quota:get", project_id)
     _demand_resource(project_id, resource)

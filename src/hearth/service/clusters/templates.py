@@ -25,7 +25,10 @@ NOT_CHECKED = frozenset({"name", "tags", "public", "hidden", "dns_nameserver"})
 async def create_template(
     services: Services, caller: Caller, wanted: Mapping[str, Any]
 ) -> ClusterTemplate:
-    """Create a cluster template and return it. Raises Rejected, CloudFault."""
+    """Create a cluster template with the fields `wanted` and return it.
+
+    Raises Rejected, CloudFault.
+    """
     uuid = services.new_id()
     given = {name: value for name, value in wanted.items() if value is not None}
     given.setdefault("name", generated_name(UUID(uuid).int, "template"))
@@ -48,7 +51,11 @@ async def create_template(
 async def change_template(
     services: Services, caller: Caller, template: ClusterTemplate, changed: Mapping[str, Any]
 ) -> ClusterTemplate:
-    """Change fields of a cluster template and return it. Raises Rejected, CloudFault."""
+    """Change fields of a cluster template and return it.
+
+    `changed` maps fields to their new values. If a cluster uses the template, only a few fields can
+    be changed. Raises Rejected, CloudFault.
+    """
     if not changed:
         return template
     wanted = dict(changed)

@@ -70,7 +70,11 @@ async def in_thread(work: Callable[[], T]) -> T:
 
 
 def new_ca(name: str, options: config.X509, now: float) -> KeyPair:
-    """Return a new certificate authority. Its common name is `name`, shortened if necessary."""
+    """Return a new certificate authority: its certificate and its key.
+
+    The common name is `name`, shortened if necessary. `options` has the length of the key and the
+    time for which the certificate is valid.
+    """
     key = rsa.generate_private_key(public_exponent=65537, key_size=options.key_bits)
     subject = common_name(name[:COMMON_NAME_MAX])
     public = key.public_key()
@@ -148,7 +152,7 @@ def common_name(name: str, organisation: str | None = None) -> x509.Name:
         if organisation is not None:
             parts.append(x509.NameAttribute(NameOID.ORGANIZATION_NAME, organisation))
     except ValueError:
-        words = f"A certificate cannot name {name!r}. Use 1 to {COMMON_NAME_MAX} characters."
+        words = f'A certificate cannot name "{name}". Use 1 to {COMMON_NAME_MAX} characters.'
         raise bad_request(words) from None
     return x509.Name(parts)
 

@@ -73,7 +73,8 @@ async def _set_instances(
 async def record_end(owned: OwnedStack, message: int, ended: ChildEnded) -> bool:
     """Record the end of a nested stack's operation that no node waits for, such as a scaling.
 
-    Return whether an attribute of the resource changed; the parent of this stack may read it.
+    `message` is the id of the message `ended`, which is then marked as read. Return whether an
+    attribute of the resource changed; the parent of this stack may read it.
     """
     changed = False
     try:
