@@ -1,6 +1,6 @@
 """Read one resource with its metadata; each server with cfn-style polling does so every 30 seconds.
 
-Therefore it must be cheap: one transaction with at most four statements, no cloud call, and the
+Therefore it must be cheap: usually one transaction with a few statements, no cloud call, and the
 program of the stack only if the description is not cached.
 """
 

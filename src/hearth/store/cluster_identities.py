@@ -53,7 +53,10 @@ class Identity:
 
     @property
     def key(self) -> str:
-        """The text in the names of Keystone objects that shows to which identity they belong."""
+        """The key that finds the objects of this identity in Keystone.
+
+        The name, the description or the expiry time of each object is computed from it.
+        """
         return f"cluster-{self.cluster_id}-{self.id}"
 
 

@@ -3,7 +3,7 @@
 A task is stored in the transaction that accepts its request, and removed in the transaction that
 finishes it. A conductor claims a task for a limited time, which it extends while it works. `epoch`
 counts the claims, and each commit checks it, so a conductor that lost its task cannot commit. Only
-the oldest task of a cluster can be claimed. All times are those of the database.
+the oldest task of a cluster can be claimed. Claims and due times are times of the database.
 """
 
 from collections.abc import Mapping, Sequence

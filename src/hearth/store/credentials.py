@@ -44,8 +44,9 @@ class Requester(msgspec.Struct, frozen=True, omit_defaults=True):
 class FormerTrust(msgspec.Struct, frozen=True, array_like=True):
     """A replaced trust or application credential that must still be deleted.
 
-    Its name contains `key`. `owner` is None for a trust. For an application credential it is the id
-    of the user who created the credential.
+    `key` finds it in Keystone: the expiry time of a trust and the name of an application credential
+    are computed from the key. `owner` is None for a trust. For an application credential it is the
+    id of the user who created the credential.
     """
 
     id: str
@@ -57,10 +58,10 @@ class StackCredential(Requester, frozen=True, omit_defaults=True):
     """The requester's token, and the trust that remains valid after the token expires, if it
     exists.
 
-    The user `trustor` created the trust, whose name contains `trust_key`. If there is an
-    `app_secret`, the stack has an application credential instead of a trust, and `trust_id` is its
-    id. The key of a new trust is stored in `next_key` before the trust is created. `former` are
-    replaced trusts.
+    The user `trustor` created the trust, and `trust_key` finds it in Keystone: its expiry time is
+    computed from the key. If there is an `app_secret`, the stack has an application credential
+    instead of a trust, and `trust_id` is its id. The key of a new trust is stored in `next_key`
+    before the trust is created. `former` are replaced trusts.
     """
 
     trust_id: str | None = None

@@ -1,7 +1,7 @@
 """Events, numbered without gaps per tree of stacks, in the transaction that causes them.
 
 If a stack has too many events, the same transaction deletes the oldest ones, once per batch of new
-events in the tree. A number is never reused, so a marker stays valid when its event is deleted.
+events in the tree. A number is never reused, so the order of events does not change.
 """
 
 from collections.abc import Iterable

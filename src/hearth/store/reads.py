@@ -75,7 +75,7 @@ def _by_name(tx: Tx, project_id: str | None, name: str) -> Any:
     depth.
 
     Stacks with the domain project `project_id` are searched only if the project has no such stack.
-    These are two queries, because a database uses no index for "one column or the other".
+    These are two queries, so that each of them finds its row by an index.
     """
     if project_id is None:
         return tx.first(_ANYWHERE, {"name": name})

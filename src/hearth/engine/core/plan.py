@@ -1,7 +1,7 @@
 """The plan of an operation: a pure function of the records and the target program.
 
 It contains the record of each name, the records that provably stay unchanged, the deletions, and
-the order. A preview shows the plan; the engine carries out the same plan.
+the order. A preview and the engine use the same function; a preview adds predicted actions.
 """
 
 import hashlib

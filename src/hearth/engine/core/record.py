@@ -16,6 +16,7 @@ from hearth.model.state import Action, Status
 class Held(Struct, frozen=True, omit_defaults=True):
     """The definition and the results of the last successful action on a record.
 
+    An unfinished or failed create already has its desired values here, but no `definition`.
     `definition` is the fingerprint of the definition, `kind` the name of its type, and `parts` the
     definition without the properties. `written` are the evaluated properties, `properties` the same
     with names replaced by ids. `secret` names the properties with hidden values. `attributes` are

@@ -3,8 +3,9 @@
 Commits are shared fairly between trees of stacks (a root stack with its nested stacks) by deficit
 round robin, counted in rows. In each round a tree earns a fixed number of rows. A change set is
 committed when its tree has earned as many rows as the change set contains. So small change sets
-never wait for many large ones. A batch that fails is halved until the stack that causes the failure
-is alone in its batch; only the worker of that stack gets the exception.
+never wait for many large ones of another tree. A batch that fails is halved until the stack that
+causes the failure is alone in its batch; only the worker of that stack gets the exception. If the
+database is unavailable, all workers of the batch get it.
 """
 
 import asyncio

@@ -1,9 +1,9 @@
 """Identities of clusters: the credentials with which nodes, and Hearth itself, act for a cluster.
 
 The mode of an identity decides which kind of credential it has. Its row is stored before anything
-is created in Keystone, and every name in Keystone contains the id of the identity. So an attempt
-whose response was lost is found or replaced, and a cluster never has a second credential that
-nobody knows of. Source: spec/clusters.md, section 4.5.
+is created in Keystone, and each object in Keystone can be found by the key of the identity. So an
+attempt whose response was lost is found or replaced, and a cluster never has a second credential
+that nobody knows of. Source: spec/clusters.md, section 4.5.
 """
 
 import secrets

@@ -157,7 +157,7 @@ class _Change(_Beginning):
         return None if self.empty else failure
 
     async def types_allowed(self) -> Failure:
-        """Return an error message if the policy forbids the requester a type in a nested stack.
+        """Fail if the policy forbids the requester a type in a nested stack.
 
         The API has already checked the types that were known at the request. The types of existing
         resources are always allowed, so that a rollback is possible.
@@ -172,7 +172,9 @@ class _Change(_Beginning):
         return tools.refused_types(credential, names) if names else None
 
     async def zones(self) -> Failure:
-        """Read the names of the availability zones if the template uses them."""
+        """Read the names of the availability zones if the template uses them; fail if that
+        fails.
+        """
         if zones.asked_for(self.aim.revision.template):
             try:
                 self.aim.world.zones = await zones.zone_names(self.owned.access.cloud())
@@ -181,7 +183,7 @@ class _Change(_Beginning):
         return None
 
     async def limits(self) -> Failure:
-        """Return an error message if the stack tree would exceed the limit of resources, else None.
+        """Fail if the stack tree would exceed the limit of resources.
 
         Only a nested stack whose new template has more resources than the stack has now is checked.
         The API has already checked the request, but not the resources that depend on values which

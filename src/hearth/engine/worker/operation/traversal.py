@@ -161,8 +161,8 @@ class Traversal:
     def advance(self) -> None:
         """Start the nodes that are ready, a limited number per call.
 
-        Nodes that need no cloud call are carried out directly. If the deadline has passed, the
-        operation fails instead.
+        Nodes that need no cloud call are carried out directly. If the deadline passes during many
+        such nodes, or while a node waits at a hook, the operation fails.
         """
         left = NODES_A_SLICE
         while left and self.ready:
