@@ -23,10 +23,11 @@ async def create_stack(
     adopt: str | None = None,
     also: Also | None = None,
 ) -> StackRow:
-    """Create a stack and return it, in CREATE_IN_PROGRESS or ADOPT_IN_PROGRESS. Raises Rejected.
+    """Begin to create a stack and return it, in CREATE_IN_PROGRESS or ADOPT_IN_PROGRESS.
 
     `adopt` is the text of a document that describes a stack; the new stack adopts the objects in
-    it. `also` makes further changes in the transaction that stores the stack.
+    it. `also` makes further changes in the transaction that stores the stack. Raises Rejected if a
+    check of the request fails, if a quota is used up, or if the name is already used.
     """
     check_name(name)
     document: Document | None = None
@@ -62,7 +63,7 @@ async def create_stack(
 
 
 def sketch(new: accept.NewStack, now: float) -> StackRow:
-    """Return the row that a new stack would have, without storing it."""
+    """Return a row for checks and previews of a new stack, which is not stored."""
     return StackRow(
         id=new.id, project_id=new.project_id, name=new.name, live_name=new.name, root_id=new.id,
         parent_id=None, parent_record=None, parent_traversal=None, depth=0, action=Action.CREATE,

@@ -18,7 +18,11 @@ FILES_MAX = 1000
 
 
 async def gathered(services: Services, caller: Caller, request: StackRequest) -> StackRequest:
-    """Return the request with its template and its files, after fetching them. Raises Rejected."""
+    """Return the request with its template and its files, after fetching what it refers to.
+
+    Files in the request itself take precedence over those of the container. Raises Rejected if
+    something cannot be fetched or is too large.
+    """
     if request.template is None and request.template_url is not None:
         request = replace(request, template=await template_at(services, request.template_url))
     if request.files_container is not None:

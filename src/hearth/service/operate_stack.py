@@ -16,7 +16,8 @@ async def operate_stack(
 ) -> StackRow:
     """Begin a check, suspend or resume of a stack; return the stack, with the status IN_PROGRESS.
 
-    A stack that is already in the requested state is returned unchanged. Raises Rejected.
+    A stack that is already suspended or resumed as requested is returned unchanged. Raises Rejected
+    if the state of the stack, a limit or the policy does not allow the action.
     """
     if action is not Action.CHECK:
         await demand_types_of(services, caller, row)

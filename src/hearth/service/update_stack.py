@@ -37,7 +37,8 @@ async def update_stack(
 ) -> StackRow:
     """Begin an update; return the stack, in UPDATE_IN_PROGRESS. A refused request changes nothing.
 
-    `also` makes further changes in the transaction that begins the update. Raises Rejected.
+    `also` makes further changes in the transaction that begins the update. Raises Rejected if the
+    state of the stack or a limit does not allow the update, or if a check of the request fails.
     """
     if problem := refusal(Request.UPDATE, row.name, row.action, row.status):
         raise Rejected([problem])

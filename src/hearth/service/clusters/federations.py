@@ -66,7 +66,8 @@ async def change_federation(
     """Change a federation and return it.
 
     The cluster `joined` is added, the member with the UUID `left` is removed, and `properties`
-    replace the present ones; None means no change. Raises Rejected.
+    replace the present ones; None means no change. Raises Rejected if `joined` is already a member,
+    if `left` is none, or if the federation no longer exists.
     """
     now = services.clock.now()
 
@@ -96,7 +97,7 @@ async def change_federation(
 
 
 async def delete_federation(services: Services, federation: Federation) -> None:
-    """Delete a federation; its clusters stay. Raises Rejected."""
+    """Delete a federation; its clusters stay. Raises Rejected if it no longer exists."""
     await services.store.run_once(lambda tx: cluster_rows.delete(tx, _locked(tx, federation)))
 
 

@@ -20,9 +20,11 @@ UNKNOWN_TEMPLATE_SINCE = (1, 10)  # the version in which an unknown template bec
 async def find_cluster(
     services: Services, caller: Caller, ident: str, everywhere: str | None = None
 ) -> Cluster:
-    """Return the cluster of the caller's project with this UUID or name. Raises Rejected.
+    """Return the cluster of the caller's project with this UUID or name.
 
-    `everywhere` is the policy rule that lets administrators find clusters of all projects.
+    `everywhere` is the policy rule that lets administrators find clusters of all projects; None
+    limits administrators to their project, too. Raises Rejected if there is no such cluster, or if
+    several have the name.
     """
     project = await scope(services, caller, everywhere)
     visible = cluster_find.in_project(Cluster, project)
@@ -37,8 +39,9 @@ async def find_template(
     """Return the template with this UUID or name: one of the caller's project, or a public one that
     is not hidden.
 
-    `everywhere` is the policy rule that lets administrators find templates of all projects. Raises
-    Rejected.
+    `everywhere` is the policy rule that lets administrators find templates of all projects; None
+    limits administrators to these, too. Raises Rejected if there is no such template, or if several
+    have the name.
     """
     project = await scope(services, caller, everywhere)
     visible = cluster_find.usable_templates(project)
@@ -53,10 +56,11 @@ async def find_template(
 async def template_for_clusters(
     services: Services, caller: Caller, ident: str, *, version: tuple[int, int]
 ) -> ClusterTemplate:
-    """Return the template with which a cluster is created or upgraded. Raises Rejected.
+    """Return the template with which a cluster is created or upgraded, by its UUID or name.
 
-    If there is no such template, the status is 400 in API versions before 1.10, and 404 from 1.10
-    on. Only administrators may use a hidden template.
+    Raises Rejected. If there is no such template, the status is 400 in API versions before 1.10,
+    and 404 from 1.10 on. Administrators find the templates of all projects, and only they may use a
+    hidden template.
     """
     admin = services.cluster_policy.is_admin(caller)
     visible = [] if admin else cluster_find.usable_templates(caller.project_id)
@@ -94,7 +98,10 @@ async def cluster_to_sign_for(services: Services, caller: Caller, ident: str) ->
 
 
 async def find_group(services: Services, cluster: Cluster, ident: str) -> NodeGroup:
-    """Return the node group of a cluster with this UUID or name. Raises Rejected."""
+    """Return the node group of a cluster with this UUID or name.
+
+    Raises Rejected if there is none.
+    """
     inside = node_group.c.cluster_id == cluster.uuid
     return await _only(
         services,
@@ -105,7 +112,10 @@ async def find_group(services: Services, cluster: Cluster, ident: str) -> NodeGr
 
 
 async def find_federation(services: Services, caller: Caller, ident: str) -> Federation:
-    """Return the federation of the caller's project with this UUID or name. Raises Rejected."""
+    """Return the federation of the caller's project with this UUID or name.
+
+    Raises Rejected if there is none, or if several have the name.
+    """
     visible = cluster_find.in_project(Federation, caller.project_id)
     return await _only(
         services,

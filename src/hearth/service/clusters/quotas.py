@@ -44,7 +44,11 @@ async def demand_project(
 async def create_quota(
     services: Services, caller: Caller, project_id: str | None, hard_limit: int
 ) -> Quota:
-    """Store a quota for a project and return it. Raises Rejected, CloudFault."""
+    """Store a quota for a project and return it.
+
+    Raises CloudFault, and Rejected if the caller may not do so, if the project is None or does not
+    exist, or if it already has a quota.
+    """
     await fence.demand(services, "quota:create", caller)
     if project_id is None:
         raise bad_request("Attribute project_id is mandatory. Add the id of a project.")
@@ -60,7 +64,10 @@ async def create_quota(
 async def change_quota(
     services: Services, caller: Caller, project_id: str, resource: str, hard_limit: int
 ) -> Quota:
-    """Change the limit in the quota of a project, and return the quota. Raises Rejected."""
+    """Change the limit in the quota of a project, and return the quota.
+
+    Raises Rejected if the caller may not do so, or if the project has no quota.
+    """
     await fence.demand(services, "quota:update", caller)
     now = services.clock.now()
 
@@ -74,8 +81,9 @@ async def change_quota(
 
 
 async def delete_quota(services: Services, caller: Caller, project_id: str, resource: str) -> None:
-    """Delete the quota of a project. The default limit then applies to the project. Raises
-    Rejected.
+    """Delete the quota of a project. The default limit then applies to the project.
+
+    Raises Rejected if the caller may not do so, or if the project has no quota.
     """
     await fence.demand(services, "quota:delete", caller)
     await services.store.run_once(

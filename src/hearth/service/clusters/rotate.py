@@ -18,9 +18,10 @@ from hearth.store.database import Tx
 
 
 async def rotate_ca(services: Services, caller: Caller, cluster: Cluster) -> Cluster:
-    """Begin to replace the authorities; return the cluster in UPDATE_IN_PROGRESS. Raises Rejected.
+    """Begin to replace the certificate authorities; return the cluster in UPDATE_IN_PROGRESS.
 
-    The old certificates stay valid until all nodes have new ones.
+    The old certificates stay valid until all nodes have new ones. Raises Rejected if TLS is
+    disabled, or if the driver or the state of the cluster does not allow it.
     """
 
     def change(found: Whole, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
@@ -36,7 +37,7 @@ async def rotate_credential(services: Services, caller: Caller, cluster: Cluster
     """Begin to replace the credential of the nodes by a new one of the caller; return the cluster
     in UPDATE_IN_PROGRESS.
 
-    Raises Rejected.
+    Raises Rejected if the driver or the state of the cluster does not allow it.
     """
 
     def change(found: Whole, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:

@@ -14,10 +14,10 @@ from hearth.store import cluster_quotas, cluster_tasks
 
 
 async def stats(services: Services, caller: Caller, project_id: str | None) -> tuple[int, int]:
-    """Return (number of clusters, number of nodes) of a project. Raises Rejected.
+    """Return (number of clusters, number of nodes) of a project; masters count as nodes.
 
     If `project_id` is None, administrators get the numbers of the whole cloud, others those of
-    their own project.
+    their own project. Raises Rejected if the caller may not read them.
     """
     await demand_project(services, caller, "stats:get_all", project_id)
     if project_id is None and not services.cluster_policy.is_admin(caller):
@@ -26,7 +26,10 @@ async def stats(services: Services, caller: Caller, project_id: str | None) -> t
 
 
 async def conductors(services: Services, caller: Caller) -> Sequence[Mapping[str, Any]]:
-    """Return the conductors as `store.cluster_tasks.conductors` does. Raises Rejected."""
+    """Return the conductors as `store.cluster_tasks.conductors` does.
+
+    Raises Rejected if the policy does not allow it.
+    """
     await fence.demand(services, "magnum-service:get_all", caller)
     down_after_s = services.clusters.down_after_s
     return await services.store.read(lambda tx: cluster_tasks.conductors(tx, down_after_s))

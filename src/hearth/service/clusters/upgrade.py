@@ -38,8 +38,9 @@ async def upgrade_cluster(
 
     If `nodegroup` names an additional group, only that group is upgraded, and the template must be
     that of the cluster. If it names a default group, both default groups are upgraded. By default
-    all groups are. `max_batch_size` is the number of nodes replaced at the same time. Raises
-    Rejected, CloudFault.
+    all groups are. `max_batch_size` is the number of nodes replaced at the same time, by default 1.
+    Raises CloudFault, and Rejected if the driver, the version of Kubernetes or the state of the
+    cluster does not allow it.
     """
     new_version = await kubernetes_version(services, caller, template)
 
