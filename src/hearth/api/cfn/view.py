@@ -17,7 +17,10 @@ Tree = dict[str, Any]
 
 
 def summary(row: StackRow, program: Program | None) -> Tree:
-    """Return a stack in the form of ListStacks."""
+    """Return a stack in the form of ListStacks.
+
+    If `program` is None, because the stack no longer compiles, its description is "No description".
+    """
     return {
         **_who(row),
         "CreationTime": time(row.created_at),
@@ -30,7 +33,10 @@ def summary(row: StackRow, program: Program | None) -> Tree:
 
 
 def stack(row: StackRow, program: Program | None, outputs: Sequence[OutputValue]) -> Tree:
-    """Return a stack in the form of DescribeStacks."""
+    """Return a stack in the form of DescribeStacks.
+
+    If `program` is None, because the stack no longer compiles, its parameters are missing.
+    """
     shown: Tree = {
         **_who(row),
         "Description": _description(program),
@@ -117,6 +123,8 @@ def event(row: StackRow, one: Event) -> Tree:
 def validated(found: Mapping[str, Any]) -> Tree:
     """Return the declarations of a template in the form of ValidateTemplate: the parameters are a
     list.
+
+    `found` is the result of validating the template, in the form of the REST API.
     """
     shown: Tree = {
         "Description": found["Description"],

@@ -71,6 +71,9 @@ class Healthcheck:
         return found
 
     async def _asked(self) -> str:
+        """Return "OK" if the database responds within five seconds, otherwise why it counts as
+        unusable.
+        """
         try:
             async with asyncio.timeout(DATABASE_S):
                 await self._database()
@@ -88,6 +91,9 @@ def _there(path: str | None) -> bool:
 
 
 def _may_ask(scope: Scope, health: Health) -> bool:
+    """Return whether the client may use the health check, by its address and the headers of
+    proxies.
+    """
     if health.unproxied and any(name in Headers(scope=scope) for name in HEADERS):
         return False
     if not health.sources:

@@ -38,9 +38,10 @@ class ProxyHeaders:
 
 
 def as_sent(scope: Scope, front: Front) -> Scope:
-    """Return a request as the client sent it.
+    """Return a request as the client sent it to the first proxy.
 
-    Its state `proxied` shows whether the request has headers of proxies.
+    It is unchanged if proxies are not trusted. Its state `proxied` shows whether the request has
+    headers of proxies.
     """
     proxied = any(name in RAW_HEADERS for name, _ in scope["headers"])
     state(scope)["proxied"] = proxied
@@ -52,8 +53,8 @@ def as_sent(scope: Scope, front: Front) -> Scope:
 def forwarded(headers: Mapping[str, str]) -> dict[str, str]:
     """Return the values that the first proxy sent: proto, host, for and prefix.
 
-    The header `Forwarded` takes precedence over the `X-Forwarded-` headers. Invalid values are left
-    out.
+    The header `Forwarded` takes precedence over the `X-Forwarded-` headers, except for the prefix.
+    Values that are missing or invalid are left out.
     """
     found = {
         name: headers.get(f"x-forwarded-{name}", "").partition(",")[0].strip()
