@@ -198,7 +198,7 @@ class Door:
         return self._services.policy.allows(rule, caller) and not self._rates.wait_s(caller)
 
     def _keep(self, ident: bytes, answer: _Answer) -> None:
-        """Store a response in the cache, and drop the oldest ones if the cache becomes too large."""
+        """Store a response in the cache, and drop the oldest ones if the cache is too large."""
         if (old := self._answers.pop(ident, None)) is not None:
             self._bytes -= len(old.body)
         if len(answer.body) > ANSWERS_BYTES_MAX:

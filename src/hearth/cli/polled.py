@@ -67,6 +67,8 @@ def poll_in(data: bytes) -> tuple[dict[str, Any], bool] | None:
 class PolledConnection(asyncio.Protocol):
     """A connection that answers polls itself and becomes an HTTP connection at the first other
     request.
+
+    `options` are the arguments of that HTTP connection.
     """
 
     def __init__(self, doorman: Doorman, shortcut: Shortcut, **options: Any) -> None:

@@ -26,7 +26,10 @@ Read = Callable[[], tuple[Configuration, Settings]]
 
 
 class Reloading:
-    """Reloads the configuration; `read` is the function that reads it and raises WrongSetting."""
+    """Reloads the configuration; `read` is the function that reads it and raises WrongSetting.
+
+    `told` is the configuration that is in effect now.
+    """
 
     def __init__(self, told: Configuration, running: Running, read: Read) -> None:
         self._told = told

@@ -39,7 +39,7 @@ EVENTS_MAX = 1000
 pages.
 """
 ROLLBACK_OFF = {"DO_NOTHING": True, "ROLLBACK": False, "DELETE": False}
-"""The value of `disable_rollback` for each value of OnFailure. Heat does not delete a failed stack."""
+"""The value of `disable_rollback` for each value of OnFailure. No failed stack is deleted."""
 
 
 @dataclass(frozen=True)

@@ -222,7 +222,7 @@ async def _found(request: Request, rule: str, everywhere: str | None = None) -> 
 
 
 def _demand_nodes(request: Request, count: int | None) -> None:
-    """Raise Rejected if a cluster or group without nodes is requested in a version that has none."""
+    """Raise Rejected if `count` is 0 in a version of the API that has no clusters without nodes."""
     if count == 0 and version_of(request) < ZERO_NODES_SINCE:
         raise bad_request(
             "Clusters without nodes need API version 1.10. Use a node_count of at least 1."

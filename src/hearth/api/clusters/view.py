@@ -272,7 +272,7 @@ def _group_rest(request: Request, one: NodeGroup, its_cluster: Cluster) -> Body:
 
 
 def certificate(request: Request, its_cluster: Cluster, pem: str, csr: str | None = None) -> Body:
-    """Return the body for certificates in PEM format; `csr` is the request that was signed, if any."""
+    """Return the body for certificates in PEM format; `csr` is the signed request, or None."""
     found: Body = {
         "cluster_uuid": its_cluster.uuid,
         "links": links(request, "certificates", its_cluster.uuid),

@@ -1,4 +1,4 @@
-"""Handlers of the routes for revisions of a stack and their differences, which Heat does not have."""
+"""Handlers of the routes for revisions of a stack and their differences. Heat has none of them."""
 
 from starlette.requests import Request
 from starlette.responses import Response

@@ -36,12 +36,15 @@ class Client:
         """Send a request to a service in the catalogue; return the parsed body, or None if it is
         empty.
 
-        Raises DemoFailed for an error status.
+        `service` is the type of the service. Raises DemoFailed for an error status.
         """
         return self._answer(path, method, endpoint_filter={"service_type": service}, **more)
 
     def behind_the_scenes(self, method: str, path: str, **more: Any) -> Any:
-        """Send a request to the control API of the embedded cloud; return the parsed body."""
+        """Send a request to the control API of the embedded cloud; return the parsed body, or None.
+
+        Raises DemoFailed for an error status.
+        """
         return self._answer(
             f"{self._server.cloud_url}/devcloud/{path}", method, authenticated=False, **more
         )

@@ -56,7 +56,10 @@ def script_in(user_data: str) -> str:
 
 
 def signal_in(script: str) -> Signal:
-    """Return the signal that the first curl command in a script sends. Raises DemoFailed."""
+    """Return the signal that the first curl command in a script sends.
+
+    Raises DemoFailed if the script does not call curl.
+    """
     for line in script.splitlines():
         words = shlex.split(line, comments=True)
         if words[:1] == ["curl"]:

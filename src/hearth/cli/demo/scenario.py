@@ -20,8 +20,9 @@ STACKS = "orchestration"
 
 
 def run(*, transcript: bool) -> int:
-    """Run the scenario and return the exit status. If `transcript` is true, also print the
-    commands.
+    """Run the scenario and return the exit status: 0, 1 if it failed, or 130 if it was interrupted.
+
+    If `transcript` is true, also print the equivalent commands.
     """
     stop = _Stop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -139,6 +140,10 @@ class Scenario:
         self._watch("DELETE", "Deleting it", given=f"{NAME}/{stack['id']}")
 
     def _watch(self, action: str, title: str, given: str = NAME) -> None:
+        """Show the stack until `action` has ended. Raises DemoFailed if it fails or takes too long.
+
+        `title` is the headline. `given` is the name of the stack, or for a delete its name and id.
+        """
         self._board.fresh()
         began = time.monotonic()
         with self._screen.showing(self._board, title) as view:
