@@ -20,7 +20,7 @@ async def causes(services: Services, row: StackRow) -> list[str]:
     """Return a message for each failed resource in a stack and its nested stacks, without
     duplicates.
 
-    A resource that failed only because its nested stack failed is left out.
+    `row` is the stack. A resource that failed only because its nested stack failed is left out.
     """
     found = await services.store.read(lambda tx: _failures(tx, row))
     return list(dict.fromkeys(found))
