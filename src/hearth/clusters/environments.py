@@ -20,7 +20,11 @@ class Balancer(Enum):
 
 @dataclass(frozen=True)
 class Choice:
-    """The features of a cluster that select its environment files, one file for each feature."""
+    """The features of a cluster that select its environment files, one file for each feature.
+
+    `volume` is true if nodes have a volume for containers, `etcd_volume` if masters have one for
+    etcd. `floating_ip` is that of the nodes, `balancer_floating_ip` that of the load balancer.
+    """
 
     private_network: bool
     etcd_volume: bool

@@ -52,7 +52,7 @@ def number(labels: Mapping[str, str], name: str, default: int) -> int:
 
 
 def networks(text: str) -> tuple[str, ...]:
-    """Split a list of networks, which are separated by commas."""
+    """Split a list of networks, which are separated by commas. The networks are not checked."""
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
@@ -65,7 +65,8 @@ def label_problems(
 ) -> list[str]:
     """Return an error message for each error in the labels of a cluster or template.
 
-    `load_balancers` is false if the cloud has no load balancer service.
+    `volume_driver` is the volume driver of the template, if any. `load_balancers` is false if the
+    cloud has no load balancer service.
     """
     return [
         *_wrong(labels, NUMBERS, _is_number, "a whole number"),
@@ -82,8 +83,9 @@ def label_problems(
 def _wrong(
     labels: Mapping[str, str], names: tuple[str, ...], good: Callable[[str], bool], expected: str
 ) -> list[str]:
+    """Return an error message for each label in `names` that is set but not `good`."""
     return [
-        f"Label {name}: expected {expected}, got {labels[name]!r}."
+        f'Label {name}: expected {expected}, got "{labels[name]}".'
         for name in names
         if labels.get(name) and not good(labels[name])
     ]
@@ -96,7 +98,7 @@ def _not_among(labels: Mapping[str, str]) -> list[str]:
         text = given.lower() if given and name in _LOWER_CASE else given
         if text is not None and text not in allowed:
             words = ", ".join(word for word in allowed if word)
-            found.append(f"Label {name}: expected one of {words}, got {given!r}.")
+            found.append(f'Label {name}: expected one of {words}, got "{given}".')
     return found
 
 

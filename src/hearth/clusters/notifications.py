@@ -49,7 +49,7 @@ class Notification(msgspec.Struct, frozen=True, kw_only=True):
 def of_cluster(
     action: str, outcome: str, cluster: Cluster, groups: Sequence[NodeGroup]
 ) -> Notification:
-    """Return a notification about a cluster."""
+    """Return a notification about a cluster; `groups` are all its node groups."""
     masters = [group for group in groups if group.role == MASTER]
     workers = [group for group in groups if group.role != MASTER]
     content = {
@@ -68,7 +68,10 @@ def of_cluster(
 
 
 def of_group(action: str, outcome: str, group: NodeGroup, cluster: Cluster) -> Notification:
-    """Return a notification about an additional node group, which has its own stack."""
+    """Return a notification about an additional node group, which has its own stack.
+
+    `cluster` is the cluster of the group.
+    """
     content = {
         **{name: getattr(group, name) for name in _GROUP_FIELDS},
         "labels": _labels(group.labels),
@@ -89,8 +92,8 @@ def of_certificate(
 ) -> Notification:
     """Return a notification about the certificates of a cluster.
 
-    The action is "create" for a signed certificate and "update" for a rotation. `facts` are added
-    to the content.
+    `action` is "create" for a signed certificate and "update" for a rotation. `initiator` is the
+    user who requested it. `facts` are added to the content.
     """
     return Notification(
         about=CERTIFICATE,
@@ -112,8 +115,8 @@ def of_change(
     """Return a notification for each status that became final by a change of a cluster and its
     groups.
 
-    There are no separate notifications about the default groups, because they are parts of the
-    cluster.
+    `groups_after` may contain only the changed groups. There are no separate notifications about
+    the default groups, because they are parts of the cluster.
     """
     known = {group.uuid: group for group in groups_before}
     changed = {group.uuid: group for group in groups_after}
