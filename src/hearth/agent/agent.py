@@ -210,7 +210,10 @@ def signature(verb: str, url: str, params: dict[str, str], secret: str) -> str:
 
 
 def poll_cfn(agent: Agent, section: dict[str, Any]) -> Any:
-    """Fetch the metadata document through the CloudFormation-compatible API and return it."""
+    """Fetch the metadata document through the CloudFormation-compatible API and return it.
+
+    `section` has the settings of the transport. Raises an exception if that fails.
+    """
     url = section.get("metadata_url") or agent.boot_url()
     resource, _, keys = str(section["path"]).partition(".")
     params = {
@@ -236,7 +239,10 @@ def poll_cfn(agent: Agent, section: dict[str, Any]) -> Any:
 
 
 def poll_heat(agent: Agent, section: dict[str, Any]) -> Any:
-    """Fetch the metadata document through the Orchestration API and return it."""
+    """Fetch the metadata document through the Orchestration API and return it.
+
+    `section` has the settings of the transport. Raises an exception if that fails.
+    """
     name = urllib.parse.quote(str(section["resource_name"]), safe="")
     stack = urllib.parse.quote(str(section["stack_id"]))
     path = f"/stacks/{stack}/resources/{name}/metadata"
@@ -246,7 +252,8 @@ def poll_heat(agent: Agent, section: dict[str, Any]) -> Any:
 def poll_request(agent: Agent, section: dict[str, Any]) -> Any:
     """Fetch the metadata document from a Swift temporary URL and return it.
 
-    Return None if it has not changed since the last poll.
+    `section` has the settings of the transport. Return None if the document has not changed since
+    the last poll. Raises an exception if that fails.
     """
     url = str(section["metadata_url"])
     known = {"If-None-Match": agent.etags[url]} if url in agent.etags else {}
@@ -265,7 +272,8 @@ def poll_request(agent: Agent, section: dict[str, Any]) -> Any:
 def poll_zaqar(agent: Agent, section: dict[str, Any]) -> Any:
     """Fetch the metadata document from a Zaqar queue: return the body of the last message.
 
-    Deletes up to POP_MAX messages. Return None if the queue is empty.
+    `section` has the settings of the transport. This deletes up to POP_MAX messages. Return None if
+    the queue is empty. Raises an exception if that fails.
     """
     queue = urllib.parse.quote(str(section["queue_id"]), safe="")
     path = f"/v2/queues/{queue}/messages?pop={POP_MAX}"
@@ -599,8 +607,9 @@ def execute(
 ) -> tuple[int, str, str]:
     """Run a command; return its exit status and the last part of its output and error streams.
 
-    `given` is the standard input, `folder` the working directory. If a signal ended the command,
-    the status is 128 plus the signal number, as in a shell. Raises OSError if it cannot start.
+    `environment` has its environment variables, `given` is its standard input, and `folder` its
+    working directory. If a signal ended the command, the status is 128 plus the signal number, as
+    in a shell. Raises OSError if it cannot start.
     """
     pipe = subprocess.PIPE
     process = subprocess.Popen(

@@ -209,8 +209,9 @@ class Authenticated:
     """Middleware that responds with 401 to requests without a valid token.
 
     It does the same for calls that the access rules of an application credential do not allow. If
-    Keystone cannot check the token, the response is 503. `is_open` returns whether a path needs no
-    token. `service` is the type of this service in the catalogue.
+    Keystone cannot check the token, the response is 503. `tokens` finds the caller of a token, and
+    `auth_url` is the address of Keystone in responses with status 401. `is_open` returns whether a
+    path needs no token. `service` is the type of this service in the catalogue.
     """
 
     def __init__(
@@ -259,7 +260,7 @@ class Authenticated:
 
 
 def unauthorized(auth_url: str) -> JSONResponse:
-    """Return a response 401 that contains the address of Keystone."""
+    """Return a response 401 with the address of Keystone, `auth_url`."""
     answer = _refusal(401, "Unauthorized", "The request you have made requires authentication.")
     answer.headers["WWW-Authenticate"] = f'Keystone uri="{auth_url}"'
     return answer

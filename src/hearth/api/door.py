@@ -109,7 +109,8 @@ class Door:
 
     A poll is authenticated either by a token or by a signature. As middleware, this class caches
     the responses to polls with a token. `polls` caches the responses to signed polls and finds
-    their callers; `tokens` finds the callers of polls with a token.
+    their callers; `tokens` finds the callers of polls with a token. `rates` limits how many
+    requests a caller sends.
     """
 
     def __init__(

@@ -58,7 +58,8 @@ def status_of(problem: Problem) -> int:
 
 
 def answer(kind: str, message: str, status: int) -> JSONResponse:
-    """Return an error response of the REST API; `kind` is the type of the error.
+    """Return an error response of the REST API; `kind` is the type of the error, `status` the HTTP
+    status.
 
     Source: spec/errors.md, section 1.
     """

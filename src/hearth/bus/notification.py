@@ -78,9 +78,9 @@ def wrapped(
 ) -> Message:
     """Return a message with `payload` in the envelope of oslo.messaging.
 
-    `ident` is the message id, `time` is in seconds since 1970, and `by` contains the ids of the
-    user and the project that caused the event. `to` are the settings of the notifications; without
-    the driver messagingv2 the message has no envelope.
+    `ident` is the message id, `time` is in seconds since 1970, `priority` is one of LEVELS, and
+    `by` contains the ids of the user and the project that caused the event. `to` are the settings
+    of the notifications; without the driver messagingv2 the message has no envelope.
     """
     user_id, project_id = by
     inner = {

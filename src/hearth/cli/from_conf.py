@@ -26,8 +26,8 @@ CATALOGUE = {"volume": "block-storage", "volumev2": "block-storage", "volumev3":
 def settings(conf: Any, url: str, cfn_url: str, cluster_url: str = "") -> Settings:
     """Return the settings of a process. Raises WrongSetting.
 
-    The URLs are those at which its APIs listen; clients get them unless the configuration names
-    others.
+    `url`, `cfn_url` and `cluster_url` are the URLs at which its APIs listen; clients get them
+    unless the configuration names others.
     """
     tokens, clients = conf.keystone_authtoken, conf.clients
     _demand(conf)

@@ -66,10 +66,11 @@ async def until_stopped(
 ) -> int:
     """Serve requests and work on stacks until SIGTERM or SIGINT; return the exit status.
 
-    `work` enables the engine, `clusters` the conductor; the APIs are those that have `sockets`.
-    `ready` is called when the process serves requests. `role` is the name of the process's role in
-    its metrics. SIGHUP calls `reload`. On a second SIGTERM, requests in progress are aborted. If a
-    part of the process ends unexpectedly, the exit status is 1.
+    `running` are the parts of the process. `work` enables the engine, `clusters` the conductor; the
+    APIs are those that have `sockets`. `ready` is called when the process serves requests. `role`
+    is the name of the process's role in its metrics. SIGHUP calls `reload`. On a second SIGTERM,
+    requests in progress are aborted. If a part of the process ends unexpectedly, the exit status is
+    1.
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()

@@ -99,7 +99,8 @@ def build(ctx: click.Context, name: str, data: Path | None, mirrors: tuple[str, 
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
-    help="Port of the Orchestration API, or with --role cluster of the cluster API.",
+    help="Port of the Orchestration API, or with --role cluster of the cluster API  "
+    "[default: that of the configuration].",
 )
 @click.option(
     "--role",

@@ -68,7 +68,8 @@ class PolledConnection(asyncio.Protocol):
     """A connection that answers polls itself and becomes an HTTP connection at the first other
     request.
 
-    `options` are the arguments of that HTTP connection.
+    `doorman` counts the connection, `shortcut` finds cached answers, and `options` are the
+    arguments of that HTTP connection.
     """
 
     def __init__(self, doorman: Doorman, shortcut: Shortcut, **options: Any) -> None:

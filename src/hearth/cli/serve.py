@@ -195,8 +195,8 @@ def tell_of_readable(files: Sequence[str]) -> None:
 def address(host: str, port: int, sockets: Sequence[socket.socket] = ()) -> str:
     """Return the URL of an API that listens at `host` and `port`.
 
-    For an API that listens on all addresses, the host in the URL is 127.0.0.1. If a socket is
-    given, its port is used.
+    For an API that listens on all addresses, the host in the URL is 127.0.0.1. If `sockets` is not
+    empty, the port is that of the first socket.
     """
     number = sockets[0].getsockname()[1] if sockets else port
     shown = "127.0.0.1" if host == "0.0.0.0" else host  # noqa: S104

@@ -50,7 +50,8 @@ def conditions(cluster: Cluster) -> list[Condition]:
 def blocked(cluster: Cluster, reason: str, message: str, *, retry_at: float) -> Cluster:
     """Return a copy of the cluster with a BLOCKED condition, which counts one attempt more.
 
-    `retry_at` is the time of the next attempt, in seconds since 1970.
+    `reason` is a word such as "Quota", and `message` explains it. `retry_at` is the time of the
+    next attempt, in seconds since 1970.
     """
     before = condition(cluster, BLOCKED)
     found = Condition(

@@ -104,8 +104,9 @@ def stack_request(
     """Return the request for the stack of a cluster or, if `group` is given, of an additional node
     group.
 
-    `groups` are all groups of the cluster, and `files` the templates of cluster stacks. Raises
-    ValueError if `facts` lacks the cluster's network, which an additional group needs.
+    `groups` are all groups of the cluster, and `files` the templates of cluster stacks. `config`
+    are the operator's settings, and `facts` the values that were looked up. Raises ValueError if
+    `facts` lacks the cluster's network, which an additional group needs.
     """
     choice = choice_of(template, cluster, group, facts)
     names = environment_files(choice)
@@ -313,7 +314,8 @@ def upgrade_parameters(
     """Return the stack parameters that change in an upgrade of a group to the cluster template
     `template`.
 
-    An upgrade of a default group includes the masters.
+    `facts` has the Kubernetes version of the new image. An upgrade of a default group includes the
+    masters.
     """
     version = kube_version(cluster, template.labels, facts) or None
     parameters = {

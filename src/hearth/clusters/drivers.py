@@ -81,7 +81,8 @@ class Drivers:
     def serving(self, server_type: str, os_distro: str, coe: str) -> Driver | None:
         """Return the enabled driver that supports this kind of image, or None.
 
-        `os_distro` is the property of the image, and `coe` the container orchestration engine.
+        `server_type` is "vm" or "bm", `os_distro` the property of the image, and `coe` the
+        container orchestration engine.
         """
         return self._by_triple.get((server_type, os_distro, coe))
 

@@ -48,7 +48,7 @@ def chosen(
     floating_ip: bool,
     balancer_floating_ip: bool,
 ) -> Choice:
-    """Return the features with invalid combinations corrected.
+    """Return the features with invalid combinations corrected; the arguments are those of Choice.
 
     If nodes have floating IPs, the load balancer has one too, whatever its label says, as in
     Magnum. Without a load balancer there is no such floating IP.

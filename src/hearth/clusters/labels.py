@@ -40,13 +40,13 @@ _LOWER_CASE = frozenset({"ingress_controller"})  # labels whose values may have 
 
 
 def truth(labels: Mapping[str, str], name: str, default: bool) -> bool:
-    """Return a label as a boolean; `default` if it is missing or not a boolean."""
+    """Return the label `name` as a boolean; `default` if it is missing or not a boolean."""
     text = labels.get(name, "").lower()
     return text in TRUE or (default and text not in FALSE)
 
 
 def number(labels: Mapping[str, str], name: str, default: int) -> int:
-    """Return a label as an integer; `default` if it is missing or not a number."""
+    """Return the label `name` as an integer; `default` if it is missing or not a number."""
     text = labels.get(name, "")
     return int(text) if _is_number(text) else default
 
@@ -65,8 +65,8 @@ def label_problems(
 ) -> list[str]:
     """Return an error message for each error in the labels of a cluster or template.
 
-    `volume_driver` is the volume driver of the template, if any. `load_balancers` is false if the
-    cloud has no load balancer service.
+    `config` are the operator's settings. `volume_driver` is the volume driver of the template, if
+    any. `load_balancers` is false if the cloud has no load balancer service.
     """
     return [
         *_wrong(labels, NUMBERS, _is_number, "a whole number"),

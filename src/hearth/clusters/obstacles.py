@@ -45,8 +45,8 @@ def obstacle(causes: Sequence[str]) -> str | None:
 def delay_s(cluster: Cluster, now: float) -> float | None:
     """Return the seconds until the next attempt, or None if the operation's time limit has passed.
 
-    The delay doubles with each attempt, up to ten minutes. The last attempt is made at the time
-    limit.
+    `now` is the current time in seconds since 1970. The delay doubles with each attempt, up to ten
+    minutes. The last attempt is made at the time limit.
     """
     block = condition(cluster, BLOCKED)
     attempts = 0 if block is None else block.attempts

@@ -31,8 +31,8 @@ def read_back(
 ) -> Changes:
     """Return the fields of a cluster and of the groups in its stack that the stack has changed.
 
-    A missing or null output changes nothing. The values in `parameters` may be texts, as the stack
-    API returns them.
+    `outputs` and `parameters` are those of the stack. A missing or null output changes nothing. The
+    values in `parameters` may be texts, as the stack API returns them.
     """
     found: dict[str, Any] = {}
     if address := outputs.get("api_address"):

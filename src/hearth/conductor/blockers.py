@@ -79,9 +79,7 @@ class Own:
 
 
 def shown(found: Sequence[Blocker]) -> str:
-    """Return a text that lists the blockers for a message; after the first ten it ends with
-    "...".
-    """
+    """Return a text that lists the blockers `found`; after the first ten it ends with "..."."""
     more = ["..."] if len(found) > SHOWN_MAX else []
     return ", ".join([*(one.text for one in found[:SHOWN_MAX]), *more])
 

@@ -27,7 +27,7 @@ async def causes(services: Services, row: StackRow) -> list[str]:
 
 
 def shown(found: Sequence[str]) -> str | None:
-    """Return the first three messages in one line, or None if there are none."""
+    """Return the first three of the messages `found` in one line, or None if there are none."""
     return "; ".join(found[:CAUSES_MAX]) or None
 
 

@@ -30,7 +30,7 @@ BUSY_AGAIN_S = 1.0
 async def create(
     work: Work, name: str, asked: ClusterStack, taken: Callable[[Whole, str], Changed]
 ) -> None:
-    """Create a stack and end the task, in one transaction.
+    """Create a stack with the content `asked` and end the task, in one transaction.
 
     `taken` is called with the stored cluster and the stack's id; it returns the cluster and the
     groups that change by it. Raises Rejected or Lost.

@@ -85,6 +85,8 @@ class Work:
     ) -> Task:
         """Do the same as `commit`, inside the transaction `tx`, and return the changed task. Raises
         Lost.
+
+        The arguments have the same meaning.
         """
         cluster_tasks.check(tx, self.task)
         if change is not None:

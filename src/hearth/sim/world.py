@@ -222,9 +222,10 @@ class World:
     """A database, a simulated cloud and the engines that are alive, with methods for users'
     requests.
 
-    `twin` creates the simulated cloud, and `seed` determines ids and random numbers. `hook` is
-    asked whether an engine dies at its current call. The other functions return random faults; by
-    default there are none.
+    `programs` are the compiled programs of the engines. `twin` creates the simulated cloud, and
+    `seed` determines ids and random numbers. `look_s` and `heartbeat_s` are the intervals of the
+    engines. `hook` is asked whether an engine dies at its current call. The other functions return
+    random faults; by default there are none.
     """
 
     def __init__(
@@ -419,7 +420,10 @@ class World:
         timeout_mins: int | None = None,
         action: Action = Action.CREATE,
     ) -> str:
-        """Accept a create, or an adopt, of a stack, and return its id."""
+        """Accept a create, or an adopt, of a stack, and return its id.
+
+        If `rollback` is true, a failed create is rolled back.
+        """
         new = accept.NewStack(
             action=action,
             id=self.new_id(),

@@ -90,5 +90,9 @@ def about() -> About:
 
 
 def working_on(subject: About) -> None:
-    """Set what the current asyncio task, and the tasks that it creates, work for from now on."""
+    """Set the request, project, stack and resource for which the current asyncio task works from
+    now on.
+
+    Tasks that it creates afterwards work for the same ones.
+    """
     _about.set(subject)

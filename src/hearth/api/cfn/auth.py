@@ -81,7 +81,8 @@ class Gate:
         self.auth_url = auth_url
 
     async def caller(self, request: Request, asked: Asked) -> Caller:
-        """Return the caller of a request. Raises CfnError and NoToken.
+        """Return the caller of a request, whose read parameters are `asked`. Raises CfnError and
+        NoToken.
 
         A token is used only if the request has no signature but a header X-Auth-User.
         """
@@ -167,8 +168,8 @@ def _unsigned(asked: Asked) -> list[str]:
 def credentials_of(request: Request, asked: Asked, found: Signed) -> dict[str, Any]:
     """Return a signed request in the form that Keystone's `ec2tokens` expects.
 
-    It contains the signature `found` and everything from which Keystone computes the signature
-    again.
+    `asked` are its read parameters. The result contains the signature `found` and everything from
+    which Keystone computes the signature again.
     """
     path = bytes(request.scope.get("raw_path") or request.scope["path"].encode())
     headers: dict[str, str] = {}

@@ -88,7 +88,8 @@ class Polls:
         return known.caller if _proves(known.secret, credentials, now) else None
 
     async def accepted(self, caller: Caller, credentials: Mapping[str, Any]) -> None:
-        """Remember that Keystone has accepted the signature of this caller.
+        """Remember that Keystone has accepted the signature in `credentials`, which is that of
+        `caller`.
 
         Do nothing if the request is not a poll of a stack domain user, or if the secret of the
         access key is unknown.
@@ -108,9 +109,9 @@ class Polls:
     def kept(self, caller: Caller, params: Mapping[str, str]) -> Kept | None:
         """Return the place in the cache for the response to a poll; its `body` may still be empty.
 
-        Return None if the request is not a poll that can be cached. `caller` must be the object
-        that the method `caller` returned for the poll, or that `accepted` got; for any other
-        object, return None.
+        `params` are the parameters of the request. Return None if it is not a poll that can be
+        cached. `caller` must be the object that the method `caller` returned for the poll, or that
+        `accepted` got; for any other object, return None.
         """
         known = self._known.get(params.get("AWSAccessKeyId", ""))
         own = known is not None and known.caller is caller and known.kept.asked == _asked(params)
@@ -119,9 +120,10 @@ class Polls:
     def keep(self, kept: Kept, stack_id: str, fingerprint: int | None, body: bytes) -> None:
         """Store a response in `kept`, which the method `kept` returned.
 
-        `fingerprint` is that of the resource's rows; None if it is unknown, so the response is not
-        used. The response is not stored if all cached responses together would exceed
-        KEPT_BYTES_MAX, or if the access key of the poll was forgotten in the meantime.
+        `stack_id` is the id of the resource's stack. `fingerprint` is that of the resource's rows;
+        None if it is unknown, so the response is not used. The response is not stored if all cached
+        responses together would exceed KEPT_BYTES_MAX, or if the access key of the poll was
+        forgotten in the meantime.
         """
         if not kept.asked:
             return

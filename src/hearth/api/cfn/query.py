@@ -53,7 +53,8 @@ def members(params: Mapping[str, str], name: str) -> list[dict[str, str]]:
     """Return the items of the list parameter `name`, ordered by number; each item is a map of its
     fields.
 
-    The parameters are named NAME.member.N.FIELD. Raises CfnError if one has another form.
+    `params` are all parameters of the request; those of the list are named NAME.member.N.FIELD.
+    Raises CfnError if one has another form.
     """
     prefix = f"{name}.member."
     found: dict[int, dict[str, str]] = {}

@@ -35,7 +35,8 @@ def summary(row: StackRow, program: Program | None) -> Tree:
 def stack(row: StackRow, program: Program | None, outputs: Sequence[OutputValue]) -> Tree:
     """Return a stack in the form of DescribeStacks.
 
-    If `program` is None, because the stack no longer compiles, its parameters are missing.
+    If `program` is None, because the stack no longer compiles, its description is "No description"
+    and it has no parameters. `outputs` are its evaluated outputs.
     """
     shown: Tree = {
         **_who(row),
@@ -106,7 +107,10 @@ def resource(record: Record) -> Tree:
 
 
 def event(row: StackRow, one: Event) -> Tree:
-    """Return an event in the form of DescribeStackEvents; its properties are JSON text."""
+    """Return an event of the stack `row` in the form of DescribeStackEvents.
+
+    The properties of the resource are JSON text.
+    """
     return {
         "EventId": one.id,
         **_who(row),

@@ -79,8 +79,8 @@ def application(
 ) -> Starlette:
     """Return the ASGI application of the cluster API, which may be mounted below any path.
 
-    `auth_url` is the address of Keystone in responses with status 401. If `rates` is None, the
-    default rate limits apply.
+    `tokens` finds the callers of requests, and `auth_url` is the address of Keystone in responses
+    with status 401. If `rates` is None, the default rate limits apply.
     """
     app = Starlette(
         routes=[

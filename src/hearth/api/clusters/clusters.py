@@ -52,9 +52,7 @@ RULES = patch.Rules(
 
 
 async def index(request: Request) -> Response:
-    """List the clusters of the project; for administrators whom the policy allows it, of all
-    projects.
-    """
+    """List the clusters of the project. Administrators list those of all projects."""
     services = services_of(request)
     project = await _project(request, "cluster:get_all", "cluster:get_all_all_projects")
     page = pages.wanted(request, Cluster)
@@ -79,8 +77,8 @@ async def detail(request: Request) -> Response:
 async def _project(request: Request, rule: str, everywhere: str) -> str | None:
     """Return the project whose clusters are listed; None for all projects. Raises Rejected.
 
-    The caller needs the policy rule `rule`. `everywhere` is the rule for administrators, who see
-    all projects.
+    The caller needs the policy rule `rule`. An administrator also needs the rule `everywhere`, and
+    lists the clusters of all projects.
     """
     services, caller = services_of(request), caller_of(request)
     await demand(services, caller, rule)
@@ -212,8 +210,8 @@ async def config(request: Request) -> Response:
 async def _found(request: Request, rule: str, everywhere: str | None = None) -> Cluster:
     """Return the cluster in the path, after a check of the policy rule `rule`. Raises Rejected.
 
-    `everywhere` is the rule that lets administrators find clusters of all projects; if it is None,
-    they find only those of their project.
+    `everywhere` is the rule that an administrator needs, who finds clusters of all projects; if it
+    is None, administrators find only those of their project.
     """
     services, caller = services_of(request), caller_of(request)
     cluster = await find_cluster(services, caller, request.path_params["ident"], everywhere)

@@ -77,7 +77,7 @@ async def http(request: Request, problem: Exception) -> JSONResponse:
     assert isinstance(problem, HTTPException)
     words = problem.detail
     if words == HTTPStatus(problem.status_code).phrase:
-        words = f"{words}. {request.method} {request.url.path} cannot be answered."
+        words = f"{words}. The API has no {request.method} {request.url.path}."
     response = answer(problem.status_code, words, code="")
     response.headers.update(problem.headers or {})
     return response

@@ -63,7 +63,8 @@ class Rules:
 def changes(document: Any, rules: Rules) -> list[Change]:
     """Parse the body of a PATCH, and check everything that does not depend on the object.
 
-    Return its operations. Raises Rejected.
+    `document` is the parsed JSON, and `rules` are those of the type of object. Return the
+    operations. Raises Rejected.
     """
     if not isinstance(document, list):
         raise bad_request("Invalid body. Expected a list of patch operations.")
@@ -123,8 +124,8 @@ def _literal(value: str, attribute: str) -> Any:
 def applied(before: Mapping[str, Any], wanted: Iterable[Change], rules: Rules) -> dict[str, Any]:
     """Return the attributes of an object after the operations `wanted`. Raises Rejected.
 
-    `before` contains all attributes of the object; attributes without a value are null. A removed
-    attribute gets its default value.
+    `before` contains all attributes of the object; attributes without a value are null. `rules` are
+    those of the type of object. A removed attribute gets its default value.
     """
     after = dict(before)
     for change in wanted:

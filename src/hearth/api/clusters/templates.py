@@ -24,8 +24,8 @@ RULES = patch.Rules(
 
 
 async def index(request: Request) -> Response:
-    """List cluster templates: those of the project and public ones. Administrators whom the policy
-    allows it get those of all projects.
+    """List cluster templates: those of the project and public ones. Administrators list those of
+    all projects.
     """
     rule = "clustertemplate:get_all"
     return await _list(request, rule, "clustertemplate:get_all_all_projects")

@@ -214,7 +214,9 @@ def _kind(value: Any) -> str:
 def given(document: Any, declared: Fields, version: Version) -> dict[str, Any]:
     """Return the checked values in the body of a request, by field; null counts as missing.
 
-    Unused fields are checked and left out, and defaults are not filled in. Raises Rejected.
+    `document` is the parsed JSON, `declared` are the fields that it may contain, and `version` is
+    the microversion of the request. Unused fields are checked and left out, and defaults are not
+    filled in. Raises Rejected.
     """
     if not isinstance(document, Mapping):
         raise bad_request("Invalid body. Expected a JSON object.")
@@ -233,7 +235,10 @@ def given(document: Any, declared: Fields, version: Version) -> dict[str, Any]:
 
 
 def known(name: str, declared: Fields, version: Version) -> Field:
-    """Return the field with this name. Raises Rejected if this microversion does not have it."""
+    """Return the field with this name out of `declared`.
+
+    Raises Rejected if there is none, or if the microversion `version` does not have it.
+    """
     one = declared.get(name)
     if one is None:
         near = hint(nearest(name, declared))

@@ -105,7 +105,7 @@ def template(request: Request, one: ClusterTemplate) -> Body:
 
 
 def cluster_short(request: Request, one: Cluster, size: Size) -> Body:
-    """Return the body for a cluster in a list."""
+    """Return the body for a cluster in a list; `size` has its numbers of nodes and masters."""
     return {
         **_of(one, _CLUSTER_SHORT),
         "node_count": size.nodes,
@@ -158,7 +158,7 @@ def _condition(one: Condition) -> Body:
 def preview(request: Request, found: Preview) -> Body:
     """Return the body for a preview, without ids and links, because the objects do not exist.
 
-    A part that could not be predicted is null.
+    `found` is the result of the preview. A part that could not be predicted is null.
     """
     body: Body = {
         "accepted": all(one.passed for one in found.checks),
@@ -237,7 +237,7 @@ def group_short(request: Request, one: NodeGroup) -> Body:
 def group(
     request: Request, one: NodeGroup, its_cluster: Cluster, members: Sequence[Body] | None = None
 ) -> Body:
-    """Return the body for a node group with all attributes.
+    """Return the body for a node group of the cluster `its_cluster` with all attributes.
 
     `members` are the bodies of its nodes; if it is None, the body has no members.
     """
@@ -272,7 +272,10 @@ def _group_rest(request: Request, one: NodeGroup, its_cluster: Cluster) -> Body:
 
 
 def certificate(request: Request, its_cluster: Cluster, pem: str, csr: str | None = None) -> Body:
-    """Return the body for certificates in PEM format; `csr` is the signed request, or None."""
+    """Return the body for certificates of the cluster `its_cluster` in PEM format.
+
+    `csr` is the request that was signed; None if the certificates are those of an authority.
+    """
     found: Body = {
         "cluster_uuid": its_cluster.uuid,
         "links": links(request, "certificates", its_cluster.uuid),

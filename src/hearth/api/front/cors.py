@@ -20,7 +20,7 @@ ANY = "*"
 class CrossOrigin:
     """Middleware that responds to preflight requests, and adds CORS headers to all other responses.
 
-    Without configured origins, it does nothing.
+    `front` has the settings. Without configured origins, it does nothing.
     """
 
     def __init__(self, app: ASGIApp, front: Front) -> None:

@@ -26,7 +26,8 @@ OK = "OK"
 class Healthcheck:
     """Middleware that responds at the configured path: 200 if all checks pass, otherwise 503.
 
-    Requests from clients that may not use the health check are passed on to the API.
+    `front` has the settings. Awaiting `database()` raises an exception if the database is
+    unavailable. Requests from clients that may not use the health check are passed on to the API.
     """
 
     def __init__(

@@ -24,7 +24,8 @@ USUAL_PORTS = {"http": "80", "https": "443"}
 class ProxyHeaders:
     """Middleware that restores the request as the client sent it to the first proxy.
 
-    Invalid values in the headers are ignored.
+    `front` says whether proxies are trusted; if they are not, requests pass unchanged. Invalid
+    values in the headers are ignored.
     """
 
     def __init__(self, app: ASGIApp, front: Front) -> None:
@@ -40,8 +41,8 @@ class ProxyHeaders:
 def as_sent(scope: Scope, front: Front) -> Scope:
     """Return a request as the client sent it to the first proxy.
 
-    It is unchanged if proxies are not trusted. Its state `proxied` shows whether the request has
-    headers of proxies.
+    It is unchanged if `front` does not trust proxies. Its state `proxied` shows whether the request
+    has headers of proxies.
     """
     proxied = any(name in RAW_HEADERS for name, _ in scope["headers"])
     state(scope)["proxied"] = proxied

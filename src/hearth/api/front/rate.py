@@ -24,7 +24,8 @@ class _Bucket:
 
 
 class Rates:
-    """The token buckets of this process. Their size and rate follow the current settings.
+    """The token buckets of this process. Their size and rate follow the current settings in
+    `front`.
 
     `clock` returns a time in seconds.
     """
@@ -76,8 +77,9 @@ def _refusal(words: str) -> Response:
 class RateLimited:
     """Middleware that responds with 429 if a project or a stack domain user exceeds its rate.
 
-    Requests without a caller, such as those to open paths, are not limited. All callers without a
-    project share one limit. `refusal` returns the response with a given text.
+    `rates` has their token buckets. Requests without a caller, such as those to open paths, are not
+    limited. All callers without a project share one limit. `refusal` returns the response with a
+    given text.
     """
 
     def __init__(

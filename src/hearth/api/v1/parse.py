@@ -255,7 +255,7 @@ def _tags(value: Any) -> tuple[str, ...] | None:
 def boolean(value: Any, name: str) -> bool:
     """Return a boolean, given as JSON or as the string true or false in any case. Raises Rejected.
 
-    `name` is the name of the field in the message.
+    `value` is any value in the request, and `name` the name of its field in the message.
     """
     text = str(value).lower()
     if text not in ("true", "false"):
@@ -266,7 +266,7 @@ def boolean(value: Any, name: str) -> bool:
 def integer(value: Any, name: str) -> int:
     """Return an integer from 0 to INTEGER_MAX, given as a number or as digits. Raises Rejected.
 
-    `name` is the name of the field in the message.
+    `value` is any value in the request, and `name` the name of its field in the message.
     """
     text = str(value)
     if isinstance(value, bool) or not text.isdecimal():
@@ -400,7 +400,8 @@ def status_words(values: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...
 def event_filter(request: Request, stack_ids: tuple[str, ...], **more: Any) -> EventFilter:
     """Return the filters, the order and the page in the query of an event list. Raises Rejected.
 
-    `more` are further filters: the allowed values of each column.
+    `stack_ids` are the stacks whose events are listed. `more` are further filters: the allowed
+    values of each column.
     """
     return EventFilter(
         stack_ids=stack_ids,

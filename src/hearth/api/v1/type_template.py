@@ -27,7 +27,7 @@ CFN_TYPES = {
 
 
 def hot(kind: ResourceType) -> Body:
-    """Return a template for a resource type in the format HOT.
+    """Return a template for the resource type `kind` in the format HOT.
 
     It has a parameter for each property that is neither hidden nor unsupported, and an output for
     each attribute.
@@ -49,7 +49,7 @@ def hot(kind: ResourceType) -> Body:
 
 
 def cfn(kind: ResourceType) -> Body:
-    """Return a template for a resource type in the CloudFormation format.
+    """Return a template for the resource type `kind` in the CloudFormation format.
 
     It has the same parameters and outputs as `hot`.
     """

@@ -131,7 +131,7 @@ async def documented(services: Services, row: StackRow, body: Mapping[str, Any])
     """Return the result of `document`, computed so that a long template does not block the event
     loop.
 
-    `row` is the stack to which the document belongs.
+    `row` is the stack to which the document `body` belongs.
     """
     template = body.get("template")
     characters = len(template) if isinstance(template, str) else 0
@@ -213,8 +213,9 @@ def resource(
 ) -> Body:
     """Return the body for a resource; if `attributes` is given, in the detailed form.
 
-    `required_by` are the names of the resources that depend on it. `nested` is its nested stack.
-    `parent_resource` is the name of the resource that stands for its stack in the parent stack.
+    The detailed form also has the `description`. `required_by` are the names of the resources that
+    depend on it. `nested` is its nested stack. `parent_resource` is the name of the resource that
+    stands for its stack in the parent stack.
     """
     links = [
         {"href": resource_url(request, row, record.name), "rel": "self"},

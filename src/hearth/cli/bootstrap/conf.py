@@ -73,7 +73,7 @@ def entries(
 
 
 def text(found: Sequence[Entry]) -> str:
-    """Return the text of a configuration file with these settings."""
+    """Return the text of a configuration file with the settings `found`."""
     lines, group = [HEAD.rstrip()], ""
     for entry in found:
         if entry.group != group:
@@ -85,9 +85,10 @@ def text(found: Sequence[Entry]) -> str:
 
 
 def write(path: Path, content: str) -> None:
-    """Create a file that only its owner can read. It appears only when it is complete.
+    """Create a file with this content that only its owner can read.
 
-    Raises WrongSetting if the file already exists or cannot be written.
+    The file appears only when it is complete. Raises WrongSetting if it already exists or cannot be
+    written.
     """
     try:
         with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}.") as made:

@@ -111,8 +111,8 @@ def apis_of(options: Options) -> tuple[Api, ...]:
 def region_of(wanted: str | None, known: Sequence[str]) -> str:
     """Return the region for the endpoints: `wanted`, or Keystone's only region if `wanted` is None.
 
-    Raises WrongSetting if the region does not exist, or if `wanted` is None and Keystone does not
-    have exactly one region.
+    `known` are the regions of Keystone. Raises WrongSetting if the region does not exist, or if
+    `wanted` is None and Keystone does not have exactly one region.
     """
     if wanted is None:
         if len(known) == 1:

@@ -18,7 +18,10 @@ AGENT = "agent.sh"
 
 
 class Client:
-    """Sends requests as one user and returns parsed response bodies."""
+    """Sends requests as one user to `server` and returns parsed response bodies.
+
+    The project of the user has the same name as the user.
+    """
 
     def __init__(self, server: DevServer, user: str) -> None:
         login = v3.Password(

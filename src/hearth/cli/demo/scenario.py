@@ -67,7 +67,10 @@ def _screen() -> Screen:
 
 
 class Scenario:
-    """The steps of the demo, run against one `hearth dev`."""
+    """The steps of the demo, run against one `hearth dev`.
+
+    If `transcript` is true, the equivalent commands are printed, too.
+    """
 
     def __init__(self, server: DevServer, screen: Screen, *, transcript: bool) -> None:
         self._server = server
@@ -197,7 +200,7 @@ class Scenario:
             tier: s for s in found for tier in ("db", "app", "web") if f"-{tier}-" in s["name"]
         }
         if len(found) != 3 or len(tiers) != 3:
-            raise DemoFailed(f"expected three servers, got {[s['name'] for s in found]}")
+            raise DemoFailed(f"expected three servers, got {', '.join(s['name'] for s in found)}")
         return tiers
 
     def _heard(self, outputs: dict[str, Any]) -> None:
@@ -206,7 +209,7 @@ class Scenario:
         """
         said = str(outputs["said_by_web"])
         if self._server.servers_run and "release 1.1 of web runs on" not in said:
-            raise DemoFailed(f"expected the script of web to report release 1.1, got {said!r}")
+            raise DemoFailed(f"expected the script of web to report release 1.1, got: {said}")
 
     def _compare(self, before: dict[str, Any], after: dict[str, Any]) -> None:
         """Check that db is unchanged, web was changed in place and app was replaced."""
