@@ -85,7 +85,9 @@ def of_problems(problems: Iterable[Problem]) -> JSONResponse:
 
 
 def words(problems: Sequence[Problem]) -> str:
-    """Return the texts of the problems, one per line; at most 100 of them."""
+    """Return the texts of the problems, one per line; after 100 of them, a last line says "and
+    others".
+    """
     lines = [problem.message for problem in problems[:TOLD_MAX]]
     if len(problems) > TOLD_MAX:
         lines.append("... and others")

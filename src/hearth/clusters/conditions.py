@@ -25,7 +25,8 @@ _OF_NODE = ".Ready"  # the end of a node's key in the reason of the health
 class Condition(msgspec.Struct, frozen=True, kw_only=True):
     """One condition of a cluster. Times are seconds since 1970.
 
-    `retry_at` and `attempts` are used only in the condition of type BLOCKED.
+    `reason` is one word for programs, and `message` explains it to people. `retry_at` and
+    `attempts` are used only in the condition of type BLOCKED.
     """
 
     type: str

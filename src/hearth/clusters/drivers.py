@@ -22,7 +22,8 @@ def _servers(*distributions: str) -> tuple[Triple, ...]:
 class Driver:
     """A driver and the operations that it supports besides create, resize and delete.
 
-    `provides` lists the server types and images that it supports.
+    `provides` lists the server types and images that it supports. `master_resize` is true if the
+    number of masters can change.
     """
 
     name: str

@@ -118,7 +118,9 @@ def _words_gone(group: NodeGroup) -> str | None:
 def _read(
     cluster: Cluster, groups: Sequence[NodeGroup], state: StackState
 ) -> tuple[Cluster, list[NodeGroup]]:
-    """Return the cluster and the groups with the values that the outputs of a stack give them."""
+    """Return the cluster and the groups with the values in the outputs and parameters of a
+    stack.
+    """
     mine = [group for group in groups if group.stack_id == state.id]
     found = read_back(state.outputs, state.parameters, cluster, mine)
     after = cluster

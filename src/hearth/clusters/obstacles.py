@@ -35,8 +35,8 @@ _WORDS = {
 def obstacle(causes: Sequence[str]) -> str | None:
     """Return QUOTA or CAPACITY, the reason why a retry may succeed, or None if a retry is useless.
 
-    A retry is useful only if each of the failure messages `causes` is about quota or capacity. The
-    first message decides between the two.
+    A retry is useful only if there are failure messages and each of them, in `causes`, is about
+    quota or capacity. The first message decides between the two.
     """
     found = [next((k for k, words in _WORDS.items() if words.search(c)), None) for c in causes]
     return None if not found or None in found else found[0]

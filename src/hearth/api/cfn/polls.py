@@ -44,7 +44,8 @@ request, otherwise None.
 class Kept:
     """The cached response to the poll of a server.
 
-    `fingerprint` is the fingerprint of the resource's rows, read before the response was made.
+    `stack_id` and `body` are empty until a response is cached. `fingerprint` is the fingerprint of
+    the resource's rows, read before the response was made; None if it is unknown.
     """
 
     asked: tuple[str | None, ...]  # the parameters of the request that select the response

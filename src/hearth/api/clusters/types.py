@@ -35,7 +35,7 @@ _NO = frozenset({"0", "f", "false", "off", "n", "no"})
 
 @dataclass(frozen=True)
 class Field:
-    """A field of an object, as request bodies may contain it.
+    """A field of an object, as request bodies may contain it; `read` checks and converts its value.
 
     A POST must contain `required` fields. A body must not contain `read_only` fields. It may
     contain `unused` fields, which have no effect. `default` is the value of the field after a PATCH

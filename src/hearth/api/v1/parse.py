@@ -47,7 +47,8 @@ async def body(request: Request, *, needed: bool = True) -> dict[str, Any]:
     """Return the JSON object in the body of a request. Raises Rejected if it is malformed or too
     large.
 
-    If `needed` is false and the body is not a JSON object, the result is empty.
+    If `needed` is false and the body does not begin like a JSON object, or has another content
+    type, the result is empty.
     """
     limit = services_of(request).limits.body_bytes
     declared = request.headers.get("content-length", "0")

@@ -43,7 +43,10 @@ class Options:
 
 @dataclass(frozen=True)
 class Api:
-    """A service in the Keystone catalogue. The URLs `public` and `internal` include the version."""
+    """A service in the Keystone catalogue; `kind` is its type.
+
+    The URLs `public` and `internal` include the version.
+    """
 
     kind: str
     name: str

@@ -9,7 +9,9 @@ from typing import Any
 class Line:
     """The state of one resource in the demo.
 
-    `path` contains the names of the resources that lead from the root stack to this resource.
+    `path` contains the names of the resources that lead from the root stack to this resource. Its
+    last action began at `since` and ended at `until`, both in seconds; `until` is None while it
+    runs.
     """
 
     path: tuple[str, ...]
