@@ -17,7 +17,7 @@ def test_a_cluster_without_labels_is_fine():
 @pytest.mark.parametrize(
     ("label", "value", "expected"),
     [
-        ("boot_volume_size", "ten", "expected a whole number, got 'ten'"),
+        ("boot_volume_size", "ten", 'expected a whole number, got "ten"'),
         ("boot_volume_size", "-1", "a whole number"),
         ("octavia_lb_healthcheck", "maybe", "true or false"),
         ("fixed_subnet_cidr", "10.0.0.0", "a network"),

@@ -157,7 +157,10 @@ class Http:
 
 
 def endpoint(catalog: list[Any], service: str, region: str | None) -> str:
-    """Return the public URL of a service in a region (None: any). Raises Unavailable."""
+    """Return the public URL of a service in a region; if `region` is None or empty, in any region.
+
+    `catalog` is the catalog of a token. Raises Unavailable if there is none.
+    """
     for entry in catalog:
         for one in entry.get("endpoints", ()) if entry.get("type") == service else ():
             there = one.get("region_id") or one.get("region")
@@ -177,7 +180,8 @@ def place(url: str) -> str:
 def active(document: Any) -> tuple[str, dict[str, Any]] | None:
     """Return the name and settings of the first transport that a metadata document configures.
 
-    Return None if it configures no transport. The order is that of `collectors`.
+    Return None if it configures no transport. The order is that of `collectors`; transports that it
+    does not name come last.
     """
     settings = document.get(SECTION) if isinstance(document, dict) else None
     if not isinstance(settings, dict):
@@ -192,7 +196,7 @@ def active(document: Any) -> tuple[str, dict[str, Any]] | None:
 
 
 def signature(verb: str, url: str, params: dict[str, str], secret: str) -> str:
-    """Return the AWS signature, version 2, of a request, in base64."""
+    """Return the AWS signature, version 2, of a request with the parameters `params`, in base64."""
     parts = urllib.parse.urlsplit(url)
     query = "&".join(
         "{}={}".format(
@@ -206,7 +210,10 @@ def signature(verb: str, url: str, params: dict[str, str], secret: str) -> str:
 
 
 def poll_cfn(agent: Agent, section: dict[str, Any]) -> Any:
-    """Fetch the metadata document through the CloudFormation-compatible API and return it."""
+    """Fetch the metadata document through the CloudFormation-compatible API and return it.
+
+    `section` has the settings of the transport. Raises an exception if that fails.
+    """
     url = section.get("metadata_url") or agent.boot_url()
     resource, _, keys = str(section["path"]).partition(".")
     params = {
@@ -232,7 +239,10 @@ def poll_cfn(agent: Agent, section: dict[str, Any]) -> Any:
 
 
 def poll_heat(agent: Agent, section: dict[str, Any]) -> Any:
-    """Fetch the metadata document through the Orchestration API and return it."""
+    """Fetch the metadata document through the Orchestration API and return it.
+
+    `section` has the settings of the transport. Raises an exception if that fails.
+    """
     name = urllib.parse.quote(str(section["resource_name"]), safe="")
     stack = urllib.parse.quote(str(section["stack_id"]))
     path = f"/stacks/{stack}/resources/{name}/metadata"
@@ -242,7 +252,8 @@ def poll_heat(agent: Agent, section: dict[str, Any]) -> Any:
 def poll_request(agent: Agent, section: dict[str, Any]) -> Any:
     """Fetch the metadata document from a Swift temporary URL and return it.
 
-    Return None if it has not changed since the last poll.
+    `section` has the settings of the transport. Return None if the document has not changed since
+    the last poll. Raises an exception if that fails.
     """
     url = str(section["metadata_url"])
     known = {"If-None-Match": agent.etags[url]} if url in agent.etags else {}
@@ -261,7 +272,8 @@ def poll_request(agent: Agent, section: dict[str, Any]) -> Any:
 def poll_zaqar(agent: Agent, section: dict[str, Any]) -> Any:
     """Fetch the metadata document from a Zaqar queue: return the body of the last message.
 
-    Deletes up to POP_MAX messages. Return None if the queue is empty.
+    `section` has the settings of the transport. This deletes up to POP_MAX messages. Return None if
+    the queue is empty. Raises an exception if that fails.
     """
     queue = urllib.parse.quote(str(section["queue_id"]), safe="")
     path = f"/v2/queues/{queue}/messages?pop={POP_MAX}"
@@ -276,6 +288,10 @@ POLLS: dict[str, Callable[[Agent, dict[str, Any]], Any]] = {
     "request": poll_request,
     "zaqar": poll_zaqar,
 }
+"""The function of each transport that fetches the metadata document.
+
+Its arguments are the agent and the settings of the transport. It may raise any error.
+"""
 
 
 # the agent
@@ -369,11 +385,12 @@ class Agent:
     def run(self, config: dict[str, Any]) -> None:
         """Run one configuration and report its results, unless it has run before.
 
+        Do nothing if its group has no hook, or if it is a component without a part for the action.
         Raises Unavailable if the configuration has an invalid id.
         """
         ident = str(config.get("id"))
         if not ID.fullmatch(ident):
-            raise Unavailable(f"a configuration has an invalid id: {ident!r}")
+            raise Unavailable(f'a configuration has an invalid id: "{ident}"')
         if os.path.exists(self.path(DEPLOYED, ident + ".json")):
             return
         chosen = component(with_texts(config))
@@ -590,8 +607,9 @@ def execute(
 ) -> tuple[int, str, str]:
     """Run a command; return its exit status and the last part of its output and error streams.
 
-    `given` is the standard input, `folder` the working directory. If a signal ended the command,
-    the status is 128 plus the signal number, as in a shell. Raises OSError if it cannot start.
+    `environment` has its environment variables, `given` is its standard input, and `folder` its
+    working directory. If a signal ended the command, the status is 128 plus the signal number, as
+    in a shell. Raises OSError if it cannot start.
     """
     pipe = subprocess.PIPE
     process = subprocess.Popen(
@@ -684,8 +702,9 @@ def log(words: str) -> None:
 
 
 def alone(agent: Agent) -> Any:
-    """Lock the agent's folder and return the open lock file. Raises BlockingIOError if another
-    agent holds the lock.
+    """Lock the agent's folder and return the open lock file.
+
+    Raises BlockingIOError if another agent holds the lock.
     """
     os.makedirs(agent.path(STATE), mode=0o700, exist_ok=True)
     lock = open(agent.path(STATE, "lock"), "w")
@@ -719,7 +738,10 @@ def keep_polling(agent: Agent, longest_s: float, pause: Callable[[float], Any]) 
 
 
 def main() -> int:
-    """Run the agent from the command line and return the exit status."""
+    """Run the agent from the command line and return the exit status.
+
+    It is 0, 1 if another agent runs or a poll with --once fails, or 130 if it was interrupted.
+    """
     parser = argparse.ArgumentParser(description="Apply the software configurations of a server.")
     parser.add_argument(
         "--once", action="store_true", help="poll once and exit, with status 1 if the poll fails"

@@ -17,9 +17,10 @@ SUPPORTED: Mapping[str, str] = {"OpenStack-Identity-Access-Rules": "1.0"}
 
 
 def rules_from(credential: Mapping[str, Any]) -> tuple[AccessRule, ...] | None:
-    """Return the access rules of the application credential in a token; None if there are none.
+    """Return the access rules in a token; None if the token is not restricted by rules.
 
-    `credential` is the part of Keystone's response that describes the application credential.
+    `credential` is the part of Keystone's response that describes the application credential. An
+    empty tuple means that no call is allowed.
     """
     rules = credential.get("access_rules")
     if rules is None:
@@ -28,7 +29,10 @@ def rules_from(credential: Mapping[str, Any]) -> tuple[AccessRule, ...] | None:
 
 
 def allows(rules: Iterable[AccessRule], service: str, method: str, path: str) -> bool:
-    """Return whether at least one of the rules allows a call."""
+    """Return whether at least one of the rules allows a call.
+
+    `service` is the type of the service in the catalogue, and `path` the path of the call.
+    """
     return any(
         (rule.service, rule.method) == (service, method) and _pattern(rule.path).fullmatch(path)
         for rule in rules
@@ -39,7 +43,8 @@ def allows(rules: Iterable[AccessRule], service: str, method: str, path: str) ->
 def _pattern(path: str) -> re.Pattern[str]:
     """Return a rule's path as a regular expression.
 
-    In the path, `*` and `{name}` stand for one segment, and `**` stands for any text.
+    In the path, `*` and `{name}` stand for one or more characters other than `/`, and `**` stands
+    for any text.
     """
     return re.compile("".join(map(_part, re.split(r"(\*\*|\*|\{[^{}]*\})", path))))
 

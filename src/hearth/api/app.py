@@ -107,7 +107,9 @@ def application(
 ) -> Starlette:
     """Return the ASGI application of the Orchestration API.
 
-    The CloudFormation-style API is mounted below /cfn.
+    `tokens` and `gate` find the callers of requests with a token and of signed requests. `auth_url`
+    is the address of Keystone in responses with status 401. If `rates` is None, the default rate
+    limits apply. The CloudFormation-style API is mounted below /cfn.
     """
     rates = rates or Rates(Front())
     arn = Endpoint("stack_lookup", "GET", ARN, "stacks:lookup", stacks.lookup_arn, status=302)

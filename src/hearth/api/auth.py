@@ -36,7 +36,10 @@ OPEN_PATHS = frozenset({"", "/", "/versions", "/v1", "/v1/", "/healthcheck", "/o
 
 @dataclass(slots=True)
 class _Kept:
-    """A cached result of validating a token; `caller` is None if the token is not valid."""
+    """A cached result of validating a token; `caller` is None if the token is not valid.
+
+    The result expires at `until` and is refreshed after `check_at`, both in seconds since 1970.
+    """
 
     caller: Caller | None
     until: float
@@ -46,13 +49,16 @@ class _Kept:
 class Tokens:
     """Finds the caller to whom a token belongs. `service` is the cloud of the service user.
 
-    A result is cached for `kept_s` seconds. The first request that uses a result older than ten
-    seconds still gets the cached result, but starts a refresh in the background. So a revoked token
-    can be accepted for ten seconds, and for one more request after that. Concurrent requests with
-    the same token share one call to Keystone. If `any_service` is true, a service token needs none
-    of the `service_roles`. `guest_role` is the role of stack domain users. They are many and poll
-    all the time, so a result about a stack domain user is cached five times as long, without a
-    refresh.
+    A result is cached for `kept_s` seconds, but not longer than the token is valid. The first
+    request that uses a result older than ten seconds still gets the cached result, but starts a
+    refresh in the background. So a revoked token can be accepted for ten seconds, and until the
+    next refresh has ended. While Keystone does not respond, cached results stay in use until they
+    expire. Concurrent requests with the same token share one call to Keystone.
+
+    A service token is trusted if its user has one of the `service_roles`; if `any_service` is true,
+    every valid service token is trusted. `guest_role` is the role of stack domain users. They are
+    many and poll all the time, so a result about a stack domain user is cached five times as long,
+    without a refresh.
     """
 
     def __init__(
@@ -75,9 +81,10 @@ class Tokens:
         self._asking: dict[bytes, asyncio.Task[_Kept]] = {}
 
     async def caller(self, token: str, service_token: str | None = None) -> Caller | None:
-        """Return the caller to whom the token belongs, or None if the token is not valid.
+        """Return the caller to whom the token belongs, or None if one of the tokens is not valid.
 
-        If `service_token` is valid, an expired `token` is accepted. Raises CloudFault.
+        If `service_token` is trusted, an expired `token` is accepted. Raises CloudFault if Keystone
+        cannot check a token.
         """
         if service_token is None:
             return await self._known(token, expired=False)
@@ -146,7 +153,11 @@ class Tokens:
 def caller_from(
     facts: dict[str, Any], token: str, auth_url: str, guest_role: str = STACK_USER_ROLE
 ) -> Caller:
-    """Return the caller that Keystone's response describes; `facts` is the object `token` in it."""
+    """Return the caller that Keystone's response describes; `facts` is the object `token` in it.
+
+    `token` is the id of the token, and `auth_url` the address of the Keystone that issued it.
+    `guest_role` is the role of stack domain users.
+    """
     project, user = facts.get("project") or {}, facts["user"]
     return Caller(
         user_id=user["id"],
@@ -169,6 +180,7 @@ def caller_from(
 
 
 def _delegated(facts: dict[str, Any]) -> str | None:
+    """Return the type of the delegation with which the token was issued; None if there is none."""
     if facts.get("OS-TRUST:trust"):
         return TRUST
     application = facts.get("application_credential")
@@ -178,6 +190,7 @@ def _delegated(facts: dict[str, Any]) -> str | None:
 
 
 def _delegation_id(facts: dict[str, Any]) -> str | None:
+    """Return the id of the trust or application credential of the token; None if it has neither."""
     by = facts.get("OS-TRUST:trust") or facts.get("application_credential") or {}
     found: str | None = by.get("id")
     return found
@@ -193,10 +206,12 @@ def _is_open(path: str) -> bool:
 
 
 class Authenticated:
-    """Middleware that refuses requests without a valid token, except on paths that need none.
+    """Middleware that responds with 401 to requests without a valid token.
 
-    It also refuses calls that the access rules of an application credential do not allow. `service`
-    is the type of this service in the catalogue.
+    It does the same for calls that the access rules of an application credential do not allow. If
+    Keystone cannot check the token, the response is 503. `tokens` finds the caller of a token, and
+    `auth_url` is the address of Keystone in responses with status 401. `is_open` returns whether a
+    path needs no token. `service` is the type of this service in the catalogue.
     """
 
     def __init__(
@@ -245,7 +260,7 @@ class Authenticated:
 
 
 def unauthorized(auth_url: str) -> JSONResponse:
-    """Return a response 401 that contains the address of Keystone."""
+    """Return a response 401 with the address of Keystone, `auth_url`."""
     answer = _refusal(401, "Unauthorized", "The request you have made requires authentication.")
     answer.headers["WWW-Authenticate"] = f'Keystone uri="{auth_url}"'
     return answer

@@ -52,7 +52,7 @@ class Gathered:
         self._waiting: dict[Key, list[asyncio.Future[int | None]]] = {}
 
     async def fingerprint(self, key: Key) -> int | None:
-        """Wait for the next query and return the fingerprint of a resource.
+        """Wait for the next query and return the fingerprint of the resource `key`.
 
         Return None if the database cannot be read.
         """
@@ -109,7 +109,8 @@ class Door:
 
     A poll is authenticated either by a token or by a signature. As middleware, this class caches
     the responses to polls with a token. `polls` caches the responses to signed polls and finds
-    their callers; `tokens` finds the callers of polls with a token.
+    their callers; `tokens` finds the callers of polls with a token. `rates` limits how many
+    requests a caller sends.
     """
 
     def __init__(
@@ -198,6 +199,7 @@ class Door:
         return self._services.policy.allows(rule, caller) and not self._rates.wait_s(caller)
 
     def _keep(self, ident: bytes, answer: _Answer) -> None:
+        """Store a response in the cache, and drop the oldest ones if the cache is too large."""
         if (old := self._answers.pop(ident, None)) is not None:
             self._bytes -= len(old.body)
         if len(answer.body) > ANSWERS_BYTES_MAX:
@@ -226,7 +228,10 @@ class _Copy:
 
 
 def _poll(scope: Scope) -> _Poll | None:
-    """Return the poll if the request is one that is authenticated by a token, otherwise None."""
+    """Return the poll if the request is one that is authenticated by a token, otherwise None.
+
+    A request with a service token does not count as a poll.
+    """
     if scope["type"] != "http" or scope["method"] != "GET":
         return None
     path = below(scope)

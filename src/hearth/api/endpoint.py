@@ -16,7 +16,7 @@ Shape = Mapping[str, Any]  # a JSON Schema
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query parameter of an endpoint.
+    """A query parameter of an endpoint; `shape` is its JSON Schema, and `text` its description.
 
     If `repeated` is true, the parameter may occur several times. `column` is the column of stored
     rows that it filters: rows with any of its values match. It is empty if the parameter is not a
@@ -34,10 +34,13 @@ class Query:
 class Endpoint:
     """A method on a path below `/v1`.
 
-    The policy rule `rule` is checked before the handler is called. `answer` is the JSON Schema of
-    the body of a successful response; None if it has no body. If `guest` is true, stack domain
-    users may use the path with the project of the stack's owner, and the handler checks them.
-    `beside` is true for an endpoint that Heat does not have.
+    The policy rule `rule` is checked before the handler is called; if it is None, the handler
+    checks the policy. `answer` is the JSON Schema of the body of a successful response; None if it
+    has no body. `body` is the schema of the request's body, which may be missing if `needs_body` is
+    false. `errors` are the statuses of errors that this endpoint has in addition to those of all
+    endpoints. If `guest` is true, stack domain users may use the path with the project of the
+    stack's owner, and the handler checks them. `beside` is true for an endpoint that Heat does not
+    have.
     """
 
     name: str

@@ -58,7 +58,11 @@ def status_of(problem: Problem) -> int:
 
 
 def answer(kind: str, message: str, status: int) -> JSONResponse:
-    """Return an error response of the REST API. Source: spec/errors.md, section 1."""
+    """Return an error response of the REST API; `kind` is the type of the error, `status` the HTTP
+    status.
+
+    Source: spec/errors.md, section 1.
+    """
     body = {
         "code": status,
         "title": HTTPStatus(status).phrase,
@@ -81,7 +85,9 @@ def of_problems(problems: Iterable[Problem]) -> JSONResponse:
 
 
 def words(problems: Sequence[Problem]) -> str:
-    """Return the texts of the problems, one per line, up to a maximum number of lines."""
+    """Return the texts of the problems, one per line; after 100 of them, a last line says "and
+    others".
+    """
     lines = [problem.message for problem in problems[:TOLD_MAX]]
     if len(problems) > TOLD_MAX:
         lines.append("... and others")
@@ -89,7 +95,10 @@ def words(problems: Sequence[Problem]) -> str:
 
 
 async def rejected(request: Request, problem: Exception) -> JSONResponse:
-    """Exception handler for `Rejected`: respond with its problems."""
+    """Exception handler for `Rejected`: respond with its problems.
+
+    For a validation, a response has the type HTTPBadRequest instead of StackValidationFailed.
+    """
     assert isinstance(problem, Rejected)
     first = problem.problems[0]
     if request.url.path.endswith("/validate") and first.kind == "StackValidationFailed":
@@ -121,9 +130,7 @@ R = TypeVar("R", bound=Response)
 
 
 def outage(problem: Exception, response: R) -> R:
-    """Log that the database cannot be used; return the response, which lets the client try again
-    soon.
-    """
+    """Log that the database is unavailable, and return `response` with a header Retry-After."""
     log.warning("the database is unavailable: %s", str(problem).partition("\n")[0])
     response.headers["Retry-After"] = RETRY_AFTER_S
     return response

@@ -31,7 +31,8 @@ def by_path(
 ) -> list[Route]:
     """Return one route per path, so that an unsupported method on a known path gets a 405.
 
-    `api` is the name of the API in metrics.
+    `prefix` is put before each path of the table. `answer` responds to the requests, and `api` is
+    the name of the API in metrics.
     """
     paths: dict[str, dict[str, list[E]]] = {}
     for row in table:

@@ -45,7 +45,8 @@ class Message:
 def message_of(state: Mapping[str, Any], description: str, to: Notifications) -> Message:
     """Return the notification about a new state of a stack, or about its scaling.
 
-    `state` is the content of an outbox row; `to` are the settings of the notifications.
+    `state` is the content of an outbox row, and `description` that of the stack's template. `to`
+    are the settings of the notifications.
     """
     scaling = state.get("scaling")
     status = scaling["status"] if scaling else state["status"]
@@ -77,8 +78,9 @@ def wrapped(
 ) -> Message:
     """Return a message with `payload` in the envelope of oslo.messaging.
 
-    `ident` is the message id, `time` is in seconds since 1970, and `by` contains the ids of the
-    user and the project that caused the event.
+    `ident` is the message id, `time` is in seconds since 1970, `priority` is one of LEVELS, and
+    `by` contains the ids of the user and the project that caused the event. `to` are the settings
+    of the notifications; without the driver messagingv2 the message has no envelope.
     """
     user_id, project_id = by
     inner = {
@@ -110,7 +112,8 @@ def log_message(message: Message) -> None:
 def payload(state: Mapping[str, Any], description: str) -> dict[str, Any]:
     """Return the payload of a stack notification, with the same fields as Heat's.
 
-    The field `user_id` contains the user's name, because existing consumers expect it.
+    `state` is the content of an outbox row, and `description` that of the stack's template. The
+    field `user_id` contains the user's name, because existing consumers expect it.
     """
     return {
         "tenant_id": state["project_id"],
@@ -132,7 +135,7 @@ def addresses(transport_url: str) -> Sequence[str]:
     """Return one AMQP URL per broker in a transport URL of oslo.messaging, in the same order.
 
     The format is `rabbit://user:password@host:port,user:password@host2:port/virtual-host`. Raises
-    ValueError for another scheme or a missing host.
+    ValueError for another scheme, a missing host or an invalid port.
     """
     scheme, colon, rest = transport_url.partition("://")
     if not colon or scheme not in SCHEMES:

@@ -19,7 +19,10 @@ USUAL: dict[str, Any] = {  # defaults; the URL of the database can override them
 
 
 class PostgresRelay(Relay):
-    """A relay with two connections to PostgreSQL: one for LISTEN, one for NOTIFY."""
+    """A relay with two connections to PostgreSQL: one for LISTEN, one for NOTIFY.
+
+    `url` is the URL of the database.
+    """
 
     failures = (psycopg.Error, OSError)
 

@@ -20,8 +20,9 @@ class NotSent(Exception):
 class Publisher:
     """Publishes notifications; connects on first use and again after a failure.
 
-    Like oslo.messaging, the publisher declares one queue per routing key and binds it, so that
-    messages are stored before the first consumer connects.
+    `to` are the settings of the notifications. Like oslo.messaging, the publisher declares one
+    queue per routing key and binds it, so that messages are stored before the first consumer
+    connects.
     """
 
     def __init__(self, to: Notifications) -> None:
@@ -43,7 +44,10 @@ class Publisher:
         await self.close()
 
     async def publish(self, message: Message) -> None:
-        """Send a message to all topics and wait until the broker confirms it. Raises NotSent."""
+        """Send a message to all topics and wait until the broker confirms it.
+
+        Raises NotSent; some topics may then have the message.
+        """
         try:
             async with asyncio.timeout(CONFIRM_S):
                 exchange = await self._opened()
@@ -90,7 +94,7 @@ class Publisher:
 async def connected(transport_url: str) -> AbstractConnection:
     """Open a connection to the first broker in a transport URL that answers.
 
-    Raises the error of the last broker if none answers.
+    Raises the error of the last broker if none answers, and ValueError for an invalid URL.
     """
     last: Exception | None = None
     for url in addresses(transport_url):

@@ -15,7 +15,10 @@ SEND_S = 10.0
 
 
 class RabbitRelay(Relay):
-    """A relay with its own queue, which the broker deletes when the connection closes."""
+    """A relay with its own queue, which the broker deletes when the connection closes.
+
+    `transport_url` names the brokers in the format of oslo.messaging.
+    """
 
     failures = (AMQPError, OSError, TimeoutError, RuntimeError)
 

@@ -64,7 +64,7 @@ class Relay(ABC):
 
     @abstractmethod
     async def relay(self) -> None:
-        """Connect, then send and receive wake-ups until the connection fails."""
+        """Connect, then send and receive wake-ups until the connection fails. Raises its error."""
 
     def heard(self, name: str) -> None:
         """Handle a received wake-up that the process `name` has sent."""

@@ -37,7 +37,7 @@ fi
 def agent_text(*, user_data: bool) -> str:
     """Return the source text of the agent.
 
-    If `user_data` is true, return a shell script that installs and starts the agent.
+    If `user_data` is true, return a shell script that installs and starts the agent instead.
     """
     program = AGENT.read_text(encoding="utf-8")
     return _USER_DATA % program if user_data else program

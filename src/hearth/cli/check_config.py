@@ -23,7 +23,7 @@ from hearth.store.database import shown_url
 def run(configs: Sequence[Path], role: str) -> int:
     """Print the effective configuration; return exit status 0 if it is valid, else 1.
 
-    No network connection is opened.
+    `role` is the role of the process, as in `hearth serve --role`. No network connection is opened.
     """
     try:
         configuration = read(configs)

@@ -30,7 +30,10 @@ COMMON = (
 
 
 def main(number: int, servers: ServerDefaults) -> None:
-    """Serve the control socket, whose file descriptor is `number`, until it is closed."""
+    """Serve the control socket, whose file descriptor is `number`, until it is closed.
+
+    `servers` are the operator's defaults for properties of servers.
+    """
     control = socket.socket(fileno=number)
     prepare(servers)
     gc.collect()
@@ -57,7 +60,10 @@ def main(number: int, servers: ServerDefaults) -> None:
 
 
 def prepare(servers: ServerDefaults) -> None:
-    """Import the code that jobs need, so that forked processes do not have to."""
+    """Import the code that jobs need, so that forked processes do not have to.
+
+    `servers` are the operator's defaults for properties of servers.
+    """
     import yaql.standard_library  # noqa: F401
 
     from hearth.cli.installed import use_installed
@@ -76,7 +82,8 @@ def prepare(servers: ServerDefaults) -> None:
 def _heard(control: socket.socket, running: set[int], ours: tuple[int, int]) -> bool:
     """Handle one message from the control socket; return false if the socket is closed.
 
-    `ours` are file descriptors to close in a child process.
+    `running` has the ids of the child processes. `ours` are file descriptors to close in a child
+    process.
     """
     message, handles, _, _ = socket.recv_fds(control, MESSAGE_MAX, 1)
     if not message:

@@ -34,8 +34,9 @@ class Configuration:
         return {option.place: value for option, value in values(self.conf, options.OPTIONS)}
 
     def tell(self, before: "Configuration | None" = None) -> None:
-        """Log the settings that are unknown or have no effect, except those that `before` had
-        already.
+        """Log the settings that are unknown or have no effect.
+
+        Those that the configuration `before` had already are not logged again.
         """
         told = before or replace(self, idle={}, unknown={})
         if idle := sorted(self.idle.keys() - told.idle.keys()):
@@ -50,7 +51,9 @@ class Configuration:
 
 
 def read(configs: Sequence[Path]) -> Configuration:
-    """Load the given files or, if there are none, the default ones. Raises WrongSetting."""
+    """Load the given files or, if there are none, the default ones that exist. Raises
+    WrongSetting.
+    """
     from oslo_config import cfg
 
     for path in configs:

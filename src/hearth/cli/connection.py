@@ -90,7 +90,10 @@ class Reads(Enum):
 
 
 class Connection(HttpToolsProtocol):
-    """An HTTP connection that is aborted if the client misses a deadline."""
+    """An HTTP connection that is aborted if the client misses a deadline.
+
+    `doorman` counts the connection. `options` are the arguments of uvicorn's protocol.
+    """
 
     def __init__(self, doorman: Doorman, **options: Any) -> None:
         super().__init__(**options)

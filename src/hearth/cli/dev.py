@@ -55,8 +55,11 @@ def run(
 ) -> int:
     """Run Hearth and the embedded cloud until stopped; return the exit status.
 
-    If `ephemeral` is true, all data is deleted at the end. `metrics_port` is the port for
-    operators; if it is None, there is no such port.
+    The main API has the given port and the cloud the next one; with 0, both get free ports. `data`
+    is the directory for all data; None stands for the default one. If `ephemeral` is true, a
+    temporary directory is used instead and deleted at the end. `servers` is "pretend" or "sandbox":
+    whether servers really run. `metrics_port` is the port for operators; if it is None, there is no
+    such port.
     """
     no_collections()
     allow_descriptors()
@@ -77,7 +80,11 @@ def run(
 
 
 def build_image(name: str, data: Path | None, mirrors: Sequence[str]) -> int:
-    """Build an image for sandbox servers in a child process; return the exit status."""
+    """Build an image for sandbox servers in a child process; return the exit status.
+
+    `data` is the directory of `hearth dev`; None stands for the default one. `mirrors` are the
+    sources of packages, as in sources.list; if it is empty, those of this machine.
+    """
     folder = data or _default_folder()
     command = [sys.executable, "-m", "hearth.devcloud.images", "build", name]
     command += ["--data", str(folder), *(f"--mirror={line}" for line in mirrors)]
@@ -97,6 +104,9 @@ def _default_folder() -> Path:
 
 
 def _prepare(folder: Path) -> None:
+    """Create the directory if needed, and protect its files. Raises WrongSetting if it is not
+    writable.
+    """
     try:
         os.umask(0o077)  # passwords and keys are in nearly every file
         folder.mkdir(parents=True, exist_ok=True)
@@ -159,6 +169,9 @@ def _start_cloud(port: int, folder: Path, url: str, servers: str) -> "subprocess
 
 
 async def _auth_url(cloud: "subprocess.Popen[str]") -> str:
+    """Return the address of Keystone, once the cloud has started. Raises WrongSetting if it does
+    not.
+    """
     assert cloud.stdout is not None
     waiting = ThreadPoolExecutor(1, "cloud-starts")
     try:
@@ -217,6 +230,7 @@ def _password(folder: Path) -> str:
 
 
 def _secret(path: Path) -> str:
+    """Return the key for the encryption of user data; generate it at the first start."""
     if not path.exists():
         path.touch(mode=0o600)
         path.write_text(secrets.token_hex(32))

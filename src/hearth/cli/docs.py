@@ -17,7 +17,10 @@ def language_page() -> str:
 
 
 def types_table(form: str) -> str:
-    """Return the table of all resource types, including installed ones, as "markdown" or "json"."""
+    """Return the table of all resource types, including installed ones.
+
+    `form` is "json" or "markdown".
+    """
     catalog = default_catalog()
     kinds = [kind for kind in map(catalog.find, catalog.names()) if kind is not None]
     return as_json(rows(kinds)) if form == "json" else as_markdown(rows(kinds))

@@ -65,6 +65,7 @@ def _available() -> list[str]:
 
 
 def _missing() -> list[str]:
+    """Return the names of those resource types of Heat that Hearth does not have, sorted."""
     catalog = default_catalog()
     return sorted(name for name in KNOWN if catalog.find(name) is None)
 

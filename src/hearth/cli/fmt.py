@@ -12,9 +12,11 @@ STDIN = "-"
 
 
 def run(names: Sequence[str], *, check: bool, diff: bool) -> int:
-    """Format the named files; return the exit status.
+    """Format the named files and all templates and environments in named folders.
 
-    It is 0, or 1 if `check` is true and a file is not formatted, or 2 if a file has an error.
+    If `check` or `diff` is true, nothing is written: `check` prints the names of the files that are
+    not formatted, and `diff` prints the changes. Return the exit status: 0, or 1 if `check` is true
+    and a file is not formatted, or 2 if a file has an error.
     """
     status = 0
     for path in dict.fromkeys(_named(names)):

@@ -24,7 +24,11 @@ CATALOGUE = {"volume": "block-storage", "volumev2": "block-storage", "volumev3":
 
 
 def settings(conf: Any, url: str, cfn_url: str, cluster_url: str = "") -> Settings:
-    """Return the settings of a process whose APIs have these URLs. Raises WrongSetting."""
+    """Return the settings of a process. Raises WrongSetting.
+
+    `url`, `cfn_url` and `cluster_url` are the URLs at which its APIs listen; clients get them
+    unless the configuration names others.
+    """
     tokens, clients = conf.keystone_authtoken, conf.clients
     _demand(conf)
     service_user = _service_user(conf)
@@ -94,6 +98,9 @@ def _lock(database: str) -> Path | None:
 
 
 def _demand(conf: Any) -> None:
+    """Raise WrongSetting if a required setting is missing, or a key or an authentication type is
+    wrong.
+    """
     auth = conf.keystone_authtoken
     needed = {
         "[database] connection": conf.database.connection,
@@ -192,7 +199,11 @@ def _believed(place: str, tls: Tls) -> Tls:
 
 
 def _services(conf: Any) -> dict[str, Reach]:
-    """Return the access settings of those services that differ from the general ones."""
+    """Return the access settings of those services that differ from the general ones, by service
+    type.
+
+    Raises WrongSetting.
+    """
     shared = {CATALOGUE.get(one, one) for one in conf.shared_services_types}
     found: dict[str, Reach] = {}
     for name, service in SERVICES.items():
@@ -216,6 +227,7 @@ def _services(conf: Any) -> dict[str, Reach]:
 
 
 def _judging(conf: Any) -> Judging:
+    """Return the settings for checking tokens. Raises WrongSetting."""
     auth = conf.keystone_authtoken
     tls = Tls(bool(auth.insecure), auth.cafile, auth.certfile, auth.keyfile)
     trusted = None if tls == Tls() else _believed("keystone_authtoken", tls)
@@ -305,6 +317,7 @@ def front(conf: Any) -> FrontSettings:
 
 
 def _by_port(written: list[str]) -> dict[int, str]:
+    """Return {port: file} from entries PORT:FILE. Raises WrongSetting."""
     found = {}
     for one in written:
         port, colon, path = one.partition(":")

@@ -8,7 +8,10 @@ from hearth.clusters.drivers import Drivers
 
 
 def cluster_config(conf: Any, url: str) -> ClusterConfig:
-    """Return the settings of the cluster service, whose API has this URL. Raises WrongSetting."""
+    """Return the settings of the cluster service. Raises WrongSetting.
+
+    `url` is the URL of its API, which clients get unless the configuration names another.
+    """
     _check_drivers(conf.drivers)
     own, certificates = conf.hearth, conf.x509
     base = (own.cluster_public_url or url).rstrip("/").removesuffix("/v1")

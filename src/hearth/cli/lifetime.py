@@ -66,10 +66,11 @@ async def until_stopped(
 ) -> int:
     """Serve requests and work on stacks until SIGTERM or SIGINT; return the exit status.
 
-    `work` enables the engine, `clusters` the conductor; the APIs are those that have `sockets`.
-    `ready` is called when the process serves requests. SIGHUP calls `reload`. On a second SIGTERM,
-    requests in progress are aborted. If a part of the process ends unexpectedly, the exit status
-    is 1.
+    `running` are the parts of the process. `work` enables the engine, `clusters` the conductor; the
+    APIs are those that have `sockets`. `ready` is called when the process serves requests. `role`
+    is the name of the process's role in its metrics. SIGHUP calls `reload`. On a second SIGTERM,
+    requests in progress are aborted. If a part of the process ends unexpectedly, the exit status is
+    1.
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -114,6 +115,7 @@ async def until_stopped(
 
 
 def _begun(running: Running, *, work: bool) -> list[asyncio.Task[Any]]:
+    """Start the engine, if `work` is true, and the tasks that send messages; return all tasks."""
     loop = asyncio.get_running_loop()
     tasks: list[asyncio.Task[Any]] = []
     if running.relay is not None:
@@ -157,6 +159,7 @@ def _servers(
 
 
 async def _listening(one: "Server", sockets: list[socket.socket]) -> asyncio.Task[Any]:
+    """Start an HTTP server, and return its task when it accepts connections."""
     task: asyncio.Task[Any] = asyncio.get_running_loop().create_task(one.serve(sockets=sockets))
     while not one.started and not task.done():  # noqa: ASYNC110 - it has no event
         await asyncio.sleep(0.005)

@@ -19,8 +19,9 @@ from hearth.model.problem import hint, nearest
 def run(files: Sequence[Path], environments: Sequence[Path], form: str, *, strict: bool) -> int:
     """Print the findings in the given files and in all templates of given folders.
 
-    Returns the exit status: 0 without errors, 1 with errors (or warnings if `strict` is true), 2 if
-    a file cannot be read.
+    `environments` apply to each template. `form` is the format: "text", "json", "sarif" or
+    "github". Return the exit status: 0 without errors, 1 with errors (or warnings if `strict` is
+    true), 2 if a file cannot be read.
     """
     findings: dict[Finding, None] = {}
     texts: dict[str, str] = {}
@@ -41,6 +42,7 @@ def run(files: Sequence[Path], environments: Sequence[Path], form: str, *, stric
 
 
 def _standard_input(file: Path) -> dict[Path, str]:
+    """Return the text of standard input as the text of the file `-`; empty for any other file."""
     return {file: sys.stdin.read()} if str(file) == "-" else {}
 
 

@@ -61,7 +61,11 @@ def open_log(conf: Any) -> None:
 
 
 def levels(conf: Any) -> None:
-    """Set the configured log levels; this also works after a reload. Raises WrongSetting."""
+    """Set the configured log levels, also after a reload. Raises WrongSetting.
+
+    The environment variable HEARTH_LOG overrides the level of all loggers without a level of their
+    own.
+    """
     wanted = checked_levels(conf)
     for name in _told - wanted.keys():  # back to the default
         logging.getLogger(name).setLevel(logging.NOTSET)
@@ -85,6 +89,7 @@ def checked_levels(conf: Any) -> dict[str, str]:
 
 
 def _pairs(written: Iterable[str]) -> Iterable[tuple[str, str]]:
+    """Yield (logger name, level) for entries NAME=LEVEL."""
     for one in written:
         name, _, level = one.partition("=")
         yield (

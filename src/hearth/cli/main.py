@@ -31,7 +31,9 @@ def cli() -> None:
     type=click.Path(path_type=Path, file_okay=False),
     help="Directory for all data  [default: ~/.local/share/hearth].",
 )
-@click.option("--ephemeral", is_flag=True, help="Keep no data after the process ends.")
+@click.option(
+    "--ephemeral", is_flag=True, help="Keep no data after the process ends; --data is ignored."
+)
 @click.option(
     "--servers",
     type=click.Choice(["pretend", "sandbox"]),
@@ -94,7 +96,12 @@ def build(ctx: click.Context, name: str, data: Path | None, mirrors: tuple[str, 
 
 @cli.command()
 @configs_option
-@click.option("--port", type=click.IntRange(0, 65535), help="Instead of [heat_api] bind_port.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    help="Port of the Orchestration API, or with --role cluster of the cluster API  "
+    "[default: that of the configuration].",
+)
 @click.option(
     "--role",
     type=click.Choice(["all", "api", "engine", "cluster"]),
@@ -177,7 +184,7 @@ def lint(
     """Find mistakes in templates (FILES or folders; - is standard input).
 
     Nested templates and files are found relative to the template that names them. Exit status: 0
-    without errors, 1 with errors, 2 if a file cannot be read.
+    without errors, 1 with errors (with --strict also with warnings), 2 if a file cannot be read.
     """
     gc.disable()  # a short-lived process with hardly any garbage
     from hearth.cli import lint as command
@@ -341,7 +348,9 @@ def language() -> None:
     help="markdown: for people; json: for programs.",
 )
 def types(form: str) -> None:
-    """Print all resource types, and how Hearth finds their objects again after a crash."""
+    """Print a table of all resource types, including how Hearth finds their objects again after a
+    crash.
+    """
     from hearth.cli.docs import types_table
 
     click.echo(types_table(form), nl=False)
@@ -362,7 +371,7 @@ def one_type(name: str) -> None:
 @docs.command()
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
 def reference(folder: Path) -> None:
-    """Write a page for each service with its resource types."""
+    """Write the reference of the resource types to FOLDER, with a page for each service."""
     from hearth.cli.docs import write_reference
 
     click.echo(f"{write_reference(folder)} pages in {folder}")

@@ -30,8 +30,9 @@ SECONDS = {"days": 86400, "hours": 3600, "minutes": 60, "seconds": 1}
 
 
 def db_sync(configs: Configs, version: str | None) -> None:
-    """Carry out the missing migrations. Raises WrongSetting if `version` is not this release's
-    schema.
+    """Carry out the missing migrations; print the version of the schema before and after.
+
+    Raises WrongSetting if `version` is given and is not the schema of this release.
     """
     if version not in (None, "head", migrate.head()):
         raise WrongSetting(
@@ -55,7 +56,8 @@ def purge_deleted(
 ) -> None:
     """Remove stacks that were deleted longer ago than `age`, in one transaction per `batch` stacks.
 
-    `granularity` is the unit of `age`, such as "days".
+    `granularity` is the unit of `age`, such as "days". If `project_id` is None, the stacks of all
+    projects are removed.
     """
     age_s = float(age * SECONDS[granularity])
     total = 0
@@ -70,7 +72,10 @@ def purge_deleted(
 
 
 def rekey(configs: Configs) -> None:
-    """Encrypt all data again with the first key, in several transactions."""
+    """Encrypt all data again with the first key, in several transactions.
+
+    Raises WrongSetting if none of the keys can decrypt the stored data.
+    """
     with opened(configs) as store:
         try:
             for place, count in seal_anew(store):
@@ -124,7 +129,10 @@ def service_clean(configs: Configs) -> None:
 
 
 def resource_data_list(configs: Configs, resource_id: str) -> None:
-    """Print the private data of the resource with this id or physical id."""
+    """Print the private data of the resource whose record or object has this id.
+
+    Raises WrongSetting if there is no such resource.
+    """
 
     def look(tx: Tx) -> dict[str, str] | None:
         mine = sa.or_(resource.c.id == resource_id, resource.c.physical_id == resource_id)
@@ -139,7 +147,10 @@ def resource_data_list(configs: Configs, resource_id: str) -> None:
 
 
 def reset_stack_status(configs: Configs, stack_id: str) -> None:
-    """Print the state of a stack, and the reason why no reset is needed."""
+    """Print the state of a stack, which engine owns it, and the reason why no reset is needed.
+
+    `stack_id` may also be a name. Raises WrongSetting if there is no such stack.
+    """
     with opened(configs) as store:
         row = store.transact(lambda tx: reads.find_stack(tx, None, stack_id), write=False)
         if row is None:
@@ -155,6 +166,9 @@ def reset_stack_status(configs: Configs, stack_id: str) -> None:
 
 
 def _held(row: StackRow, engine: EngineRow | None) -> str:
+    """Return a sentence about the engine that owns a stack; `engine` is None if it is not
+    registered.
+    """
     if row.owner is None:
         due = "nothing to do" if row.due_at is None else f"due {_moment(row.due_at)}"
         return f"not held by an engine: {due}"
@@ -198,6 +212,7 @@ def opened(configs: Configs, *, current: bool = True) -> Iterator[Store]:
 
 
 def _version(store: Store) -> str | None:
+    """Return the version of the schema, or None if the database has none."""
     try:
         return migrate.version(store)
     except DBAPIError as problem:
@@ -220,6 +235,7 @@ def _service(one: EngineRow) -> tuple[str, ...]:
 
 
 def _moment(seconds: float) -> str:
+    """Return a time as text: UTC, or for a time in the future the seconds until then."""
     if seconds <= time.time():
         return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return f"in {seconds - time.time():.0f} s"

@@ -37,6 +37,9 @@ def manage(context: click.Context, configs: tuple[Path, ...]) -> None:
 
 
 def _job(context: click.Context, name: str, *arguments: Any) -> None:
+    """Run the function `name` of the module `manage`; for WrongSetting, print an error and exit
+    with 1.
+    """
     from hearth.cli import manage as jobs
     from hearth.cli.process import WrongSetting
 
@@ -59,7 +62,7 @@ def db_sync(context: click.Context, version: str | None) -> None:
 @manage.command(name="db-version")
 @click.pass_context
 def db_version(context: click.Context) -> None:
-    """Print the schema of the database."""
+    """Print the version of the database schema."""
     _job(context, "db_version")
 
 
@@ -74,7 +77,9 @@ def db_version(context: click.Context) -> None:
 def purge_deleted(
     context: click.Context, age: int, granularity: str, project_id: str | None, batch: int
 ) -> None:
-    """Purge stacks that were deleted more than AGE ago (default 90)."""
+    """Purge stacks that were deleted more than AGE ago, in the unit of --granularity (default
+    90).
+    """
     _job(context, "purge_deleted", age, granularity, project_id, batch)
 
 
@@ -87,7 +92,7 @@ def rekey(context: click.Context) -> None:
 
 @manage.group()
 def service() -> None:
-    """List and remove the engines in the database."""
+    """List the engines in the database, and remove those that no longer run."""
 
 
 @service.command(name="list")
@@ -107,7 +112,8 @@ def drain(context: click.Context, host: str, *, undo: bool, wait_s: float) -> No
     """Make the engines on HOST release their stacks, for example before an upgrade.
 
     HOST is the name in `hearth manage service list`. Other engines continue the stacks. Calls in
-    progress end first. The engines continue to run, but take no stacks until they are restarted.
+    progress end first. The engines continue to run, but take no stacks until they are restarted or
+    --undo is used.
     """
     _job(context, "drain", host, undo, wait_s)
 
@@ -115,7 +121,7 @@ def drain(context: click.Context, host: str, *, undo: bool, wait_s: float) -> No
 @service.command(name="clean")
 @click.pass_context
 def service_clean(context: click.Context) -> None:
-    """Remove engines that no longer run."""
+    """Remove engines that no longer run and own no stack."""
     _job(context, "service_clean")
 
 
@@ -184,7 +190,9 @@ def bootstrap(**given: Any) -> None:
 @click.argument("resource_id")
 @click.pass_context
 def resource_data_list(context: click.Context, resource_id: str) -> None:
-    """Show the private data of a resource, by its physical id. The data may be secret."""
+    """Show the private data of a resource, by the id of its record or of its object in the cloud.
+    The data may be secret.
+    """
     _job(context, "resource_data_list", resource_id)
 
 

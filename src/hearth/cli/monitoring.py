@@ -36,8 +36,9 @@ def monitoring(
 ) -> Starlette:
     """Return the application of the port for operators.
 
-    If `work` is true, the process has an engine, and it is ready only while the engine's lease is
-    valid. `stopping` returns whether the process is about to end.
+    `role` is the name of the process's role in its metrics. If `work` is true, the process has an
+    engine, and it is ready only while the engine's lease is valid. `stopping` returns whether the
+    process is about to end.
     """
     metrics = running.observer
     assert isinstance(metrics, Metrics)
@@ -111,19 +112,21 @@ class _Counts:
                 self.states = []
 
     def stacks(self) -> Values:
-        """Return the number of stacks in each state."""
+        """Return the number of stacks in each state; nothing if there are no counts."""
         return [((one.action, one.status), one.stacks) for one in self.states]
 
     def oldest(self) -> Values:
-        """Return the age of the oldest operation in progress in seconds; nothing if there are no
-        counts.
+        """Return the age of the oldest operation in progress in seconds; 0 if no operation is in
+        progress.
+
+        If there are no counts, return nothing.
         """
         began = [one.oldest for one in self.states if one.status == Status.IN_PROGRESS]
         now = self._running.services.clock.now()
         return [((), max(0.0, now - min(began, default=now)))] if self.states else []
 
     def overdue(self) -> Values:
-        """Return the number of operations past their deadline."""
+        """Return the number of operations past their deadline; nothing if there are no counts."""
         return [((), sum(one.overdue for one in self.states))] if self.states else []
 
 

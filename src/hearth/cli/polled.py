@@ -67,6 +67,9 @@ def poll_in(data: bytes) -> tuple[dict[str, Any], bool] | None:
 class PolledConnection(asyncio.Protocol):
     """A connection that answers polls itself and becomes an HTTP connection at the first other
     request.
+
+    `doorman` counts the connection, `shortcut` finds cached answers, and `options` are the
+    arguments of that HTTP connection.
     """
 
     def __init__(self, doorman: Doorman, shortcut: Shortcut, **options: Any) -> None:

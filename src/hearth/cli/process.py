@@ -48,9 +48,9 @@ def allow_descriptors() -> None:
 
 
 def listening(host: str, port: int, chosen_by: str = "--port") -> socket.socket:
-    """Return a listening socket. Raises WrongSetting if the address cannot be used.
+    """Return a socket that listens at `host` and `port`. Raises WrongSetting if it cannot.
 
-    `chosen_by` is the option that the message names.
+    `chosen_by` is the option or setting of the port, for the message.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio disables Nagle only if the protocol is given

@@ -26,7 +26,11 @@ Read = Callable[[], tuple[Configuration, Settings]]
 
 
 class Reloading:
-    """Reloads the configuration; `read` is the function that reads it and raises WrongSetting."""
+    """Reloads the configuration of the process `running`.
+
+    `told` is the configuration that is in effect now. `read` is the function that reads it again
+    and raises WrongSetting.
+    """
 
     def __init__(self, told: Configuration, running: Running, read: Read) -> None:
         self._told = told

@@ -8,7 +8,8 @@ def schema_text(flavour: str, version: str | None, kind: str | None) -> str:
     """Return the JSON Schema of templates or, if `kind` is given, of that resource type's
     properties.
 
-    Raises LookupError if the version or the type does not exist.
+    `flavour` is "hot" or "cfn"; if `version` is None, the schema covers all its versions. Raises
+    LookupError if the version or the type does not exist.
     """
     grammars = grammars_of(flavour, version)
     if kind is None:

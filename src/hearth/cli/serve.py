@@ -38,7 +38,8 @@ SHARED_BY_APIS = (
 def run(configs: Sequence[Path], port: int | None, role: str, workers: int = 1) -> int:
     """Run until stopped, in this process or, if `workers` is not 1, in that many child processes.
 
-    Return the exit status.
+    `role` is "all", "api", "engine" or "cluster". If `port` is given, it replaces the configured
+    port of the main API, or with the role cluster of the cluster API. Return the exit status.
     """
     no_collections()
     allow_descriptors()
@@ -154,6 +155,9 @@ class _Plan:
 
 
 async def _run(plan: _Plan, *, ready: Callable[[], None], number: int = 0) -> int:
+    """Serve until stopped, and return the exit status; `number` is that of the process. Raises
+    WrongSetting.
+    """
     from hearth.cli.lifetime import until_stopped
     from hearth.cli.reloading import Reloading
     from hearth.cli.wiring import wired
@@ -191,8 +195,8 @@ def tell_of_readable(files: Sequence[str]) -> None:
 def address(host: str, port: int, sockets: Sequence[socket.socket] = ()) -> str:
     """Return the URL of an API that listens at `host` and `port`.
 
-    For an API that listens on all addresses, the host in the URL is 127.0.0.1. If a socket is
-    given, its port is used.
+    For an API that listens on all addresses, the host in the URL is 127.0.0.1. If `sockets` is not
+    empty, the port is that of the first socket.
     """
     number = sockets[0].getsockname()[1] if sockets else port
     shown = "127.0.0.1" if host == "0.0.0.0" else host  # noqa: S104

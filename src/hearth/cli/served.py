@@ -104,7 +104,10 @@ def connections_max() -> int:
 
 
 def server(app: "ASGIApp", shortcut: "Shortcut | None" = None) -> "uvicorn.Server":
-    """Return an HTTP server for an application. It installs no signal handlers."""
+    """Return an HTTP server for an application. It installs no signal handlers.
+
+    If `shortcut` is given, it answers polls from a cache.
+    """
     import uvicorn
 
     from hearth.cli.connection import Connection, Doorman

@@ -24,8 +24,9 @@ from hearth.store.retention import Retention
 class Judging:
     """Settings for checking tokens.
 
-    Keystone's answers are cached for `kept_s` seconds; `reach` contains the settings for
-    connections to Keystone.
+    Keystone's answers are cached for `kept_s` seconds. A service token needs one of the
+    `service_roles`, unless `any_service` is true. `reach` contains the settings for connections to
+    Keystone.
     """
 
     kept_s: float = 60.0

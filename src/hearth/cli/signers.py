@@ -26,6 +26,7 @@ def signers(conf: Any, service_user: PasswordCredential) -> tuple[PasswordCreden
 
 
 def _signer(conf: Any, section: str, service_user: PasswordCredential) -> PasswordCredential:
+    """Return the credential of one section. Raises WrongSetting if it is incomplete."""
     group = conf[section]
     url = group.auth_url or group.auth_uri
     if url is None and section != SECTION:

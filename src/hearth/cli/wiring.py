@@ -62,6 +62,9 @@ COLLECT_AFTER = 200_000  # more objects created than deleted; about 20 MB
 class Running:
     """All parts of a running process: services for requests, the engine, the conductor,
     connections.
+
+    `pool` connects to the cloud, and `judges` to the Keystone that checks tokens; they may be the
+    same. `relay` wakes other processes; it is None if there is no way to do so.
     """
 
     services: Services
@@ -195,6 +198,7 @@ def _observer(settings: Settings) -> Observer:
 
 
 def _collector(endpoint: str) -> SpanSink:
+    """Return the object that sends spans to `endpoint`. Raises WrongSetting."""
     if not endpoint.startswith(("http://", "https://")):
         raise WrongSetting(f"[hearth] trace_endpoint: expected a URL with http, got {endpoint}")
     try:
@@ -262,7 +266,8 @@ async def _identity_url(settings: Settings) -> str:
 async def _cfn_url(pool: CloudPool, settings: Settings) -> str:
     """Return the URL of the CloudFormation-style API that servers get.
 
-    It comes from the catalogue; if that has none, it is the URL of this process.
+    It comes from the catalogue; if that has none, it is the URL of this process, which may be
+    empty.
     """
     try:
         found = await pool.cloud(settings.service_user).endpoint("cloudformation")
@@ -277,6 +282,9 @@ async def _cfn_url(pool: CloudPool, settings: Settings) -> str:
 
 
 async def _cloud_config(settings: Settings) -> CloudConfig:
+    """Return the settings for access to the cloud, with the id of the stack domain. Raises
+    WrongSetting.
+    """
     config = CloudConfig(
         region=settings.region,
         interface=settings.interface,
@@ -329,6 +337,7 @@ def template_limits(limits: Limits) -> TemplateLimits:
 
 
 async def _domain_id(config: CloudConfig, user: PasswordCredential, name: str) -> str:
+    """Return the id of the domain with this name. Raises WrongSetting if there is none."""
     pool = CloudPool(config)
     try:
         cloud = pool.cloud(user)

@@ -46,7 +46,8 @@ class _Place:
 class Workers:
     """Starts `count` processes and keeps that many until a signal ends all of them.
 
-    `ready` is called once, when all processes are ready for the first time.
+    `run` is the function that each process runs. `ready` is called once, when all processes are
+    ready for the first time.
     """
 
     def __init__(self, count: int, run: Run, ready: Callable[[], None]) -> None:

@@ -52,7 +52,9 @@ class Bundle:
         return {file.name: file.text for one in wanted for file in one.all()}
 
     def named(self, environments: Iterable[str]) -> tuple[str, ...]:
-        """Return the unique names of the environment files with these names."""
+        """Return the unique names of environment files; `environments` has their names without a
+        hash.
+        """
         return tuple(self.by_name[name].name for name in environments)
 
 

@@ -25,7 +25,8 @@ _OF_NODE = ".Ready"  # the end of a node's key in the reason of the health
 class Condition(msgspec.Struct, frozen=True, kw_only=True):
     """One condition of a cluster. Times are seconds since 1970.
 
-    `retry_at` and `attempts` are used only in the condition of type BLOCKED.
+    `reason` is one word for programs, and `message` explains it to people. `retry_at` and
+    `attempts` are used only in the condition of type BLOCKED.
     """
 
     type: str
@@ -50,7 +51,8 @@ def conditions(cluster: Cluster) -> list[Condition]:
 def blocked(cluster: Cluster, reason: str, message: str, *, retry_at: float) -> Cluster:
     """Return a copy of the cluster with a BLOCKED condition, which counts one attempt more.
 
-    `retry_at` is the time of the next attempt, in seconds since 1970.
+    `reason` is a word such as "Quota", and `message` explains it. `retry_at` is the time of the
+    next attempt, in seconds since 1970.
     """
     before = condition(cluster, BLOCKED)
     found = Condition(
@@ -61,7 +63,10 @@ def blocked(cluster: Cluster, reason: str, message: str, *, retry_at: float) -> 
 
 
 def retrying(cluster: Cluster) -> Cluster:
-    """Return a copy of the cluster whose BLOCKED condition shows that the next attempt began."""
+    """Return a copy of the cluster whose BLOCKED condition shows that the next attempt began.
+
+    Without such a condition, return the cluster unchanged.
+    """
     before = condition(cluster, BLOCKED)
     if before is None:
         return cluster
@@ -72,7 +77,10 @@ def retrying(cluster: Cluster) -> Cluster:
 
 
 def restarted(cluster: Cluster) -> Cluster:
-    """Return a copy of the cluster for the start of an operation, whose time limit begins now."""
+    """Return a copy of the cluster for the start of an operation, whose time limit begins now.
+
+    The conditions PROGRESSING and BLOCKED of the last operation are removed.
+    """
     return msgspec.structs.replace(cluster, conditions=_others(cluster, PROGRESSING, BLOCKED))
 
 
@@ -95,8 +103,10 @@ def observed(
 ) -> Cluster:
     """Return a copy of the cluster `after` with all conditions computed anew.
 
-    `before` is the cluster before the change. `gone` has the UUIDs of groups whose stacks no longer
-    exist. A condition keeps its time `since` while its status stays the same.
+    `before` is the cluster before the change, or None for a new cluster. `groups` are its node
+    groups after the change. `gone` has the UUIDs of groups whose stacks no longer exist. A
+    condition keeps its time `since` while its status stays the same; otherwise it gets the time
+    `now`.
     """
     if before is not None and before.status in BUSY and after.status not in BUSY:
         after = msgspec.structs.replace(after, conditions=_others(after, BLOCKED))
@@ -112,6 +122,7 @@ def observed(
 
 
 def _since(before: Condition | None, after: Condition, now: float) -> Condition:
+    """Return the condition `after` with the time since which it has its status."""
     same = before is not None and before.status == after.status and before.since
     return msgspec.structs.replace(after, since=before.since if before and same else now)
 
@@ -145,7 +156,8 @@ def _healthy(cluster: Cluster) -> Condition:
 def _in_sync(cluster: Cluster, groups: Sequence[NodeGroup], gone: Collection[str]) -> Condition:
     """Return the condition IN_SYNC.
 
-    It is true if all stacks exist and Kubernetes has as many nodes as the groups define.
+    It is true if all stacks exist and Kubernetes has as many nodes as the groups define. It is
+    unknown during an operation, and while no nodes are known.
     """
     if cluster.status in BUSY or cluster.status == DELETE_COMPLETE:
         return Condition(type=IN_SYNC, status=UNSURE, reason="InProgress")
@@ -179,5 +191,6 @@ def _with(cluster: Cluster, new: Condition) -> Cluster:
 
 
 def _stored(one: Condition) -> dict[str, Any]:
+    """Return a condition in stored form, without empty fields."""
     found: dict[str, Any] = msgspec.to_builtins(one)
     return {name: value for name, value in found.items() if value not in (None, "", 0)}

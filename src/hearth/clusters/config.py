@@ -39,7 +39,7 @@ class ClusterConfig:
     plain_group_limits: bool = False  # lists of node groups show default limits, as Magnum
     identity: str = "application_credential"  # or "trust", or "none" for clouds without nodes
     clusters_per_project: int = 20
-    down_after_s: float = 180.0
+    down_after_s: float = 180.0  # without a heartbeat, a conductor counts as down
     default_boot_volume_size: int = 0
     default_boot_volume_type: str = ""
     default_docker_volume_type: str = ""
@@ -49,7 +49,7 @@ class ClusterConfig:
     network_drivers: tuple[str, ...] = NETWORK_DRIVERS
     network_driver: str = "flannel"
     health_every_s: float = 60.0
-    sync_every_s: float = 1.0
+    sync_every_s: float = 1.0  # between two looks for work
     disabled_drivers: tuple[str, ...] = ()
     default_driver: str = ""
     nodes_affinity_policy: str = "soft-anti-affinity"

@@ -104,7 +104,9 @@ def stack_request(
     """Return the request for the stack of a cluster or, if `group` is given, of an additional node
     group.
 
-    Raises ValueError if `facts` lacks the cluster's network, which an additional group needs.
+    `groups` are all groups of the cluster, and `files` the templates of cluster stacks. `config`
+    are the operator's settings, and `facts` the values that were looked up. Raises ValueError if
+    `facts` lacks the cluster's network, which an additional group needs.
     """
     choice = choice_of(template, cluster, group, facts)
     names = environment_files(choice)
@@ -132,8 +134,9 @@ def stack_tags(cluster: Cluster) -> tuple[str, ...]:
 def choice_of(
     template: ClusterTemplate, cluster: Cluster, group: NodeGroup | None, facts: Facts
 ) -> Choice:
-    """Return the features that select the environment files of a cluster or of an additional
-    group.
+    """Return the features that select the environment files of a cluster's stack.
+
+    If `group` is given, they are those of the stack of this additional group.
     """
     labels = cluster.labels if group is None else group.labels
     volume_size = (group or cluster).docker_volume_size
@@ -265,6 +268,9 @@ def _subnet_cidr(labels: Mapping[str, str], facts: Facts) -> str:
 def kube_version(cluster: Cluster, labels: Mapping[str, str], facts: Facts) -> str:
     """Return the Kubernetes version: the label kube_tag, else the image's version, else the stored
     one.
+
+    `labels` are those of the cluster, the group or the template. The result is empty if no version
+    is known.
     """
     return labels.get("kube_tag") or facts.kube_version or cluster.coe_version or ""
 
@@ -285,8 +291,9 @@ def node_taints(group: NodeGroup) -> str:
 def resize_parameters(group: NodeGroup, count: int, remove: Sequence[str] = ()) -> dict[str, Any]:
     """Return the stack parameters that change in a resize of a group to `count` members.
 
-    The list of members to remove is always included. A stack keeps the last value of each
-    parameter, so the list of an earlier resize would otherwise apply again.
+    `remove` names the members to remove; it is ignored for the masters. The list of members to
+    remove is always included. A stack keeps the last value of each parameter, so the list of an
+    earlier resize would otherwise apply again.
     """
     if group.role == MASTER and group.is_default:
         return {"number_of_masters": count, "minions_to_remove": []}
@@ -304,9 +311,11 @@ def upgrade_parameters(
     *,
     facts: Facts,
 ) -> dict[str, Any]:
-    """Return the stack parameters that change in an upgrade to another template.
+    """Return the stack parameters that change in an upgrade of a group to the cluster template
+    `template`.
 
-    An upgrade of the default worker group includes the masters.
+    `facts` has the Kubernetes version of the new image. An upgrade of a default group includes the
+    masters.
     """
     version = kube_version(cluster, template.labels, facts) or None
     parameters = {
@@ -320,7 +329,9 @@ def upgrade_parameters(
 
 
 def rotation_parameters(rotation_id: str) -> dict[str, Any]:
-    """Return the stack parameters that change when certificates are rotated; all nodes then fetch
-    new ones.
+    """Return the stack parameters that make all nodes run their deployments again.
+
+    The nodes then fetch new certificates and the new credential. `rotation_id` must differ from
+    that of the last rotation.
     """
     return {"ca_rotation_id": rotation_id, "minions_to_remove": []}

@@ -22,7 +22,8 @@ def _servers(*distributions: str) -> tuple[Triple, ...]:
 class Driver:
     """A driver and the operations that it supports besides create, resize and delete.
 
-    `provides` lists the server types and images that it supports.
+    `provides` lists the server types and images that it supports. `master_resize` is true if the
+    number of masters can change.
     """
 
     name: str
@@ -79,7 +80,11 @@ class Drivers:
         return self._by_name.get(name)
 
     def serving(self, server_type: str, os_distro: str, coe: str) -> Driver | None:
-        """Return the driver that supports this kind of image, or None."""
+        """Return the enabled driver that supports this kind of image, or None.
+
+        `server_type` is "vm" or "bm", `os_distro` the property of the image, and `coe` the
+        container orchestration engine.
+        """
         return self._by_triple.get((server_type, os_distro, coe))
 
     def names(self) -> list[str]:
@@ -89,20 +94,21 @@ class Drivers:
     def of_template(
         self, stored: str | None, server_type: str, os_distro: str | None, coe: str
     ) -> Driver | None:
-        """Return the driver of an existing cluster template, or None.
+        """Return the driver of an existing cluster template, or None if it is not enabled.
 
-        `stored` is the name of its driver in the database; without it, the image decides.
+        `stored` is the name of its driver in the database; if it is None or empty, the image
+        decides.
         """
         return self.named(stored) if stored else self.serving(server_type, os_distro or "", coe)
 
     def chosen(
         self, asked: str | None, of_image: str | None, server_type: str, os_distro: str, coe: str
     ) -> Driver | None:
-        """Return the driver for a new cluster template, or None if there is none.
+        """Return the driver for a new cluster template, or None if there is none that is enabled.
 
         The first of these that is set decides: the name in the request (`asked`), the image's
-        property `magnum_driver` (`of_image`), the default driver, the server type and the image's
-        distribution.
+        property `magnum_driver` (`of_image`), the default driver. If none is set, the server type
+        and the image's distribution decide.
         """
         for name in (asked, of_image, self._default):
             if name:
@@ -111,9 +117,7 @@ class Drivers:
 
 
 def master_count_problem(count: int) -> str | None:
-    """Return the error message for an invalid number of masters, or None: etcd needs an odd
-    number.
-    """
+    """Return the error message for an invalid number of masters, or None if the number is valid."""
     if count >= 1 and count % 2 == 1:
         return None
     return f"Master count is {count}: expected an odd number, so that etcd has a majority."

@@ -20,7 +20,11 @@ class Balancer(Enum):
 
 @dataclass(frozen=True)
 class Choice:
-    """The features of a cluster that select its environment files, one file for each feature."""
+    """The features of a cluster that select its environment files, one file for each feature.
+
+    `volume` is true if nodes have a volume for containers, `etcd_volume` if masters have one for
+    etcd. `floating_ip` is that of the nodes, `balancer_floating_ip` that of the load balancer.
+    """
 
     private_network: bool
     etcd_volume: bool
@@ -44,7 +48,7 @@ def chosen(
     floating_ip: bool,
     balancer_floating_ip: bool,
 ) -> Choice:
-    """Return the features with invalid combinations corrected.
+    """Return the features with invalid combinations corrected; the arguments are those of Choice.
 
     If nodes have floating IPs, the load balancer has one too, whatever its label says, as in
     Magnum. Without a load balancer there is no such floating IP.

@@ -29,7 +29,8 @@ class StackState(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a stack as the synchronisation read it.
 
     `mark` identifies this state; it is stored in `nodegroup.seen`. `causes` are the reasons of a
-    failed operation. `outputs` and `parameters` are empty while an operation is in progress.
+    failed operation. `outputs` and `parameters` are empty unless a create has ended or an update
+    has completed.
     """
 
     id: str
@@ -65,12 +66,12 @@ def followed(
     working: bool,
     known: Collection[str] = (),
 ) -> Followed:
-    """Return the cluster and its groups as they follow from the states of the stacks, {stack id:
-    state}.
+    """Return the cluster and its groups as they follow from the states of the stacks.
 
-    A stack that is not in `stacks` does not exist any more. If `working` is true, a task has
-    further steps, so the cluster stays in progress unless it has failed. `known` has the UUIDs of
-    groups whose status already includes the state of their stack; they keep it.
+    `stacks` is {stack id: state}; a stack that it does not contain no longer exists. If `working`
+    is true, a task has further steps, so the cluster stays in progress unless it has failed.
+    `known` has the UUIDs of groups whose status already includes the state of their stack; they
+    keep it.
     """
     after = cluster
     members = [g if g.uuid in known else _state(cluster, g, stacks) for g in groups]
@@ -87,6 +88,7 @@ def followed(
 
 
 def _state(cluster: Cluster, group: NodeGroup, stacks: Mapping[str, StackState]) -> NodeGroup:
+    """Return a group with the status of its stack; a group without a stack stays unchanged."""
     if group.stack_id is None:
         return group
     found = stacks.get(group.stack_id)
@@ -101,6 +103,7 @@ def _state(cluster: Cluster, group: NodeGroup, stacks: Mapping[str, StackState])
 
 
 def _missing(group: NodeGroup) -> str:
+    """Return the status of a group whose stack no longer exists."""
     if group.status in (DELETE_IN_PROGRESS, DELETE_COMPLETE):
         return DELETE_COMPLETE
     return CREATE_FAILED if group.status in (CREATE_IN_PROGRESS, CREATE_FAILED) else UPDATE_FAILED
@@ -115,6 +118,9 @@ def _words_gone(group: NodeGroup) -> str | None:
 def _read(
     cluster: Cluster, groups: Sequence[NodeGroup], state: StackState
 ) -> tuple[Cluster, list[NodeGroup]]:
+    """Return the cluster and the groups with the values in the outputs and parameters of a
+    stack.
+    """
     mine = [group for group in groups if group.stack_id == state.id]
     found = read_back(state.outputs, state.parameters, cluster, mine)
     after = cluster
@@ -126,6 +132,9 @@ def _read(
 def _with_status(
     cluster: Cluster, status: str | None, reason: str | None, *, working: bool
 ) -> Cluster:
+    """Return the cluster with the combined status of its groups, corrected for a running
+    operation.
+    """
     if status is None:
         return cluster
     before = cluster.status or ""
@@ -153,7 +162,10 @@ def _reason(words: str | None, groups: Sequence[NodeGroup]) -> str | None:
 def begun(cluster: Cluster, groups: Sequence[NodeGroup], status: str) -> tuple[
     Cluster, list[NodeGroup]
 ]:  # fmt: skip
-    """Return copies of the cluster and the groups with `status`, for the start of an operation."""
+    """Return copies of the cluster and the groups with `status`, for the start of an operation.
+
+    Their status reasons are removed.
+    """
     after = replace(cluster, status=status, status_reason=None)
     return after, [replace(group, status=status, status_reason=None) for group in groups]
 
@@ -161,8 +173,9 @@ def begun(cluster: Cluster, groups: Sequence[NodeGroup], status: str) -> tuple[
 def failed(
     cluster: Cluster, groups: Sequence[NodeGroup], reason: str
 ) -> tuple[Cluster, list[NodeGroup]]:
-    """Return copies of the cluster and the groups with the failed status of the current
-    operation.
+    """Return copies of the cluster and the groups with the failed status of the current operation.
+
+    `reason` becomes their status reason.
     """
     status = {CREATE_IN_PROGRESS: CREATE_FAILED, DELETE_IN_PROGRESS: "DELETE_FAILED"}.get(
         cluster.status or "", UPDATE_FAILED

@@ -38,9 +38,10 @@ def unreachable() -> Health:
 
 
 def judged(api: str, nodes: Any) -> Health:
-    """Return the health that follows from the response of /healthz and from the list of nodes.
+    """Return the health that follows from two responses of the Kubernetes API.
 
-    A cluster is healthy if /healthz says "ok" and every node is ready.
+    `api` is the text of /healthz, and `nodes` the parsed list of nodes. A cluster is healthy if the
+    text is "ok" and every node in the list is ready.
     """
     reason = {"api": api.strip()[:255]}
     items = nodes.get("items") if isinstance(nodes, Mapping) else None

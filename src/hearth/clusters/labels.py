@@ -40,19 +40,19 @@ _LOWER_CASE = frozenset({"ingress_controller"})  # labels whose values may have 
 
 
 def truth(labels: Mapping[str, str], name: str, default: bool) -> bool:
-    """Return a label as a boolean; `default` if it is missing or not a boolean."""
+    """Return the label `name` as a boolean; `default` if it is missing or not a boolean."""
     text = labels.get(name, "").lower()
     return text in TRUE or (default and text not in FALSE)
 
 
 def number(labels: Mapping[str, str], name: str, default: int) -> int:
-    """Return a label as an integer; `default` if it is missing or not a number."""
+    """Return the label `name` as an integer; `default` if it is missing or not a number."""
     text = labels.get(name, "")
     return int(text) if _is_number(text) else default
 
 
 def networks(text: str) -> tuple[str, ...]:
-    """Split a list of networks, which are separated by commas."""
+    """Split a list of networks, which are separated by commas. The networks are not checked."""
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
@@ -65,7 +65,8 @@ def label_problems(
 ) -> list[str]:
     """Return an error message for each error in the labels of a cluster or template.
 
-    `load_balancers` is false if the cloud has no load balancer service.
+    `config` are the operator's settings. `volume_driver` is the volume driver of the template, if
+    any. `load_balancers` is false if the cloud has no load balancer service.
     """
     return [
         *_wrong(labels, NUMBERS, _is_number, "a whole number"),
@@ -82,8 +83,9 @@ def label_problems(
 def _wrong(
     labels: Mapping[str, str], names: tuple[str, ...], good: Callable[[str], bool], expected: str
 ) -> list[str]:
+    """Return an error message for each label in `names` that is set but not `good`."""
     return [
-        f"Label {name}: expected {expected}, got {labels[name]!r}."
+        f'Label {name}: expected {expected}, got "{labels[name]}".'
         for name in names
         if labels.get(name) and not good(labels[name])
     ]
@@ -96,7 +98,7 @@ def _not_among(labels: Mapping[str, str]) -> list[str]:
         text = given.lower() if given and name in _LOWER_CASE else given
         if text is not None and text not in allowed:
             words = ", ".join(word for word in allowed if word)
-            found.append(f"Label {name}: expected one of {words}, got {given!r}.")
+            found.append(f'Label {name}: expected one of {words}, got "{given}".')
     return found
 
 

@@ -29,7 +29,7 @@ def clean(text: str) -> str:
 
 
 def id12(bits: int) -> str:
-    """Encode 60 bits as 12 base32 characters."""
+    """Encode an integer of 60 bits as 12 base32 characters."""
     shifts = range(STACK_BITS - _BITS_OF_CHARACTER, -1, -_BITS_OF_CHARACTER)
     return "".join(_BASE32[bits >> shift & 31] for shift in shifts)
 

@@ -49,7 +49,10 @@ class Notification(msgspec.Struct, frozen=True, kw_only=True):
 def of_cluster(
     action: str, outcome: str, cluster: Cluster, groups: Sequence[NodeGroup]
 ) -> Notification:
-    """Return a notification about a cluster."""
+    """Return a notification about an action on a cluster; `groups` are all its node groups.
+
+    `action` is "create", "update" or "delete", and `outcome` is "pending", "success" or "failure".
+    """
     masters = [group for group in groups if group.role == MASTER]
     workers = [group for group in groups if group.role != MASTER]
     content = {
@@ -68,7 +71,10 @@ def of_cluster(
 
 
 def of_group(action: str, outcome: str, group: NodeGroup, cluster: Cluster) -> Notification:
-    """Return a notification about an additional node group, which has its own stack."""
+    """Return a notification about an additional node group, which has its own stack.
+
+    `cluster` is the cluster of the group; `action` and `outcome` are as in `of_cluster`.
+    """
     content = {
         **{name: getattr(group, name) for name in _GROUP_FIELDS},
         "labels": _labels(group.labels),
@@ -89,8 +95,8 @@ def of_certificate(
 ) -> Notification:
     """Return a notification about the certificates of a cluster.
 
-    The action is "create" for a signed certificate and "update" for a rotation. `facts` are added
-    to the content.
+    `action` is "create" for a signed certificate and "update" for a rotation. `initiator` is the
+    user who requested it. `facts` are added to the content.
     """
     return Notification(
         about=CERTIFICATE,
@@ -112,8 +118,9 @@ def of_change(
     """Return a notification for each status that became final by a change of a cluster and its
     groups.
 
-    There are no separate notifications about the default groups, because they are parts of the
-    cluster.
+    `before` and `groups_before` are the states before the change, `after` and `groups_after` those
+    after it; `groups_after` may contain only the changed groups. There are no separate
+    notifications about the default groups, because they are parts of the cluster.
     """
     known = {group.uuid: group for group in groups_before}
     changed = {group.uuid: group for group in groups_after}
@@ -129,7 +136,9 @@ def of_change(
 
 
 def outcome_of(before: str | None, after: str | None) -> str | None:
-    """Return "success" or "failure" for a new final status; None if it is not new or not final."""
+    """Return "success" or "failure" if the status `after` is final and differs from `before`, else
+    None.
+    """
     if after is None or after == before or after in BUSY:
         return None
     return FAILURE if after in FAILED else SUCCESS

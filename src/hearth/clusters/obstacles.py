@@ -35,7 +35,8 @@ _WORDS = {
 def obstacle(causes: Sequence[str]) -> str | None:
     """Return QUOTA or CAPACITY, the reason why a retry may succeed, or None if a retry is useless.
 
-    A retry is useful only if each of the failure messages `causes` is about quota or capacity.
+    A retry is useful only if there are failure messages and each of them, in `causes`, is about
+    quota or capacity. The first message decides between the two.
     """
     found = [next((k for k, words in _WORDS.items() if words.search(c)), None) for c in causes]
     return None if not found or None in found else found[0]
@@ -44,7 +45,8 @@ def obstacle(causes: Sequence[str]) -> str | None:
 def delay_s(cluster: Cluster, now: float) -> float | None:
     """Return the seconds until the next attempt, or None if the operation's time limit has passed.
 
-    The delay doubles with each attempt. The last attempt is made at the time limit.
+    `now` is the current time in seconds since 1970. The delay doubles with each attempt, up to ten
+    minutes. The last attempt is made at the time limit.
     """
     block = condition(cluster, BLOCKED)
     attempts = 0 if block is None else block.attempts
@@ -86,6 +88,8 @@ class Obstacle(msgspec.Struct, frozen=True, kw_only=True):
 def obstacle_of(cluster: Cluster, causes: Sequence[str], now: float) -> Obstacle | None:
     """Return the obstacle if the failed operation will be retried, or None if it has finally
     failed.
+
+    Only creates and updates are retried. `causes` are the failure messages.
     """
     reason, wait_s = obstacle(causes), delay_s(cluster, now)
     if cluster.status not in RETRIED or reason is None or wait_s is None:
@@ -104,7 +108,10 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def held(cluster: Cluster, stacks: Mapping[str, StackState], now: float) -> Held:
-    """Find the failed stacks that will be retried; they are shown as in progress."""
+    """Find the failed stacks that will be retried; the result shows them as in progress.
+
+    `stacks` is {stack id: state}, and `now` the current time in seconds since 1970.
+    """
     states, waiting = dict(stacks), {}
     for stack_id, state in stacks.items():
         found = obstacle_of(cluster, state.causes, now)

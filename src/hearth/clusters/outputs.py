@@ -31,8 +31,8 @@ def read_back(
 ) -> Changes:
     """Return the fields of a cluster and of the groups in its stack that the stack has changed.
 
-    A missing or null output changes nothing. The values in `parameters` are texts, as the stack API
-    returns them.
+    `outputs` and `parameters` are those of the stack. A missing or null output changes nothing. The
+    values in `parameters` may be texts, as the stack API returns them.
     """
     found: dict[str, Any] = {}
     if address := outputs.get("api_address"):
@@ -58,7 +58,10 @@ def read_back(
 
 
 def api_address(address: str, parameters: Mapping[str, Any]) -> str:
-    """Return the URL of the Kubernetes API at an address: HTTP if TLS is disabled, else HTTPS."""
+    """Return the URL of the Kubernetes API at an address: HTTP if TLS is disabled, else HTTPS.
+
+    `parameters` are the parameters of the stack.
+    """
     if str(parameters.get("tls_disabled", "")).lower() in TRUE:
         return f"http://{address}:{PLAIN_PORT}"
     return f"https://{address}:{SECURE_PORT}"

@@ -38,7 +38,7 @@ def bad_request(words: str) -> Rejected:
 def not_found(what: str, name: str) -> Rejected:
     """Return an exception for an object that does not exist or that the caller may not see (404).
 
-    `what` is the kind of object.
+    `what` is the kind of object, and `name` its name or id in the request.
     """
     return refused(404, f"No {what} {name}. Check its name or id.")
 

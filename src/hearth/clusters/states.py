@@ -40,7 +40,8 @@ ORDER = ("_IN_PROGRESS", "_FAILED", "_COMPLETE")
 def combined(before: str | None, groups: Iterable[NodeGroup]) -> tuple[str | None, str | None]:
     """Return the status and status reason of a cluster, computed from those of its groups.
 
-    `before` is the current status of the cluster. Returns (None, None) if no group has a status.
+    `before` is the current status of the cluster. The reason is None unless the status is a
+    failure. Return (None, None) if no group has a status.
     """
     known = [group for group in groups if group.status]
     suffix = next(

@@ -92,8 +92,9 @@ def next_parameters(
 ) -> dict[str, Any]:
     """Return the stack parameters of the next step: `count` workers and `extra` temporary ones.
 
-    `pinned` protects old workers from changes; `removed` has the indexes of workers to remove.
-    `workers` is the number of existing workers, which may all change in one batch.
+    `pinned` has the old workers that must not change; it is ignored if `extra` is 0. `removed` has
+    the indexes of workers to remove. `workers` is the number of existing workers, which may all
+    change in one batch.
     """
     return {
         "number_of_minions": count + extra,

@@ -9,7 +9,10 @@ _VERSION = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?")
 
 
 def parsed(version: str | None) -> tuple[int, int, int] | None:
-    """Return a version as (major, minor, patch), or None if the text is not a version."""
+    """Return a version as (major, minor, patch), or None if the text is not a version.
+
+    A missing patch number is 0. Text after the numbers is ignored.
+    """
     found = _VERSION.match(version or "")
     return None if found is None else (int(found[1]), int(found[2]), int(found[3] or 0))
 
@@ -17,7 +20,8 @@ def parsed(version: str | None) -> tuple[int, int, int] | None:
 def skew_problem(current: str | None, wanted: str | None) -> str | None:
     """Return the error message for an upgrade that is not possible, or None if it is.
 
-    `wanted` may be at most one minor version higher. Returns None if a version is unknown.
+    `current` is the version of the cluster and `wanted` that of the template, which may be at most
+    one minor version higher. Return None if a version is unknown.
     """
     here, there = parsed(current), parsed(wanted)
     if here is None or there is None:

@@ -33,7 +33,8 @@ async def remove(work: Work) -> None:
 async def gone(work: Work) -> None:
     """Wait until the load balancers are deleted.
 
-    After `pre_delete_lb_timeout_s` seconds the delete of the cluster fails.
+    The step is repeated each second. After `pre_delete_lb_timeout_s` seconds the delete of the
+    cluster fails.
     """
     left = await _own(work, work.services.cloud(work.caller))
     if not left:
@@ -63,6 +64,7 @@ async def _own(work: Work, cloud: Cloud) -> list[Mapping[str, Any]]:
 
 
 async def _release(cloud: Cloud, balancer: Mapping[str, Any]) -> None:
+    """Delete the floating IPs of a load balancer."""
     port = balancer.get("vip_port_id")
     if not port:
         return
@@ -77,6 +79,7 @@ async def _delete(cloud: Cloud, balancer: Mapping[str, Any]) -> None:
 
 
 async def _gone(cloud: Cloud, service: str, path: str) -> None:
+    """Delete an object; a missing or busy object is not an error."""
     try:
         await cloud.request(service, "DELETE", path, idempotent=True)
     except CloudFault as fault:

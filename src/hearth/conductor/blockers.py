@@ -42,7 +42,8 @@ class Call:
 class Blocker:
     """An object that prevents a delete.
 
-    `place` is the object of the cluster that it uses, `call` the API call that detaches it.
+    `kind` is a word such as "server", for messages. `place` is the object of the cluster that it
+    uses, `call` the API call that detaches or deletes it.
     """
 
     kind: str
@@ -68,7 +69,7 @@ class Own:
     """The objects that the stacks of a cluster have created.
 
     `ids` has the ids of all of them. The other fields map the ids of networks, routers and servers
-    to their names.
+    to their names, which may be empty.
     """
 
     ids: frozenset[str]
@@ -78,9 +79,7 @@ class Own:
 
 
 def shown(found: Sequence[Blocker]) -> str:
-    """Return a text that lists the blockers for a message; after the first ten it ends with
-    "...".
-    """
+    """Return a text that lists the blockers `found`; after the first ten it ends with "..."."""
     more = ["..."] if len(found) > SHOWN_MAX else []
     return ", ".join([*(one.text for one in found[:SHOWN_MAX]), *more])
 
@@ -126,7 +125,10 @@ async def blockers(cloud: Cloud, mine: Own) -> list[Blocker]:
 
 
 async def detach(cloud: Cloud, one: Blocker) -> bool:
-    """Detach or delete a blocker; return false if the cloud refuses that."""
+    """Detach or delete a blocker; return false if the cloud refuses that.
+
+    A blocker that no longer exists counts as detached.
+    """
     call = one.call
     try:
         await cloud.request(call.service, call.method, call.path, json=call.body, idempotent=True)
@@ -143,6 +145,7 @@ def _place(kind: str, name: str, ident: str) -> str:
 
 
 def _is_foreign(port: Body, mine: Own) -> bool:
+    """Return whether a port belongs to a user: neither to the cluster nor to Neutron or Octavia."""
     device = str(port.get("device_id") or "").removeprefix("lb-")
     return not (
         port["id"] in mine.ids
@@ -153,6 +156,7 @@ def _is_foreign(port: Body, mine: Own) -> bool:
 
 
 async def _of_port(cloud: Cloud, port: Body, place: str) -> Blocker:
+    """Return the blocker for a port: its server, its router, or the port itself."""
     owner, device, ident = str(port.get("device_owner") or ""), port.get("device_id"), port["id"]
     if device and owner.startswith("compute:"):
         name = await _name(cloud, COMPUTE, f"/servers/{segment(device)}", "server")

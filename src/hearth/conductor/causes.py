@@ -20,14 +20,14 @@ async def causes(services: Services, row: StackRow) -> list[str]:
     """Return a message for each failed resource in a stack and its nested stacks, without
     duplicates.
 
-    A resource that failed only because its nested stack failed is left out.
+    `row` is the stack. A resource that failed only because its nested stack failed is left out.
     """
     found = await services.store.read(lambda tx: _failures(tx, row))
     return list(dict.fromkeys(found))
 
 
 def shown(found: Sequence[str]) -> str | None:
-    """Return the first three messages in one line, or None if there are none."""
+    """Return the first three of the messages `found` in one line, or None if there are none."""
     return "; ".join(found[:CAUSES_MAX]) or None
 
 

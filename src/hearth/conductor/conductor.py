@@ -37,7 +37,10 @@ _current: ContextVar[Task | None] = ContextVar("task", default=None)
 
 
 class Conductor:
-    """A worker that carries out tasks of clusters. `host` is its name in the list of services."""
+    """A worker that carries out tasks of clusters.
+
+    `files` are the templates of cluster stacks. `host` is its name in the list of services.
+    """
 
     def __init__(self, services: Services, files: Bundle, host: str) -> None:
         self.id = services.new_id()
@@ -65,8 +68,8 @@ class Conductor:
         """Return whether a write call may be sent now, because this conductor still owns the task.
 
         The database decides, because the clocks of a suspended machine stop. The same query extends
-        the lease, so that it is valid during the call. Calls that belong to no task are always
-        allowed.
+        the lease, so that it is valid during the call. If the database is unavailable, return
+        false. Calls that belong to no task are always allowed.
         """
         task = _current.get()
         if task is None:
@@ -95,8 +98,9 @@ class Conductor:
             await asyncio.gather(heartbeats, return_exceptions=True)
 
     async def stop(self) -> None:
-        """Cancel all running tasks and release them, so that another conductor continues at
-        once.
+        """Cancel all running tasks and release them, so that another conductor continues at once.
+
+        Raises SQLAlchemyError if the database is unavailable.
         """
         self._stopped = True
         self.wake()
@@ -172,7 +176,7 @@ class Conductor:
         self.wake()
 
     async def _guarded(self, task: Task) -> None:
-        """Carry out a task. An error leads to a retry or to a failed operation."""
+        """Carry out a task. Temporary errors lead to a retry, all others to a failed operation."""
         work = None
         _current.set(task)
         try:
@@ -197,6 +201,10 @@ class Conductor:
                 await self._safely(self._retry(task))
 
     async def _work(self, task: Task) -> Work | None:
+        """Return the work of a task with its cluster; if the cluster no longer exists, end the
+        task.
+        """
+
         def look(tx: Tx) -> clusters.Whole | None:
             found = clusters.whole(tx, task.cluster_id)
             if found is None:
@@ -209,6 +217,7 @@ class Conductor:
         return Work(self._services, caller_of(task.requester), task, whole, self._files)
 
     async def _steps(self, work: Work) -> None:
+        """Carry out the steps of a task until it ends or must wait."""
         steps = STEPS[work.task.kind]
         while True:
             task = work.task
@@ -218,6 +227,9 @@ class Conductor:
                 return  # finished, or given up until it is due again
 
     async def _failed(self, work: Work | None, reason: str, *, again: bool) -> None:
+        """Retry the task if `again` is true and attempts are left, otherwise store that it has
+        failed.
+        """
         if work is None:
             return
         if again and work.task.attempts < ATTEMPTS_MAX:
@@ -227,6 +239,7 @@ class Conductor:
         await self._safely(work.fail(reason))
 
     async def _retry(self, task: Task) -> None:
+        """Release a task; it becomes due again after a delay that doubles with each attempt."""
         delay_s = min(2.0**task.attempts, DELAY_MAX_S)
         await self._services.store.run(lambda tx: cluster_tasks.retry(tx, task, delay_s))
 

@@ -13,8 +13,9 @@ _OVER = ("Succeeded", "Failed")
 async def drained(api: KubernetesApi, nodes: Sequence[str]) -> list[str]:
     """Cordon nodes and request the eviction of their pods; return the pods that are still on them.
 
-    Call this repeatedly until the list is empty. As in `kubectl drain`, static pods and pods of
-    daemon sets stay. Raises the exceptions of `KubernetesApi`.
+    `nodes` are the names of the nodes; those that do not exist are skipped. A pod is returned as
+    NAMESPACE/NAME. Call this repeatedly until the list is empty. As in `kubectl drain`, static pods
+    and pods of daemon sets stay; they are not returned. Raises the exceptions of `KubernetesApi`.
     """
     left: list[str] = []
     for name in nodes:
@@ -34,7 +35,10 @@ async def drained(api: KubernetesApi, nodes: Sequence[str]) -> list[str]:
 
 
 async def not_ready(api: KubernetesApi, nodes: Sequence[str]) -> list[str]:
-    """Return those `nodes` that Kubernetes does not know or that are not ready."""
+    """Return those `nodes` that Kubernetes does not know or that are not ready.
+
+    Raises the exceptions of `KubernetesApi`.
+    """
     return [name for name in nodes if not _ready(await api.node(name))]
 
 
@@ -47,6 +51,7 @@ def _ready(node: Object | None) -> bool:
 
 
 def _stays(pod: Object) -> bool:
+    """Return whether a pod is not evicted: it is static, has ended, or belongs to a daemon set."""
     meta = _part(pod, "metadata")
     owners = meta.get("ownerReferences")
     if "kubernetes.io/config.mirror" in _part(meta, "annotations"):

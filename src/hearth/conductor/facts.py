@@ -30,7 +30,8 @@ async def _network(work: Work) -> ClusterNetwork:
     """Return ids and addresses of the cluster's network, from the resources and outputs of its
     stack.
 
-    Raises Rejected if the stack does not have them.
+    The API address is the one that nodes can reach inside the network, if there is one. Raises
+    Rejected if the stack does not have these values.
     """
     row = await row_of(work, work.whole.defaults[0])
     records = reads.in_charge(await work.services.store.read(lambda tx: reads.records(tx, row.id)))

@@ -40,6 +40,7 @@ class HealthCheck:
         await asyncio.gather(*(self._one(uuid, every_s) for uuid in due))
 
     async def _one(self, uuid: str, every_s: float) -> None:
+        """Check one cluster and store its health, unless the cluster reports its health itself."""
         async with self._slots:
             store = self._services.store
             found = await store.run(lambda tx: cluster_health.take(tx, uuid, every_s))

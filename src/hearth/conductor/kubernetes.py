@@ -97,6 +97,9 @@ class KubernetesApi:
                 raise
 
     async def _object(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
+        """Send a request and return the JSON object of the response. Raises Refused for an error
+        status.
+        """
         status, text = await self._call(method, path, body)
         answer = json.loads(text) if text else {}
         if not isinstance(answer, dict):
@@ -127,7 +130,7 @@ class KubernetesApi:
 async def kubernetes_api(services: Services, cluster: Cluster) -> AsyncIterator[KubernetesApi]:
     """Yield a client for the API of a cluster, which must have an API address.
 
-    Raises one of the exceptions in SILENT.
+    A cluster without TLS gets no client certificate. Raises one of the exceptions in SILENT.
     """
     assert cluster.api_address is not None
     context = None

@@ -16,7 +16,7 @@ LOOK_AGAIN_S = 1.0
 async def detach(work: Work) -> None:
     """Detach the objects that users added to the cluster.
 
-    The step is repeated until no object prevents the delete, or until a time limit. The objects
+    The step is repeated until no object prevents the delete, or for 60 seconds. Detached objects
     stay in the cloud; `status_reason` and an event list them.
     """
     now = work.services.clock.now()
@@ -49,7 +49,7 @@ async def detach(work: Work) -> None:
 async def all_stacks(work: Work) -> None:
     """Request the delete of all stacks. The synchronisation notices when they are deleted.
 
-    If the cluster has no stack, queue the task that deletes its certificates and rows.
+    If the cluster has no stack, queue the task that deletes its certificates, identity and rows.
     """
     whole = work.whole
     ordered = [*whole.extras, *whole.defaults]
@@ -65,8 +65,9 @@ async def all_stacks(work: Work) -> None:
 
 
 async def group_stack(work: Work) -> None:
-    """Request the delete of an additional group's stack; without a stack, delete the group's
-    row.
+    """Request the delete of an additional group's stack; without a stack, delete the group's row.
+
+    If the group no longer exists, only end the task.
     """
     uuid = work.task.args["group"]
     group = next((g for g in work.whole.groups if g.uuid == uuid), None)

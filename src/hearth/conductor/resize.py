@@ -11,8 +11,9 @@ from hearth.store.clusters import Whole
 
 
 async def resize(work: Work) -> None:
-    """Update the group's stack. If the update is rejected, restore the former node count of the
-    group.
+    """Update the group's stack to the new number of nodes.
+
+    If the update is rejected, the operation fails and the group gets its former node count again.
     """
     args = work.task.args
     group = next((g for g in work.whole.groups if g.uuid == args["group"]), None)

@@ -22,8 +22,8 @@ LOOK_AGAIN_S = 1.0
 async def attempt(work: Work) -> None:
     """Update the group's stack without changes, so that its failed resources are tried again.
 
-    If the operation's time limit has passed, the operation fails instead. The task ends in any
-    case.
+    If the operation's time limit has passed, the operation fails instead. If the stack has not
+    failed or no longer exists, do nothing. The task ends in any case.
     """
     group = next((g for g in work.whole.groups if g.uuid == work.task.args["group"]), None)
     row = None if group is None or group.stack_id is None else await stacks.row_of(work, group)
@@ -40,15 +40,20 @@ async def attempt(work: Work) -> None:
 
 
 def noted(obstacle: Obstacle, cluster: Cluster, now: float) -> Cluster:
-    """Return a copy of the cluster that is marked as blocked until the next attempt."""
+    """Return a copy of the cluster that is marked as blocked by the obstacle until the next
+    attempt.
+
+    `now` is the current time in seconds since 1970.
+    """
     retry_at = now + obstacle.delay_s
     shown = datetime.fromtimestamp(retry_at, UTC).isoformat(sep=" ", timespec="seconds")
     return obstacle.noted(cluster, retry_at, shown)
 
 
 async def again(work: Work, group: NodeGroup, step: str | None) -> None:
-    """Update a group's stack without changes, to retry its failed resources; store `step` as the
-    next step.
+    """Update a group's stack without changes, to retry its failed resources.
+
+    `step` is the next step of the task; if it is None, the task ends.
     """
     left_s = time_left_s(work.cluster, work.services.clock.now())
     timeout_mins = None if left_s is None else max(1, round(left_s / MINUTE_S))
@@ -65,9 +70,9 @@ def _retrying(found: Whole) -> Changed:
 async def wait(work: Work, group: NodeGroup, step: str, reasons: Sequence[str]) -> bool:
     """Retry the failed stack of a running task, or wait until a retry is due.
 
-    Return True if the failed stack is or will be retried; the task then continues at `step` later.
-    Return False if the operation has finally failed: `reasons` are not about quota or capacity, or
-    the time limit has passed.
+    `reasons` are the messages of the failure. Return True if the failed stack is or will be
+    retried; the task then continues at `step` later. Return False if the operation has finally
+    failed: `reasons` are not about quota or capacity, or the time limit has passed.
     """
     now, retry_at = work.services.clock.now(), work.task.state.get("retry_at")
     if retry_at is not None and now >= retry_at:

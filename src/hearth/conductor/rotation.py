@@ -35,6 +35,8 @@ async def begin(work: Work) -> None:
 async def trusted(work: Work) -> None:
     """When all nodes trust both authorities, sign with the new ones and renew the nodes'
     certificates.
+
+    The nodes are updated through their stacks.
     """
     if await _all_settled(work, "trusted"):
         await rotations.issue(work.services, work.cluster)

@@ -30,10 +30,10 @@ BUSY_AGAIN_S = 1.0
 async def create(
     work: Work, name: str, asked: ClusterStack, taken: Callable[[Whole, str], Changed]
 ) -> None:
-    """Create a stack and end the task, in one transaction.
+    """Create a stack with the content `asked` and end the task, in one transaction.
 
-    `taken` is called with the cluster and the stack's id; it returns the cluster with that id.
-    Raises Rejected or Lost.
+    `taken` is called with the stored cluster and the stack's id; it returns the cluster and the
+    groups that change by it. Raises Rejected or Lost.
     """
     caller = replace(work.caller, project_id=work.cluster.project_id)
 
@@ -58,9 +58,14 @@ async def update(
 ) -> bool:
     """Update the stack of a group with changed parameters, and store `step` as the next step.
 
-    If `whole` is given, the stack also gets its templates. `change` changes the cluster in the same
-    transaction. `delay_s` is the time until the next step, in seconds. Returns false if the stack
-    is busy; the current step is then repeated soon. Raises Rejected or Lost.
+    If `step` is None, the task ends. If `whole` is given, the stack also gets its templates and
+    parameters. If `rollback` is true, a failed update is rolled back. `timeout_mins` is the time
+    limit of the update; None keeps that of the stack. `change` returns changes to the cluster,
+    `state` is added to the state of the task, and `delay_s` is the time until the next step in
+    seconds; None is at once.
+
+    Return false if the stack is busy; the current step is then repeated soon. Raises Rejected or
+    Lost.
     """
     row = await row_of(work, group)
     request = StackRequest(
@@ -91,7 +96,8 @@ async def delete(work: Work, group_ids: Sequence[str], *, step: str | None) -> N
     """Request the delete of the groups' stacks in the given order, and store `step` as the next
     step.
 
-    A stack that does not exist counts as deleted. Raises Rejected or Lost.
+    `group_ids` are the UUIDs of the groups. If `step` is None, the task ends. A stack that does not
+    exist counts as deleted. Raises Rejected or Lost.
     """
     groups = [work.group(uuid) for uuid in group_ids]
     stacks = list(dict.fromkeys(g.stack_id for g in groups if g.stack_id))

@@ -48,14 +48,14 @@ class Sync:
     async def busy(self) -> int:
         """Update the clusters with an operation in progress whose stacks have changed.
 
-        Returns their number.
+        Return their number.
         """
         return await self._all(busy=True)
 
     async def settled(self) -> int:
         """Update the clusters without an operation whose stacks a user has changed or deleted.
 
-        Returns their number.
+        Return their number.
         """
         return await self._all(busy=False)
 
@@ -76,7 +76,9 @@ class Sync:
                 log.exception("cluster %s", uuid)
 
     async def one(self, uuid: str) -> None:
-        """Update the cluster with this UUID from its stacks."""
+        """Update the cluster with this UUID from its stacks. Do nothing if it does not exist.
+        Raises Rejected.
+        """
         store = self._services.store
         whole, rows = await store.read(lambda tx: _look(tx, uuid))
         if whole is None:
@@ -86,6 +88,7 @@ class Sync:
         await store.run_once(lambda tx: _store(tx, whole, states, now))
 
     async def _state(self, whole: Whole, row: StackRow) -> StackState:
+        """Return the state of a stack with its outputs and, if it has failed, the causes."""
         reason = row.reason
         values: dict[str, Any] = {}
         parameters: dict[str, Any] = {}
@@ -196,6 +199,7 @@ def _waiting(
 
 
 def _write(tx: Tx, whole: Whole, result: Followed, marks: Mapping[str, str], now: float) -> None:
+    """Store the result of a synchronisation, with an event if the status has changed."""
     before, after = whole.cluster, result.cluster
     if result.deleted:  # it is gone when the task that cleans up has ended
         after = clusters.at(after, status=DELETE_IN_PROGRESS)

@@ -61,8 +61,8 @@ async def masters_done(work: Work) -> None:
 async def workers(work: Work) -> None:
     """Start the next batch: remove the workers that were drained, and create new ones.
 
-    When no old workers are left, the next update only removes. When all groups are done, end the
-    task.
+    When no old workers are left, the update only removes drained ones. When all groups are done,
+    end the task.
     """
     group = _next(work)
     if group is None:
@@ -97,7 +97,10 @@ async def workers_done(work: Work) -> None:
 
 
 async def ready(work: Work) -> None:
-    """Wait until the new workers are ready in Kubernetes."""
+    """Wait until the new workers are ready in Kubernetes.
+
+    If Kubernetes cannot be reached from here, do not wait.
+    """
     group = _next(work)
     if group is None or not work.task.state["answers"]:
         await work.commit("drain")
@@ -186,6 +189,7 @@ async def _answers(work: Work) -> bool:
 
 
 def _default(work: Work) -> NodeGroup | None:
+    """Return a default group that the upgrade includes, or None. Its stack contains the masters."""
     wanted = set(work.task.args["groups"])
     return next((g for g in work.whole.defaults if g.uuid in wanted), None)
 

@@ -14,8 +14,9 @@ from hearth.model.state import Status
 async def settled(work: Work, group: NodeGroup, step: str) -> bool | None:
     """Return whether the operation of the group's stack succeeded, or None while it is in progress.
 
-    If the result is None, the task is released and continues at `step` later. A stack that failed
-    because of quota or capacity is tried again. Raises Rejected or Lost.
+    A rollback counts as a failure. If the result is None, the task is released and continues at
+    `step` later. A stack that failed because of quota or capacity is tried again, and counts as in
+    progress. Raises Rejected or Lost.
     """
     row = await row_of(work, group)
     if row.status is Status.IN_PROGRESS:

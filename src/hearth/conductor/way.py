@@ -17,7 +17,10 @@ BYTES_MAX = 64 * 1024
 
 
 async def way_to(services: Services, api_address: str) -> str:
-    """Return the URL at which this process can reach the API. Raises OSError or ValueError."""
+    """Return the URL at which this process can reach the API whose address is `api_address`.
+
+    Raises OSError or ValueError if the embedded cloud does not name such a URL.
+    """
     forwards = services.clusters.forwards_url
     if not forwards:
         return api_address

@@ -23,7 +23,10 @@ Changed = tuple[Cluster, Sequence[NodeGroup]]
 
 @dataclass
 class Work:
-    """A task that this conductor has claimed. `whole` is the cluster as of the last commit."""
+    """A task that this conductor has claimed. `whole` is the cluster as of the last commit.
+
+    `caller` is the user who requested the operation.
+    """
 
     services: Services
     caller: Caller
@@ -37,7 +40,7 @@ class Work:
         return self.whole.cluster
 
     def group(self, uuid: str) -> NodeGroup:
-        """Return the node group of the cluster with this UUID."""
+        """Return the node group of the cluster with this UUID, which must exist."""
         return next(group for group in self.whole.groups if group.uuid == uuid)
 
     async def commit(
@@ -53,9 +56,10 @@ class Work:
         """Store the next step and the changes to the cluster that `change` returns, in one
         transaction.
 
-        If `step` is None, the task ends. `state` is added to the state of the task, `delay_s` is
-        the time until the next step, and `also` makes further changes. If the task ends, the
-        metrics count its end with `status`. Raises Lost if the task has another owner.
+        If `step` is None, the task ends. `state` is added to the state of the task, and `also`
+        makes further changes. If `delay_s` is given, the task is released and becomes due after
+        that many seconds; otherwise this conductor continues at once. If the task ends, the metrics
+        count its end with `status`. Raises Lost if the task has another owner.
         """
 
         def transaction(tx: Tx) -> tuple[Task, Whole | None]:
@@ -79,7 +83,11 @@ class Work:
         state: Mapping[str, Any] | None = None,
         delay_s: float | None = None,
     ) -> Task:
-        """Do the same as `commit`, inside the transaction `tx`. Raises Lost."""
+        """Do the same as `commit`, inside the transaction `tx`, and return the changed task. Raises
+        Lost.
+
+        The arguments have the same meaning.
+        """
         cluster_tasks.check(tx, self.task)
         if change is not None:
             found = clusters.whole(tx, self.cluster.uuid, lock=True)
@@ -109,7 +117,7 @@ class Work:
     async def fail(self, reason: str, change: Callable[[Whole], Changed] | None = None) -> None:
         """Store that the operation has failed for `reason`, and end the task. Raises Lost.
 
-        `change` returns further changes to the cluster.
+        `change` returns the cluster and the groups with further changes.
         """
         now = self.services.clock.now()
 

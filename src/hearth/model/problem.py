@@ -134,7 +134,10 @@ class UserParameterMissing(Problem):
 
 @dataclass(frozen=True)
 class UnknownUserParameter(Problem):
-    """The request contains a value for a parameter that the template does not declare."""
+    """The request contains a value for a parameter that the template does not declare.
+
+    `nearest` is the most similar parameter, or None.
+    """
 
     name: str
     nearest: str | None = None
@@ -162,7 +165,10 @@ class InvalidSchemaError(Worded):
 
 @dataclass(frozen=True)
 class InvalidTemplateVersion(Problem):
-    """The template version is unknown, or the template has two version keys."""
+    """The template version is unknown, or the template has more than one version key.
+
+    `known` are the known versions. If `ambiguous` is true, `version` lists the version keys.
+    """
 
     version: str
     known: tuple[str, ...] = ()
@@ -187,7 +193,10 @@ class NoTemplateVersion(Worded):
 
 @dataclass(frozen=True)
 class InvalidTemplateSection(Problem):
-    """A top-level key of the template is not a section of its template version."""
+    """A top-level key of the template is not a section of its template version.
+
+    `nearest` is the most similar section, or None.
+    """
 
     section: str
     nearest: str | None = None
@@ -201,7 +210,8 @@ class InvalidTemplateSection(Problem):
 class InvalidTemplateReference(Problem):
     """A reference names a resource that the template does not define or that a condition disables.
 
-    `words` replaces the standard text if the reference itself is malformed.
+    `nearest` is the most similar resource, or None. `words` replaces the standard text if the
+    reference itself is malformed.
     """
 
     name: str
@@ -251,7 +261,9 @@ class DownloadLimitExceeded(Worded):
 
 
 class HTTPBadRequest(Worded):
-    """The request is malformed: not YAML, not a template, not a map."""
+    """The request is malformed: for example not JSON, not a template, or with a field of a wrong
+    type.
+    """
 
 
 class Invalid(Worded):
@@ -295,7 +307,9 @@ class NotSupported(Worded):
 
 
 class ResourceTypeUnavailable(Worded):
-    """The cloud has no service for a resource type. The message starts with code HEAT-E99001."""
+    """The cloud has no service for a resource type. The message begins with HEAT-E99001, a code of
+    Heat.
+    """
 
     @property
     def message(self) -> str:
@@ -332,7 +346,8 @@ class Rejected(Exception):
 def nearest(word: str, words: Iterable[str]) -> str | None:
     """Return the one of `words` that is most similar to `word`, or None if none is similar.
 
-    Upper and lower case count as equal.
+    Upper and lower case count as equal. Of more than 500 words, only those with the same first
+    character are considered.
     """
     known = [candidate for candidate in words if isinstance(candidate, str)]
     if len(known) > NEAREST_WORDS_MAX:

@@ -30,7 +30,10 @@ UNKNOWN = Unknown()
 
 
 def unknown_in(value: Any) -> Unknown | None:
-    """Return one Unknown that combines all unknown parts of a value, or None if there are none."""
+    """Return one Unknown that combines all unknown parts of a value, or None if there are none.
+
+    If it combines several parts, its `kinds` are empty.
+    """
     parts: Iterable[Any]
     match value:
         case Unknown():
@@ -50,7 +53,7 @@ def unknown_in(value: Any) -> Unknown | None:
 
 
 def nulled(value: Any) -> Any:
-    """Return a copy of the value in which None replaces each unknown part."""
+    """Return a copy of the value in which None replaces each unknown part. Tuples become lists."""
     match value:
         case Unknown():
             return None

@@ -36,10 +36,11 @@ BROKEN_OFF = " aborted ("  # whose end nobody waited for
 
 
 def nothing_lost(world: World) -> Iterator[str]:
-    """Yield an error for each object in the cloud that no record refers to, and for each object
-    whose intent key another object also has.
+    """Yield an error for each lost or doubled object in the cloud.
 
-    The errors that the simulated cloud itself has noticed come last.
+    An object is lost if no record refers to it, unless the stack retains it. It is doubled if
+    another object has the same intent key. The errors that the simulated cloud itself has noticed
+    come last.
     """
     world.twin.settle()
     known = {
@@ -56,6 +57,7 @@ def nothing_lost(world: World) -> Iterator[str]:
 
 
 def _stacks(world: World) -> list[str]:
+    """Return the ids of the stacks that are not deleted."""
     rows = world.store.transact(lambda tx: tx.rows(_STACKS), write=False)
     return [row.id for row in rows if row.deleted_at is None]
 
@@ -63,8 +65,9 @@ def _stacks(world: World) -> list[str]:
 def as_wanted(world: World, template: Template, given: Mapping[str, Any]) -> Iterator[str]:
     """Yield each difference between the objects in the cloud and a template.
 
-    `given` is the resource data of the restored snapshot, by resource name; it is empty if no
-    snapshot was restored.
+    Members of groups with random names are left out; see `groups.as_wanted`. `given` is the
+    resource data of the restored snapshot, by resource name; it is empty if no snapshot was
+    restored.
     """
     world.twin.settle()
     ctx: dict[str, list[str]] = {}
@@ -118,7 +121,7 @@ def _value(
 ) -> str | None:
     """Return the expected value of the property with the template value `spec`.
 
-    `scope` is the entry of the nested stack, `only` maps names to ids of objects. Returns None if
+    `scope` is the entry of the nested stack, `only` maps names to ids of objects. Return None if
     only the engine knows the value.
     """
     match spec:
@@ -151,8 +154,9 @@ def at_rest(world: World) -> Iterator[str]:
 
 
 def ended(every: list[Any]) -> Iterator[str]:
-    """Yield each error in the sequence of events, such as an operation that began but never
-    ended.
+    """Yield each error in the sequence of events, such as an operation that began but never ended.
+
+    `every` are all events, as `events_of` returns them.
     """
     by_stack: dict[str, list[Any]] = {}
     by_tree: dict[str, list[Any]] = {}
@@ -184,6 +188,7 @@ def events_of(world: World) -> list[Any]:
 
 
 def _in_order(events: list[Any]) -> Iterator[str]:
+    """Yield each error in the order of a stack's events."""
     begun: Counter[tuple[str, str]] = Counter()
     ours: set[tuple[str | None, str]] = set()  # begun in the operation that runs
     failed = ""  # for good, in the operation that runs
@@ -260,8 +265,9 @@ def nothing_told(plan: Plan) -> Iterator[str]:
 
 
 def all_gone(world: World) -> Iterator[str]:
-    """Yield an error for each kind of object that a delete has left: things, except retained ones,
-    snapshots, and trusts.
+    """Yield an error for each kind of object that a delete has left.
+
+    The kinds are things that are not retained, copies that belong to snapshots, and trusts.
     """
     left = sorted(thing.id for thing in world.mine() if thing.name not in world.retained)
     if left:
@@ -383,7 +389,7 @@ def in_time(world: World, stack_id: str, timeout_mins: int) -> Iterator[str]:
 
 
 def kept_on(world: World, stack_id: str) -> dict[str, str]:
-    """Return {name: id} of the objects of a stack and its nested stacks in the cloud.
+    """Return {name: id} of the objects of a stack and its nested stacks that exist in the cloud.
 
     An object whose delete has begun is left out.
     """
@@ -397,6 +403,7 @@ def kept_on(world: World, stack_id: str) -> dict[str, str]:
 
 
 def _children(world: World, stack_id: str) -> list[str]:
+    """Return the ids of the nested stacks of a root stack that are not deleted."""
     rows = world.store.transact(lambda tx: tx.rows(_STACKS), write=False)
     mine = [row for row in rows if row.root_id == stack_id and row.id != stack_id]
     return [row.id for row in mine if row.deleted_at is None]

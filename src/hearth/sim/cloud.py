@@ -27,7 +27,9 @@ LANDS_S = 3.0  # one that changes something, so: the engine gives it `visibility
 class Fault:
     """A fault of kind `kind` in the operation `op` on the thing named `of`.
 
-    It occurs at the `nth` attempt, or at every attempt if `nth` is None.
+    The kinds are "reject" and "conflict", with which the cloud refuses the call, "error" and
+    "in_error", with which the operation fails, and "hang", with which it never ends. It occurs at
+    the `nth` attempt, or at every attempt if `nth` is None.
     """
 
     of: str
@@ -38,7 +40,10 @@ class Fault:
 
 @dataclass(slots=True)
 class Call:
-    """A call that the simulated cloud received."""
+    """A call that the simulated cloud received; `thing` is the id of its thing, if any.
+
+    `outcome` is "open", "done", "failed" or "refused". `end` is None for an operation that hangs.
+    """
 
     op: str
     name: str
@@ -50,7 +55,12 @@ class Call:
 
 @dataclass(slots=True)
 class Thing:
-    """An object in the simulated cloud; each physical resource of the simulator is one."""
+    """An object in the simulated cloud; each physical resource of the simulator is one.
+
+    `key` is the intent key with which it was created, empty for things that Hearth has not created.
+    `call` is the last operation; it ends at `busy_until` with the result `fate`, which is "ok" or
+    the kind of a fault.
+    """
 
     id: str
     name: str
@@ -75,6 +85,10 @@ class Thing:
 class TwinCloud:
     """The simulated cloud of one history. The function `at` returns the current virtual time in
     seconds.
+
+    `times` has the durations of operations by (name, operation, number of the attempt or None); all
+    others take `op_time_s`. `faults` are chosen faults, and `mischief` returns a random fault of a
+    call. `later` calls a function after some seconds.
     """
 
     at: Callable[[], float]
@@ -189,6 +203,10 @@ class TwinCloud:
         microversion: str | None = None,
         mishap: str | None = None,
     ) -> Sequence[Body]:
+        """Answer a GET request to /things, /copies or /letters/KEY with a list.
+
+        Things that are not yet visible are left out. Raises NoAnswer if `mishap` says so.
+        """
         await asyncio.sleep(0)
         if mishap == "no answer":
             raise NoAnswer("test", "no answer")
@@ -209,6 +227,7 @@ class TwinCloud:
                 self._carry_out(method, path, body)
 
     def _carry_out(self, method: str, path: str, body: Mapping[str, Any]) -> Response:
+        """Carry out a call and return its response. Raises CloudFault."""
         parts = path.strip("/").split("/")
         match method, parts:
             case "POST", ["things"]:
@@ -236,6 +255,9 @@ class TwinCloud:
     # -- what happens ----------------------------------------------------------------------
 
     def _create(self, body: Mapping[str, Any], *, late: bool = False) -> Response:
+        """Create a thing; if `late` is true, the call was delayed and its references are not
+        checked.
+        """
         name = body["name"]
         fault = self._fault("create", name)
         seconds = self._seconds("create", name)
@@ -255,6 +277,9 @@ class TwinCloud:
         return Response(201, {}, self._show(thing))
 
     def _work(self, op: str, thing: Thing, values: Mapping[str, Any]) -> Response:
+        """Begin an operation on a thing; an update stores `values`. Raises CloudFault if it is
+        refused.
+        """
         fault = self._fault(op, thing.name)
         seconds = self._seconds(op, thing.name)
         if fault in ("reject", "conflict"):
@@ -282,7 +307,9 @@ class TwinCloud:
         return Response(200, {}, self._show(thing))
 
     def _copy(self, thing: Thing, key: str) -> Response:
-        """Create a copy of a thing, which belongs to a snapshot, and return the copy's id."""
+        """Create a copy of a thing, which belongs to a snapshot, and return the copy's id in the
+        response.
+        """
         fault = self._fault("copy", thing.name)
         if fault is not None:
             self._refuse("copy", thing.name, thing.id, "reject")
@@ -413,6 +440,7 @@ class TwinCloud:
         }
 
     def _fault(self, op: str, name: str) -> str | None:
+        """Count an attempt of an operation, and return its chosen or random fault, or None."""
         self.attempts[op, name] += 1
         nth = self.attempts[op, name]
         for fault in self.faults:

@@ -22,19 +22,24 @@ class Trusts:
         self._made = 0
 
     def make(self, key: str, trustor: str | None) -> str:
+        """Create a trust with this key, granted by the user `trustor`, and return its id."""
         self._made += 1
         ident = f"trust{self._made}"
         self.living[ident] = (key, trustor)
         return ident
 
     def under(self, key: str | None) -> list[str]:
+        """Return the ids of the trusts with this key."""
         return [ident for ident, (of, _) in self.living.items() if of == key]
 
 
 class Clouds:
     """The cloud connections for one engine or for the requests of users.
 
-    It has those methods of `StackClouds` that the engine calls.
+    It has those methods of `StackClouds` that the engine calls. `twin` is the simulated cloud.
+    `mishap` returns the fault of a call to the identity service, `trust_ends_s` how long the
+    deletion of a trust takes, and `may_write` whether the engine may send write calls. By default
+    there are no faults.
     """
 
     def __init__(

@@ -82,7 +82,10 @@ class Draw:
         return {**template, name: {**template[name], values[name]: str(self._rng.randint(0, 9))}}
 
     def environment(self, template: Template) -> dict[str, Any]:
-        """Return an environment that sets hooks, or restricted actions, on one or two resources."""
+        """Return an environment with hooks on one or two resources.
+
+        In some environments, the first of them has restricted actions instead.
+        """
         names = self._rng.sample(sorted(template), k=min(2, len(template)))
         hooks = [hook.value for hook in Hook]
         entries: dict[str, Any] = {
@@ -141,8 +144,10 @@ class Draw:
         return entry
 
     def forbidden(self, template: Template) -> Template:
-        """Return a copy of the template with a change of the property `m`, which must never
-        change.
+        """Return a copy of the template with a change that must be refused.
+
+        The change is one of the property `m`, which must never change, or of the id of an external
+        resource. A template without such a resource is returned unchanged.
         """
         names = [name for name in template if name[0] in "rx"]
         if not names:
@@ -190,7 +195,10 @@ def revision_of(
     environment: Mapping[str, Any] | None = None,
     document: Document | None = None,
 ) -> Revision:
-    """Return the revision of a stack for a template. A `document` is for an adopt or a restore."""
+    """Return the revision of a stack for a template and an environment.
+
+    `document` is the document of an adopt or a restore; None for any other request.
+    """
     files = {
         f"{name}.yaml": _hot(entry["child"], child=name)
         for name, entry in template.items()

@@ -45,9 +45,13 @@ MISHAPS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 """The possible faults at each kind of point.
 
-In `pause` the engine stops for a while; in `stand` the clocks of its machine stop too. `ahead` and
-`behind` change the wall clock. `broken` is a status 500 after the call was carried out, `empty` a
-success with an empty body, `doubled` a call that a gateway sent twice before it gave up.
+In `crash before` and `crash after` the engine dies before or after the point. In `lost before`,
+`lost after`, `unanswered before` and `unanswered after` only the answer is lost, before or after
+the commit or call was carried out. In `no answer` a read gets none. In `pause` the engine stops for
+a while; in `stand` the clocks of its machine stop too. `ahead` and `behind` change the wall clock.
+`broken` is a status 500 after the call was carried out, `empty` a success with an empty body,
+`late` a call that is carried out after its sender has given up, and `doubled` a call that a gateway
+sent twice before it gave up.
 """
 MAY_FAIL = frozenset({"broken", "empty"})  # after these an operation may fail, and heals
 ENGINES = 2
@@ -59,7 +63,9 @@ Placed = tuple[tuple[int, str], ...]  # point and mishap, in the order of the po
 
 @dataclass
 class Outcome:
-    """The result of one run: the points in order, and the errors in `wrong`."""
+    """The result of one run with the faults `placed`: the kinds of its points in order, and the
+    errors.
+    """
 
     scenario: str
     placed: Placed
@@ -72,8 +78,10 @@ class Outcome:
 
 
 class _Placed:
-    """Returns the chosen fault of each point, and lists the points in the order in which they occur
-    until the scenario is over.
+    """Returns the chosen fault of each point.
+
+    It lists the kinds of the points in order, from the time when `begun` is set until `over` is
+    set.
     """
 
     def __init__(self, placed: Placed) -> None:
@@ -82,6 +90,7 @@ class _Placed:
         self.begun, self.over = False, False
 
     def at(self, what: str, method: str) -> str | None:
+        """Return the fault of the next point, or None; `what` is the kind of the point."""
         if self.over or not self.begun:
             return None
         self.points.append(what)
@@ -89,7 +98,10 @@ class _Placed:
 
 
 def mishaps(points: list[str], after: int = -1) -> Iterator[tuple[int, str]]:
-    """Yield (number of the point, fault) for each fault at each point after the point `after`."""
+    """Yield (number of the point, fault) for each fault at each point after the point `after`.
+
+    `points` are the kinds of the points, in order.
+    """
     for number in range(after + 1, len(points)):
         for mishap in MISHAPS[points[number]]:
             yield number, mishap
@@ -111,7 +123,9 @@ def explore(scenario: Scenario, *, pairs: bool) -> Iterator[Outcome]:
 
 
 def run_scenario(scenario: Scenario, placed: Placed = ()) -> Outcome:
-    """Run a scenario with the faults `placed`, given as (number of the point, fault)."""
+    """Run a scenario with the faults `placed`, given as (number of the point, fault); return its
+    outcome.
+    """
     faults = _Placed(placed)
     outcome = Outcome(scenario.name, placed, faults.points)
     loop = VirtualLoop()

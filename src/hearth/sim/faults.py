@@ -44,8 +44,8 @@ def with_odds(**more: float) -> Odds:
 class Machines:
     """Random faults of machines and of their database connections.
 
-    They have their own random number generator, so that the histories of other faults stay the
-    same.
+    `seen` counts the faults by name. They have their own random number generator, so that the
+    histories of other faults stay the same.
     """
 
     def __init__(self, seed: int, odds: Odds, seen: Counter[str]) -> None:
@@ -76,7 +76,8 @@ class Machines:
 class Faults:
     """Generates the random faults of the cloud, the database and the engines in one history.
 
-    `seen` counts the faults by name. `now` returns the virtual time in seconds.
+    `odds` are their probabilities. `seen` counts the faults by name. `now` returns the virtual time
+    in seconds. After `heal` there are no faults.
     """
 
     def __init__(
@@ -94,7 +95,7 @@ class Faults:
         self._slow_database = rng.random() < odds.slow_database
 
     def heal(self) -> None:
-        """End all faults, so that the stack can be repaired."""
+        """End all faults for the rest of the history, so that the stack can be repaired."""
         self.healed = self.machines.healed = True
 
     def deaf(self) -> bool:

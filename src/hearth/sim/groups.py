@@ -23,8 +23,9 @@ SCALES = 0.3  # of what users do is preceded by it
 
 
 class Groups:
-    """Generates the group of one history and its changes; `here` is true if the history has a
-    group.
+    """Generates the group of one history and its changes.
+
+    `share` is the probability that the history has a group; `here` is true if it has one.
     """
 
     def __init__(self, seed: int, share: float) -> None:
@@ -40,7 +41,11 @@ class Groups:
         return {**template, f"g{number}": self._drawn()}
 
     def changed(self, template: Template) -> Template:
-        """Return the template with a random change of the group."""
+        """Return the template with a random change of the group, which may also be added or
+        removed.
+
+        In some cases the template stays as it is.
+        """
         if not self.here:
             return template
         name = next((name for name in template if name[0] == "g"), None)
@@ -84,9 +89,9 @@ def as_wanted(
 ) -> Iterator[str]:
     """Yield each difference between the cloud and those groups whose members have random names.
 
-    `given` is the resource data of the restored snapshot; it is empty if no snapshot was restored.
-    If `exactly` is true, the size must match too, because nothing has scaled the group since the
-    last update.
+    `given` is the resource data of the restored snapshot, by resource name; it is empty if no
+    snapshot was restored. If `exactly` is true, the size must match too, because nothing has scaled
+    the group since the last update.
     """
     mine = {thing.id: thing for thing in world.mine() if by_chance(thing.name)}
     for name, entry in template.items():

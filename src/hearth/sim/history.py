@@ -86,7 +86,9 @@ REST_MAX_S = 3_000.0
 
 @dataclass
 class Outcome:
-    """The result of a history: counts of what happened in `seen`, failed checks in `wrong`."""
+    """The result of the history `seed`: counts of what happened in `seen`, failed checks in
+    `wrong`.
+    """
 
     seed: int
     wrong: list[str] = field(default_factory=list)
@@ -94,7 +96,10 @@ class Outcome:
 
 
 def simulate(seed: int, odds: Odds | None = None) -> Outcome:
-    """Run the random history with this seed and return its outcome."""
+    """Run the random history with this seed and return its outcome.
+
+    If `odds` is None, the default probabilities apply.
+    """
     loop = VirtualLoop()
     history = _History(loop, seed, odds or Odds())
     collecting = gc.isenabled()
@@ -207,6 +212,9 @@ class _History:
         self._count_features(events)
 
     async def _pause(self) -> None:
+        """Wait until all work has ended, or for a random time; sometimes the wall clock jumps
+        then.
+        """
         if self.rng.random() < 0.5:
             await (self._until_ended() if self.load.here else self._rest())
         else:
@@ -228,6 +236,9 @@ class _History:
         await asyncio.sleep(self.load.hesitates_s())
 
     async def _rest(self) -> None:
+        """Wait until all work has ended, and compare the result with the predictions of a preview,
+        if any.
+        """
         await self.world.rest(limit_s=REST_MAX_S)
         if self._plan is None:
             return
@@ -241,6 +252,7 @@ class _History:
     # -- what users do ---------------------------------------------------------------------
 
     async def _act(self) -> None:
+        """Carry out one random act of a user."""
         acts: list[tuple[float, Callable[[], Awaitable[None]]]] = [
             (0.33, self._update),
             (0.10, self._update_twice),
@@ -273,6 +285,9 @@ class _History:
         return self.world.stack(self.stack_id).status is Status.IN_PROGRESS
 
     async def _ask(self, operation: OperationRequest, template: Template | None = None) -> None:
+        """Send a request about the stack; `template` is the one that the stack must match
+        afterwards.
+        """
         if operation.action is Action.DELETE and self._not_begun():
             return  # what was to be adopted would stay, and nobody know it
         if template is not None:
@@ -345,7 +360,7 @@ class _History:
         self._foreseen = foreseen if certain else None
 
     async def _forbidden(self) -> None:
-        """Try to update a property that must never change."""
+        """Try to update the stack in a way that must be refused."""
         wanted = self.draw.forbidden(self.template)
         outside = any(name[0] == "x" for name in wanted if wanted[name] != self.template.get(name))
         revision = self._revision(wanted)
@@ -545,10 +560,9 @@ class _History:
         return self.world.twin.vanished > 0
 
     def _meant(self, row: Any) -> tuple[Template, dict[str, Any]] | None:
-        """Return the template that the stack must match, and the resource data of a restored
-        snapshot.
+        """Return (template that the stack must match, resource data of a restored snapshot or {}).
 
-        Returns None if the last request had an invalid template.
+        Return None if the last request had an invalid template.
         """
         if row.action is Action.ROLLBACK and row.previous_revision == 0:
             return {}, {}
@@ -562,6 +576,9 @@ class _History:
         return template, restored
 
     async def _heal(self) -> None:
+        """End all faults, repair the stack by an update, and delete it; check the cloud after
+        both.
+        """
         self.faults.heal()
         for engine in list(self.world.engines):
             if engine.tools.programs is POOR_PROGRAMS:

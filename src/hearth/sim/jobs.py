@@ -51,9 +51,11 @@ class Job(SoftwareDeployment):
 
 
 class Agent:
-    """The agent in the server `box`: it applies each configuration once and reports success.
+    """The agent in the server `box` of a stack: it applies each configuration once and reports
+    success.
 
-    `ran` lists the actions that it has run, each with the value of the input `colour`.
+    It polls until the world ends. `ran` lists the actions that it has run, each with the value of
+    the input `colour`.
     """
 
     def __init__(self, world: World, stack_id: str) -> None:

@@ -19,8 +19,9 @@ HESITATES_MAX_S = 3.0
 
 
 class Load:
-    """Generates the requests of several users in one history; `here` is true if the history has
-    them.
+    """Generates the requests of several users in one history.
+
+    `share` is the probability that the history has several users; `here` is true if it has.
     """
 
     def __init__(self, seed: int, share: float) -> None:
@@ -47,11 +48,13 @@ class Load:
         return self._rng.uniform(0.0, THINKS_MAX_S)
 
     def hesitates_s(self) -> float:
-        """Return the time between the end of an operation and the next request, in seconds."""
+        """Return the time between the end of an operation and the next request, in seconds; often
+        0.
+        """
         return self._sometimes(HESITATES_MAX_S)
 
     def trust_ends_s(self) -> float:
-        """Return how long the deletion of a trust takes, in seconds."""
+        """Return how long the deletion of a trust takes, in seconds; often 0."""
         return self._sometimes(TRUST_ENDS_MAX_S) if self.here else 0.0
 
     def _sometimes(self, most: float) -> float:

@@ -60,7 +60,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
 
 class VirtualClock:
-    """The clock of an engine on a virtual loop. A `jump` changes the wall clock but not
+    """The clock of a machine on a virtual loop. A `jump` changes the wall clock but not
     `monotonic`.
     """
 
@@ -69,6 +69,7 @@ class VirtualClock:
         self._jumped = 0.0
 
     def now(self) -> float:
+        """Return the time of the wall clock, in seconds since 1970."""
         return EPOCH_S + self._loop.time() + self._jumped
 
     def monotonic(self) -> float:
@@ -85,8 +86,10 @@ class VirtualClock:
 
 
 def run(loop: VirtualLoop, main: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end in virtual time, then cancel all remaining tasks and close the
-    loop.
+    """Run a coroutine to its end in virtual time, and return its result.
+
+    Afterwards cancel all remaining tasks and close the loop. Raises RuntimeError if every task
+    waits without a timer, or if the run has too many rounds.
     """
     asyncio.set_event_loop(loop)
     try:

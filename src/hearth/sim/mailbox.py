@@ -62,7 +62,8 @@ class Mailbox(CollectsSignals):
 class Wait(ResourceType):
     """A resource whose create is complete as soon as a Mailbox has received a signal.
 
-    The property `mailbox` refers to that Mailbox.
+    The property `mailbox` refers to that Mailbox. After 90 seconds without a signal the create
+    fails.
     """
 
     type_name = "Test::Wait"
@@ -106,7 +107,7 @@ class Tally(Mailbox):
 class Quorum(Wait):
     """A resource whose create is complete as soon as a Tally has received two signals.
 
-    The property `mailbox` refers to that Tally.
+    The property `mailbox` refers to that Tally. The create waits for them without a time limit.
     """
 
     type_name = "Test::Quorum"

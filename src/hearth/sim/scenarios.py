@@ -45,13 +45,14 @@ async def _nothing(world: World) -> str:
 class Scenario:
     """A short sequence of requests and its expected result.
 
-    `before` creates a stack and returns its id; `tell` then sends requests and returns the id of
-    the stack to check.
-    The stack must end in the state `ends` and match `template`. `refused` lists operations that the
-    cloud refuses: (name, operation, kind of fault). `told` are the contents of the signals that the
-    resource `t`, a Test::Tally, must have received, in this order. `ran` are the configurations
-    that the agent must have run. If `abandons` is true, the stack is abandoned, so its objects stay
-    in the cloud.
+    `before` creates a stack, waits, and returns its id. `tell` gets this id, sends requests and
+    returns the id of the stack to check. Without a `before`, `tell` creates the stack.
+
+    The stack must end in the state `ends` and match `template`. `requests` is the number of
+    revisions that the requests make. `refused` lists operations that the cloud refuses: (name,
+    operation, kind of fault). `told` are the contents of the signals that the resource `t`, a
+    Test::Tally, must have received, in this order. `ran` are the configurations that the agent must
+    have run. If `abandons` is true, the stack is abandoned, so its objects stay in the cloud.
     """
 
     name: str
@@ -176,6 +177,8 @@ async def _signal(world: World, _: str) -> str:
 
 
 async def _until_there(world: World, stack_id: str, name: str) -> None:
+    """Wait until the resource `name` has been created. Raises TimeoutError after ten minutes."""
+
     def there() -> bool:
         found = [one for one in world.records(stack_id) if one.name == name]
         return any(one.state == "CREATE_COMPLETE" for one in found)

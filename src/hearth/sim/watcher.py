@@ -8,8 +8,10 @@ from hearth.engine.worker.ports import Occasion
 
 
 class Watcher:
-    """A lifecycle plug-in. The function `objects` decides whether the current call raises an
-    error.
+    """A lifecycle plug-in. The function `objects` decides whether the current call raises an error.
+
+    Its argument is "pre" or "post". `wrong` lists calls after an operation without a call before
+    it.
     """
 
     def __init__(self, objects: Callable[[str], bool]) -> None:

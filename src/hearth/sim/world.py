@@ -131,13 +131,15 @@ class _Handle:
         self.check()
 
     def die(self) -> None:
-        """Kill the engine and raise CancelledError, which ends its current task."""
+        """Kill the engine, and raise CancelledError to end its current task."""
         assert self.engine is not None
         self.world.kill(self.engine)
         raise asyncio.CancelledError
 
     def may_write(self) -> bool:
-        """Return whether the engine's lease allows it to send write calls."""
+        """Return whether the engine's lease allows it to send write calls, by the clock of its
+        machine.
+        """
         return self.engine is None or self.engine.may_write()
 
     async def confirmed(self) -> bool:
@@ -219,6 +221,11 @@ class SeveredCloud:
 class World:
     """A database, a simulated cloud and the engines that are alive, with methods for users'
     requests.
+
+    `programs` are the compiled programs of the engines. `twin` creates the simulated cloud, and
+    `seed` determines ids and random numbers. `look_s` and `heartbeat_s` are the intervals of the
+    engines. `hook` is asked whether an engine dies at its current call. The other functions return
+    random faults; by default there are none.
     """
 
     def __init__(
@@ -363,6 +370,7 @@ class World:
         return True
 
     def kill(self, engine: Engine) -> None:
+        """Kill an engine without a clean shutdown."""
         self.engines.remove(engine)
         engine.kill()
         self._mains.pop(engine.id).cancel()
@@ -397,6 +405,7 @@ class World:
         await asyncio.sleep(max(0.0, until - self.loop.time()) + self._beat_s)
 
     def new_id(self) -> str:
+        """Return a new id, which the seed determines."""
         digits = f"{self.rng.getrandbits(128):032x}"
         return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-8{digits[17:20]}-{digits[20:]}"
 
@@ -411,6 +420,10 @@ class World:
         timeout_mins: int | None = None,
         action: Action = Action.CREATE,
     ) -> str:
+        """Accept a create, or an adopt, of a stack, and return its id.
+
+        If `rollback` is true, a failed create is rolled back.
+        """
         new = accept.NewStack(
             action=action,
             id=self.new_id(),
@@ -427,6 +440,7 @@ class World:
         return new.id
 
     async def operate(self, stack_id: str, wanted: accept.OperationRequest) -> StackRow:
+        """Accept an operation of a stack, and return the row of the stack."""
         row = await self.store.run_once(
             lambda tx: accept.operate(tx, stack_id, wanted, self.clock.now(), self.new_id)
         )
@@ -434,12 +448,14 @@ class World:
         return row
 
     async def cancel(self, stack_id: str, *, rollback: bool) -> None:
+        """Cancel the update of a stack; if `rollback` is true, roll it back."""
         await self.store.run_once(
             lambda tx: accept.cancel(tx, stack_id, rollback, self.clock.now())
         )
         self._wake()
 
     async def mark(self, stack_id: str, name: str, *, healthy: bool) -> None:
+        """Mark a resource as healthy or unhealthy."""
         record, now, event_id = self.record(stack_id, name), self.clock.now(), self.new_id()
         await self.store.run_once(
             lambda tx: health.mark(
@@ -449,13 +465,15 @@ class World:
         self._wake()
 
     async def clear_hook(self, stack_id: str, name: str, hook: str) -> None:
+        """Clear the hook `hook` of the resource `name`."""
         record, now, event_id = self.record(stack_id, name), self.clock.now(), self.new_id()
         await self.store.run_once(lambda tx: hooks.clear(tx, stack_id, record, hook, event_id, now))
         self._wake()
 
     async def say(self, stack_id: str, name: str, word: str) -> None:
-        """Send a signal with the text `word` to a mailbox, or put it in the cloud if it is fetched
-        there.
+        """Send a signal with the text `word` to a mailbox.
+
+        If the mailbox fetches its signals from the cloud, put the text there.
         """
         record, now = self.record(stack_id, name), self.clock.now()
         if record.held.properties.get("how") == "fetched":
@@ -471,7 +489,10 @@ class World:
         self._wake()
 
     async def tell(self, stack_id: str, name: str, word: Any) -> None:
-        """Send a signal to a resource in the same way as the API does."""
+        """Send a signal with the content `word` to a resource in the same way as the API does.
+
+        Raises Rejected if the resource does not accept it, and Unanswered if the answer is lost.
+        """
         services: Any = SimpleNamespace(
             store=self.store, programs=self.programs, clouds=Clouds(self.twin, self.trusts),
             clock=self.clock, new_id=self.new_id, endpoints=Endpoints(),
@@ -481,6 +502,7 @@ class World:
         await signal(services, guest, self.stack(stack_id), self.record(stack_id, name), word)
 
     async def snapshot(self, stack_id: str) -> str:
+        """Accept a snapshot of a stack, and return its id."""
         snapshot_id, now = self.new_id(), self.clock.now()
         await self.store.run_once(
             lambda tx: snapshots.take(tx, stack_id, snapshot_id, "", -1, now, self.new_id)
@@ -489,6 +511,7 @@ class World:
         return snapshot_id
 
     async def drop_snapshot(self, stack_id: str, snapshot_id: str) -> None:
+        """Accept the delete of a snapshot."""
         now = self.clock.now()
         await self.store.run_once(lambda tx: snapshots.drop(tx, stack_id, snapshot_id, now))
         self._wake()
@@ -550,6 +573,7 @@ class World:
     # -- looking ---------------------------------------------------------------------------
 
     def stack(self, stack_id: str) -> StackRow:
+        """Return the row of a stack."""
         return self.store.transact(
             lambda tx: stack_row(tx, tx.first(_STACK, {"id": stack_id})), write=False
         )
@@ -566,10 +590,13 @@ class World:
         return self.store.transact(lambda tx: tx.first(_NODE), write=False) is not None
 
     def records(self, stack_id: str) -> list[Record]:
+        """Return all records of a stack."""
         return self.store.transact(lambda tx: reads.records(tx, stack_id), write=False)
 
     def record(self, stack_id: str, name: str) -> Record:
-        """Return the record that is in charge of a resource name."""
+        """Return the record that is in charge of a resource name. Raises KeyError if there is
+        none.
+        """
         return reads.in_charge(self.records(stack_id))[name]
 
     def _users_of(self, thing_id: str) -> list[str]:
@@ -610,7 +637,10 @@ class World:
         return seen is not None
 
     async def foresee(self, stack_id: str, revision: Revision, *, observe: bool) -> Plan:
-        """Return the plan of an update to `revision`, as a preview does."""
+        """Return the plan of an update to `revision`, as a preview does.
+
+        If `observe` is true, the plan compares with the real state in the cloud.
+        """
         row, clouds = self.stack(stack_id), Clouds(self.twin, self.trusts)
         services: Any = SimpleNamespace(
             store=self.store, programs=self.programs,

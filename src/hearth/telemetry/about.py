@@ -58,8 +58,9 @@ def trace_of(header: str) -> Trace | None:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """The request, project, stack and resource that the running code works for; a field is "" if
-    there is none.
+    """The request, project, stack and resource that the running code works for.
+
+    A field is "" if there is none; `trace` is the position in the trace, or None.
     """
 
     request_id: str = ""
@@ -84,10 +85,14 @@ _about: ContextVar[About] = ContextVar("about", default=NOTHING)
 
 
 def about() -> About:
-    """Return the request, stack and resource that the running code works for."""
+    """Return the request, project, stack and resource that the running code works for."""
     return _about.get()
 
 
 def working_on(subject: About) -> None:
-    """Set the request, stack and resource for which the current asyncio task works from now on."""
+    """Set the request, project, stack and resource for which the current asyncio task works from
+    now on.
+
+    Tasks that it creates afterwards work for the same ones.
+    """
     _about.set(subject)

@@ -18,8 +18,9 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric. The name of a counter ends with `_total`. Only a histogram has `buckets`, the upper
-    limits of its ranges.
+    """A metric; `text` is its description. The name of a counter ends with `_total`.
+
+    Only a histogram has `buckets`, the upper limits of its ranges.
     """
 
     name: str

@@ -33,15 +33,16 @@ class Observer:
         kind: str = "internal",
         failed: bool = False,
     ) -> None:
-        """Report a piece of work that has ended, as `Span` describes it; without a `trace` do
+        """Report a piece of work that has ended, as `Span` describes it. Without a `trace`, do
         nothing.
         """
         if self.spans is not None and trace is not None:
             self.spans.add(Span(name, trace, began, ended, kind, failed, attributes))
 
     def request_ended(self, api: str, route: str, method: str, status: int, seconds: float) -> None:
-        """Report an answered request. `route` is a path with placeholders, or the name of an
-        action.
+        """Report an answered request.
+
+        `api` is the name of the API. `route` is a path with placeholders, or the name of an action.
         """
 
     def operation_begun(self, action: str, how: str) -> None:
@@ -52,7 +53,7 @@ class Observer:
         """
 
     def operation_ended(self, action: str, status: str, seconds: float) -> None:
-        """Report the committed end of an operation; `seconds` counts from its start."""
+        """Report the committed end of an operation of a stack; `seconds` counts from its start."""
 
     def resource_ended(
         self, type_name: str, action: str, status: str, seconds: float | None
@@ -72,7 +73,7 @@ class Observer:
         """Report that a call is sent again, because its failure permits it."""
 
     def committed(self, stacks: int, rows: int, seconds: float) -> None:
-        """Report one transaction of the engine with the changes of `stacks` stacks."""
+        """Report one transaction of the engine that changed `rows` rows of `stacks` stacks."""
 
     def message_delivered(self, seconds: float) -> None:
         """Report that the owner of a stack received a message, `seconds` after its commit."""
@@ -81,11 +82,12 @@ class Observer:
         """Report that another engine took a stack over from this one."""
 
     def cluster_task_ended(self, action: str, status: str) -> None:
-        """Report the committed end of a task of a cluster."""
+        """Report the committed end of a task of a cluster; `action` is the kind of the task."""
 
     def measure(self, metric: str, rows: Rows) -> None:
-        """Register the function that returns the values of a gauge; it is called whenever the
-        metrics are read.
+        """Register the function that returns the values of the gauge named `metric`.
+
+        It is called whenever the metrics are read.
         """
 
 

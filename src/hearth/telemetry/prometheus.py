@@ -51,11 +51,15 @@ class Metrics(Observer):
         return generate_latest(self._registry)
 
     def measure(self, metric: str, rows: Rows) -> None:
-        """Register the function that returns the values of a gauge."""
+        """Register the function that returns the values of a metric, which replaces an earlier
+        one.
+        """
         self._measured.rows[metric] = rows
 
     def _child(self, metric: Metric, *labels: str) -> Any:
-        """Return the time series of a metric with these label values."""
+        """Return the time series of a metric with these label values, which are truncated if they
+        are long.
+        """
         key = (metric.name, *labels)
         found = self._children.get(key)
         if found is None:

@@ -9,7 +9,7 @@ from hearth.telemetry.about import Trace
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of work that has ended, at a position of a trace.
+    """A piece of work that has ended, at the position `trace` of a trace.
 
     `began` and `ended` are seconds since 1970. `kind` is "server" for a request that this process
     answered, "client" for a call that it made, and "internal" for other work.

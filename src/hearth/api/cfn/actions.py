@@ -39,11 +39,12 @@ EVENTS_MAX = 1000
 pages.
 """
 ROLLBACK_OFF = {"DO_NOTHING": True, "ROLLBACK": False, "DELETE": False}
+"""The value of `disable_rollback` for each value of OnFailure. No failed stack is deleted."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """The caller and the parameters of a request."""
+    """The caller and the parameters of a request to the query API."""
 
     services: Services
     caller: Caller
@@ -59,7 +60,8 @@ class Request:
     async def stack(self, *, deleted: bool = False) -> StackRow:
         """Return the stack in the parameter StackName, which is a name, an id or an ARN.
 
-        If `deleted` is true, a deleted stack is also found. Raises CfnError and Rejected.
+        If `deleted` is true, a deleted stack is also found. Raises CfnError if the parameter is
+        missing, and Rejected if there is no such stack.
         """
         identity = self.needed("StackName")
         name = named(identity)
@@ -83,7 +85,7 @@ class Request:
 
 
 async def list_all(asked: Request) -> view.Tree:
-    """ListStacks: the stacks of the project that are not deleted."""
+    """ListStacks: the stacks of the project, without nested and deleted ones."""
     rows = await _own(asked)
     return {"StackSummaries": [view.summary(row, await asked.program(row)) for row in rows]}
 
@@ -96,6 +98,7 @@ async def describe(asked: Request) -> view.Tree:
 
 
 async def _own(asked: Request) -> list[StackRow]:
+    """Return the stacks of the caller's project, without nested and deleted ones."""
     stacks = StackFilter(project_id=asked.caller.project_id)
     return list((await list_stacks(asked.services, stacks, count=False))[0])
 
@@ -108,7 +111,7 @@ async def _stack(asked: Request, row: StackRow) -> view.Tree:
 
 
 async def create(asked: Request) -> view.Tree:
-    """CreateStack: create a stack and return its id."""
+    """CreateStack: begin the create of a stack and return its ARN."""
     name, stack_request = asked.needed("StackName"), await _stack_request(asked)
     return {
         "StackId": stack_arn(await create_stack(asked.services, asked.caller, name, stack_request))
@@ -116,13 +119,16 @@ async def create(asked: Request) -> view.Tree:
 
 
 async def update(asked: Request) -> view.Tree:
-    """UpdateStack: update a stack and return its id."""
+    """UpdateStack: begin an update of a stack and return its ARN."""
     row, stack_request = await asked.stack(), await _stack_request(asked)
     await update_stack(asked.services, asked.caller, row, stack_request)
     return {"StackId": stack_arn(row)}
 
 
 async def _stack_request(asked: Request) -> StackRequest:
+    """Return the template, the parameters and the options of the request. Raises CfnError and
+    Rejected.
+    """
     params = asked.params
     parameters: dict[str, str] = {}
     for one in members(params, "Parameters"):
@@ -144,6 +150,9 @@ async def _stack_request(asked: Request) -> StackRequest:
 
 
 def _rollback_off(params: Mapping[str, str]) -> bool | None:
+    """Return the setting in DisableRollback or OnFailure; None if neither is given. Raises
+    CfnError.
+    """
     off, failure = params.get("DisableRollback"), params.get("OnFailure")
     if off and failure:
         raise CfnError("InvalidParameterCombination", "DisableRollback and OnFailure")
@@ -205,7 +214,7 @@ async def estimate(asked: Request) -> view.Tree:
 
 
 async def events(asked: Request) -> view.Tree:
-    """DescribeStackEvents: the events of one stack or of all stacks, newest first."""
+    """DescribeStackEvents: the last 1000 events of one stack or of each stack, newest first."""
     one = asked.params.get("StackName")
     rows = [await asked.stack(deleted=True)] if one else await _own(asked)
     shown = []
@@ -228,8 +237,10 @@ async def resource(asked: Request) -> view.Tree:
 
 
 async def resources(asked: Request) -> view.Tree:
-    """DescribeStackResources: the resources of a stack, given by its name or by a physical resource
-    id.
+    """DescribeStackResources: the resources of the stack in StackName, or of the stack that has the
+    object in PhysicalResourceId.
+
+    With LogicalResourceId, only the resource with that name.
     """
     row = await _stack_or_holder(asked)
     found = await asked.services.store.read(lambda tx: reads.records(tx, row.id))
@@ -246,6 +257,10 @@ async def resources(asked: Request) -> view.Tree:
 
 
 async def _stack_or_holder(asked: Request) -> StackRow:
+    """Return the stack in StackName, or the only stack with the object in PhysicalResourceId.
+
+    Raises CfnError and Rejected.
+    """
     physical_id = asked.params.get("PhysicalResourceId")
     if not physical_id:
         return await asked.stack(deleted=True)

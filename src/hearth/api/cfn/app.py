@@ -66,10 +66,10 @@ async def _act(request: Request, asking: actions.Request, action: actions.Action
 
 
 async def _poll(request: Request, asking: actions.Request, polls: Polls, kept: Kept) -> Response:
-    """Return the cached response to a poll.
+    """Return the cached response to a poll; `kept` is its place in the cache.
 
-    If a database row of the resource has changed since the response was cached, return and cache a
-    new response.
+    If a database row of the resource has changed since the response was cached, or none is cached,
+    return and cache a new response.
     """
     seen, name = None, asking.needed("LogicalResourceId")
     if kept.stack_id:
@@ -123,7 +123,10 @@ def _route(path: str, by_method: dict[str, Handler]) -> Route:
 
 
 def application(services: Services, gate: Gate, rates: Rates) -> Starlette:
-    """Return the ASGI application of the CloudFormation-style API."""
+    """Return the ASGI application of the CloudFormation-style API.
+
+    `gate` finds the callers of requests, and `rates` limits how many requests they send.
+    """
     app = Starlette(
         routes=[
             Route("/", versions),

@@ -43,8 +43,9 @@ class Identity:
 
 @dataclass(frozen=True)
 class Signed:
-    """The signature of a request and the access key in it; `four` is true for signature version
-    4.
+    """The signature of a request and the access key in it, which is None if it is missing.
+
+    `four` is true for signature version 4.
     """
 
     signature: str
@@ -53,13 +54,16 @@ class Signed:
 
 
 class NoToken(Exception):
-    """The request has neither a signature nor a valid token."""
+    """The request has no signature, and its token is missing, not valid, or not for a project."""
 
 
 class Gate:
     """Finds the caller of a request by its signature or its token.
 
-    `identities` are tried in order until one of them accepts the signature.
+    `identities` are tried in order until one of them accepts the signature. `tokens` finds the
+    callers of requests with a token, and `auth_url` is the address of Keystone in responses with
+    status 401. `guest_role` is the role of stack domain users. `polls` checks the signatures of
+    servers that poll; if it is None, Keystone checks all signatures.
     """
 
     def __init__(
@@ -77,7 +81,11 @@ class Gate:
         self.auth_url = auth_url
 
     async def caller(self, request: Request, asked: Asked) -> Caller:
-        """Return the caller of a request. Raises CfnError and NoToken."""
+        """Return the caller of a request, whose read parameters are `asked`. Raises CfnError and
+        NoToken.
+
+        A token is used only if the request has no signature but a header X-Auth-User.
+        """
         found = signed(asked.params, request.headers.get("authorization", ""))
         if found is None:
             if "x-auth-user" in request.headers:
@@ -122,7 +130,8 @@ class Gate:
 def signed(params: Mapping[str, str], authorization: str) -> Signed | None:
     """Return the signature of a request, or None if it has none.
 
-    `authorization` is the value of the header Authorization.
+    `params` are the parameters of the request, and `authorization` is the value of its header
+    Authorization.
     """
     if old := params.get("Signature"):
         return Signed(old, params.get("AWSAccessKeyId") or _access(params, authorization))
@@ -135,7 +144,10 @@ def signed(params: Mapping[str, str], authorization: str) -> Signed | None:
 
 
 def _signed_at(params: Mapping[str, str], request: Request) -> float | None:
-    """Return the time at which a request was signed, in seconds since 1970, or None."""
+    """Return the time at which a request was signed, in seconds since 1970.
+
+    Return None if the request contains no time, or an invalid one.
+    """
     said = params.get("Timestamp") or params.get("X-Amz-Date")
     return moment_of(said or request.headers.get("x-amz-date", ""))
 
@@ -149,12 +161,15 @@ def _access(params: Mapping[str, str], authorization: str) -> str | None:
 
 
 def _unsigned(asked: Asked) -> list[str]:
+    """Return the parameters in the query that are not part of the signature itself, sorted."""
     return sorted(key for key in asked.query if not key.startswith("X-Amz-"))
 
 
 def credentials_of(request: Request, asked: Asked, found: Signed) -> dict[str, Any]:
-    """Return the signed parts of the request, from which Keystone computes the signature to check
-    it.
+    """Return a signed request in the form that Keystone's `ec2tokens` expects.
+
+    `asked` are its read parameters. The result contains the signature `found` and everything from
+    which Keystone computes the signature again.
     """
     path = bytes(request.scope.get("raw_path") or request.scope["path"].encode())
     headers: dict[str, str] = {}
@@ -197,6 +212,7 @@ async def _by_signature(
 
 
 def _refusal(fault: CloudFault) -> CfnError:
+    """Return the error for a signature that Keystone refused or could not check."""
     words = fault.message.lower()
     if "access key not found" in words or fault.status == 404:
         return CfnError("InvalidClientTokenId")

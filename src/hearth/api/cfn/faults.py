@@ -52,11 +52,14 @@ OF_PROBLEM: Mapping[str, str] = {
     "RequestLimitExceeded": "RequestLimitExceeded",
     "StackExists": "AlreadyExists",
 }
-"""The error code for each problem, by class name. All other problems have InvalidParameterValue."""
+"""The error code for each problem, by its `kind`. All other problems have InvalidParameterValue."""
 
 
 class CfnError(Exception):
-    """An error of the CloudFormation-style API; `code` is a key of CODES."""
+    """An error of the CloudFormation-style API.
+
+    `code` is a key of CODES, whose text the response contains. `detail` is added to that text.
+    """
 
     def __init__(self, code: str, detail: str = "") -> None:
         super().__init__(detail)
@@ -67,7 +70,7 @@ class CfnError(Exception):
 def answer(request: Request, tree: Any, root: str, status: int = 200) -> Response:
     """Return a response with the content `tree` in an element named `root`.
 
-    It is XML, or JSON if the client requested that.
+    It is XML, or JSON if the parameter ContentType of the request is JSON.
     """
     if _as_json(request):
         body = json.dumps({root: tree}, default=str).encode()

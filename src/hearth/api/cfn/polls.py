@@ -44,7 +44,8 @@ request, otherwise None.
 class Kept:
     """The cached response to the poll of a server.
 
-    `fingerprint` is the fingerprint of the resource's rows, read before the response was made.
+    `stack_id` and `body` are empty until a response is cached. `fingerprint` is the fingerprint of
+    the resource's rows, read before the response was made; None if it is unknown.
     """
 
     asked: tuple[str | None, ...]  # the parameters of the request that select the response
@@ -64,6 +65,8 @@ class _Known:
 class Polls:
     """The servers whose access keys Keystone has accepted in the last `kept_s` seconds, by access
     key.
+
+    If `kept_s` is 0, none is remembered. `secret_of` finds the secret of an access key.
     """
 
     def __init__(self, secret_of: SecretOf, kept_s: float) -> None:
@@ -86,8 +89,11 @@ class Polls:
         return known.caller if _proves(known.secret, credentials, now) else None
 
     async def accepted(self, caller: Caller, credentials: Mapping[str, Any]) -> None:
-        """Remember that Keystone has accepted the signature of this caller, if the request is a
-        poll.
+        """Remember that Keystone has accepted the signature in `credentials`, which is that of
+        `caller`.
+
+        Do nothing if the request is not a poll of a stack domain user, or if the secret of the
+        access key is unknown.
         """
         access, params = credentials["access"], credentials["params"]
         if not caller.guest or params.get("Action") != ACTION or self._kept_s <= 0:
@@ -102,20 +108,23 @@ class Polls:
             self._forget(next(iter(self._known)))
 
     def kept(self, caller: Caller, params: Mapping[str, str]) -> Kept | None:
-        """Return the cached response to a poll; None if the request is not a poll.
+        """Return the place in the cache for the response to a poll; its `body` may still be empty.
 
-        `caller` must be the same object that the method `caller` returned for the poll; for any
-        other object, return None.
+        `params` are the parameters of the request. Return None if it is not a poll that can be
+        cached. `caller` must be the object that the method `caller` returned for the poll, or that
+        `accepted` got; for any other object, return None.
         """
         known = self._known.get(params.get("AWSAccessKeyId", ""))
         own = known is not None and known.caller is caller and known.kept.asked == _asked(params)
         return known.kept if known is not None and own else None
 
     def keep(self, kept: Kept, stack_id: str, fingerprint: int | None, body: bytes) -> None:
-        """Store a response in `kept`.
+        """Store a response in `kept`, which the method `kept` returned.
 
-        It is not stored if all cached responses together would exceed KEPT_BYTES_MAX, or if the
-        access key of the poll was forgotten in the meantime.
+        `stack_id` is the id of the resource's stack. `fingerprint` is that of the resource's rows;
+        None if it is unknown, so the response is not used. The response is not stored if all cached
+        responses together would exceed KEPT_BYTES_MAX, or if the access key of the poll was
+        forgotten in the meantime.
         """
         if not kept.asked:
             return
@@ -135,7 +144,8 @@ class Polls:
 def poll_of(scope: Scope) -> dict[str, Any] | None:
     """Return the signed parts of a poll as `Polls.caller` expects them.
 
-    Return None for every other request, and for a poll that is not signed with version 2.
+    Return None for every other request, and for a poll that is not signed with version 2 or whose
+    time is too far in the future.
     """
     try:
         params, query = _params(scope["query_string"].decode())
@@ -163,7 +173,8 @@ def poll_of(scope: Scope) -> dict[str, Any] | None:
 def _params(query: str) -> tuple[dict[str, str], str | None]:
     """Return the parameters in a query string, and the text that their signature covers.
 
-    The text is None if the query string does not have the canonical form. Raises ValueError.
+    The text is None if the query string does not have the canonical form. Raises ValueError if the
+    query string is not UTF-8 or has too many parameters.
     """
     if CANONICAL.fullmatch(query):
         pairs = [pair.partition("=")[::2] for pair in query.split("&")]
@@ -185,6 +196,7 @@ def _known_unquoted(text: str) -> str:
 
 
 def _asked(params: Mapping[str, str]) -> tuple[str | None, ...]:
+    """Return the parameters that select the response to a poll; None for a missing one."""
     return tuple(map(params.get, ("Action", "StackName", "LogicalResourceId", "ContentType")))
 
 

@@ -38,7 +38,7 @@ class Asked:
 async def read(request: Request, *, form: bool) -> Asked:
     """Read the parameters and the body of a request. Raises CfnError.
 
-    If `form` is true, a form in the body is also read as parameters.
+    If `form` is true, the parameters in a form that a POST contains are also read.
     """
     query = _pairs(bytes(request.scope.get("query_string", b"")))
     limit = services_of(request).limits.body_bytes
@@ -50,9 +50,11 @@ async def read(request: Request, *, form: bool) -> Asked:
 
 
 def members(params: Mapping[str, str], name: str) -> list[dict[str, str]]:
-    """Return the items of a list parameter, ordered by number; each item is a map of its fields.
+    """Return the items of the list parameter `name`, ordered by number; each item is a map of its
+    fields.
 
-    The parameters are named NAME.member.N.FIELD. Raises CfnError.
+    `params` are all parameters of the request; those of the list are named NAME.member.N.FIELD.
+    Raises CfnError if one has another form.
     """
     prefix = f"{name}.member."
     found: dict[int, dict[str, str]] = {}
@@ -67,6 +69,7 @@ def members(params: Mapping[str, str], name: str) -> list[dict[str, str]]:
 
 
 async def _body(request: Request, limit: int) -> bytes:
+    """Return the body of a request. Raises CfnError if it has more than `limit` bytes."""
     declared = request.headers.get("content-length", "0")
     raw = bytearray()
     words = f"the body has more than {limit} bytes"
@@ -80,6 +83,7 @@ async def _body(request: Request, limit: int) -> bytes:
 
 
 def _pairs(text: bytes) -> dict[str, str]:
+    """Return the parameters in a query string or form; the last value of each. Raises CfnError."""
     try:
         found = parse_qsl(
             text.decode(),

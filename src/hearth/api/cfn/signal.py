@@ -28,7 +28,9 @@ READ_KINDS = ("", "application/json", "text/plain")
 
 
 async def waitcondition(request: Request) -> Response:
-    """PUT: store the signal of a wait condition, and respond when it is stored."""
+    """PUT: pass a signal to a wait condition, and respond when it is stored. The body is a JSON
+    object.
+    """
     asked, caller = await _begin(request)
     details = _details(request, asked.raw)
     if details is None:
@@ -41,13 +43,14 @@ async def waitcondition(request: Request) -> Response:
 
 
 async def plain(request: Request) -> Response:
-    """POST: pass a signal to any other resource. The body is optional."""
+    """POST: pass a signal to a resource. A body that is not a JSON object is ignored."""
     asked, caller = await _begin(request)
     await _signal(request, caller, _details(request, asked.raw))
     return Response(status_code=200)
 
 
 async def _begin(request: Request) -> tuple[Asked, Caller]:
+    """Return the read request and its caller. Raises CfnError if it sends too many requests."""
     asked = await read(request, form=False)
     request.state.as_json = asked.as_json
     gate: Gate = request.app.state.gate
@@ -59,6 +62,11 @@ async def _begin(request: Request) -> tuple[Asked, Caller]:
 
 
 async def _signal(request: Request, caller: Caller, details: Any) -> tuple[str, Any]:
+    """Pass `details` to the resource in the path; return its name and its metadata after the
+    signal.
+
+    Raises CfnError and Rejected.
+    """
     found = named(request.path_params["arn"])
     if found is None or found.resource is None:
         raise CfnError("InvalidParameterValue", "expected the ARN of a resource in the path")
@@ -72,7 +80,10 @@ async def _signal(request: Request, caller: Caller, details: Any) -> tuple[str, 
 
 
 def _details(request: Request, raw: bytes) -> Any:
-    """Return the JSON object in the body; None if the body is something else. Raises CfnError."""
+    """Return the JSON object in the body; None if the body does not begin like one.
+
+    Raises CfnError if the object is malformed.
+    """
     kind = request.headers.get("content-type", "").partition(";")[0].strip()
     if kind not in READ_KINDS or not raw.lstrip().startswith(b"{"):
         return None

@@ -17,7 +17,10 @@ Tree = dict[str, Any]
 
 
 def summary(row: StackRow, program: Program | None) -> Tree:
-    """Return a stack in the form of ListStacks."""
+    """Return a stack in the form of ListStacks.
+
+    If `program` is None, because the stack no longer compiles, its description is "No description".
+    """
     return {
         **_who(row),
         "CreationTime": time(row.created_at),
@@ -30,7 +33,11 @@ def summary(row: StackRow, program: Program | None) -> Tree:
 
 
 def stack(row: StackRow, program: Program | None, outputs: Sequence[OutputValue]) -> Tree:
-    """Return a stack in the form of DescribeStacks."""
+    """Return a stack in the form of DescribeStacks.
+
+    If `program` is None, because the stack no longer compiles, its description is "No description"
+    and it has no parameters. `outputs` are its evaluated outputs.
+    """
     shown: Tree = {
         **_who(row),
         "Description": _description(program),
@@ -100,7 +107,10 @@ def resource(record: Record) -> Tree:
 
 
 def event(row: StackRow, one: Event) -> Tree:
-    """Return an event in the form of DescribeStackEvents; its properties are JSON text."""
+    """Return an event of the stack `row` in the form of DescribeStackEvents.
+
+    The properties of the resource are JSON text.
+    """
     return {
         "EventId": one.id,
         **_who(row),
@@ -117,6 +127,8 @@ def event(row: StackRow, one: Event) -> Tree:
 def validated(found: Mapping[str, Any]) -> Tree:
     """Return the declarations of a template in the form of ValidateTemplate: the parameters are a
     list.
+
+    `found` is the result of validating the template, in the form of the REST API.
     """
     shown: Tree = {
         "Description": found["Description"],

@@ -64,8 +64,9 @@ def _add(parts: list[str], name: str, value: Any, depth: int) -> None:
 
 
 def _fits(value: Any, depth: int) -> bool:
-    """Return whether a value can be represented by XML elements; keys chosen by users may be
-    invalid names.
+    """Return whether a value at this depth can be represented by XML elements.
+
+    It cannot if it is nested too deeply or has keys that are invalid names; users may choose keys.
     """
     if not isinstance(value, Mapping | list | tuple):
         return True

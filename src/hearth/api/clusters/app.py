@@ -77,7 +77,11 @@ def _is_open(path: str) -> bool:
 def application(
     services: Services, tokens: Tokens, auth_url: str, rates: Rates | None = None
 ) -> Starlette:
-    """Return the ASGI application of the cluster API, which may be mounted below any path."""
+    """Return the ASGI application of the cluster API, which may be mounted below any path.
+
+    `tokens` finds the callers of requests, and `auth_url` is the address of Keystone in responses
+    with status 401. If `rates` is None, the default rate limits apply.
+    """
     app = Starlette(
         routes=[
             Route("/", versions),
@@ -119,7 +123,10 @@ async def _nothing(request: Request) -> Response:
 
 
 async def _answer(request: Request, endpoints: Sequence[Endpoint]) -> Response:
-    """Call the handler of the endpoint that exists in the request's microversion."""
+    """Call the handler of the endpoint that exists in the request's microversion.
+
+    Respond with 406 if no endpoint exists in it.
+    """
     version = version_of(request)
     for endpoint in endpoints:
         if endpoint.since <= version <= endpoint.until:

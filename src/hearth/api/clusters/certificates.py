@@ -15,7 +15,11 @@ from hearth.service.clusters.rotate import rotate_ca, rotate_credential
 
 
 async def show(request: Request) -> Response:
-    """Show the certificate of an authority of a cluster."""
+    """Show the certificate of a certificate authority of a cluster.
+
+    It is the authority in `ca_cert_type`: `etcd`, `front_proxy`, or, for any other value, the main
+    one. While authorities are being replaced, the response has the old and the new certificate.
+    """
     cluster = await _cluster(request)
     services, caller = services_of(request), caller_of(request)
     pem = await ca_certificate(services, caller, cluster, asked(request, "ca_cert_type"))
@@ -23,7 +27,7 @@ async def show(request: Request) -> Response:
 
 
 async def sign(request: Request) -> Response:
-    """Sign a certificate request."""
+    """Sign a certificate request with a certificate authority of a cluster."""
     wanted = await body(request, CERTIFICATE)
     services, caller = services_of(request), caller_of(request)
     cluster = await cluster_to_sign_for(services, caller, wanted["cluster_uuid"])
@@ -33,7 +37,9 @@ async def sign(request: Request) -> Response:
 
 
 async def rotate(request: Request) -> Response:
-    """Replace the authorities of a cluster."""
+    """Replace the certificate authorities of a cluster. The old certificates stay valid until all
+    nodes have new ones.
+    """
     cluster = await _cluster(request)
     services, caller = services_of(request), caller_of(request)
     await demand(services, caller, "certificate:rotate_ca", cluster)

@@ -52,7 +52,7 @@ RULES = patch.Rules(
 
 
 async def index(request: Request) -> Response:
-    """List clusters."""
+    """List the clusters of the project. Administrators list those of all projects."""
     services = services_of(request)
     project = await _project(request, "cluster:get_all", "cluster:get_all_all_projects")
     page = pages.wanted(request, Cluster)
@@ -62,7 +62,7 @@ async def index(request: Request) -> Response:
 
 
 async def detail(request: Request) -> Response:
-    """List clusters with all their attributes."""
+    """List clusters as `GET /clusters` does, with all their attributes."""
     services = services_of(request)
     project = await _project(request, "cluster:detail", "cluster:detail_all_projects")
     page = pages.wanted(request, Cluster)
@@ -75,7 +75,11 @@ async def detail(request: Request) -> Response:
 
 
 async def _project(request: Request, rule: str, everywhere: str) -> str | None:
-    """Return the project whose clusters are listed; None for all projects. Raises Rejected."""
+    """Return the project whose clusters are listed; None for all projects. Raises Rejected.
+
+    The caller needs the policy rule `rule`. An administrator also needs the rule `everywhere`, and
+    lists the clusters of all projects.
+    """
     services, caller = services_of(request), caller_of(request)
     await demand(services, caller, rule)
     return await scope(services, caller, everywhere)
@@ -103,7 +107,9 @@ async def create(request: Request) -> Response:
 
 
 async def update(request: Request) -> Response:
-    """Change the number of nodes of a cluster, or its reported health."""
+    """Change the number of worker nodes of a cluster, or its reported health. The name can be
+    changed if the configuration allows it. With `rollback`, a failed change is rolled back.
+    """
     services, caller = services_of(request), caller_of(request)
     operations = patch.changes(await document(request), RULES)
     ident = request.path_params["ident"]
@@ -126,7 +132,11 @@ async def update(request: Request) -> Response:
 
 
 async def _demand_update(request: Request, cluster: Cluster, changed: dict[str, Any]) -> None:
-    """Raise Rejected if the caller may not make these changes; nodes may only report health."""
+    """Raise Rejected if the caller may not make these changes; nodes may only report health.
+
+    A node that changes only the health needs the rule for health. All other callers need this rule
+    and the rule for updates, whatever they change.
+    """
     services, caller = services_of(request), caller_of(request)
     if await fence.node_cluster(services, caller) is not None and changed.keys() <= set(
         HEALTH_FIELDS
@@ -148,7 +158,9 @@ async def delete(request: Request) -> Response:
 
 
 async def resize(request: Request) -> Response:
-    """Change the number of nodes of a group, and optionally name the nodes to remove."""
+    """Change the number of nodes of a group; by default, of the default group of workers. Nodes to
+    remove can be named.
+    """
     wanted = await body(request, RESIZE)
     _demand_nodes(request, wanted["node_count"])
     cluster = await _found(request, "cluster:resize")
@@ -181,14 +193,14 @@ async def upgrade(request: Request) -> Response:
 
 
 async def events(request: Request) -> Response:
-    """List the events of a cluster, newest first."""
+    """List the last events of a cluster, newest first."""
     cluster = await _found(request, "cluster:get", "cluster:get_one_all_projects")
     found = await cluster_events(services_of(request), cluster)
     return JSONResponse({"events": [{**one, "time": view.time(one["time"])} for one in found]})
 
 
 async def config(request: Request) -> Response:
-    """Return a kubeconfig with a certificate that is valid for a short time."""
+    """Return a kubeconfig with a new client certificate, which is valid for 12 hours."""
     services, caller = services_of(request), caller_of(request)
     cluster = await find_cluster(services, caller, request.path_params["ident"])
     text = await kubeconfig(services, caller, cluster)
@@ -196,7 +208,11 @@ async def config(request: Request) -> Response:
 
 
 async def _found(request: Request, rule: str, everywhere: str | None = None) -> Cluster:
-    """Return the cluster in the path, after a check of the policy rule. Raises Rejected."""
+    """Return the cluster in the path, after a check of the policy rule `rule`. Raises Rejected.
+
+    `everywhere` is the rule that an administrator needs, who finds clusters of all projects; if it
+    is None, administrators find only those of their project.
+    """
     services, caller = services_of(request), caller_of(request)
     cluster = await find_cluster(services, caller, request.path_params["ident"], everywhere)
     await demand(services, caller, rule, cluster)
@@ -204,6 +220,7 @@ async def _found(request: Request, rule: str, everywhere: str | None = None) -> 
 
 
 def _demand_nodes(request: Request, count: int | None) -> None:
+    """Raise Rejected if `count` is 0 in a version of the API that has no clusters without nodes."""
     if count == 0 and version_of(request) < ZERO_NODES_SINCE:
         raise bad_request(
             "Clusters without nodes need API version 1.10. Use a node_count of at least 1."

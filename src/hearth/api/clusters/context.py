@@ -24,7 +24,7 @@ _decode = msgspec.json.Decoder().decode  # strict: no NaN, no half of a surrogat
 
 
 def services_of(request: Request) -> Services:
-    """Return the objects that use cases share."""
+    """Return the objects that the use cases work with, such as the store and the policy."""
     return cast(Services, request.app.state.services)
 
 
@@ -39,7 +39,7 @@ def version_of(request: Request) -> Version:
 
 
 def base(request: Request) -> str:
-    """Return the URL of the API as the client used it, without the version at the end."""
+    """Return the URL of the API as the client used it, without the version and the final slash."""
     url = request.url
     return f"{url.scheme}://{url.netloc}{request.scope.get('root_path', '')}"
 
@@ -61,12 +61,18 @@ async def document(request: Request) -> Any:
 
 
 async def body(request: Request, declared: Fields) -> dict[str, Any]:
-    """Return the checked values in the body of a POST request. Raises Rejected."""
+    """Return the checked values in the body of a request, by name. Raises Rejected.
+
+    `declared` are the fields that the body may contain.
+    """
     return given(await document(request), declared, version_of(request))
 
 
 def query(request: Request, arguments: Arguments) -> dict[str, Any]:
-    """Return the checked arguments in the query, by name. Raises Rejected."""
+    """Return the checked arguments in the query, by name. Raises Rejected.
+
+    `arguments` are the allowed ones. If one occurs several times, its last value is used.
+    """
     found = {}
     for name, value in request.query_params.multi_items():
         read = arguments.get(name)
@@ -93,5 +99,8 @@ def admit(request: Request, arguments: Arguments) -> None:
 
 
 def asked(request: Request, name: str, default: Any = None) -> Any:
-    """Return an argument of the query, which was checked before, or `default`."""
+    """Return an argument of the query, or `default` if the query does not contain it.
+
+    The function `admit` must have checked the query before.
+    """
     return request.state.query.get(name, default)

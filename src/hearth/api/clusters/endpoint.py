@@ -20,7 +20,8 @@ class Endpoint:
     """A method on a path below `/v1`.
 
     `since` and `until` are the first and the last microversion in which it exists. `rule` is the
-    policy rule that the handler checks. `query` are the arguments of the query. `beside` is true
+    policy rule that the handler checks. `status` is the status of a successful response. `query`
+    are the allowed arguments of the query, each with the function that reads it. `beside` is true
     for an endpoint that Magnum does not have.
     """
 

@@ -23,8 +23,8 @@ _FIRST_SENTENCE = re.compile(r"\.(\s|$)")  # the full stop of 1.10 ends none
 def answer(status: int, words: str, *, code: str | None = None) -> JSONResponse:
     """Return an error response. `words` are its detail, and their first sentence is its title.
 
-    By default, `code` is `client` or `server`, depending on the status. Errors of routing and of
-    headers pass an empty text, as Magnum does.
+    If `code` is None, it is `client` or `server`, depending on the status. Errors of routing and of
+    headers pass an empty `code`, as Magnum does.
     """
     if code is None:
         code = "client" if status < 500 else "server"
@@ -42,7 +42,9 @@ def answer(status: int, words: str, *, code: str | None = None) -> JSONResponse:
 
 
 async def rejected(request: Request, problem: Exception) -> JSONResponse:
-    """Exception handler for `Rejected`: respond with its problems."""
+    """Exception handler for `Rejected`: respond with its problems; the first one decides the
+    status.
+    """
     assert isinstance(problem, Rejected)
     first = problem.problems[0]
     status = first.status if isinstance(first, ClusterProblem) else base.status_of(first)
@@ -75,7 +77,7 @@ async def http(request: Request, problem: Exception) -> JSONResponse:
     assert isinstance(problem, HTTPException)
     words = problem.detail
     if words == HTTPStatus(problem.status_code).phrase:
-        words = f"{words}. {request.method} {request.url.path} cannot be answered."
+        words = f"{words}. The API has no {request.method} {request.url.path}."
     response = answer(problem.status_code, words, code="")
     response.headers.update(problem.headers or {})
     return response

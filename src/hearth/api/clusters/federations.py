@@ -27,12 +27,12 @@ MEMBERS = "member_ids"
 
 
 async def index(request: Request) -> Response:
-    """List federations."""
+    """List the federations of the project."""
     return await _list(request, "federation:get_all", full=False)
 
 
 async def detail(request: Request) -> Response:
-    """List federations with all their attributes."""
+    """List the federations of the project with all their attributes."""
     return await _list(request, "federation:detail", full=True)
 
 
@@ -61,7 +61,9 @@ async def create(request: Request) -> Response:
 
 
 async def update(request: Request) -> Response:
-    """Add a cluster to a federation, remove one, or change the properties."""
+    """Add clusters to a federation, remove clusters, or change its properties. The operations are
+    carried out one by one; those before a refused one stay.
+    """
     operations = patch.changes(await document(request), RULES)
     found = await _found(request, "federation:update")
     for one in operations:
@@ -77,6 +79,7 @@ async def update(request: Request) -> Response:
 
 
 async def _change_members(request: Request, found: Federation, one: patch.Change) -> Federation:
+    """Add or remove the cluster in the operation `one`; return the federation. Raises Rejected."""
     services, caller = services_of(request), caller_of(request)
     if one.operation == "replace" or one.below or not isinstance(one.value, str):
         raise bad_request(

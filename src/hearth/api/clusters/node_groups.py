@@ -25,7 +25,7 @@ RULES = patch.Rules(
 
 
 async def index(request: Request) -> Response:
-    """List the node groups of a cluster."""
+    """List the node groups of a cluster; with `role`, those with this role."""
     rule = "nodegroup:get_all"
     cluster = await _cluster(request, rule, "nodegroup:get_all_all_projects")
     page = pages.wanted(request, NodeGroup)
@@ -55,7 +55,9 @@ async def create(request: Request) -> Response:
 
 
 async def update(request: Request) -> Response:
-    """Change the limits, labels or taints of a node group."""
+    """Change the minimum or maximum number of nodes, the node labels or the node taints of a node
+    group.
+    """
     operations = patch.changes(await document(request), RULES)
     for one in operations:
         if one.attribute in NODE_GROUP:
@@ -73,7 +75,7 @@ async def update(request: Request) -> Response:
 
 
 async def delete(request: Request) -> Response:
-    """Delete a node group other than the default groups."""
+    """Delete a node group. Default groups cannot be deleted."""
     cluster = await _cluster(request, "nodegroup:delete")
     services = services_of(request)
     group = await find_group(services, cluster, request.path_params["group"])

@@ -44,7 +44,10 @@ NUMBERED: Mapping[str, Read] = {**LIST, "marker": _number}
 
 
 def wanted(request: Request, kind: type) -> Page:
-    """Return the page that the query of a request selects. Raises Rejected."""
+    """Return the page that the query of a request selects. Raises Rejected.
+
+    `kind` is the class of the listed objects; its attributes are the allowed sort keys.
+    """
     most = services_of(request).clusters.limit_max
     key = asked(request, "sort_key", "id")
     known = sort_keys(kind)
@@ -67,10 +70,11 @@ def answer(
     page: Page,
     last: str | int | None,
 ) -> JSONResponse:
-    """Return the response with a page of a list. `last` is the marker of the last object on the
-    page.
+    """Return the response with a page of a list.
 
-    A full page contains the URL of the next page, although that page may be empty.
+    `name` is the key of the list in the response, and `shown` are the bodies of the objects on the
+    page. `last` is the marker of the last object; None if the page is empty. A full page contains
+    the URL of the next page, although that page may be empty.
     """
     body: dict[str, Any] = {name: shown}
     if shown and len(shown) == page.limit:
@@ -87,5 +91,5 @@ def answer(
 
 
 def _others(request: Request) -> dict[str, Any]:
-    """Return the arguments of the query that filter the list."""
+    """Return the arguments of the query that filter the list and do not select the page."""
     return {name: value for name, value in request.state.query.items() if name not in LIST}

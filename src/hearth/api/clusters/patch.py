@@ -16,8 +16,8 @@ ALWAYS_INTERNAL = frozenset(
     {"created_at", "id", "links", "updated_at", "uuid", "project_id", "user_id"}
 )
 STRUCTURED = frozenset({"labels", "health_status_reason", "node_labels", "node_taints"})
-"""Attributes whose value may be a map, a list, or a text that contains a Python literal of a map or
-a list.
+"""Attributes whose value may be a map, a list, or a string that contains a Python literal of a map
+or a list.
 """
 OPERATIONS_MAX = 1_000
 LITERAL_MAX = 65_535  # characters
@@ -31,7 +31,8 @@ _INDEX = re.compile(r"\d{1,4}", re.ASCII)
 class Change:
     """One operation of a PATCH on an attribute, or on a member of it (`below`).
 
-    `value` is None for the operation remove.
+    The operation remove may have a `value`: it selects the member of a federation; other objects
+    ignore it.
     """
 
     operation: str
@@ -62,7 +63,8 @@ class Rules:
 def changes(document: Any, rules: Rules) -> list[Change]:
     """Parse the body of a PATCH, and check everything that does not depend on the object.
 
-    Return its operations. Raises Rejected.
+    `document` is the parsed JSON, and `rules` are those of the type of object. Return the
+    operations. Raises Rejected.
     """
     if not isinstance(document, list):
         raise bad_request("Invalid body. Expected a list of patch operations.")
@@ -95,6 +97,9 @@ def _change(one: Any, rules: Rules) -> Change:
 
 
 def _value(value: Any, attribute: str, below: tuple[str, ...], rules: Rules) -> Any:
+    """Return the value of an operation, as a map or list if the attribute needs one. Raises
+    Rejected.
+    """
     whole = attribute in rules.structured and not below
     if isinstance(value, str) and whole:
         return _literal(value, attribute)
@@ -102,11 +107,11 @@ def _value(value: Any, attribute: str, below: tuple[str, ...], rules: Rules) -> 
         return value
     if isinstance(value, dict) and attribute in rules.structured:
         return value  # a member of a list of maps
-    raise bad_request(f"Invalid value of {attribute}. Expected text or a whole number.")
+    raise bad_request(f"Invalid value of {attribute}. Expected a string or a whole number.")
 
 
 def _literal(value: str, attribute: str) -> Any:
-    """Return the map or list that the text of a Python literal describes. Raises Rejected."""
+    """Return the map or list that a string with a Python literal describes. Raises Rejected."""
     try:
         found = ast.literal_eval(value.strip()) if len(value) <= LITERAL_MAX else None
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
@@ -117,9 +122,10 @@ def _literal(value: str, attribute: str) -> Any:
 
 
 def applied(before: Mapping[str, Any], wanted: Iterable[Change], rules: Rules) -> dict[str, Any]:
-    """Return the attributes of an object after the operations. Raises Rejected.
+    """Return the attributes of an object after the operations `wanted`. Raises Rejected.
 
-    `before` contains all attributes of the object; attributes without a value are null.
+    `before` contains all attributes of the object; attributes without a value are null. `rules` are
+    those of the type of object. A removed attribute gets its default value.
     """
     after = dict(before)
     for change in wanted:
@@ -169,8 +175,9 @@ def differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, 
 
 
 def only(changed: Mapping[str, Any], allowed: Collection[str], what: str) -> None:
-    """Raise Rejected if an attribute has changed that is not in `allowed`; `what` is the type of
-    object.
+    """Raise Rejected if an attribute has changed that is not in `allowed`.
+
+    `what` is the type of the object, for the message.
     """
     if wrong := sorted(changed.keys() - set(allowed)):
         raise bad_request(

@@ -17,7 +17,7 @@ DEFAULT_LIMIT = 1  # of a quota that is created without one
 
 
 async def index(request: Request) -> Response:
-    """List the quotas of the project, or of all projects with `all_tenants`."""
+    """List the quotas of the project; with `all_tenants`, those of all projects."""
     services, caller = services_of(request), caller_of(request)
     await demand(services, caller, "quota:get_all")
     page = pages.wanted(request, Quota)
@@ -28,13 +28,13 @@ async def index(request: Request) -> Response:
 
 
 async def show(request: Request) -> Response:
-    """Show the quota of a project."""
+    """Show the quota of a project. Without a stored quota, show the default limit."""
     found = await quotas.show_quota(services_of(request), caller_of(request), *_named(request))
     return JSONResponse(view.quota(found))
 
 
 async def create(request: Request) -> Response:
-    """Create the quota of a project."""
+    """Create the quota of a project; without `hard_limit`, it allows one cluster."""
     wanted = await body(request, QUOTA)
     made = await quotas.create_quota(
         services_of(request),
@@ -61,23 +61,26 @@ async def update(request: Request) -> Response:
 
 
 async def delete(request: Request) -> Response:
-    """Delete the quota of a project, which then has the default limit."""
+    """Delete the quota of a project. Afterwards the default limit applies to the project."""
     await quotas.delete_quota(services_of(request), caller_of(request), *_named(request))
     return Response(status_code=204)
 
 
 async def usage(request: Request) -> Response:
-    """Return the numbers of clusters and nodes."""
+    """Return the numbers of clusters and nodes of a project. Without `project_id`, an administrator
+    gets those of the whole cloud, and other users get those of their project.
+    """
     project_id = asked(request, "project_id")
     clusters, nodes = await stats.stats(services_of(request), caller_of(request), project_id)
     return JSONResponse({"clusters": clusters, "nodes": nodes})
 
 
 async def conductors(request: Request) -> Response:
-    """List the conductors."""
+    """List the conductors, each with its last heartbeat."""
     found = await stats.conductors(services_of(request), caller_of(request))
     return JSONResponse({"mservices": [view.conductor(one) for one in found]})
 
 
 def _named(request: Request) -> tuple[str, str]:
+    """Return the project id and the resource in the path."""
     return request.path_params["project_id"], request.path_params["resource"]

@@ -24,7 +24,9 @@ RULES = patch.Rules(
 
 
 async def index(request: Request) -> Response:
-    """List cluster templates: those of the project and public ones."""
+    """List cluster templates: those of the project and public ones. Administrators list those of
+    all projects.
+    """
     rule = "clustertemplate:get_all"
     return await _list(request, rule, "clustertemplate:get_all_all_projects")
 

@@ -2,8 +2,8 @@
 
 A reader is a function that checks the value of a field and returns the value for the use cases. It
 raises ValueError with an explanation if the value is invalid. In the body of a POST, numbers may be
-given as text; in the operations of a PATCH they may not. Each reader has a parameter `strict`: if
-it is true, numbers must not be given as text. Only readers of numbers use it.
+given as strings; in the operations of a PATCH they may not. Each reader has a parameter `strict`:
+if it is true, numbers must not be given as strings. Only readers of numbers use it.
 
 Source: facts/magnum/objects.json.
 """
@@ -22,7 +22,7 @@ from hearth.model.problem import hint, nearest
 Reader = Callable[[Any, bool], Any]
 """A function that checks and converts the value of a field.
 
-Its second argument, `strict`, is true if numbers must not be given as text.
+Its second argument, `strict`, is true if numbers must not be given as strings.
 """
 
 INTEGER_MAX = 2**31 - 1  # of a column
@@ -35,11 +35,11 @@ _NO = frozenset({"0", "f", "false", "off", "n", "no"})
 
 @dataclass(frozen=True)
 class Field:
-    """A field of an object, as request bodies may contain it.
+    """A field of an object, as request bodies may contain it; `read` checks and converts its value.
 
-    A body must not contain `read_only` fields. It may contain `unused` fields, which have no
-    effect. `default` is the value of the field after a PATCH removes it. `since` is the first
-    microversion with the field.
+    A POST must contain `required` fields. A body must not contain `read_only` fields. It may
+    contain `unused` fields, which have no effect. `default` is the value of the field after a PATCH
+    removes it. `since` is the first microversion with the field.
     """
 
     name: str
@@ -60,14 +60,15 @@ def fields(*members: Field) -> Fields:
 
 
 def text(least: int = 0, most: int = TEXT_MAX, pattern: str | None = None) -> Reader:
-    """Return a reader for a text of `least` to `most` characters that matches the pattern, if
-    any.
+    """Return a reader for a string of `least` to `most` characters.
+
+    If a `pattern` is given, the whole string must match this regular expression.
     """
     form = re.compile(pattern) if pattern is not None else None
 
     def read(value: Any, strict: bool) -> str:
         if not isinstance(value, str):
-            raise ValueError(f"expected text, got {_kind(value)}")
+            raise ValueError(f"expected a string, got {_kind(value)}")
         if not least <= len(value) <= most:
             raise ValueError(f"expected {least} to {most} characters, got {len(value)}")
         if "\0" in value:
@@ -97,7 +98,7 @@ def integer(least: int = 0, most: int = INTEGER_MAX) -> Reader:
 def flag(value: Any, strict: bool = False) -> bool:
     """Return the value as a boolean. Raises ValueError.
 
-    Texts such as "yes" and "off", and the numbers 0 and 1, are accepted, too. `strict` has no
+    Strings such as "yes" and "off", and the numbers 0 and 1, are accepted, too. `strict` has no
     effect.
     """
     words = str(value).strip().lower() if isinstance(value, bool | int | str) else ""
@@ -109,7 +110,7 @@ def flag(value: Any, strict: bool = False) -> bool:
 
 
 def word(*known: str) -> Reader:
-    """Return a reader for a text that must be one of the given words."""
+    """Return a reader for a string that must be one of the given words."""
 
     def read(value: Any, strict: bool) -> str:
         if value not in known:
@@ -129,7 +130,7 @@ def uuid(value: Any, strict: bool = False) -> str:
 
 
 def addresses(value: Any, strict: bool) -> str:
-    """Return the value if it is a text of IPv4 addresses that are separated by commas.
+    """Return the value if it is a string of IPv4 addresses that are separated by commas.
 
     Raises ValueError. `strict` has no effect.
     """
@@ -146,33 +147,32 @@ _SHORT = text(0, 255)
 
 
 def labels(value: Any, strict: bool) -> dict[str, str]:
-    """Return a map of labels, with numbers and booleans converted to text.
+    """Return a map of labels, with numbers and booleans converted to strings.
 
     Raises ValueError. `strict` has no effect.
     """
     found = {}
     for name, one in _members(value, "map", Mapping).items():
         if not isinstance(one, str | int | float):
-            raise ValueError(f'label "{name}": expected text or a number, got {_kind(one)}')
+            raise ValueError(f'label "{name}": expected a string or a number, got {_kind(one)}')
         found[_SHORT(name, strict)] = text()(str(one), strict)
     return found
 
 
 def texts(value: Any, strict: bool) -> list[str]:
-    """Return the value if it is a list of texts. Raises ValueError. `strict` has no effect."""
+    """Return the value if it is a list of strings. Raises ValueError. `strict` has no effect."""
     return [_SHORT(one, strict) for one in _members(value, "list", list)]
 
 
 def text_map(value: Any, strict: bool) -> dict[str, str]:
-    """Return the value if it is a map of texts. Raises ValueError. `strict` has no effect."""
+    """Return the value if it is a map of strings. Raises ValueError. `strict` has no effect."""
     found = _members(value, "map", Mapping)
     return {_SHORT(name, strict): text()(one, strict) for name, one in found.items()}
 
 
 def text_maps(value: Any, strict: bool) -> list[dict[str, str]]:
-    """Return the value if it is a list of maps of texts.
-
-    Raises ValueError. `strict` has no effect.
+    """Return the value if it is a list of maps of strings. Raises ValueError. `strict` has no
+    effect.
     """
     return [text_map(one, strict) for one in _members(value, "list", list)]
 
@@ -183,6 +183,7 @@ def anything(value: Any, strict: bool) -> Any:
 
 
 def _members(value: Any, name: str, kind: type) -> Any:
+    """Return the value if it is a `kind` with at most MEMBERS_MAX members. Raises ValueError."""
     if not isinstance(value, kind):
         raise ValueError(f"expected a {name}, got {_kind(value)}")
     assert isinstance(value, Mapping | list)
@@ -192,6 +193,7 @@ def _members(value: Any, name: str, kind: type) -> Any:
 
 
 def _kind(value: Any) -> str:
+    """Return words for a value in an error message, such as "a map" or "the number 3"."""
     match value:
         case None:
             return "null"
@@ -210,9 +212,11 @@ def _kind(value: Any) -> str:
 
 
 def given(document: Any, declared: Fields, version: Version) -> dict[str, Any]:
-    """Return the checked values in the body of a POST, by field; null counts as missing.
+    """Return the checked values in the body of a request, by field; null counts as missing.
 
-    Raises Rejected.
+    `document` is the parsed JSON, `declared` are the fields that it may contain, and `version` is
+    the microversion of the request. Unused fields are checked and left out, and defaults are not
+    filled in. Raises Rejected.
     """
     if not isinstance(document, Mapping):
         raise bad_request("Invalid body. Expected a JSON object.")
@@ -231,7 +235,10 @@ def given(document: Any, declared: Fields, version: Version) -> dict[str, Any]:
 
 
 def known(name: str, declared: Fields, version: Version) -> Field:
-    """Return the field with this name. Raises Rejected if this microversion does not have it."""
+    """Return the field with this name out of `declared`.
+
+    Raises Rejected if there is none, or if the microversion `version` does not have it.
+    """
     one = declared.get(name)
     if one is None:
         near = hint(nearest(name, declared))
@@ -245,9 +252,9 @@ def known(name: str, declared: Fields, version: Version) -> Field:
 
 
 def checked(one: Field, value: Any, *, strict: bool) -> Any:
-    """Return the value of a field, converted by its reader. Raises Rejected.
+    """Return the value of the field `one`, converted by its reader. Raises Rejected.
 
-    If `strict` is true, numbers must not be given as text.
+    If `strict` is true, numbers must not be given as strings.
     """
     try:
         return one.read(value, strict)

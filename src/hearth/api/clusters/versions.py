@@ -45,8 +45,8 @@ def shown(version: Version) -> str:
 def wanted(header: str | None, highest: Version) -> Version:
     """Return the version in the header of a request. The word `latest` means the version `highest`.
 
-    Without a header, return the lowest version. The result may be a version that is not supported.
-    Raises Malformed.
+    If `header` is None, return the lowest version. The result may be a version that is not
+    supported. Raises Malformed.
     """
     if header is None:
         return MINIMUM
@@ -61,8 +61,9 @@ def wanted(header: str | None, highest: Version) -> Version:
 class Microversions:
     """Middleware that determines the microversion of a request and adds the version headers.
 
-    Handlers read the version from `request.state.version`. The response is 406 if the header is
-    malformed or the version is not supported.
+    `config` names the highest version, and the service in the headers. Handlers read the version
+    from `request.state.version`. The response is 406 if the header is malformed or the version is
+    not supported. Requests outside `/v1` pass unchanged.
     """
 
     def __init__(self, app: ASGIApp, config: ClusterConfig) -> None:

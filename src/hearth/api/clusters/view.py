@@ -79,7 +79,10 @@ def time(seconds: float | None) -> str | None:
 
 
 def links(request: Request, *path: str) -> list[Body]:
-    """Return the links of an object; the URL of the second link has no version."""
+    """Return the links of an object; the URL of the second link has no version.
+
+    `path` are the segments of its path, which become percent-encoded.
+    """
     way = "/".join(quote(part, safe="") for part in path)
     return [
         {"href": f"{base(request)}/v1/{way}", "rel": "self"},
@@ -102,7 +105,7 @@ def template(request: Request, one: ClusterTemplate) -> Body:
 
 
 def cluster_short(request: Request, one: Cluster, size: Size) -> Body:
-    """Return the body for a cluster in a list."""
+    """Return the body for a cluster in a list; `size` has its numbers of nodes and masters."""
     return {
         **_of(one, _CLUSTER_SHORT),
         "node_count": size.nodes,
@@ -123,7 +126,8 @@ def cluster(
 ) -> Body:
     """Return the body for a cluster with all attributes.
 
-    If `faults` is true, a failed cluster also has the reasons of its failed groups.
+    If `template` is None, all labels count as added by the cluster. If `faults` is true, a failed
+    cluster also has the reasons of its failed groups.
     """
     size = Size()
     for group in groups:
@@ -152,7 +156,10 @@ def _condition(one: Condition) -> Body:
 
 
 def preview(request: Request, found: Preview) -> Body:
-    """Return the body for a preview, without ids and links, because the objects do not exist."""
+    """Return the body for a preview, without ids and links, because the objects do not exist.
+
+    `found` is the result of the preview. A part that could not be predicted is null.
+    """
     body: Body = {
         "accepted": all(one.passed for one in found.checks),
         "checks": [_check(one) for one in found.checks],
@@ -174,6 +181,7 @@ def _check(one: Check) -> Body:
 
 
 def _unborn(body: Body) -> Body:
+    """Return a body without the attributes that only stored objects have."""
     return {name: value for name, value in body.items() if name not in _OF_STORED}
 
 
@@ -197,6 +205,7 @@ def _stack_preview(found: StackPrediction) -> Body:
 
 
 def _stack(request: Request, one: Cluster) -> Body:
+    """Return the id of the cluster's stack, under the key that the request's microversion uses."""
     if version_of(request) < CLUSTER_ID_SINCE:
         return {"stack_id": one.stack_id}
     if services_of(request).clusters.stack_id_after_13:
@@ -228,7 +237,10 @@ def group_short(request: Request, one: NodeGroup) -> Body:
 def group(
     request: Request, one: NodeGroup, its_cluster: Cluster, members: Sequence[Body] | None = None
 ) -> Body:
-    """Return the body for a node group with all attributes; `members` are its nodes."""
+    """Return the body for a node group of the cluster `its_cluster` with all attributes.
+
+    `members` are the bodies of its nodes; if it is None, the body has no members.
+    """
     found = {**_of(one, _GROUP_SHORT), **_of(one, _GROUP_MORE), "merge_labels": False}
     if version_of(request) >= SINCE_TAINTS:
         found |= _of(one, _TAINTS)
@@ -240,7 +252,8 @@ def group(
 def group_accepted(request: Request, one: NodeGroup, its_cluster: Cluster) -> Body:
     """Return the body for a new node group.
 
-    Attributes that depend on the stack of the group are left out.
+    It has no attributes that the group gets only with its stack, such as the addresses of its
+    nodes.
     """
     found = _of(one, _GROUP_ACCEPTED)
     optional: tuple[str, ...] = _GROUP_ACCEPTED_IF_SET
@@ -259,7 +272,10 @@ def _group_rest(request: Request, one: NodeGroup, its_cluster: Cluster) -> Body:
 
 
 def certificate(request: Request, its_cluster: Cluster, pem: str, csr: str | None = None) -> Body:
-    """Return the body for a certificate in PEM format."""
+    """Return the body for certificates of the cluster `its_cluster` in PEM format.
+
+    `csr` is the request that was signed; None if the certificates are those of an authority.
+    """
     found: Body = {
         "cluster_uuid": its_cluster.uuid,
         "links": links(request, "certificates", its_cluster.uuid),
@@ -279,7 +295,7 @@ def quota(one: Quota) -> Body:
 
 
 def conductor(one: Mapping[str, Any]) -> Body:
-    """Return the body for a conductor."""
+    """Return the body for a conductor; `one` is its row, with `up` for whether it is alive."""
     names = ("id", "host", "binary", "disabled", "disabled_reason", "report_count")
     return {
         **{name: one[name] for name in names},

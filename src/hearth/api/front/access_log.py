@@ -54,8 +54,10 @@ class AccessLog:
 
 
 def write(scope: Scope, status: int, size: int, began: float, observer: Observer) -> None:
-    """Log and report an answered request; `size` is in bytes, `began` a time of the performance
-    counter.
+    """Log a request and report it to the observer, after its response.
+
+    `size` is the size of the response in bytes. `began` is the time of the performance counter at
+    which the request arrived.
     """
     taken_s = time.perf_counter() - began
     api, route = state(scope).get("route", NO_ROUTE)

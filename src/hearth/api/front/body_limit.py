@@ -8,7 +8,11 @@ from hearth.model.problem import Rejected, RequestLimitExceeded
 
 
 class BodyLimit:
-    """Middleware that raises Rejected as soon as more than the limit was read from a body."""
+    """Middleware that raises Rejected when a handler reads a body that is larger than the limit.
+
+    `front` has the limit; if that is None, bodies are not limited here. A body with a
+    Content-Length above the limit is refused before its first byte is read.
+    """
 
     def __init__(self, app: ASGIApp, front: Front) -> None:
         self._app = app

@@ -18,8 +18,9 @@ ANY = "*"
 
 
 class CrossOrigin:
-    """Middleware that responds to preflight requests, and adds CORS headers to all other
-    responses.
+    """Middleware that responds to preflight requests, and adds CORS headers to all other responses.
+
+    `front` has the settings. Without configured origins, it does nothing.
     """
 
     def __init__(self, app: ASGIApp, front: Front) -> None:

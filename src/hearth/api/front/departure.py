@@ -11,7 +11,8 @@ from hearth.engine.programs.compute.compute import Gone, departed
 class Departure:
     """Middleware that watches the connection once the body is read.
 
-    When the client disconnects, the future in the context variable `departed` completes.
+    When the client disconnects, the future in the context variable `departed` completes. Then code
+    that waits for this future can stop with `Gone`, and no response is sent.
     """
 
     def __init__(self, app: ASGIApp) -> None:

@@ -26,7 +26,8 @@ OK = "OK"
 class Healthcheck:
     """Middleware that responds at the configured path: 200 if all checks pass, otherwise 503.
 
-    Requests from clients that may not use the health check are passed on to the API.
+    `front` has the settings. Awaiting `database()` raises an exception if the database is
+    unavailable. Requests from clients that may not use the health check are passed on to the API.
     """
 
     def __init__(
@@ -71,6 +72,9 @@ class Healthcheck:
         return found
 
     async def _asked(self) -> str:
+        """Return "OK" if the database responds within five seconds, otherwise why it counts as
+        unusable.
+        """
         try:
             async with asyncio.timeout(DATABASE_S):
                 await self._database()
@@ -88,6 +92,9 @@ def _there(path: str | None) -> bool:
 
 
 def _may_ask(scope: Scope, health: Health) -> bool:
+    """Return whether the client may use the health check, by its address and the headers of
+    proxies.
+    """
     if health.unproxied and any(name in Headers(scope=scope) for name in HEADERS):
         return False
     if not health.sources:

@@ -11,8 +11,8 @@ WORDS = "This process already handles {} requests, the maximum; try again soon."
 class Overload:
     """Middleware that responds with 503 and Retry-After if too many requests are in progress.
 
-    A refused request has changed nothing. A client or proxy can send it again, also to another
-    process.
+    `front` has the limit. A refused request has changed nothing. A client or proxy can send it
+    again, also to another process.
     """
 
     def __init__(self, app: ASGIApp, front: Front) -> None:

@@ -24,7 +24,8 @@ USUAL_PORTS = {"http": "80", "https": "443"}
 class ProxyHeaders:
     """Middleware that restores the request as the client sent it to the first proxy.
 
-    Invalid values in the headers are ignored.
+    `front` says whether proxies are trusted; if they are not, requests pass unchanged. Invalid
+    values in the headers are ignored.
     """
 
     def __init__(self, app: ASGIApp, front: Front) -> None:
@@ -38,9 +39,10 @@ class ProxyHeaders:
 
 
 def as_sent(scope: Scope, front: Front) -> Scope:
-    """Return a request as the client sent it.
+    """Return a request as the client sent it to the first proxy.
 
-    Its state `proxied` shows whether the request has headers of proxies.
+    It is unchanged if `front` does not trust proxies. Its state `proxied` shows whether the request
+    has headers of proxies.
     """
     proxied = any(name in RAW_HEADERS for name, _ in scope["headers"])
     state(scope)["proxied"] = proxied
@@ -52,8 +54,8 @@ def as_sent(scope: Scope, front: Front) -> Scope:
 def forwarded(headers: Mapping[str, str]) -> dict[str, str]:
     """Return the values that the first proxy sent: proto, host, for and prefix.
 
-    The header `Forwarded` takes precedence over the `X-Forwarded-` headers. Invalid values are left
-    out.
+    The header `Forwarded` takes precedence over the `X-Forwarded-` headers, except for the prefix.
+    Values that are missing or invalid are left out.
     """
     found = {
         name: headers.get(f"x-forwarded-{name}", "").partition(",")[0].strip()

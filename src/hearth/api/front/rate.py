@@ -24,7 +24,11 @@ class _Bucket:
 
 
 class Rates:
-    """The token buckets of this process. Their size and rate follow the current settings."""
+    """The token buckets of this process. Their size and rate follow the current settings in
+    `front`.
+
+    `clock` returns a time in seconds.
+    """
 
     def __init__(self, front: Front, clock: Callable[[], float] = time.monotonic) -> None:
         self._front = front
@@ -57,6 +61,7 @@ class Rates:
 
 
 def _taken(bucket: _Bucket, rate: Rate, now: float) -> float:
+    """Take a token and return 0, or return the seconds until `bucket` has one."""
     bucket.left = min(float(rate.burst), bucket.left + (now - bucket.at) * rate.per_second)
     bucket.at = now
     if bucket.left >= 1:
@@ -70,9 +75,10 @@ def _refusal(words: str) -> Response:
 
 
 class RateLimited:
-    """Middleware that responds with 429 if a project exceeds its rate.
+    """Middleware that responds with 429 if a project or a stack domain user exceeds its rate.
 
-    Open paths and callers without a project are not limited. `refusal` returns the response with a
+    `rates` has their token buckets. Requests without a caller, such as those to open paths, are not
+    limited. All callers without a project share one limit. `refusal` returns the response with a
     given text.
     """
 

@@ -19,8 +19,8 @@ OURS = re.compile(r"req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECAS
 class RequestId:
     """Middleware that sets `request_id` and `global_request_id` in the state of each request.
 
-    `global_request_id` comes from the client: `req-` and a UUID; other values are ignored. The
-    request continues the trace in its header `traceparent`, or begins a new one.
+    `global_request_id` comes from the client: `req-` and a UUID; it is None for any other value.
+    The request continues the trace in its header `traceparent`, or begins a new one.
     """
 
     def __init__(self, app: ASGIApp, observer: Observer = UNOBSERVED) -> None:

@@ -12,7 +12,7 @@ def state(scope: Scope) -> dict[str, Any]:
 
 
 def below(scope: Scope) -> str:
-    """Return the path of a request without the prefix that a proxy added."""
+    """Return the path of a request without the prefix that a proxy or a mount added."""
     path: str = scope["path"]
     return path.removeprefix(scope.get("root_path", "")) or "/"
 

@@ -12,6 +12,9 @@ from hearth.telemetry.observer import UNOBSERVED, Observer
 class Cors:
     """The origins whose web pages may call the API (`*`: all), and the methods and headers that
     these pages may use.
+
+    `expose` are the response headers that pages may read. If `credentials` is true, browsers may
+    send cookies and the like. Browsers may remember a preflight for `max_age_s` seconds.
     """
 
     origins: frozenset[str] = frozenset()
@@ -36,7 +39,10 @@ class Rate:
 class Health:
     """The settings of the health check, and the clients that may use it.
 
-    `disabled_by_port` maps a port to the path of the file that disables the check on that port.
+    `checks` are the names of the checks, out of CHECKS. `sources` are the networks of the clients;
+    if it is empty, all may use it. The check fails if the file `disabled_by` exists, or one of the
+    files `enabled_by` is missing. `disabled_by_port` maps a port to the file that disables the
+    check on that port. If `detailed` is true, responses name the checks.
     """
 
     CHECKS: ClassVar = frozenset(

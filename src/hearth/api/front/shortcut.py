@@ -36,7 +36,10 @@ request cannot have one; otherwise it returns an awaitable for the response or N
 
 
 class Shortcut:
-    """Finds cached responses, and adds the headers that the middleware would add."""
+    """Finds cached responses, and adds the headers that the middleware would add.
+
+    `find` looks for a response, and `front` has the settings of the middleware.
+    """
 
     def __init__(self, find: Find, front: Front) -> None:
         self._find = find

@@ -14,6 +14,7 @@ from hearth.store.rows import StackRow
 
 
 def services_of(request: Request) -> Services:
+    """Return the objects that the use cases work with, such as the store and the policy."""
     return cast(Services, request.app.state.services)
 
 
@@ -26,6 +27,7 @@ def admit(request: Request, endpoint: Endpoint) -> None:
     """Raise Rejected if the caller may not use this endpoint.
 
     The caller must belong to the project in the path, and the policy rule must allow the request.
+    Administrators may use all projects, and stack domain users may use endpoints with `guest`.
     """
     if "\0" in request.scope["path"] or b"%00" in request.scope["query_string"]:
         words = "The URL contains a null character."  # not all databases can search for it
@@ -52,8 +54,8 @@ def _forbidden(words: str) -> Rejected:
 
 
 def scope_of(request: Request) -> str | None:
-    """Return the project to which searches by id are limited; None for administrators: all
-    projects.
+    """Return the project to which searches by id are limited; None, for all projects, if the caller
+    is an administrator.
     """
     if services_of(request).policy.is_admin(caller_of(request)):
         return None
@@ -63,8 +65,8 @@ def scope_of(request: Request) -> str | None:
 async def stack_of(request: Request, *, deleted: bool = False) -> StackRow:
     """Return the stack in the path. Raises Rejected unless its name and id belong together.
 
-    Stack domain users may use the path with their own project or with the owner's project. If
-    `deleted` is true, a deleted stack is also found.
+    Stack domain users may use the path with their own project or with the owner's project, and find
+    only the stack to which they belong. If `deleted` is true, a deleted stack is also found.
     """
     caller, path = caller_of(request), request.path_params
     row = await find_stack(

@@ -16,7 +16,7 @@ from hearth.store.rows import StackRow
 
 
 async def of_stack(request: Request) -> Response:
-    """List the events of a stack, newest first."""
+    """List the events of a stack, on request with those of nested stacks."""
     row = await stack_of(request, deleted=True)
     depth = parse.number(request, queries.DEPTH) or 0
 
@@ -34,7 +34,7 @@ async def of_stack(request: Request) -> Response:
 
 
 async def of_resource(request: Request) -> Response:
-    """List the events of a resource, newest first."""
+    """List the events of a resource. A resource without events is not found."""
     row = await stack_of(request, deleted=True)
     name = request.path_params["resource_name"]
     wanted = parse.event_filter(request, (row.id,), resource_name=(name,))

@@ -39,13 +39,16 @@ BESIDE_NO_REVISION = (
 
 
 def bad(words: str) -> Rejected:
+    """Return the exception for a malformed request."""
     return Rejected([HTTPBadRequest(None, words)])
 
 
 async def body(request: Request, *, needed: bool = True) -> dict[str, Any]:
-    """Return the JSON object in the body of a request. Raises Rejected.
+    """Return the JSON object in the body of a request. Raises Rejected if it is malformed or too
+    large.
 
-    If `needed` is false and the body has no JSON object, the result is empty.
+    If `needed` is false and the body does not begin like a JSON object, or has another content
+    type, the result is empty.
     """
     limit = services_of(request).limits.body_bytes
     declared = request.headers.get("content-length", "0")
@@ -75,6 +78,7 @@ async def body(request: Request, *, needed: bool = True) -> dict[str, Any]:
 
 
 def too_large(size: int, limit: int) -> Rejected:
+    """Return the exception for a body of `size` bytes, when only `limit` bytes are allowed."""
     words = f"Request limit exceeded: JSON body size ({size} bytes) exceeds maximum allowed size "
     return Rejected([RequestLimitExceeded(None, f"{words}({limit} bytes).")])
 
@@ -82,14 +86,14 @@ def too_large(size: int, limit: int) -> Rejected:
 def stack_request(data: Mapping[str, Any], *, existing: bool = False) -> StackRequest:
     """Return the fields that create, update, preview and validate requests have in common.
 
-    Raises Rejected. If `existing` is true, missing fields leave the stack unchanged.
+    Raises Rejected. If `existing` is true, fields that are missing keep their values in the stack.
     """
     names = data.get("environment_files") or []
     if not isinstance(names, list):
         raise bad("environment_files must be a list of file names")
     environment = data.get("environment")
     if not isinstance(environment, (str, Mapping, type(None))):
-        raise bad("The environment is not valid: expected a map or a text")
+        raise bad("The environment is not valid: expected a map or a string")
     converge = data.get("converge")
     timeout = data.get("timeout_mins")
     minutes = None if timeout is None else integer(timeout, "timeout_mins")
@@ -129,7 +133,8 @@ async def update_request_of(
 ) -> StackRequest:
     """Return the request for an update, its preview or its plan. Raises Rejected.
 
-    Instead of a template it may contain the number of an earlier revision.
+    Instead of a template it may contain the number of an earlier revision. If `existing` is true,
+    fields that are missing keep their values in the stack.
     """
     found = stack_request(data, existing=existing)
     found = await gathered(services_of(request), caller_of(request), found)
@@ -142,19 +147,20 @@ async def update_request_of(
 
 
 def adopt_data(data: Mapping[str, Any]) -> str | None:
-    """Return the text of the document to adopt, or None if the request contains none. Raises
-    Rejected.
-    """
+    """Return the text of the document to adopt, or None if there is none. Raises Rejected."""
     if "adopt_stack_data" not in data:
         return None
     value = data["adopt_stack_data"]
     if not isinstance(value, str | Mapping):
-        raise bad("adopt_stack_data is not valid: expected a map or a text")
+        raise bad("adopt_stack_data is not valid: expected a map or a string")
     return value if isinstance(value, str) else json.dumps(value)
 
 
 def health(data: Mapping[str, Any]) -> tuple[bool, str]:
-    """Return (whether to mark the resource as unhealthy, reason). Raises Rejected."""
+    """Return (whether to mark the resource as unhealthy, the reason, which may be empty).
+
+    Raises Rejected.
+    """
     if unknown := sorted(set(data) - {"mark_unhealthy", "resource_status_reason"}):
         raise bad(f"Invalid keys in resource mark unhealthy {unknown}")
     if "mark_unhealthy" not in data:
@@ -164,6 +170,9 @@ def health(data: Mapping[str, Any]) -> tuple[bool, str]:
 
 
 def _template(value: Any) -> str | None:
+    """Return the text of a template, which may be given as an object; None if it is missing or
+    empty.
+    """
     if value is None or value == "":
         return None
     if isinstance(value, str):
@@ -173,20 +182,21 @@ def _template(value: Any) -> str | None:
             words = f"the template has no version key; add {VERSION_KEYS[0]}"
             raise Rejected([NoTemplateVersion(None, words)])
         return json.dumps(value)
-    raise bad("The template is not valid: expected a map or a text")
+    raise bad("The template is not valid: expected a map or a string")
 
 
 def _text(data: Mapping[str, Any], name: str) -> str | None:
+    """Return a string; None if it is missing or empty. Raises Rejected."""
     value = data.get(name)
     if value is not None and not isinstance(value, str):
-        raise bad(f"{name} must be a text")
+        raise bad(f"{name} must be a string")
     return value or None
 
 
 def plain(text: str, name: str) -> str:
     """Return the text unchanged. Raises Rejected if it contains a null character.
 
-    Not every database can store null characters. `name` names the field.
+    Not every database can store null characters. `name` is the name of the field in the message.
     """
     if "\0" in text:
         raise bad(f"{name} contains a null character")
@@ -198,10 +208,10 @@ def _files(data: Mapping[str, Any]) -> dict[str, str]:
     if files is None:
         return {}
     if not isinstance(files, dict):
-        raise bad("files must be a map of file names to texts")
+        raise bad("files must be a map of file names to strings")
     for name, text in files.items():
         if not isinstance(text, str):
-            raise bad(f'The content of the file "{name}" must be a text')
+            raise bad(f'The content of the file "{name}" must be a string')
     return files
 
 
@@ -221,7 +231,7 @@ def _parameters(data: Mapping[str, Any]) -> dict[str, Any]:
 def _cleared(value: Any) -> tuple[str, ...]:
     """Return the names of the parameters to clear. Raises Rejected.
 
-    As in Heat, a text is split into its characters.
+    As in Heat, a string is split into its characters.
     """
     if not isinstance(value or (), list | tuple | str):
         raise bad("clear_parameters must be a list of names")
@@ -229,10 +239,11 @@ def _cleared(value: Any) -> tuple[str, ...]:
 
 
 def _tags(value: Any) -> tuple[str, ...] | None:
+    """Return the tags, given as a list or as a string with commas; None if there are none."""
     if value is None:
         return None
     if not isinstance(value, str | list):
-        raise bad("tags must be a text in which commas separate the tags")
+        raise bad("tags must be a list, or a string in which commas separate the tags")
     items = value if isinstance(value, list) else value.split(",")
     tags = tuple(str(item) for item in items if str(item))
     for tag in tags:
@@ -243,7 +254,10 @@ def _tags(value: Any) -> tuple[str, ...] | None:
 
 
 def boolean(value: Any, name: str) -> bool:
-    """Return a boolean, given as JSON or as the text true or false in any case. Raises Rejected."""
+    """Return a boolean, given as JSON or as the string true or false in any case. Raises Rejected.
+
+    `value` is any value in the request, and `name` the name of its field in the message.
+    """
     text = str(value).lower()
     if text not in ("true", "false"):
         raise bad(f'Unrecognized value "{value}" for "{name}", acceptable values are: true, false')
@@ -251,7 +265,10 @@ def boolean(value: Any, name: str) -> bool:
 
 
 def integer(value: Any, name: str) -> int:
-    """Return an integer from 0 to the maximum of a database column. Raises Rejected."""
+    """Return an integer from 0 to INTEGER_MAX, given as a number or as digits. Raises Rejected.
+
+    `value` is any value in the request, and `name` the name of its field in the message.
+    """
     text = str(value)
     if isinstance(value, bool) or not text.isdecimal():
         raise bad(f'"{value}" is not a valid value for "{name}": it must be a non-negative integer')
@@ -261,10 +278,10 @@ def integer(value: Any, name: str) -> int:
 
 
 def given(request: Request, query: Query) -> list[str]:
-    """Return the values of a query parameter. Raises LookupError if the endpoint does not declare
-    it.
+    """Return the values of a query parameter, without empty ones, which forms send for empty
+    fields.
 
-    Empty values are left out, because forms send them for empty fields.
+    Raises LookupError if the endpoint does not declare the parameter, which is a mistake in Hearth.
     """
     endpoint: Endpoint = request.scope["hearth.endpoint"]
     if query not in endpoint.query:
@@ -279,22 +296,28 @@ def last(request: Request, query: Query) -> str | None:
 
 
 def flag(request: Request, query: Query, *, default: bool = False) -> bool:
+    """Return the boolean in a query parameter, or `default` if it is missing. Raises Rejected."""
     value = last(request, query)
     return default if value is None else boolean(value, query.name)
 
 
 def number(request: Request, query: Query) -> int | None:
+    """Return the number in a query parameter, or None if it is missing. Raises Rejected."""
     value = last(request, query)
     return None if value is None else integer(value, query.name)
 
 
 def _words(request: Request, query: Query) -> tuple[str, ...]:
+    """Return the words in a query parameter, which are separated by commas or given one by one."""
     found = [w for value in given(request, query) for w in value.split(",")]
     return tuple(word for word in found if word)
 
 
 def filters(request: Request) -> dict[str, tuple[Any, ...]]:
-    """Return the allowed values of each column, from the endpoint's filters in the query."""
+    """Return the allowed values of each column, from the endpoint's filters in the query.
+
+    Raises Rejected. Filters that the query does not contain are left out.
+    """
     endpoint: Endpoint = request.scope["hearth.endpoint"]
     equal: dict[str, tuple[Any, ...]] = {}
     for query in endpoint.filters:
@@ -313,6 +336,9 @@ def filters(request: Request) -> dict[str, tuple[Any, ...]]:
 def by_state(equal: dict[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
     """Return the filters with each status such as `CREATE_COMPLETE` split into an action and a
     status.
+
+    `equal` are the allowed values of each column. Actions from such statuses replace the filter for
+    actions.
     """
     if "status" not in equal:
         return equal
@@ -321,6 +347,7 @@ def by_state(equal: dict[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
 
 
 def _descending(request: Request) -> bool | None:
+    """Return whether the query asks for descending order; None if it does not name an order."""
     match last(request, queries.SORT_DIR):
         case None:
             return None
@@ -336,7 +363,8 @@ def _descending(request: Request) -> bool | None:
 def stack_filter(request: Request, project_id: str | None) -> StackFilter:
     """Return the filters, the order and the page in the query of a stack list. Raises Rejected.
 
-    Unknown parameters are ignored.
+    `project_id` is the project whose stacks are listed; None for all projects. Unknown parameters
+    are ignored.
     """
     return StackFilter(
         project_id=project_id,
@@ -373,7 +401,8 @@ def status_words(values: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...
 def event_filter(request: Request, stack_ids: tuple[str, ...], **more: Any) -> EventFilter:
     """Return the filters, the order and the page in the query of an event list. Raises Rejected.
 
-    `more` are further filters.
+    `stack_ids` are the stacks whose events are listed. `more` are further filters: the allowed
+    values of each column.
     """
     return EventFilter(
         stack_ids=stack_ids,

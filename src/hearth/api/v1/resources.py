@@ -33,7 +33,7 @@ async def index(request: Request) -> Response:
     """
     unknown = sorted(set(request.query_params) - KEYS)
     if unknown:
-        raise parse.bad(f"Invalid filter parameters {unknown}; known are {sorted(KEYS)}")
+        raise parse.bad(f"Invalid filter parameters {unknown}; known are {', '.join(sorted(KEYS))}")
     row = await stack_of(request, deleted=True)
     depth = min(parse.number(request, queries.DEPTH) or 0, DEPTH_MAX)
     detail = parse.flag(request, queries.WITH_DETAIL)
@@ -87,7 +87,9 @@ async def metadata(request: Request) -> Response:
 
 
 async def mark(request: Request) -> Response:
-    """Mark a resource as unhealthy or healthy, by name or physical id."""
+    """Mark a resource as unhealthy or healthy. The path has its name or the id of its object in the
+    cloud.
+    """
     row = await stack_of(request)
     unhealthy, reason = parse.health(await parse.body(request))
     name = request.path_params["resource_name"]
@@ -96,7 +98,9 @@ async def mark(request: Request) -> Response:
 
 
 async def send_signal(request: Request) -> Response:
-    """Send a signal to a resource, or clear its hook with `unset_hook`."""
+    """Send a signal to a resource, or clear its hook with `unset_hook`. A body that is not a JSON
+    object is ignored.
+    """
     row = await stack_of(request)
     services, caller = services_of(request), caller_of(request)
     record = await use.find_resource(services, row, request.path_params["resource_name"])

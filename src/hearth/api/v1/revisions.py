@@ -1,4 +1,4 @@
-"""Revisions of a stack and their differences. Heat does not have this."""
+"""Handlers of the routes for revisions of a stack and their differences. Heat has none of them."""
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -31,7 +31,9 @@ def _summary(row: StackRow, one: RevisionRow) -> view.Body:
 
 
 async def show(request: Request) -> Response:
-    """Show a revision: the template as an object, and the names of the files."""
+    """Show a revision: the template as an object, the environment, the parameters, and the names of
+    the files.
+    """
     row = await stack_of(request, deleted=True)
     kept = await use.show_revision(services_of(request), row, _number(request, "number"))
     template = await as_object(services_of(request), row, kept.revision.template)

@@ -1,4 +1,4 @@
-"""The engines and the release of Hearth."""
+"""Handlers of the routes for the engines and the release of Hearth."""
 
 from datetime import UTC, datetime
 
@@ -15,7 +15,9 @@ from hearth.store.engines import EngineRow, engines
 
 
 async def index(request: Request) -> Response:
-    """List the engines, each with the time of its last heartbeat."""
+    """List the engines, each with the time of its last heartbeat. If no engine is alive, the
+    response is 503.
+    """
     found = await services_of(request).store.read(engines)
     if not any(one.up for one in found):
         words = "No engine is running: operations wait until one starts."

@@ -40,8 +40,8 @@ def each(value: Shape) -> Shape:
 
 
 def exact(needed: Mapping[str, Shape], maybe: Mapping[str, Shape] | None = None) -> Shape:
-    """Return the schema of a map with exactly the keys in `needed` and, optionally, those in
-    `maybe`.
+    """Return the schema of a map with all the keys in `needed`, any of the keys in `maybe`, and no
+    others.
     """
     return {
         "type": "object",
@@ -52,7 +52,7 @@ def exact(needed: Mapping[str, Shape], maybe: Mapping[str, Shape] | None = None)
 
 
 def lenient(needed: Mapping[str, Shape], maybe: Mapping[str, Shape] | None = None) -> Shape:
-    """Return the schema of a map that may also have other keys, which are ignored."""
+    """Return the schema of a map as `exact` does, but with any other keys, which are ignored."""
     shape = dict(exact(needed, maybe))
     del shape["additionalProperties"]
     return shape

@@ -13,7 +13,7 @@ from hearth.store.snapshots import Snapshot
 
 
 async def create(request: Request) -> Response:
-    """Create a snapshot of a stack. The response is the snapshot itself, without a wrapping key."""
+    """Begin a snapshot of a stack. The response is the snapshot itself, without a wrapping key."""
     row = await stack_of(request)
     name = (await parse.body(request)).get("name")
     made = await use.take_snapshot(

@@ -54,7 +54,7 @@ def deployment(data: Mapping[str, Any]) -> DeploymentRequest:
 def deployment_changes(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the changes of a deployment that a request contains, by field names of `Deployment`.
 
-    A field that is null stays unchanged. Raises Rejected.
+    A field that is missing or null stays unchanged. Raises Rejected.
     """
     fields = _Fields(data)
     found = {
@@ -70,7 +70,10 @@ def deployment_changes(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Fields:
-    """Reads the fields of a request body, and collects the errors in them."""
+    """Reads the fields of a request body, and collects the errors in them.
+
+    After an error, a method returns None or the wrong value, and `done` raises the errors.
+    """
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         self._data = data
@@ -93,6 +96,7 @@ class _Fields:
         return None
 
     def map(self, name: str) -> dict[str, Any] | None:
+        """Return a map; None if the field is missing. For any other value, add an error."""
         found = self.value(name)
         if found is None or isinstance(found, dict):
             return found
@@ -100,14 +104,18 @@ class _Fields:
         return None
 
     def text(self, name: str, *, most: int | None = NAME_CHARACTERS_MAX) -> str | None:
-        """Return a text of at most `most` characters; a number is converted to text."""
+        """Return a string of at most `most` characters; None if the field is missing.
+
+        If `most` is None, the length is not limited. A number is converted to a string. For any
+        other value, add an error.
+        """
         found = self.value(name)
         if isinstance(found, int | float) and not isinstance(found, bool):
             found = str(found)
         if found is None:
             return None
         if not isinstance(found, str):
-            self._wrong(name, "expected a text")
+            self._wrong(name, "expected a string")
             return None
         if most is not None and (len(found) > most or "\0" in found):
             words = f"this must be at most {most} characters long, without null characters"
@@ -115,12 +123,16 @@ class _Fields:
         return found
 
     def needed(self, name: str) -> str:
+        """Return a string, and add an error if the field is missing or empty."""
         found = self.text(name)
         if not found and not any(one.at and one.at.path == name for one in self.problems):
             self._wrong(name, "this is missing")
         return found or ""
 
     def status(self) -> str | None:
+        """Return the status of a deployment; None if the field is missing. For another word, add an
+        error.
+        """
         found = self.text("status")
         if found is not None and found not in STATUSES:
             self._wrong("status", f'expected one of {", ".join(STATUSES)}, got "{found}"')

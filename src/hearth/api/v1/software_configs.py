@@ -10,7 +10,7 @@ from hearth.service import software_configs as use
 
 
 async def index(request: Request) -> Response:
-    """List software configurations, newest first."""
+    """List software configurations, newest first. With `global_tenant`, those of all projects."""
     everywhere = parse.flag(request, queries.GLOBAL)
     if everywhere:
         demand(request, "software_configs:global_index")

@@ -38,7 +38,9 @@ async def show(request: Request) -> Response:
 
 
 async def update(request: Request) -> Response:
-    """Update the given fields of a software deployment. A field that is null stays unchanged."""
+    """Update the given fields of a software deployment. A field that is missing or null stays
+    unchanged.
+    """
     path = request.path_params
     changes = software.deployment_changes(await parse.body(request))
     changed = await use.update_deployment(
@@ -55,7 +57,7 @@ async def delete(request: Request) -> Response:
 
 
 async def metadata(request: Request) -> Response:
-    """List the configurations that a server has to apply, by name."""
+    """List the configurations that a server has to apply, sorted by name."""
     caller, path = caller_of(request), request.path_params
     found = await use.server_configs(
         services_of(request), path["tenant_id"], path["server_id"], guest=caller.guest

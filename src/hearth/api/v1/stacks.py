@@ -81,10 +81,11 @@ async def create(request: Request) -> Response:
 
 
 def _new_name(data: Mapping[str, Any]) -> str:
+    """Return the name of a new stack, with a number converted to text. Raises Rejected."""
     if "stack_name" not in data:
         raise parse.bad("No stack name specified")
     if isinstance(data["stack_name"], bool):
-        raise Rejected([StackValidationFailed(None, "stack_name must be text")])
+        raise Rejected([StackValidationFailed(None, "stack_name must be a string")])
     return str(data["stack_name"] or "")
 
 
@@ -115,8 +116,9 @@ async def lookup_below(request: Request) -> Response:
 
 
 async def lookup_arn(request: Request) -> Response:
-    """Redirect from the ARN of a stack, or of a part of it, to its address, without checking that
-    it exists.
+    """Redirect from the ARN of a stack, or of a part of it, to its address.
+
+    Whether the stack exists is not checked.
     """
     arn = f"arn:{request.path_params['arn']}"
     found = ARN.match(arn)
@@ -127,6 +129,7 @@ async def lookup_arn(request: Request) -> Response:
 
 
 async def _redirected(request: Request, below: str) -> Response:
+    """Return a redirect to the stack in the path; `below` is added to the address."""
     path, caller = request.path_params, caller_of(request)
     identity = path["stack_identity"]
     row = await find_stack(
@@ -167,6 +170,7 @@ async def patch(request: Request) -> Response:
 
 
 async def _update(request: Request, *, existing: bool) -> Response:
+    """Begin an update; if `existing` is true, missing parts of the request stay as they are."""
     row = await stack_of(request)
     data = await parse.body(request)
     if existing and not data:

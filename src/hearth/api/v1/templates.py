@@ -82,6 +82,9 @@ def _types(request: Request) -> list[ResourceType]:
 
 
 def _matches(pattern: str | None, name: str) -> bool:
+    """Return whether a name begins as the regular expression describes; a malformed one matches
+    nothing.
+    """
     if not pattern:
         return True
     try:
@@ -95,6 +98,9 @@ def _about(kind: ResourceType) -> str:
 
 
 def _type(request: Request) -> ResourceType:
+    """Return the resource type in the path. Raises Rejected if it is unknown, hidden or not
+    allowed.
+    """
     name = request.path_params["type_name"]
     services = services_of(request)
     services.policy.demand_types([name], caller_of(request))

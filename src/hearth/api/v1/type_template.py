@@ -27,7 +27,11 @@ CFN_TYPES = {
 
 
 def hot(kind: ResourceType) -> Body:
-    """Return a template for a resource type in the format HOT."""
+    """Return a template for the resource type `kind` in the format HOT.
+
+    It has a parameter for each property that is neither hidden nor unsupported, and an output for
+    each attribute.
+    """
     properties = _properties(kind)
     name = type(kind).__name__
     return {
@@ -45,7 +49,10 @@ def hot(kind: ResourceType) -> Body:
 
 
 def cfn(kind: ResourceType) -> Body:
-    """Return a template for a resource type in the CloudFormation format."""
+    """Return a template for the resource type `kind` in the CloudFormation format.
+
+    It has the same parameters and outputs as `hot`.
+    """
     properties = _properties(kind)
     name = type(kind).__name__
     return {

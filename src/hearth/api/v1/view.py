@@ -72,10 +72,12 @@ def stack_url(request: Request, row: StackRow) -> str:
 
 
 def stack_links(request: Request, row: StackRow) -> list[Body]:
+    """Return the list of links of a stack."""
     return [{"href": stack_url(request, row), "rel": "self"}]
 
 
 def created(request: Request, row: StackRow) -> Body:
+    """Return the body for a stack that was just created."""
     return {"stack": {"id": row.id, "links": stack_links(request, row)}}
 
 
@@ -103,7 +105,11 @@ def summary(request: Request, row: StackRow, *, project: bool = False) -> Body:
 def stack(
     request: Request, row: StackRow, program: Program | None, outputs: Sequence[OutputValue] | None
 ) -> Body:
-    """Return the body for a single stack. If `outputs` is None, it contains no outputs."""
+    """Return the body for a single stack.
+
+    If `program` is None, because the stack no longer compiles, the body has no parameters. If
+    `outputs` is None, it has no outputs.
+    """
     description = program.description if program is not None else NO_DESCRIPTION
     body = {
         **summary(request, row),
@@ -122,8 +128,10 @@ def stack(
 
 
 async def documented(services: Services, row: StackRow, body: Mapping[str, Any]) -> Body:
-    """Run `document` in a way that a long template does not block the event loop, and return its
-    result.
+    """Return the result of `document`, computed so that a long template does not block the event
+    loop.
+
+    `row` is the stack to which the document `body` belongs.
     """
     template = body.get("template")
     characters = len(template) if isinstance(template, str) else 0
@@ -133,7 +141,8 @@ async def documented(services: Services, row: StackRow, body: Mapping[str, Any])
 def document(body: Mapping[str, Any]) -> Body:
     """Return the document of a stack for an abandon, export or snapshot.
 
-    Its template consists of maps and lists instead of text, and its environment has all sections.
+    `body` is the document as it is stored. In the result, the template consists of maps and lists
+    instead of text, and the environment has all sections. The same holds for nested stacks.
     """
     shown = {**body}
     environment = body.get("environment", {})
@@ -150,8 +159,9 @@ def document(body: Mapping[str, Any]) -> Body:
 
 
 async def snapshot(services: Services, row: StackRow, one: Snapshot) -> Body:
-    """Return the body for a snapshot; it contains the document of the stack once that is
-    complete.
+    """Return the body for a snapshot.
+
+    It contains the document of the stack once the snapshot is complete; until then, `data` is null.
     """
     body = one.body if one.status is Status.COMPLETE else None
     return {
@@ -175,6 +185,7 @@ def software_config_summary(one: Config, *, project: bool) -> Body:
 
 
 def output(one: OutputValue) -> Body:
+    """Return the body for an output, with its error if its value could not be computed."""
     body: Body = {
         "output_key": one.key,
         "description": one.description,
@@ -200,7 +211,12 @@ def resource(
     attributes: Mapping[str, Any] | None = None,
     description: str = "",
 ) -> Body:
-    """Return the body for a resource; if `attributes` is given, in the detailed form."""
+    """Return the body for a resource; if `attributes` is given, in the detailed form.
+
+    The detailed form also has the `description`. `required_by` are the names of the resources that
+    depend on it. `nested` is its nested stack. `parent_resource` is the name of the resource that
+    stands for its stack in the parent stack.
+    """
     links = [
         {"href": resource_url(request, row, record.name), "rel": "self"},
         {"href": stack_url(request, row), "rel": "stack"},
@@ -235,7 +251,11 @@ def event(
     *,
     full: bool = False,
 ) -> Body:
-    """Return the body for an event of a resource or of the stack itself."""
+    """Return the body for an event of a resource or of the stack itself.
+
+    If `root` is given, the links include this stack as the root stack. If `full` is true, the body
+    has the type and the properties of the resource.
+    """
     e = one.event
     links = [
         {

@@ -33,9 +33,10 @@ class Entry(NamedTuple):
 def entries(
     desired: Desired, auth_url: str, verify: bool | str | None, key: str, database: str | None
 ) -> Iterator[Entry]:
-    """Yield the settings of a configuration.
+    """Yield the settings of a configuration for the objects in `desired`.
 
-    `verify` is the path of a file with trusted CA certificates, False if certificates are not
+    `auth_url` is the address of the Keystone that the run has used; the option --auth-url overrides
+    it. `verify` is the path of a file with trusted CA certificates, False if certificates are not
     verified, or anything else for the default certificates. `key` is the value of
     auth_encryption_key, and `database` the URL of the database, or None if it is not known.
     """
@@ -72,7 +73,7 @@ def entries(
 
 
 def text(found: Sequence[Entry]) -> str:
-    """Return the text of a configuration file."""
+    """Return the text of a configuration file with the settings `found`."""
     lines, group = [HEAD.rstrip()], ""
     for entry in found:
         if entry.group != group:
@@ -84,9 +85,10 @@ def text(found: Sequence[Entry]) -> str:
 
 
 def write(path: Path, content: str) -> None:
-    """Create a file that only its owner can read. It appears only when it is complete.
+    """Create a file with this content that only its owner can read.
 
-    Raises WrongSetting if the file already exists or cannot be written.
+    The file appears only when it is complete. Raises WrongSetting if it already exists or cannot be
+    written.
     """
     try:
         with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}.") as made:
@@ -107,8 +109,9 @@ def remove(path: Path) -> None:
 
 
 class Former:
-    """The configuration file that an earlier run wrote. The constructor raises WrongSetting if the
-    file cannot be read.
+    """The configuration file `path`, which an earlier run wrote.
+
+    The constructor raises WrongSetting if the file cannot be read.
     """
 
     def __init__(self, path: Path) -> None:

@@ -17,7 +17,7 @@ DATABASE = "HEARTH_DATABASE"
 
 @dataclass(frozen=True)
 class Options:
-    """The options of `hearth manage bootstrap`."""
+    """The options of `hearth manage bootstrap`, by their names."""
 
     public_url: str
     os_cloud: str | None = None
@@ -43,7 +43,10 @@ class Options:
 
 @dataclass(frozen=True)
 class Api:
-    """A service in the Keystone catalogue. The URLs `public` and `internal` include the version."""
+    """A service in the Keystone catalogue; `kind` is its type.
+
+    The URLs `public` and `internal` include the version.
+    """
 
     kind: str
     name: str
@@ -80,7 +83,11 @@ class Desired:
 
 
 def apis_of(options: Options) -> tuple[Api, ...]:
-    """Return the services for the catalogue. Raises WrongSetting if a URL is missing or invalid."""
+    """Return the services for the catalogue.
+
+    Raises WrongSetting if a URL is missing or invalid, or if a URL of the cluster API is given
+    without --clusters.
+    """
     public = _url("--public-url", options.public_url)
     internal = _url("--internal-url", options.internal_url) if options.internal_url else public
     cfn = _beside("--cfn-url", options.cfn_url, public, CFN_PORT)
@@ -107,8 +114,8 @@ def apis_of(options: Options) -> tuple[Api, ...]:
 def region_of(wanted: str | None, known: Sequence[str]) -> str:
     """Return the region for the endpoints: `wanted`, or Keystone's only region if `wanted` is None.
 
-    Raises WrongSetting if the region does not exist, or if `wanted` is None and Keystone does not
-    have exactly one region.
+    `known` are the regions of Keystone. Raises WrongSetting if the region does not exist, or if
+    `wanted` is None and Keystone does not have exactly one region.
     """
     if wanted is None:
         if len(known) == 1:
@@ -146,12 +153,18 @@ def _beside(name: str, given: str | None, public: str, port: int) -> str:
 
 
 def _inner(name: str, given: str | None, options: Options, port: int) -> str | None:
+    """Return the internal URL of another API: `given`, or the internal URL of the main API with
+    `port`.
+
+    Return None if neither is known. Raises WrongSetting; `name` is the option in the message.
+    """
     if given:
         return _url(name, given)
     return _other_port(options.internal_url, port) if options.internal_url else None
 
 
 def _other_port(url: str, port: int) -> str | None:
+    """Return the URL with another port; None if it does not have the usual port of the main API."""
     parts = urlsplit(url)
     if parts.port != MAIN_PORT:
         return None

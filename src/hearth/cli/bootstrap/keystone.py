@@ -18,11 +18,13 @@ TIMEOUT_S = 60
 
 
 class Keystone:
-    """A client for one Keystone, with the credential of an entry in clouds.yaml.
+    """A client for one Keystone, with the credential of the entry `cloud` in clouds.yaml.
 
-    If the constructor gets None, the credential comes from the environment variables. `region` is
-    the region of the entry, or None. `changes` counts the successful changes. All methods raise
-    WrongSetting if Keystone cannot be used or refuses a request.
+    If `cloud` is None, the credential comes from the environment variables. `url` is the address of
+    Keystone, and `region` the region of the entry, or None. `verify` is the path of a file with
+    trusted CA certificates, False if certificates are not verified, or anything else. `changes`
+    counts the successful changes. All methods raise WrongSetting if Keystone cannot be used or
+    refuses a request.
     """
 
     def __init__(self, cloud: str | None) -> None:
@@ -67,12 +69,12 @@ class Keystone:
         self._call("PATCH", path, json={root: dict(changes)})
 
     def granted(self, path: str) -> bool:
-        """Return whether a role assignment exists."""
+        """Return whether the role assignment at `path` exists."""
         answer = self._call("HEAD", path, allowed=(HTTPStatus.NOT_FOUND,))
         return bool(answer.status_code != HTTPStatus.NOT_FOUND)
 
     def grant(self, path: str) -> None:
-        """Create a role assignment."""
+        """Create the role assignment at `path`."""
         self._call("PUT", path)
 
     def accepts(self, user_id: str, password: str) -> bool:
@@ -91,6 +93,7 @@ class Keystone:
         with it.
 
         Raises WrongSetting for a response with an error status, unless the status is in `allowed`.
+        `more` are arguments of the HTTP library.
         """
         where = f"{self.url}{path}"
         try:

@@ -121,6 +121,10 @@ def _report(steps: Steps, words: dict[State, str]) -> None:
 def _tell_of_file(
     path: Path | None, former: conf.Former | None, found: list[conf.Entry], verb: str
 ) -> None:
+    """Print whether the configuration file was written or kept, and how a kept one differs.
+
+    `verb` is the word for a file that did not exist, such as "wrote".
+    """
     if path is None:
         return
     if former is None:

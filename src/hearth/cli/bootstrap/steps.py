@@ -106,8 +106,9 @@ class Steps:
         """Return the id of the object with the values in `narrow`, and create it if it does not
         exist.
 
-        `more` are further fields for the create. Without `apply` nothing is created, and the id of
-        a missing object is None.
+        `table` is the collection, `root` the key around an object, and `what` the object's name in
+        the report. `more` are further fields for the create. Without `apply` nothing is created,
+        and the id of a missing object is None.
         """
         found: list[Body] = []
         if None not in narrow.values():
@@ -127,6 +128,7 @@ class Steps:
             self._differs(f"{what}: it is disabled", path, root, {"enabled": True})
 
     def _user(self, account: Account, name: str, domain: str | None, place: str) -> str | None:
+        """Return the id of a user as `_named` does, and report whether its password is accepted."""
         what = f"user {name} {place}"
         service = account is Account.SERVICE
         password = self._desired.service_password if service else self._desired.domain_password
@@ -144,6 +146,9 @@ class Steps:
     def _grant(
         self, what: str, place: str, target: str | None, user: str | None, role: str | None
     ) -> None:
+        """Report whether a user has a role in a project or domain; with `apply`, grant a missing
+        one.
+        """
         path = f"/{place}/{target}/users/{user}/roles/{role}"
         if None not in (target, user, role) and self._keystone.granted(path):
             self._tell(State.EXISTS, what)
@@ -153,6 +158,7 @@ class Steps:
         self._tell(State.MISSING, what)
 
     def _api(self, api: Api) -> None:
+        """Report the service and the endpoints of an API; with `apply`, create the missing ones."""
         service = self._service(api)
         found = self._keystone.find("endpoints", service_id=service) if service else []
         for interface, url in api.endpoints():

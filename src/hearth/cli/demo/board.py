@@ -9,7 +9,9 @@ from typing import Any
 class Line:
     """The state of one resource in the demo.
 
-    `path` contains the names of the resources that lead from the root stack to this resource.
+    `path` contains the names of the resources that lead from the root stack to this resource. Its
+    last action began at `since` and ended at `until`, both in seconds; `until` is None while it
+    runs.
     """
 
     path: tuple[str, ...]
@@ -27,7 +29,11 @@ class Line:
 
 @dataclass
 class Board:
-    """The states of all resources of the demo; `stack` is the name of the root stack."""
+    """The states of all resources of the demo; `stack` is the name of the root stack.
+
+    `lines` maps the path of each resource to its state. `marker` is the id of the last event, and
+    `status` the state of the root stack.
+    """
 
     stack: str
     lines: dict[tuple[str, ...], Line] = field(default_factory=dict)
@@ -36,7 +42,10 @@ class Board:
     ids: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def take(self, events: Iterable[Mapping[str, Any]], now: float) -> list[Line]:
-        """Apply events in order; return a copy of each changed line, as it was after its event."""
+        """Apply events in order; return a copy of each changed line, as it was after its event.
+
+        `now` is the time of the changes, in seconds.
+        """
         changed = []
         for event in events:
             self.marker = event["id"]

@@ -18,7 +18,10 @@ AGENT = "agent.sh"
 
 
 class Client:
-    """Sends requests as one user and returns parsed response bodies."""
+    """Sends requests as one user to `server` and returns parsed response bodies.
+
+    The project of the user has the same name as the user.
+    """
 
     def __init__(self, server: DevServer, user: str) -> None:
         login = v3.Password(
@@ -36,12 +39,15 @@ class Client:
         """Send a request to a service in the catalogue; return the parsed body, or None if it is
         empty.
 
-        Raises DemoFailed for an error status.
+        `service` is the type of the service. Raises DemoFailed for an error status.
         """
         return self._answer(path, method, endpoint_filter={"service_type": service}, **more)
 
     def behind_the_scenes(self, method: str, path: str, **more: Any) -> Any:
-        """Send a request to the control API of the embedded cloud; return the parsed body."""
+        """Send a request to the control API of the embedded cloud; return the parsed body, or None.
+
+        Raises DemoFailed for an error status.
+        """
         return self._answer(
             f"{self._server.cloud_url}/devcloud/{path}", method, authenticated=False, **more
         )

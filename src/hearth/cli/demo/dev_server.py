@@ -58,7 +58,7 @@ def servers_cannot_run() -> str | None:
 def hearth_dev(*, servers_run: bool) -> Iterator[DevServer]:
     """Start `hearth dev`, yield its addresses, and terminate it at the end of the block.
 
-    Raises DemoFailed if it does not start.
+    If `servers_run` is true, its servers really run. Raises DemoFailed if it does not start.
     """
     servers = "sandbox" if servers_run else "pretend"
     command = [sys.executable, "-m", "hearth.cli.main", "dev", "--ephemeral", "--port", "0"]

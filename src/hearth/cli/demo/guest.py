@@ -36,7 +36,10 @@ class Signal:
 
 
 def read_script(admin: Client, server_id: str) -> str:
-    """Return the script in the user data of a server. Raises DemoFailed if there is none."""
+    """Return the script in the user data of a server. Raises DemoFailed if there is none.
+
+    `admin` sends the requests, because only administrators see the user data of all servers.
+    """
     path = f"/servers/{server_id}"
     server: dict[str, Any] = admin.call("compute", "GET", path, microversion=SEES_USER_DATA)
     sent = server["server"].get("OS-EXT-SRV-ATTR:user_data")
@@ -56,7 +59,10 @@ def script_in(user_data: str) -> str:
 
 
 def signal_in(script: str) -> Signal:
-    """Return the signal that the first curl command in a script sends. Raises DemoFailed."""
+    """Return the signal that the first curl command in a script sends.
+
+    Raises DemoFailed if the script does not call curl.
+    """
     for line in script.splitlines():
         words = shlex.split(line, comments=True)
         if words[:1] == ["curl"]:

@@ -20,8 +20,9 @@ STACKS = "orchestration"
 
 
 def run(*, transcript: bool) -> int:
-    """Run the scenario and return the exit status. If `transcript` is true, also print the
-    commands.
+    """Run the scenario and return the exit status: 0, 1 if it failed, or 130 if it was interrupted.
+
+    If `transcript` is true, also print the equivalent commands.
     """
     stop = _Stop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -66,7 +67,10 @@ def _screen() -> Screen:
 
 
 class Scenario:
-    """The steps of the demo, run against one `hearth dev`."""
+    """The steps of the demo, run against one `hearth dev`.
+
+    If `transcript` is true, the equivalent commands are printed, too.
+    """
 
     def __init__(self, server: DevServer, screen: Screen, *, transcript: bool) -> None:
         self._server = server
@@ -139,6 +143,10 @@ class Scenario:
         self._watch("DELETE", "Deleting it", given=f"{NAME}/{stack['id']}")
 
     def _watch(self, action: str, title: str, given: str = NAME) -> None:
+        """Show the stack until `action` has ended. Raises DemoFailed if it fails or takes too long.
+
+        `title` is the headline. `given` is the name of the stack, or for a delete its name and id.
+        """
         self._board.fresh()
         began = time.monotonic()
         with self._screen.showing(self._board, title) as view:
@@ -192,7 +200,7 @@ class Scenario:
             tier: s for s in found for tier in ("db", "app", "web") if f"-{tier}-" in s["name"]
         }
         if len(found) != 3 or len(tiers) != 3:
-            raise DemoFailed(f"expected three servers, got {[s['name'] for s in found]}")
+            raise DemoFailed(f"expected three servers, got {', '.join(s['name'] for s in found)}")
         return tiers
 
     def _heard(self, outputs: dict[str, Any]) -> None:
@@ -201,7 +209,7 @@ class Scenario:
         """
         said = str(outputs["said_by_web"])
         if self._server.servers_run and "release 1.1 of web runs on" not in said:
-            raise DemoFailed(f"expected the script of web to report release 1.1, got {said!r}")
+            raise DemoFailed(f"expected the script of web to report release 1.1, got: {said}")
 
     def _compare(self, before: dict[str, Any], after: dict[str, Any]) -> None:
         """Check that db is unchanged, web was changed in place and app was replaced."""

@@ -24,7 +24,7 @@ class Screen(Protocol):
         """Print a sentence."""
 
     def showing(self, board: Board, title: str) -> contextlib.AbstractContextManager["View"]:
-        """Return a context manager that shows the board while an action runs."""
+        """Return a context manager that shows the board below `title` while an action runs."""
 
 
 class View(Protocol):
@@ -81,6 +81,8 @@ class _LiveView:
 def tree_of(board: Board, title: str, now: float) -> Tree:
     """Return the board as a tree, in which resources of a nested stack are below the parent
     resource.
+
+    `title` is the root of the tree, and `now` the current time in seconds.
     """
     ended, count = board.done()
     tree = Tree(Text.assemble((title, "bold"), f"  {ended}/{count}"))

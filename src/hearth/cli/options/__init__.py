@@ -19,7 +19,10 @@ NESTED = "ec2authtoken."
 
 
 def reason(group: str, name: str) -> str | None:
-    """Return why an option has no effect; None if it has an effect or is unknown."""
+    """Return why an option has no effect; None if it has an effect or is unknown.
+
+    `group` is the section and `name` the name of the option.
+    """
     if group in no_effect.GROUPS:
         return no_effect.GROUPS[group]
     return no_effect.OPTIONS.get(_base(group), {}).get(name)
@@ -44,7 +47,10 @@ def groups() -> list[str]:
 
 
 def suggestion(group: str, name: str) -> str | None:
-    """Return the most similar known option for an unknown one, as text for a message, or None."""
+    """Return the most similar known option for an unknown one, as text for a message, or None.
+
+    The text is a section, if the section `group` is unknown, or the name of an option.
+    """
     if group not in groups() and not group.startswith(NESTED):
         near = nearest(group, groups())
         return None if near is None else f"[{near}]"

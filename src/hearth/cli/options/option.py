@@ -12,12 +12,14 @@ Kind = type[str] | type[int] | type[float] | type[bool] | type[list] | type[tupl
 
 @dataclass(frozen=True)
 class Option:
-    """A configuration option: its section, name, type and default, and its effect in Hearth.
+    """A configuration option: its section, name, type and default, and in `does` its effect in
+    Hearth.
 
-    `differs` explains why a default is not the same as in Heat. A `live` option can change while a
-    process runs. An `own` option does not exist in Heat. A `library` option is registered by the
-    library that reads it, such as oslo.policy. `formerly` lists older (section, name) pairs that
-    are still accepted.
+    The value of a `secret` option is never shown. `choices` are the allowed values, if any; `least`
+    and `most` limit a number. `differs` explains why a default is not the same as in Heat. A `live`
+    option can change while a process runs. An `own` option does not exist in Heat. A `library`
+    option is registered by the library that reads it, such as oslo.policy. `formerly` lists older
+    (section, name) pairs that are still accepted.
     """
 
     group: str
