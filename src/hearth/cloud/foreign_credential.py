@@ -49,7 +49,7 @@ def foreign_credential(text: Any) -> ForeignCredential:
     needed, more = KINDS[kind]
     given = {name: value for name, value in auth.items() if value is not None}
     if not all(isinstance(value, str) for value in given.values()):
-        raise NoCredential("all values in auth must be text")
+        raise NoCredential("all values in auth must be strings")
     auth_url = given.pop("auth_url", "")
     if not _serves(auth_url):
         raise NoCredential("auth_url must be an http or https URL without a user name")

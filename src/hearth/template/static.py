@@ -60,7 +60,7 @@ def check_resource(
     if type_info is None:
         return
     if not isinstance(source.properties, Const | MapOf):
-        words = f"{syntax.grammar.word('properties')} cannot be computed as a whole"
+        words = f"{syntax.grammar.word('properties')} must be a map, not a function call"
         yield StackValidationFailed(source.at, words)
     yield from _check_names(source, type_info, syntax)
     if source.update_policy is not _NO_POLICY:
@@ -114,8 +114,9 @@ def check_depends_on(source: ResourceSource, declared: Collection[str]) -> Itera
 
 
 def check_references(source: ResourceSource, declared: Collection[str]) -> Iterator[Problem]:
-    """Yield a problem for each reference to a resource that is not declared, except inside
-    choices.
+    """Yield a problem for each name of a resource that is not declared, also in `depends_on`.
+
+    References inside an `if` are left out, and so is `Ref`, which may name a parameter.
     """
     yield from check_depends_on(source, declared)
     for expr in (source.properties, source.metadata):

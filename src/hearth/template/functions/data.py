@@ -33,8 +33,10 @@ REPEAT_VALUES_MAX = 500_000
 
 
 def map_merge(args: Any) -> Any:
-    """Merge several maps and return the result; if they have equal keys, the last map takes
+    """Merge a list of maps and return the result; if they have equal keys, the last map takes
     precedence.
+
+    Items that are null are skipped. If an item is Unknown, so is the result.
     """
     if isinstance(args, Unknown):
         return args
@@ -86,7 +88,10 @@ def map_replace(args: Any) -> dict[str, Any]:
 
 
 def list_concat(args: Any) -> Any:
-    """Concatenate several lists and return the result."""
+    """Concatenate a list of lists and return the result.
+
+    Items that are null are skipped. If an item is Unknown, so is the result.
+    """
     if isinstance(args, Unknown):
         return args
     if not isinstance(args, list):
@@ -104,7 +109,7 @@ def list_concat(args: Any) -> Any:
 
 
 def list_concat_unique(args: Any) -> Any:
-    """Concatenate several lists and return the result without duplicates."""
+    """Concatenate a list of lists and return the result without duplicates."""
     result: list[Any] = []
     seen: set[Any] = set()
     for item in list_concat(args):
@@ -133,7 +138,7 @@ def contains(args: Any) -> bool:
         return value in sequence
     if isinstance(sequence, str):
         if not isinstance(value, str):
-            raise EvaluationError(f"expected text to search for in a text, got {value!r}")
+            raise EvaluationError(f"expected a string to search for in a string, got {value!r}")
         return value in sequence
     raise EvaluationError(f"expected a list or a text, got {sequence!r}")
 
@@ -245,7 +250,7 @@ def _repeat_check(parallel: bool) -> Callable[[Any], str | None]:
 def select(args: Any) -> Any:
     """Return an item of a list or a map; an empty text if there is no such item.
 
-    `args` is the list [index or key, list or map].
+    `args` is the list [index or key, list or map]. The list or map may also be given as JSON text.
     """
     index, items = args
     if isinstance(items, str):
@@ -261,7 +266,7 @@ def select(args: Any) -> Any:
         return ""
     if isinstance(items, Mapping):
         if not isinstance(index, str):
-            raise EvaluationError(f"the key of a map must be text, not {index!r}")
+            raise EvaluationError(f"the key of a map must be a string, not {index!r}")
         return items.get(index, "")
     if isinstance(items, list):
         try:

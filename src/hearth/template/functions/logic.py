@@ -24,7 +24,7 @@ def equal(one: Any, other: Any) -> bool:
 
 
 def equals(args: Any) -> bool:
-    """Return whether two values are equal."""
+    """Return whether the two values in the list `args` are equal."""
     return equal(*args)
 
 
@@ -33,7 +33,7 @@ def _check_pair(args: Any) -> str | None:
 
 
 def negation(args: Any, scope: Scope) -> bool | Unknown:
-    """Return the negation of a condition."""
+    """Return the negation of a condition, given as a boolean or by its name."""
     return opposite(scope.truth(args))
 
 

@@ -16,13 +16,13 @@ from hearth.template.signature import LISTS, MAPS, TEXT, Takes, names, positions
 
 
 def as_json(value: Any) -> str:
-    """Return a value as text; maps and lists are converted to JSON with sorted keys."""
+    """Return a value as JSON text with sorted keys."""
     return json.dumps(value, sort_keys=True)
 
 
 def _joined(delimiter: Any, items: list[Any], structured: bool) -> str:
     if not isinstance(delimiter, str):
-        raise EvaluationError(f"the delimiter must be text, not {delimiter!r}")
+        raise EvaluationError(f"the delimiter must be a string, not {delimiter!r}")
     texts = []
     for item in items:
         match item:
@@ -39,7 +39,10 @@ def _joined(delimiter: Any, items: list[Any], structured: bool) -> str:
 
 
 def list_join(args: Any) -> str:
-    """Join the texts in one or more lists with a delimiter."""
+    """Join the items of one or more lists with a delimiter; `args` is [delimiter, list, …].
+
+    Items that are maps or lists are converted to JSON, and null to an empty text.
+    """
     items: list[Any] = []
     for part in args[1:]:
         if not part:
@@ -51,7 +54,10 @@ def list_join(args: Any) -> str:
 
 
 def join_one(args: Any) -> str:
-    """Join the texts in a single list with a delimiter."""
+    """Join the texts in a single list with a delimiter; `args` is [delimiter, list].
+
+    Null becomes an empty text. Other items raise EvaluationError.
+    """
     if len(args) != 2:
         raise EvaluationError("expected a delimiter and a list")
     items = args[1] or []
@@ -89,11 +95,11 @@ def _text_of(value: Any, structured: bool) -> str:
 def replaced(template: Any, params: Any, structured: bool) -> tuple[str, set[str]]:
     """Replace all keys of `params` in the template; inserted texts are not searched again.
 
-    Return the text and the keys that occurred in it. If `structured` is true, maps and lists can be
-    inserted as JSON.
+    Longer keys are replaced first. Return the text and the keys that occurred in it. If
+    `structured` is true, maps and lists are inserted as JSON; otherwise they raise EvaluationError.
     """
     if not isinstance(template, str):
-        raise EvaluationError(f"the template must be text, not {template!r}")
+        raise EvaluationError(f"the template must be a string, not {template!r}")
     if not isinstance(params, Mapping):
         raise EvaluationError(f"the params must be a map, not {params!r}")
     values = {}
@@ -185,7 +191,11 @@ def _check_fn_replace(args: Any) -> str | None:
 
 
 def str_split(args: Any) -> Any:
-    """Split a text at a delimiter; return a list of the parts, or the part with the given index."""
+    """Split a text at a delimiter; return a list of the parts, or the part with the given index.
+
+    `args` is the list [delimiter, text] or [delimiter, text, index]. If the text is null, so is the
+    result.
+    """
     if not isinstance(args, list) or len(args) < 2:
         raise EvaluationError("expected a delimiter and a text")
     delimiter, text = args[0], args[1]
@@ -194,7 +204,7 @@ def str_split(args: Any) -> Any:
     if not isinstance(text, str):
         raise EvaluationError(f"only text can be split, not {text!r}")
     if not isinstance(delimiter, str) or not delimiter:
-        raise EvaluationError("the delimiter must be text and not empty")
+        raise EvaluationError("the delimiter must be a non-empty string")
     pieces = text.split(delimiter)
     if len(args) < 3:
         return pieces
@@ -213,7 +223,10 @@ def _check_list(args: Any) -> str | None:
 
 
 def fn_split(args: Any) -> list[str]:
-    """Split a text at a delimiter and return a list of the parts (`Fn::Split`)."""
+    """Split a text at a delimiter and return a list of the parts (`Fn::Split`).
+
+    `args` is the list [delimiter, text].
+    """
     if not isinstance(args, list) or len(args) != 2:
         raise EvaluationError("expected a delimiter and a text")
     delimiter, text = args
@@ -229,14 +242,14 @@ def _check_fn_split(args: Any) -> str | None:
 
 
 def digest(args: Any) -> str:
-    """Return the hash of a text by the given algorithm, in hexadecimal digits."""
+    """Return the hash of a text in hexadecimal digits; `args` is the list [algorithm, text]."""
     if not isinstance(args, list):
         raise EvaluationError("expected a list with an algorithm and a text")
     if len(args) != 2:
         raise EvaluationError("expected exactly an algorithm and a text")
     algorithm, text = args
     if not isinstance(algorithm, str) or not isinstance(text, str):
-        raise EvaluationError("the algorithm and the value to hash must both be text")
+        raise EvaluationError("the algorithm and the value to hash must both be strings")
     if algorithm.lower() not in hashlib.algorithms_available:
         raise EvaluationError(f'there is no algorithm "{algorithm}"')
     try:
@@ -269,7 +282,7 @@ def _url_wrong(args: Any, computed: bool) -> str | None:
             if wrong:
                 return wrong
         elif not isinstance(value, str):
-            return f"the {key} must be text"
+            return f"the {key} must be a string"
         elif computed and key == "scheme" and ":" in value:
             return "the scheme must not contain a colon"
     return None
@@ -288,7 +301,10 @@ def _port_wrong(value: Any) -> str | None:
 
 
 def make_url(args: Any) -> str:
-    """Build a URL from its parts."""
+    """Build a URL from its parts; `args` is a map with keys of URL_KEYS.
+
+    Raises EvaluationError if a part is invalid.
+    """
     wrong = _url_wrong(args, computed=True)
     if wrong:
         raise EvaluationError(wrong)
