@@ -37,7 +37,7 @@ class Block:
 
     @cached_property
     def key(self) -> Scalar | None:
-        """The key with which the block begins."""
+        """The key with which the block begins, or None."""
         first = JSON_START.match(self.text) if self.json else LINE.search(self.text)
         if first is None:
             return None
@@ -169,7 +169,7 @@ class Layout:
         return Placed(start, block)
 
     def section_at(self, offset: int) -> Section | None:
-        """Return the section that contains an offset: the last one that begins before it."""
+        """Return the last section that begins at or before an offset; None if there is none."""
         index = bisect_right([section.start for section in self.sections], offset)
         return self.sections[index - 1] if index else None
 

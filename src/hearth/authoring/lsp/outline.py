@@ -14,10 +14,11 @@ from hearth.template.versions import VERSION_KEYS
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of the outline.
+    """A line of the outline: a section, or an entry of a section.
 
-    `start` and `end` are the offsets of the part of the text, `name_start` and `name_end` those of
-    its name.
+    `section` is Hearth's name for the section of an entry, and empty for a section itself. `detail`
+    is a text after the name, such as a type. `lines` are the entries of a section. `start` and
+    `end` are the offsets of the part of the text, `name_start` and `name_end` those of its name.
     """
 
     name: str

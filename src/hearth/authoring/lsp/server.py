@@ -121,7 +121,9 @@ class HearthServer(LanguageServer):
     # -- what is at a position ---------------------------------------------------------------------
 
     def document(self, uri: str) -> Document | None:
-        """Return the document at a URI, open or on the disk; None if there is none."""
+        """Return the template or environment at a URI, open or on the disk; None if there is
+        none.
+        """
         known = self.files.opened(uri)
         document = known.document if known else self.files.at(self.files.path(uri))
         return document if document and document.genre is not Genre.NOTHING else None
@@ -174,7 +176,8 @@ class HearthServer(LanguageServer):
     def configure(self, settings: object) -> None:
         """Set the environments for all templates, from the settings of the editor.
 
-        Relative paths start at the editor's folder.
+        Relative paths start at the editor's folder. Settings without the list `environments` change
+        nothing.
         """
         if isinstance(settings, Mapping):
             settings = settings.get("hearth", settings)
@@ -241,7 +244,7 @@ async def shutdown(ls: HearthServer, params: None) -> None:
 
 
 def complete(ls: HearthServer, params: types.CompletionParams) -> wire.Ready | None:
-    """Return the completions at a position."""
+    """Return the completions at a position; None if the text is not open."""
     known = ls.files.opened(params.text_document.uri)
     if known is None:
         return None
@@ -254,7 +257,7 @@ def complete(ls: HearthServer, params: types.CompletionParams) -> wire.Ready | N
 
 
 def resolve(ls: HearthServer, item: types.CompletionItem) -> types.CompletionItem:
-    """Return a completion item with its documentation."""
+    """Return an item of the last completion with its documentation, if it has one."""
     number = item.data
     if isinstance(number, int) and 0 <= number < len(ls.offered):
         word = ls.offered[number].word
