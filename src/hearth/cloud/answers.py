@@ -124,7 +124,9 @@ class BoundedAdapter(ka_session.TCPKeepAliveAdapter):  # type: ignore[misc]
 
 
 def bounded_session() -> requests.Session:
-    """Return a `requests` session for keystoneauth that limits the size of responses."""
+    """Return a `requests` session for keystoneauth that limits the size and the duration of
+    responses.
+    """
     session = requests.Session()
     for scheme in ("http://", "https://"):
         session.mount(scheme, BoundedAdapter())

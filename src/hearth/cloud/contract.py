@@ -74,7 +74,10 @@ class Cloud(Protocol):
     async def listing(
         self, service: str, path: str, *, microversion: str | None = None
     ) -> Sequence[Body]:
-        """Return all members of the collection at `path`; concurrent requests share one call."""
+        """Return all members of the collection at `path`; concurrent requests share one call.
+
+        Raises CloudFault.
+        """
         ...
 
     async def member(
@@ -95,7 +98,7 @@ class Cloud(Protocol):
         ...
 
     async def whoami(self) -> Whoami:
-        """Return the user, project and roles of the credential."""
+        """Return the user, project and roles of the credential. Raises CloudFault."""
         ...
 
     async def endpoint(self, service: str) -> str:
@@ -106,7 +109,7 @@ class Cloud(Protocol):
         ...
 
     async def token(self) -> str:
-        """Return a valid token of this credential."""
+        """Return a valid token of this credential. Raises CloudFault if Keystone refuses it."""
         ...
 
     def elsewhere(
@@ -120,6 +123,6 @@ class Cloud(Protocol):
 
         For another cloud, `credential` is the credential there. `tls` contains the trusted
         certificates of that cloud or region; calls to the identity service of this cloud do not use
-        them. Raises CloudFault if the certificate of an authority is invalid.
+        them. Raises CloudFault if a certificate in `tls` is invalid.
         """
         ...
