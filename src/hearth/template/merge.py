@@ -105,7 +105,7 @@ class Merger:
                     return old + new
         except ValueError:
             pass
-        words = f'the values of parameter "{name}" cannot be merged'
+        words = f'the values of parameter "{name}" of type {kind} cannot be merged'
         raise Rejected([HTTPBadRequest(Span(file), words)])
 
 

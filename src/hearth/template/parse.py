@@ -231,7 +231,7 @@ class _Parser:
             if not isinstance(name, str):
                 self.fail(item, f"{_brief(item)} is not the name of a parameter", path)
             elif name in seen:
-                self.fail(item, f'parameter "{name}" is in more than one place', path)
+                self.fail(item, f'parameter "{name}" occurs twice in the parameter groups', path)
             elif name not in declared and name not in self.grammar.pseudo_parameters:
                 near = nearest(name, declared)
                 words = f'there is no parameter "{name}"{hint(near)}'

@@ -248,7 +248,7 @@ class Specialiser:
         policy = policy.capitalize()
         possible = type_info is None or type_info.snapshot_policy_allowed
         if policy == DeletionPolicy.SNAPSHOT and not possible:
-            words = f'"{policy}" is not possible for {source.type}'
+            words = f'the deletion policy "{policy}" is not possible for {source.type}'
             self.problems.append(StackValidationFailed(at, words))
         if core.external_id is None:
             core.deletion_policy = policy

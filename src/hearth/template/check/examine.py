@@ -238,7 +238,7 @@ class _Template:
             words = f'there is no deletion policy "{policy}"{hint(near)}'
             self.report.wrong(at, "value-not-allowed", words, near)
         elif policy.lower() == "snapshot" and type_info and not type_info.snapshot_policy_allowed:
-            words = f'"{policy}" is not possible for {source.type}'
+            words = f'the deletion policy "{policy}" is not possible for {source.type}'
             self.report.wrong(at, "value-not-allowed", words)
 
     def type_notices(self, source: ResourceSource, type_info: TypeInfo) -> None:

@@ -80,7 +80,7 @@ def map_replace(args: Any) -> dict[str, Any]:
         new = keys.get(key)
         new = key if new is None else str(new)
         if new in result or (new != key and new in source):
-            raise EvaluationError(f'the key "{new}" would be a duplicate')
+            raise EvaluationError(f'two entries of the result would have the key "{new}"')
         if isinstance(value, str) and value in values:
             value = values[value]
         result[new] = value
@@ -126,7 +126,7 @@ def filter_out(args: Any) -> Any:
     if not items or not values:
         return items
     if not isinstance(values, list) or not isinstance(items, list):
-        raise EvaluationError("the values and the list must both be lists")
+        raise EvaluationError("both items must be lists: the values to remove, and the list")
     unwanted = set(map(comparable, values))
     return [item for item in items if comparable(item) not in unwanted]
 
@@ -337,7 +337,7 @@ register(
     Function(
         "filter",
         pure(filter_out),
-        _pair("values and a list"),
+        _pair("a list of values to remove and a list"),
         takes=positions(LISTS, LISTS),
         gives=ValueKind.LIST,
     )

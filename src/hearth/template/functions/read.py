@@ -209,7 +209,8 @@ def find_in_map(args: Any, scope: Scope) -> Any:
 
 
 def _check_three(args: Any) -> str | None:
-    return None if isinstance(args, list) and len(args) == 3 else "expected a list of three values"
+    words = "expected a list with a mapping, a key and a key inside it"
+    return None if isinstance(args, list) and len(args) == 3 else words
 
 
 def availability_zones(args: Any, scope: Scope) -> Any:

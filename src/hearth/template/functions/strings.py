@@ -231,7 +231,9 @@ def fn_split(args: Any) -> list[str]:
         raise EvaluationError("expected a delimiter and a text")
     delimiter, text = args
     if not isinstance(text, str) or not isinstance(delimiter, str) or not delimiter:
-        raise EvaluationError(f"only text can be split at text, not {text!r}")
+        raise EvaluationError(
+            f"expected a non-empty delimiter and a text, got {delimiter!r} and {text!r}"
+        )
     return text.split(delimiter)
 
 
@@ -265,7 +267,7 @@ URL_KEYS = ("scheme", "username", "password", "host", "port", "path", "query", "
 
 def _url_wrong(args: Any, computed: bool) -> str | None:
     if not isinstance(args, dict):
-        return "expected a map"
+        return "expected a map of the parts of a URL"
     for key in args:
         if key not in URL_KEYS:
             return f'"{key}" is not a part of a URL'
