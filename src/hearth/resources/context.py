@@ -110,7 +110,7 @@ class Change:
     before: Mapping[str, Any]
     after: Mapping[str, Any]
     changed: frozenset[str]
-    data: Mapping[str, str] = field(default_factory=dict)  # private; empty in a plan
+    data: Mapping[str, str] = field(default_factory=dict)  # private; empty in a preview
 
 
 @dataclass(frozen=True)
