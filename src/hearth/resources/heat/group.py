@@ -55,7 +55,7 @@ class Group(NestedType):
     """
 
     regroups = True
-    member_attributes = frozenset({"*"})  # the members as such are told in any case
+    member_attributes = frozenset({"*"})  # status and reference id of every member
 
     def ordered(self, members: Members) -> list[str]:
         """Return the names of those members that appear in attributes, in the order in which they
@@ -116,8 +116,9 @@ def known_size(size: Any, otherwise: int = 1) -> int:
 
 
 def checkable(member: Any) -> dict[str, Any] | None:
-    """Return the part of a member's definition that can be validated; None if the type is not known
-    yet.
+    """Return the part of a member's definition that can be validated.
+
+    Return None if the definition or its type is not known yet.
 
     Properties and metadata may contain values that are not known yet. Other keys with such values
     are omitted.
