@@ -81,7 +81,9 @@ def replace(path: Path, text: str) -> None:
 
 
 def difference(before: str, after: str, file: str) -> str:
-    """Return a unified diff that `patch` can read."""
+    """Return a unified diff of two texts of a file that `patch` can read; empty if they are
+    equal.
+    """
     result = []
     for line in unified_diff(_lines(before), _lines(after), file, file):
         result.append(line)

@@ -47,7 +47,10 @@ class CloudConfig:
 
     @property
     def trusted(self) -> PasswordCredential | None:
-        """The user to whom users delegate their rights: `trustee`, or else the service user."""
+        """The user to whom users delegate their rights: `trustee`, or else the service user.
+
+        None if neither is configured.
+        """
         return self.trustee or self.service_user
 
 

@@ -425,8 +425,9 @@ class ResourceType:
         return 1
 
     def location(self, ctx: ResourceContext) -> tuple[str, str, str | None]:
-        """Return the service, the path and the microversion with which to call the object
-        itself.
+        """Return the service, the path and the microversion with which to call the object itself.
+
+        If the microversion is None, the service uses its default.
         """
         raise NotImplementedError(self.type_name)
 

@@ -458,7 +458,7 @@ class CollectionResource(ResourceType):
 
 
 def went_to(status: object, why: str) -> str:
-    """Return the error message for an object that went to a bad status.
+    """Return the error message for an object that went to a bad status; `why` is the reason.
 
     Source: spec/engine.md, section 31.
     """

@@ -210,7 +210,8 @@ def written_out(pattern: str) -> int:
 
 @lru_cache(maxsize=256)
 def timed(pattern: str, flags: int = 0) -> regex.Pattern[str]:
-    """Return the pattern compiled by `regex`, whose methods take a timeout.
+    """Return the pattern compiled by `regex`, whose methods take a timeout. `flags` are flags of
+    that module.
 
     Raises ValueError if it is invalid or too large, and Overrun if it is too large for the event
     loop. `regex` is imported on first use, because few patterns need it.

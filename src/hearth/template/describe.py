@@ -71,8 +71,8 @@ def _inside(
 ) -> Program | None:
     """Return the program of a nested stack, or None if the resource has no nested stack.
 
-    If the parameter values of the nested stack are invalid, return a program without parameter
-    values.
+    If the parameter values of a nested template are invalid, return its program without parameter
+    values. Raises Rejected or ValueError if a generated nested stack is invalid.
     """
     try:
         return program.inside(definition, evaluated, check=False)

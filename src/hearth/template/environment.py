@@ -114,7 +114,11 @@ class Environment:
 
     @classmethod
     def of(cls, root: Node, file: str, *, base: Environment | None = None) -> Environment:
-        """Return the environment in a document that is already loaded. Raises Rejected."""
+        """Return the environment in a loaded document, whose root is `root`. Raises Rejected.
+
+        `file` is the name of the document in error messages. `base` is the operator's environment,
+        or None.
+        """
         if root.value is None:
             return cls(base=base)
         problems = list(_problems(root, file))

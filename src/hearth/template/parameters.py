@@ -78,6 +78,8 @@ class ParameterSchema:
     def as_property(self, required: bool) -> Prop:
         """Return the property that this parameter becomes if the template is used as a resource
         type.
+
+        `required` is whether the property must be given.
         """
         return Prop(
             KINDS[self.type],

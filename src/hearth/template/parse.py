@@ -89,6 +89,8 @@ class Syntax:
 def parse(root: Node, file: str, *, child: bool = False) -> Syntax:
     """Parse a template and return its syntax tree.
 
+    `child` is true for a nested template; an unknown section is then another kind of error.
+
     Raises Rejected if the root is not a map, or if its version cannot be determined. Other problems
     are in the tree.
     """
@@ -261,7 +263,10 @@ class _Parser:
         return definitions
 
     def condition(self, node: Node, *, definition_only: bool = False) -> Expr:
-        """Parse a condition: a boolean, a condition function or, except in a definition, a name."""
+        """Parse a condition: a boolean, a condition function, or the name of a condition.
+
+        If `definition_only` is true, the condition is a definition, which cannot be only a name.
+        """
         value = node.value
         if isinstance(value, bool):
             return Const(value)

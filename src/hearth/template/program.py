@@ -165,6 +165,9 @@ class Module:
         caller has already merged them into `parameters`. If `strict` is false, parameters may be
         missing; expressions that need them then fail. If `check` is false, values are not checked
         with constraints, and an unused condition that needs a missing parameter is not an error.
+
+        The name and the ids are the values of pseudo parameters. `facade` is the parent resource of
+        a nested stack; None if the stack is not nested.
         """
         raise NotImplementedError
 
@@ -606,7 +609,10 @@ class Program:
 def without_replaced(
     schema: Mapping[str, Prop], rules: Sequence[Rule], given: Mapping[str, Any]
 ) -> Mapping[str, Prop]:
-    """Return the schema in which a property is optional if its deprecated name is given."""
+    """Return the schema in which a property is optional if its deprecated name is given.
+
+    `rules` is the translation of the type; it contains the deprecated names.
+    """
     excused = {
         rule.path[0]
         for rule in rules

@@ -37,7 +37,10 @@ class Reference:
 
 
 def referred(refers: Refers, args: Expr) -> str | None:
-    """Return the name of the resource to which a call refers; None if the name is not literal."""
+    """Return the name of the resource to which a call with these arguments refers.
+
+    Return None if the function does not refer to a resource, or if the name is not literal.
+    """
     if refers is Refers.NOTHING:
         return None
     value: Any = None

@@ -68,7 +68,10 @@ class Files:
     # -- what is open ---------------------------------------------------------------------------
 
     def open(self, uri: str, text: str, version: int | None = None) -> Document:
-        """Record that the editor has opened a text; return its document."""
+        """Record that the editor has opened a text; return its document.
+
+        `version` is the number that the editor gave the text, or None.
+        """
         return self._put(uri, version, Document(Text(text), self.path(uri)))
 
     def change(self, uri: str, text: Text, version: int | None) -> Document:

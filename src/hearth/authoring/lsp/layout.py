@@ -161,7 +161,10 @@ class Layout:
         self._known = {}
 
     def block(self, start: int, end: int, *, json: bool = False) -> Placed:
-        """Return the block for a part of the text; a block with the same text is reused."""
+        """Return the block for a part of the text; a block with the same text is reused.
+
+        `json` is true if the part is the content of a JSON object, without the opening brace.
+        """
         text = self.source[start:end]
         known = (text, json)
         block = self._known.get(known) or self._kept.get(known) or Block(text, json=json)

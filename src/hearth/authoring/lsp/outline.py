@@ -69,7 +69,7 @@ def _detail(item: Item) -> str:
 
 
 def _trimmed(document: Document, start: int, end: int) -> int:
-    """Return the end of a part without its trailing white space."""
+    """Return the end of a part without its trailing white space and commas."""
     source = document.text.source
     while end > start and source[end - 1] in " \t\r\n,":
         end -= 1

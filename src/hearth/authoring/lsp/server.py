@@ -267,7 +267,7 @@ def resolve(ls: HearthServer, item: types.CompletionItem) -> types.CompletionIte
 
 
 def hovered(ls: HearthServer, params: types.HoverParams) -> types.Hover | None:
-    """Return the description of the word at a position."""
+    """Return the description of the word at a position; None if there is none."""
     context = ls.context(params)
     text = hover(context, ls.schemas) if context else None
     if context is None or text is None:
@@ -277,7 +277,7 @@ def hovered(ls: HearthServer, params: types.HoverParams) -> types.Hover | None:
 
 
 def defined(ls: HearthServer, params: types.DefinitionParams) -> types.Location | None:
-    """Return the location of the definition of the word at a position."""
+    """Return the location of the definition of the word at a position; None if there is none."""
     context = ls.context(params)
     target = definition(context, ls.schemas) if context else None
     return wire.location(target, ls.files, ls.units) if target else None
@@ -312,7 +312,7 @@ def highlighted(
 
 
 def outlined(ls: HearthServer, params: types.DocumentSymbolParams) -> wire.Ready | None:
-    """Return the outline of a text."""
+    """Return the outline of a template or an environment; None if the URI has none."""
     uri = params.text_document.uri
     document = ls.document(uri)
     if document is None:
@@ -326,7 +326,7 @@ def outlined(ls: HearthServer, params: types.DocumentSymbolParams) -> wire.Ready
 def rename_begun(
     ls: HearthServer, params: types.PrepareRenameParams
 ) -> types.PrepareRenamePlaceholder | None:
-    """Return the range of the name at a position, if it can be renamed."""
+    """Return the range of the name at a position; None if it cannot be renamed."""
     context = ls.context(params)
     symbol = symbol_at(context, ls.schemas) if context else None
     if context is None or symbol is None or not symbol.defined:
@@ -336,7 +336,10 @@ def rename_begun(
 
 
 def rename(ls: HearthServer, params: types.RenameParams) -> types.WorkspaceEdit | None:
-    """Return the edits that rename the symbol at a position."""
+    """Return the edits that rename the symbol at a position.
+
+    Answer with an error if there is no symbol, or if the new name is refused.
+    """
     symbol = ls.symbol(params)
     if symbol is None:
         raise JsonRpcInvalidParams("there is no name here that can be renamed")

@@ -150,8 +150,9 @@ def as_stored(definition: Any) -> Any:
 def demand_time(
     ctx: ResourceContext, pace: Pace, course: Course, size: int, renewed: int, *, by_index: bool
 ) -> None:
-    """Raise ValueError if the pauses between the batches alone take as long as the stack's
-    timeout.
+    """Raise ValueError if the pauses between the batches alone take as long as the stack's timeout.
+
+    The arguments are those of `batches`; `pace` contains the length of a pause.
     """
     if not pace.pause_s:
         return
@@ -177,8 +178,9 @@ def stage(
 ) -> Child:
     """Return the nested stack for the next batch, whose members are `after`.
 
-    `data` goes to the record's private data. `more` means that another batch follows. If `refs` is
-    true, the template has an output with the members' reference ids.
+    `data` goes to the record's private data. `more` means that another batch follows. `pause_s` is
+    the pause before this batch. If `refs` is true, the template has an output with the members'
+    reference ids.
     """
     touched = changed_by(ctx.definitions, after)
     return Child(

@@ -67,7 +67,7 @@ async def messages_in(ctx: ResourceContext, name: str) -> dict[str, Any]:
 
 
 async def drop_messages(ctx: ResourceContext, name: str, ids: Sequence[str]) -> None:
-    """Delete messages from a queue."""
+    """Delete the messages with these ids from the queue `name`."""
     if ids:
         await _call(await own_cloud(ctx), "DELETE", name, f"/messages?ids={segment(','.join(ids))}")
 

@@ -72,8 +72,10 @@ def _within(
 
 
 def _edges(source: ResourceSource, known: Mapping[str, ResourceSource]) -> dict[str, Span]:
-    """Return the names of the resources on which a resource depends, with the place of each
-    reference.
+    """Return the names of the resources on which a resource depends, with the place of the first
+    reference to each.
+
+    Names that are not in `known` are left out.
     """
     found: dict[str, Span] = {}
     if source.external_id is None:

@@ -320,7 +320,7 @@ class _Template:
         self, source: ResourceSource, given: Mapping[str, Expr], type_info: TypeInfo, at: Span
     ) -> None:
         """Check the relations between the properties of a resource, as far as their values are
-        known.
+        known. `given` contains the expressions of the properties that are given.
 
         Nothing is checked if a property cannot be evaluated or has the wrong type.
         """

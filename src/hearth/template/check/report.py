@@ -31,13 +31,14 @@ class Report:
     def wrong(self, at: Span, code: str, words: str, suggestion: str | None = None) -> None:
         """Add an error: the template is refused, or an operation with it fails.
 
-        `code` is the code of the rule, and `words` is the message.
+        `code` is the code of the rule, and `words` is the message. `suggestion` is the probably
+        intended text, or None.
         """
         self.add(StackValidationFailed(at, words, code=code, suggestion=suggestion))
 
     def notice(self, at: Span, code: str, words: str, suggestion: str | None = None) -> None:
         """Add a warning: the template is accepted but probably contains a mistake.
 
-        `code` is the code of the rule, and `words` is the message.
+        The arguments are those of `wrong`.
         """
         self.add(Notice(at, words, code=code, suggestion=suggestion))

@@ -180,10 +180,12 @@ class Values:
         *,
         of_child: bool = False,
     ) -> None:
-        """Report required properties that are missing.
+        """Report required properties that are missing: those of `schema` that are not in `given`.
 
-        If `of_child` is true, the properties are the parameters of a nested template. A missing one
-        is then only a warning if no environment is known, because an environment may provide it.
+        A property is not required if `rules`, the translation of the type, takes its value from
+        another property that is given. If `of_child` is true, the properties are the parameters of
+        a nested template. A missing one is then only a warning if no environment is known, because
+        an environment may provide it.
         """
         names = dict.fromkeys(given, True)
         for name, prop in without_replaced(schema, tuple(rules), names).items():

@@ -58,7 +58,7 @@ def _param_step(value: Any, step: Any) -> Any:
 
 
 def get_resource(args: Any, scope: Scope) -> Any:
-    """Return the reference id of a resource."""
+    """Return the reference id of the resource named `args`."""
     if not isinstance(args, str):
         raise EvaluationError(f"the name of a resource must be a string, not {args!r}")
     if args not in scope.resources:
@@ -110,7 +110,8 @@ def attribute_name(name: Any) -> str:
 def get_attr_then_select(args: Any, scope: Scope) -> Any:
     """Return an attribute, or the part of it at a path, as the oldest template versions do.
 
-    These versions read the whole attribute from the resource and then follow the path in its value.
+    `args` is the list [resource, attribute, step of the path, …]. These versions read the whole
+    attribute from the resource and then follow the path in its value.
     """
     if isinstance(args, list):
         for part in args:
@@ -142,7 +143,7 @@ def _check_get_att(args: Any) -> str | None:
 
 
 def get_file(args: Any, scope: Scope) -> str:
-    """Return the text of a file in the request."""
+    """Return the text of the file named `args` in the request."""
     if not isinstance(args, str):
         raise EvaluationError(f"the name of a file must be a string, not {args!r}")
     if args not in scope.files:
@@ -170,8 +171,8 @@ def _facade_kinds(args: Any) -> frozenset[ValueKind]:
 
 
 def ref(args: Any, scope: Scope) -> Any:
-    """Return the reference id of the resource with this name; if there is none, the parameter's
-    value.
+    """Return the reference id of the resource named `args`; if there is none, the value of the
+    parameter with this name.
     """
     if isinstance(args, str) and args in scope.resources:
         return scope.reference(args)
@@ -189,8 +190,8 @@ def _ref_as(args: Evaluable, scope: Scope) -> Function | None:
 
 
 def param_ref(args: Any, scope: Scope) -> Any:
-    """Return the value of a parameter, for `Ref` in a condition, which cannot refer to
-    resources.
+    """Return the value of the parameter named `args`, for `Ref` in a condition, which cannot refer
+    to resources.
     """
     if isinstance(args, str) and args not in scope.parameters and args not in scope.missing:
         problem = partial(InvalidTemplateReference, name=str(args))
