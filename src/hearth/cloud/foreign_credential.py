@@ -42,7 +42,7 @@ def foreign_credential(text: Any) -> ForeignCredential:
         raise NoCredential("the text is not JSON") from None
     auth = said.get("auth") if isinstance(said, dict) else None
     if not isinstance(auth, dict):
-        raise NoCredential('expected a map with the text "auth_type" and the map "auth"')
+        raise NoCredential('expected a map with the string "auth_type" and the map "auth"')
     kind = said.get("auth_type")
     if not isinstance(kind, str) or kind not in KINDS:
         raise NoCredential(f"auth_type must be one of {', '.join(KINDS)}")

@@ -97,7 +97,7 @@ def bounded(characters: int) -> None:
     Call it before creating the text.
     """
     if characters > TEXT_MAX:
-        words = f"a text of {characters} characters is longer than the {TEXT_MAX} allowed"
+        words = f"a string of {characters} characters is longer than the {TEXT_MAX} allowed"
         raise EvaluationError(words)
 
 

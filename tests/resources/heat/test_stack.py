@@ -262,7 +262,7 @@ def without(name, **more):
     [
         (None, "cannot be read: no such secret"),
         ("hidden", "holds no credential: the text is not JSON"),
-        ('["hidden"]', 'a map with the text "auth_type"'),
+        ('["hidden"]', 'a map with the string "auth_type"'),
         (json.dumps({**APPLICATION, "auth_type": "hidden"}), "auth_type must be one of v3app"),
         (json.dumps({**APPLICATION, "auth_type": ["hidden"]}), "auth_type must be one of v3"),
         (json.dumps(without("auth_url")), "auth_url must be an http or https URL"),

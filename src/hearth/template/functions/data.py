@@ -140,7 +140,7 @@ def contains(args: Any) -> bool:
         if not isinstance(value, str):
             raise EvaluationError(f"expected a string to search for in a string, got {value!r}")
         return value in sequence
-    raise EvaluationError(f"expected a list or a text, got {sequence!r}")
+    raise EvaluationError(f"expected a list or a string, got {sequence!r}")
 
 
 def _pair(what: str) -> Callable[[Any], str | None]:
@@ -220,7 +220,7 @@ class _Marker:
     def text(self, text: str, row: tuple[Any, ...]) -> str:
         for name, item in zip(self.names, row, strict=True):
             if not isinstance(item, str):
-                raise EvaluationError(f"only text can replace a name in text, not {item!r}")
+                raise EvaluationError(f"only a string can replace a name in a string, not {item!r}")
             found = text.count(name)
             if found:
                 bounded(self.characters + len(text) + found * len(item))
@@ -286,11 +286,11 @@ def member_list_to_map(args: Any) -> dict[str, str]:
     if not isinstance(key_name, str) or not isinstance(value_name, str):
         raise EvaluationError(f"expected two names, got {key_name!r} and {value_name!r}")
     if not isinstance(items, list):
-        raise EvaluationError(f"expected a list of texts, got {items!r}")
+        raise EvaluationError(f"expected a list of strings, got {items!r}")
     parts: dict[str, dict[str, str]] = {}
     for item in items:
         if not isinstance(item, str):
-            raise EvaluationError(f"expected a list of texts, got {item!r}")
+            raise EvaluationError(f"expected a list of strings, got {item!r}")
         place, _, text = item.partition("=")
         steps = place.split(".")
         if len(steps) > 3 and steps[0] == "" and steps[1] == "member":
@@ -304,7 +304,7 @@ def member_list_to_map(args: Any) -> dict[str, str]:
 
 def _check_members(args: Any) -> str | None:
     if not isinstance(args, list) or len(args) != 3:
-        return "expected a list with a key name, a value name and a list of texts"
+        return "expected a list with a key name, a value name and a list of strings"
     return None
 
 

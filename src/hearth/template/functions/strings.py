@@ -33,7 +33,7 @@ def _joined(delimiter: Any, items: list[Any], structured: bool) -> str:
             case dict() | list() if structured:
                 texts.append(as_json(item))
             case _:
-                raise EvaluationError(f"only text can be joined, not {item!r}")
+                raise EvaluationError(f"only strings can be joined, not {item!r}")
     bounded(sum(map(len, texts)) + len(delimiter) * len(texts))
     return delimiter.join(texts)
 
@@ -89,7 +89,7 @@ def _text_of(value: Any, structured: bool) -> str:
         case dict() | list() if structured:
             return as_json(value)
         case _:
-            raise EvaluationError(f"{value!r} cannot be inserted into text")
+            raise EvaluationError(f"{value!r} cannot be inserted into a string")
 
 
 def replaced(template: Any, params: Any, structured: bool) -> tuple[str, set[str]]:
@@ -184,7 +184,7 @@ def fn_replace(args: Any) -> str:
 
 def _check_fn_replace(args: Any) -> str | None:
     if not isinstance(args, list) or len(args) != 2:
-        return "expected a list with a map and a text"
+        return "expected a list with a map and a string"
     if isinstance(args[0], list | str | int | float | bool):
         return "the first argument must be a map"
     return None
@@ -197,12 +197,12 @@ def str_split(args: Any) -> Any:
     result.
     """
     if not isinstance(args, list) or len(args) < 2:
-        raise EvaluationError("expected a delimiter and a text")
+        raise EvaluationError("expected a delimiter and a string")
     delimiter, text = args[0], args[1]
     if text is None:
         return None
     if not isinstance(text, str):
-        raise EvaluationError(f"only text can be split, not {text!r}")
+        raise EvaluationError(f"only a string can be split, not {text!r}")
     if not isinstance(delimiter, str) or not delimiter:
         raise EvaluationError("the delimiter must be a non-empty string")
     pieces = text.split(delimiter)
@@ -214,7 +214,7 @@ def str_split(args: Any) -> Any:
         raise EvaluationError(f"the index must be a number, not {args[2]!r}") from None
     except IndexError:
         raise EvaluationError(
-            f"there is no piece {args[2]}: the text has {len(pieces)} pieces, counted from 0"
+            f"there is no piece {args[2]}: the string has {len(pieces)} pieces, counted from 0"
         ) from None
 
 
@@ -228,27 +228,27 @@ def fn_split(args: Any) -> list[str]:
     `args` is the list [delimiter, text].
     """
     if not isinstance(args, list) or len(args) != 2:
-        raise EvaluationError("expected a delimiter and a text")
+        raise EvaluationError("expected a delimiter and a string")
     delimiter, text = args
     if not isinstance(text, str) or not isinstance(delimiter, str) or not delimiter:
         raise EvaluationError(
-            f"expected a non-empty delimiter and a text, got {delimiter!r} and {text!r}"
+            f"expected a non-empty delimiter and a string, got {delimiter!r} and {text!r}"
         )
     return text.split(delimiter)
 
 
 def _check_fn_split(args: Any) -> str | None:
     if not isinstance(args, list) or len(args) != 2 or not isinstance(args[0], str):
-        return "expected a list with a delimiter and a text"
+        return "expected a list with a delimiter and a string"
     return None
 
 
 def digest(args: Any) -> str:
     """Return the hash of a text in hexadecimal digits; `args` is the list [algorithm, text]."""
     if not isinstance(args, list):
-        raise EvaluationError("expected a list with an algorithm and a text")
+        raise EvaluationError("expected a list with an algorithm and a string")
     if len(args) != 2:
-        raise EvaluationError("expected exactly an algorithm and a text")
+        raise EvaluationError("expected exactly an algorithm and a string")
     algorithm, text = args
     if not isinstance(algorithm, str) or not isinstance(text, str):
         raise EvaluationError("the algorithm and the value to hash must both be strings")
@@ -350,7 +350,7 @@ def _host(host: str) -> str:
 def base64(args: Any) -> str:
     """Return the text unchanged, because Hearth encodes it later if the cloud requires that."""
     if not isinstance(args, str):
-        raise EvaluationError(f"only text can be encoded, not {args!r}")
+        raise EvaluationError(f"only a string can be encoded, not {args!r}")
     return args
 
 
