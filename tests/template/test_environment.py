@@ -112,7 +112,7 @@ def test_event_sinks_are_checked_each_at_its_place():
     told = [(one.kind, one.at.line, one.message) for one in caught.value.problems]
     assert [line for _, line, _ in told] == [3, 4, 5, 6, 7, 8]
     assert {kind for kind, _, _ in told} == {"Invalid"}
-    assert "must have a type: zaqar-queue; not None" in told[0][2]
+    assert "the type of an event sink must be zaqar-queue, not None" in told[0][2]
     assert "not q" in told[1][2]
     assert "name of a queue" in told[2][2]
     assert 'no "tll"; did you mean ttl?' in told[3][2]

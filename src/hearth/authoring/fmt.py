@@ -23,7 +23,8 @@ BYTE_ORDER_MARK = "\ufeff"
 def formatted(text: str, file: str = "template") -> str:
     """Return the text in Hearth's style. Formatting is idempotent.
 
-    Raises Rejected if the text cannot be loaded, or if formatting would change its meaning.
+    `file` is the name of the text in messages. Raises Rejected if the text cannot be loaded, or if
+    formatting would change its meaning, its comments or its quotes, or make it too long.
     """
     before = load(text, file)
     plain = text.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n").replace("\r", "\n")

@@ -22,9 +22,10 @@ VERSION_LINE = re.compile(rf"""^["']?(?:{"|".join(VERSION_KEYS)})["']?\s*:""", r
 
 
 def files_of(path: Path) -> Iterator[Path]:
-    """Yield the file itself, or all templates and environments in a folder and its subfolders.
+    """Yield the templates and environments in the folder `path` and its subfolders.
 
-    They are sorted by name. Hidden folders and other YAML files are ignored.
+    They are sorted by name. Hidden folders and other YAML files are ignored. If `path` is not a
+    folder, yield it without a check.
     """
     if not path.is_dir():
         yield path
@@ -58,7 +59,7 @@ def decoded(data: bytes, file: str) -> str:
 def replace(path: Path, text: str) -> None:
     """Replace the content of a file atomically, without changing its permissions.
 
-    Raises OSError.
+    If `path` is a symbolic link, its target is replaced. Raises OSError.
     """
     path = path.resolve()
     if not os.access(path, os.W_OK):
@@ -80,7 +81,9 @@ def replace(path: Path, text: str) -> None:
 
 
 def difference(before: str, after: str, file: str) -> str:
-    """Return a unified diff that `patch` can read."""
+    """Return a unified diff of two texts of a file that `patch` can read; empty if they are
+    equal.
+    """
     result = []
     for line in unified_diff(_lines(before), _lines(after), file, file):
         result.append(line)

@@ -74,7 +74,7 @@ class NoSuch(LookupError):
 def grammars_of(form: str, version: str | None) -> tuple[Grammar, ...]:
     """Return the grammars of all versions of a format ("hot" or "cfn"), or that of one version.
 
-    Raises NoSuch.
+    Raises NoSuch if the format does not have the version.
     """
     if version is None:
         return tuple(grammar for grammar in GRAMMARS if grammar.type == form)
@@ -119,7 +119,10 @@ def template_schema(grammars: Sequence[Grammar], catalog: TypeCatalog) -> Schema
 
 
 def type_schema(grammars: Sequence[Grammar], catalog: TypeCatalog, name: str) -> Schema:
-    """Return the schema of the properties of a resource type. Raises NoSuch."""
+    """Return the schema of the properties of a resource type.
+
+    Raises NoSuch if the catalogue does not contain the type.
+    """
     found = catalog.find(name)
     if found is None:
         near = hint(nearest(name, catalog.names()))

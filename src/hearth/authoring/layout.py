@@ -59,7 +59,7 @@ def signature(text: str) -> list[tuple[Any, ...]]:
     """Return everything in a text that the formatter must not change, in order.
 
     These are the tokens with their styles, and the comments. A scalar is represented by its value;
-    trailing spaces of comments are ignored.
+    trailing spaces of comments are ignored. Raises YAMLError.
     """
     found: list[tuple[Any, ...]] = []
     end = 0

@@ -43,8 +43,9 @@ def lint(
     *,
     open_texts: Mapping[Path, str] | None = None,
 ) -> list[Finding]:
-    """Return the findings in a template, its nested templates and its environments, sorted by
-    place.
+    """Return the findings in a template, its nested templates and its environments.
+
+    They are sorted by file and place; those in `template` come first.
 
     If the file `template` is itself an environment, only environments are checked. `open_texts` are
     the texts of files that are open in an editor; they replace the texts on the disk. Raises
@@ -59,7 +60,9 @@ def lint_with_texts(
     *,
     open_texts: Mapping[Path, str] | None = None,
 ) -> tuple[list[Finding], Mapping[str, str]]:
-    """Lint a template; return the findings, and the texts of all files that were read, by name."""
+    """Lint a template as `lint` does; return the findings, and the texts of all files that were
+    read, by name.
+    """
     texts = {path.absolute(): text for path, text in (open_texts or {}).items()}
     project = Project(open_texts=texts)
     for path in environments:
@@ -104,7 +107,7 @@ def _problems(root: Node, name: str, project: Project) -> Iterator[Problem]:
 
 
 def _environment(project: Project, root: str) -> tuple[Environment, list[Problem]]:
-    """Return the merged environment files, and their problems."""
+    """Return the merged environment files, and their problems; `root` is the template's name."""
     problems: list[Problem] = []
     read: dict[str, Any] = {}
     for name, node in project.environments.items():

@@ -31,7 +31,9 @@ FILE_BYTES_MAX = 16 * 1024 * 1024
 class Project:
     """A template with all files to which it refers.
 
-    `parsed` are the templates by name, and `environments` the environments in order.
+    `texts` are the texts of all YAML files that were read, by name. `files` are the contents of the
+    files as for a request; UNKNOWN stands for a content that was not read. `parsed` are the
+    templates by name, and `environments` the environments in order.
     """
 
     open_texts: Mapping[Path, str] = field(default_factory=dict)  # by absolute path
@@ -43,7 +45,10 @@ class Project:
     problems: list[Problem] = field(default_factory=list)
 
     def environment(self, name: str) -> None:
-        """Read an environment file, and the templates to which its registry refers."""
+        """Read an environment file, and the templates to which its registry refers.
+
+        Raises OSError if the file cannot be read.
+        """
         node = self.load(name)
         if node is not None:
             self.add_environment(name, node)
@@ -64,7 +69,10 @@ class Project:
         """Read a template and all files to which it refers; return its root node.
 
         `at` is the place that refers to the template. If it is None, the file may also be an
-        environment. If the file is missing, a problem is recorded and None is returned.
+        environment. Return None if there is no template: the file is an environment, missing, on
+        the web, or cannot be loaded. Only if an environment refers to a missing file, the problem
+        is recorded here; the compiler reports the others. Raises OSError if an existing file, or
+        one without `at`, cannot be read.
         """
         if name in self.parsed or _on_the_web(name):
             return self.parsed.get(name)
@@ -126,7 +134,10 @@ class Project:
         return Path(name).absolute() in self.open_texts or Path(name).is_file()
 
     def read(self, name: str, at: Span) -> None:
-        """Add a file to the project, with its text if it can be read."""
+        """Add a file to the project: its text, or UNKNOWN if it is on the web or cannot be read.
+
+        A missing file is not added, unless its folder is missing, too, and not below the template.
+        """
         if _on_the_web(name):
             self.files[name] = UNKNOWN
         elif self.elsewhere(name, at.file):
@@ -152,8 +163,10 @@ class Project:
         return above and not os.path.isdir(os.path.dirname(name) or ".")
 
     def load(self, name: str) -> Node | None:
-        """Load a YAML file and return its root node; if that fails, record the problems and return
-        None.
+        """Load a YAML file and return its root node.
+
+        If it is not UTF-8 or not YAML, record the problems and return None. Raises OSError if it
+        cannot be read.
         """
         try:
             text = self.open_texts.get(Path(name).absolute())

@@ -252,7 +252,9 @@ def _means_the_same(pattern: str) -> bool:
 
 
 def referred(definitions: Schema, roots: Iterable[Any]) -> Schema:
-    """Return those definitions to which the roots refer, directly or through other definitions."""
+    """Return those definitions to which the schemas in `roots` refer, directly or through other
+    definitions.
+    """
     found: Schema = {}
     left = [json.dumps(root) for root in roots]
     while left:

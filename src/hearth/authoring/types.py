@@ -95,7 +95,7 @@ class AuthorCatalog:
     def unavailable(self, name: str) -> str | None:
         """Return why Hearth does not have a type of Heat, and its replacement if there is one.
 
-        Return None if Hearth has the type.
+        Return None if Hearth has the type, or if Heat has no such type.
         """
         return self._here.missing(name)
 

@@ -1,8 +1,9 @@
 """An asynchronous client for OpenStack services: credentials, requests, limits and errors.
 
 Invariants: the event loop is never blocked (keystoneauth1 runs in separate threads); the number of
-concurrent calls is limited per project and per engine; and the package never repeats a write call
-whose outcome is unknown. The package does not depend on resource types, stacks or engines.
+concurrent calls is limited per project and per process; and the package repeats a write call whose
+outcome is unknown only if the caller declares the call idempotent. The package does not depend on
+resource types, stacks or engines.
 """
 
 from importlib import import_module

@@ -74,7 +74,7 @@ def _unpacked(unpack: Any, chunk: bytes, most: int) -> bytes:
 
 
 def parsed(raw: bytes, content_type: str) -> Any:
-    """Return the body as parsed JSON, or as text if it is not JSON, or None if it is empty.
+    """Return the body `raw` as parsed JSON, or as text if it is not JSON, or None if it is empty.
 
     Raises BadAnswer if the JSON is nested too deeply.
     """
@@ -124,7 +124,9 @@ class BoundedAdapter(ka_session.TCPKeepAliveAdapter):  # type: ignore[misc]
 
 
 def bounded_session() -> requests.Session:
-    """Return a `requests` session for keystoneauth that limits the size of responses."""
+    """Return a `requests` session for keystoneauth that limits the size and the duration of
+    responses.
+    """
     session = requests.Session()
     for scheme in ("http://", "https://"):
         session.mount(scheme, BoundedAdapter())

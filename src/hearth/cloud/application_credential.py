@@ -29,9 +29,10 @@ async def make_application_credential(
 ) -> tuple[str, str]:
     """Create an application credential for the user and project of `cloud`; return id and secret.
 
-    An older credential with the same key is deleted first. If `roles` is empty, the credential has
-    all roles of the user. If `unrestricted` is true, it may create further credentials. If there
-    are access rules ({service, method, path}), it may make only these calls. Raises CloudFault.
+    The name is derived from `key`. An older credential with the same key is deleted first. If
+    `roles` is empty, the credential has all roles of the user. If `unrestricted` is true, it may
+    create further credentials. If there are access rules ({service, method, path}), it may make
+    only these calls. Raises CloudFault.
     """
     who = await cloud.whoami()
     await drop_application_credentials(cloud, who.user_id, key=key)
@@ -52,7 +53,7 @@ async def make_application_credential(
 
 
 async def drop_application_credentials(cloud: Cloud, user_id: str, *, key: str) -> None:
-    """Delete the application credentials that were created for a user with this key, if any."""
+    """Delete the application credentials of a user whose name belongs to `key`, if any."""
     path = f"{_of(user_id)}?name={segment(credential_name(key))}"
     for found in await cloud.listing("identity", path):
         try:
@@ -67,7 +68,8 @@ async def drop_application_credentials(cloud: Cloud, user_id: str, *, key: str) 
 async def drop_access_rules(cloud: Cloud, user_id: str, rules: Sequence[Body]) -> None:
     """Delete the access rules of a user that are in `rules` and that no credential uses.
 
-    Keystone does not delete the access rules together with their credential.
+    Each rule is a map {service, method, path}. Keystone does not delete the access rules together
+    with their credential.
     """
     path = f"/v3/users/{segment(user_id)}/access_rules"
     for rule in await cloud.listing("identity", path):

@@ -60,8 +60,9 @@ class Cloud(Protocol):
 
         `service` is a service type, such as "network". `path` begins with a slash. Services with
         unversioned catalogue entries (network, image, identity, load-balancer, dns, key-manager)
-        need the version in the path. If `idempotent` is true, the call may be repeated; the default
-        is true for GET and HEAD.
+        need the version in the path. `params` is the query. The body is `json` in JSON form, or
+        else `data` unchanged. Without a `microversion` the service uses its default. If
+        `idempotent` is true, the call may be repeated; the default is true for GET and HEAD.
 
         After a 401 the token is renewed once and the call repeated, but not if a call with the same
         token succeeded in the last `renew_after_s` seconds. This is for services that also return
@@ -74,7 +75,10 @@ class Cloud(Protocol):
     async def listing(
         self, service: str, path: str, *, microversion: str | None = None
     ) -> Sequence[Body]:
-        """Return all members of the collection at `path`; concurrent requests share one call."""
+        """Return all members of the collection at `path`; concurrent requests share one call.
+
+        Raises CloudFault.
+        """
         ...
 
     async def member(
@@ -95,7 +99,7 @@ class Cloud(Protocol):
         ...
 
     async def whoami(self) -> Whoami:
-        """Return the user, project and roles of the credential."""
+        """Return the user, project and roles of the credential. Raises CloudFault."""
         ...
 
     async def endpoint(self, service: str) -> str:
@@ -106,7 +110,7 @@ class Cloud(Protocol):
         ...
 
     async def token(self) -> str:
-        """Return a valid token of this credential."""
+        """Return a valid token of this credential. Raises CloudFault if Keystone refuses it."""
         ...
 
     def elsewhere(
@@ -120,6 +124,6 @@ class Cloud(Protocol):
 
         For another cloud, `credential` is the credential there. `tls` contains the trusted
         certificates of that cloud or region; calls to the identity service of this cloud do not use
-        them. Raises CloudFault if the certificate of an authority is invalid.
+        them. Raises CloudFault if a certificate in `tls` is invalid.
         """
         ...

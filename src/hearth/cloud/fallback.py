@@ -84,7 +84,8 @@ class FallbackCloud:
     ) -> Cloud:
         """Return a Cloud for another region with the same two credentials, or for another cloud.
 
-        For another cloud, only `credential` is used.
+        For another cloud, only `credential` is used. `tls` contains the trusted certificates of
+        that cloud or region.
         """
         first = self._now.elsewhere(region=region, credential=credential, tls=tls)
         if credential is not None:

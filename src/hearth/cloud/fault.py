@@ -17,7 +17,8 @@ MESSAGE_LIMIT = 4096  # characters of a service's message that are kept
 class CloudFault(Exception):
     """A call to a service failed; `message` is the service's error message.
 
-    Status 0 means that the call did not reach the service. `retry_after` is in seconds.
+    `type` is the service's name for the error. Status 0 means that there was no response; the call
+    did not reach the service, except for a NoAnswer. `retry_after` is in seconds.
     """
 
     def __init__(
@@ -124,7 +125,8 @@ def fault_of(
     Supported formats: {"NeutronError": {type, message}}, {"badRequest": {message}} (nova, cinder),
     {"error": {title, message}} (keystone), {title, message|description} (glance, barbican), {type,
     message|errors} (designate), {faultcode, faultstring} (octavia), {"error_message":
-    {faultstring}} (aodh), plain text (swift).
+    {faultstring}} (aodh), {"errors": [{title, detail}]}, {message}, plain text (swift). For any
+    other body, the message is the name of the status, such as "Not Found".
     """
     match body:
         case {"NeutronError": {"type": str(kind), "message": str(message)}}:

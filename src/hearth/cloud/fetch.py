@@ -43,7 +43,11 @@ class FetchConfig:
 
 
 async def fetch(url: str, config: FetchConfig) -> str:
-    """Fetch a URL and return its text. Raises NotFetched."""
+    """Fetch a URL and return its text.
+
+    Raises NotFetched if fetching is disabled or fails, if the address is not allowed, or if the
+    content is too large or not UTF-8.
+    """
     if not config.enabled:
         raise NotFetched(
             "fetching from URLs is disabled; the option [hearth] template_fetch_enabled enables it"

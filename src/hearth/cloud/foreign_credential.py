@@ -42,14 +42,14 @@ def foreign_credential(text: Any) -> ForeignCredential:
         raise NoCredential("the text is not JSON") from None
     auth = said.get("auth") if isinstance(said, dict) else None
     if not isinstance(auth, dict):
-        raise NoCredential('expected a map with the text "auth_type" and the map "auth"')
+        raise NoCredential('expected a map with the string "auth_type" and the map "auth"')
     kind = said.get("auth_type")
     if not isinstance(kind, str) or kind not in KINDS:
         raise NoCredential(f"auth_type must be one of {', '.join(KINDS)}")
     needed, more = KINDS[kind]
     given = {name: value for name, value in auth.items() if value is not None}
     if not all(isinstance(value, str) for value in given.values()):
-        raise NoCredential("all values in auth must be text")
+        raise NoCredential("all values in auth must be strings")
     auth_url = given.pop("auth_url", "")
     if not _serves(auth_url):
         raise NoCredential("auth_url must be an http or https URL without a user name")

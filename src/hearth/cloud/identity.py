@@ -1,8 +1,8 @@
 """Objects that Hearth creates in Keystone: trusts, projects and users of stacks, key pairs.
 
-Each function that creates an object takes a `key`, so that the object can be found if the response
-is lost. A project or user has the key as its description, and a trust has an expiry time, far in
-the future, that is derived from the key. A key pair is found by its user, who has only one.
+The functions that create a trust, a project or a user take a `key`, so that the object can be found
+if the response is lost. A project or user has the key as its description, and a trust has an expiry
+time, far in the future, that is derived from the key. A key pair is found by its user and project.
 """
 
 import hashlib
@@ -74,10 +74,10 @@ async def find_trust(cloud: Cloud, trustee_user_id: str, *, key: str) -> str | N
 async def find_trusts(
     cloud: Cloud, trustee_user_id: str, *, key: str, trustor_user_id: str | None = None
 ) -> list[str]:
-    """Return the ids of all trusts that were created with the key.
+    """Return the ids of all trusts to the trustee that were created with the key.
 
-    The trustor is the user of `cloud` by default. There can be several trusts, because Keystone may
-    carry out a call after Hearth has stopped waiting for it.
+    If `trustor_user_id` is None, the trustor is the user of `cloud`. There can be several trusts,
+    because Keystone may carry out a call after Hearth has stopped waiting for it.
     """
     trustor = trustor_user_id or (await cloud.whoami()).user_id
     trusts = await cloud.listing(
@@ -176,7 +176,9 @@ class StackDomain:
         return await self._make("users", "user", wanted, key)
 
     async def find_user(self, name: str, *, key: str) -> str | None:
-        """Return the id of the user that an earlier `make_user` with this key created, or None."""
+        """Return the id of the user that an earlier `make_user` or `make_trustee` with this key
+        created, or None.
+        """
         return await self._find("users", name[-USER_NAME_LIMIT:], key)
 
     async def user_of_project(self, name: str, project_id: str) -> str | None:
@@ -191,8 +193,9 @@ class StackDomain:
     async def has_user(self, user_id: str, project_id: str | None, *, key: str) -> bool:
         """Return whether the user exists. Raises CloudFault 403 if it has another key or project.
 
-        This check is needed because the id may come from a request, and the domain administrator
-        can change every user of the domain.
+        If `project_id` is None, any existing user is refused in this way. This check is needed
+        because the id may come from a request, and the domain administrator can change every user
+        of the domain.
         """
         try:
             path = f"/v3/users/{segment(user_id)}"

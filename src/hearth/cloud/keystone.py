@@ -85,7 +85,8 @@ class KeystoneSession:
     async def token(self, *, renew: str | None = None) -> str:
         """Return a valid token. `renew` is a token that a service has refused, if any.
 
-        Raises CloudFault.
+        Raises CloudFault if Keystone refuses the credential, or if the token of a request was
+        refused, which cannot be renewed.
         """
         info = self._access
         if info is None or self._ends_soon(info) or info.auth_token == renew:
@@ -132,7 +133,7 @@ class KeystoneSession:
             raise self._fault(error) from error
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
             log.warning("a response of Keystone cannot be read: %r", error)
-            words = f"A response of Keystone cannot be read: {type(error).__name__}"
+            words = "A response of Keystone has an unexpected format; the log has the details."
             raise CloudFault("identity", 400, "BadAnswer", words) from error
 
     def _fault(self, error: ka_errors.ClientException) -> CloudFault:

@@ -34,7 +34,10 @@ class _Segments(dict[str, Any]):
 
 
 def straight(service: str, path: str) -> str:
-    """Return `path`. Raises CloudFault if it contains a backslash or a segment `.` or `..`."""
+    """Return `path`. Raises CloudFault if it contains a backslash or a segment `.` or `..`.
+
+    `service` is the type of the service in the error.
+    """
     place = path.partition("?")[0]
     if any(unquote(part) in UPWARDS for part in place.split("/")) or "\\" in place:
         raise CloudFault(

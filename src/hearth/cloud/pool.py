@@ -19,7 +19,7 @@ from hearth.cloud.reach import Reach, Tls
 from hearth.cloud.transport import HttpCloud
 from hearth.telemetry.observer import UNOBSERVED, Observer
 
-CREDENTIALS_MAX = 2000  # kept; the least recently used are closed first
+CREDENTIALS_MAX = 2000  # kept; the least recently used are dropped first
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,10 @@ class CloudConfig:
 
     @property
     def trusted(self) -> PasswordCredential | None:
-        """The user to whom users delegate their rights: `trustee`, or else the service user."""
+        """The user to whom users delegate their rights: `trustee`, or else the service user.
+
+        None if neither is configured.
+        """
         return self.trustee or self.service_user
 
 
@@ -67,8 +70,9 @@ async def _always() -> bool:
 
 
 class CloudPool:
-    """Creates a Cloud for each credential and keeps it. All methods must run on one event loop.
+    """Creates a Cloud for each credential and keeps it, up to CREDENTIALS_MAX.
 
+    All methods must run on one event loop.
     `may_write` is called right before each write call; if it returns False, the call is not sent.
     Clouds that users name have separate threads and limits, so that they cannot slow down calls to
     the configured cloud.
@@ -173,7 +177,7 @@ class CloudPool:
 
     @property
     def in_flight(self) -> int:
-        """The number of calls that wait for a response now."""
+        """The number of calls that are sent, or about to be sent, and have no response yet."""
         return self._all.in_flight + self._all_foreign.in_flight
 
     def _bound(self, credential: Credential) -> Bound:

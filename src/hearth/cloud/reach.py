@@ -21,7 +21,9 @@ class Tls:
 
     @property
     def cert(self) -> str | tuple[str, str] | None:
-        """The argument `cert` of keystoneauth and requests."""
+        """The client certificate, as the argument `cert` of keystoneauth and requests; None if
+        there is none.
+        """
         if self.cert_file and self.key_file:
             return self.cert_file, self.key_file
         return self.cert_file

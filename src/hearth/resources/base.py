@@ -105,29 +105,29 @@ class ResourceType:
     update_policy: Mapping[str, Prop] = {}
     support: Support = Support()
     translation: Sequence[Rule] = ()
-    relations: Sequence[Relation] = ()  # between properties
+    relations: Sequence[Relation] = ()  # rules about several properties
     mirrors: Mapping[str, str] = {}  # attribute → the property that it always shows
-    undescribed: ClassVar[str | None] = ""  # what the service shows where nobody described it
+    undescribed: ClassVar[str | None] = ""  # the service's value of a description that is not set
     physical_name_limit: int = 255
     immediate: ClassVar[bool] = False
     marked: ClassVar[bool] = True  # its objects may carry the mark of the record
     has_show: ClassVar[bool] = True
     identified_by: IntentKey = IntentKey.NONE
-    known_by: ClassVar[str] = ""  # what exactly the key is; where there is none, why and what then
-    keyless_with: ClassVar[Set[str]] = frozenset()  # properties that, all given, leave no key
+    known_by: ClassVar[str] = ""  # the key in words; without a key, why, and what may be left over
+    keyless_with: ClassVar[Set[str]] = frozenset()  # if all these are given, there is no key
     visibility_delay_s: float = 5.0
     accepts_any_attribute: bool = False
     accepts_any_property: bool = False
     snapshot_policy_allowed: bool = False
-    needs_users: ClassVar[bool] = False  # makes a user in the stack's project
-    replaced_at_every_update: ClassVar[bool] = False  # even when nothing of it changed
+    needs_users: ClassVar[bool] = False  # it uses users of the stack's domain project
+    replaced_at_every_update: ClassVar[bool] = False  # even if its definition has not changed
     replaced_for: ClassVar[Mapping[str, str]] = {}  # property → why a change of it replaces
-    comes_after: ClassVar[Sequence[Before]] = ()  # what comes first although nothing refers to it
-    member_property: ClassVar[str | None] = None  # that defines what a group is made of
-    refers_to: ClassVar[Sequence[str]] = ()  # properties that must refer within the stack
-    substitute: str | None = None  # the type that may take over without a replacement
-    service: str | None = None  # without it in the catalogue the type is unavailable
-    extension: ClassVar[str | None] = None  # of the network service; the same without it
+    comes_after: ClassVar[Sequence[Before]] = ()  # rules for dependencies without a reference
+    member_property: ClassVar[str | None] = None  # the property that defines a group's members
+    refers_to: ClassVar[Sequence[str]] = ()  # properties that must name a resource of the stack
+    substitute: str | None = None  # an update may change to this type without a replacement
+    service: str | None = None  # if the service catalogue lacks it, the type is unavailable
+    extension: ClassVar[str | None] = None  # the extension of the network service that is needed
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
@@ -251,8 +251,10 @@ class ResourceType:
     # what is decided
 
     def has_key(self, properties: Mapping[str, Any]) -> bool:
-        """Return whether Hearth could find the object if the answer to its create call were
-        lost.
+        """Return whether an object with these properties has an intent key.
+
+        It has none if all properties in `keyless_with` are given. Without a key, Hearth cannot find
+        the object if the answer to its create call is lost.
         """
         return not self.keyless_with or not all(map(properties.get, self.keyless_with))
 
@@ -357,7 +359,8 @@ class ResourceType:
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         """Return the value of an attribute, from the last response body or from a new call.
 
-        An attribute that is not cached always needs a call.
+        An attribute that is not cached always needs a call. The attribute `show` is the whole body.
+        Return None if the body does not contain the attribute.
         """
         declared = self.attributes.get(name)
         body = ctx.body
@@ -410,18 +413,21 @@ class ResourceType:
             yield from before.names(definition, program)
 
     def nested_definition(self, properties: Mapping[str, Any]) -> Any:
-        """Return the template of the nested stack, so that it can be validated; None if the type
-        has none.
+        """Return a template for the validation of the nested stack that a group generates.
+
+        For many equal members, it may contain one (see `nested_copies`). Return None if there is
+        nothing to validate.
         """
         return None
 
     def nested_copies(self, properties: Mapping[str, Any]) -> int:
-        """Return how many real members one member of `nested_definition` represents."""
+        """Return how many members of the group one member of `nested_definition` represents."""
         return 1
 
     def location(self, ctx: ResourceContext) -> tuple[str, str, str | None]:
-        """Return the service, the path and the microversion with which to call the object
-        itself.
+        """Return the service, the path and the microversion with which to call the object itself.
+
+        If the microversion is None, the service uses its default.
         """
         raise NotImplementedError(self.type_name)
 

@@ -15,9 +15,9 @@ class NestedType(ResourceType):
     replaced.
     """
 
-    regroups: ClassVar[bool] = False  # what its child becomes depends on what the child is
+    regroups: ClassVar[bool] = False  # the desired nested stack depends on the current members
     scalable: ClassVar[bool] = False  # a group that scaling policies may resize
-    member_attributes: ClassVar[Set[str]] = frozenset()  # of its child's, read or not
+    member_attributes: ClassVar[Set[str]] = frozenset()  # the nested stack always reports these
     marked = False
 
     identified_by = IntentKey.OWN_ID
@@ -39,7 +39,10 @@ class NestedType(ResourceType):
         return None if name == "show" else self.recordable(ctx)[name]
 
     def child(self, ctx: ResourceContext) -> Child:
-        """Return the nested stack that the properties describe."""
+        """Return the nested stack that the properties describe, or its first intermediate state.
+
+        Raises ValueError if the properties are invalid together with the current state.
+        """
         raise NotImplementedError(self.type_name)
 
     async def prepare(self, ctx: ResourceContext) -> None:

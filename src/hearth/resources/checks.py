@@ -20,7 +20,7 @@ ZONES: set[str] = set()
 
 def ip_addr(value: Any) -> str | None:
     """Check that the value is an IP address."""
-    return None if _parses(ipaddress.ip_address, value) else "Invalid IP address"
+    return None if _parses(ipaddress.ip_address, value) else f'"{value}" is not an IP address'
 
 
 def net_cidr(value: Any) -> str | None:

@@ -102,18 +102,18 @@ class CollectionResource(ResourceType):
     renamed: ClassVar[Mapping[str, str]] = {}  # property → field; a.b is the entry b of a
     created_as: ClassVar[Mapping[str, str]] = {}  # the same where the create call has another field
     null_for: ClassVar[Mapping[str, Any]] = {}  # property → the value that is null in the service
-    generated: ClassVar[frozenset[str]] = frozenset({"name"})  # the generated name where not given
+    generated: ClassVar[frozenset[str]] = frozenset({"name"})  # if not given: the generated name
     together: ClassVar[frozenset[str]] = frozenset()  # when one of these changes, all are sent
     elsewhere: ClassVar[Mapping[str, Elsewhere]] = {}  # attributes that other calls show
-    parts: ClassVar[Sequence[Part]] = ()  # what properties settle by calls of their own
+    parts: ClassVar[Sequence[Part]] = ()  # parts of the object that separate calls set
     before_delete: ClassVar[Sequence[Call]] = ()  # without these the service refuses the delete
-    key_stays: ClassVar[bool] = False  # nothing can be changed later: the user's text goes first
+    key_stays: ClassVar[bool] = False  # the key field cannot be changed: a user's text replaces it
     identified_by = IntentKey.TAG
 
     # what the object looks like
 
     def fields(self, ctx: ResourceContext) -> Body:
-        """Return the fields of the create call, without the field for the intent key."""
+        """Return the fields of the create call, before the intent key is added to them."""
         later = {part.property for part in self.parts if not part.in_create}
         fields = self.fields_of(ctx, ctx.properties, frozenset(self.properties) - later)
         return {self.created_as.get(name, name): value for name, value in fields.items()}
@@ -123,7 +123,7 @@ class CollectionResource(ResourceType):
     ) -> Body:
         """Convert those properties in `values` that are in `names` to fields of a request body.
 
-        Null values are left out at any depth.
+        Null values are left out at any depth. A value that `null_for` names becomes null.
         """
         fields: Body = {}
         for name in self.properties:
@@ -240,7 +240,10 @@ class CollectionResource(ResourceType):
         return None
 
     async def ours(self, ctx: ResourceContext) -> list[Body]:
-        """Return all objects with the record's intent key, in the order of the service."""
+        """Return all objects with the record's intent key, in the order of the service.
+
+        Without a key field, the generated name is the key.
+        """
         key_field, members = self.collection.key_field, await self.members(ctx)
         if key_field is not None:
             return [member for member in members if member.get(key_field) == mark(ctx)]
@@ -347,7 +350,10 @@ class CollectionResource(ResourceType):
         return "Unknown"
 
     async def gone(self, ctx: ResourceContext) -> Progress:
-        """Report whether the object is deleted."""
+        """Report whether the object is deleted: ready, not yet, or failed.
+
+        It has failed if the object is in a state that `Collection.staying` names.
+        """
         try:
             body = await self.show(ctx)
         except CloudFault as fault:
@@ -428,8 +434,9 @@ class CollectionResource(ResourceType):
         return f"the {field}, which remains unchanged"
 
     def wanted_key_field(self, ctx: ResourceContext) -> Any:
-        """Return the text from the template for the key field, or None if the template sets
-        none.
+        """Return the text from the template for the key field; None if the template sets none.
+
+        Return None as well if there is no key field, or if it cannot be changed later.
         """
         field = self.collection.key_field
         if field is None or self.key_stays:
@@ -451,7 +458,7 @@ class CollectionResource(ResourceType):
 
 
 def went_to(status: object, why: str) -> str:
-    """Return the error message for an object that went to a bad status.
+    """Return the error message for an object that went to a bad status; `why` is the reason.
 
     Source: spec/engine.md, section 31.
     """

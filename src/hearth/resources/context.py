@@ -110,7 +110,7 @@ class Change:
     before: Mapping[str, Any]
     after: Mapping[str, Any]
     changed: frozenset[str]
-    data: Mapping[str, str] = field(default_factory=dict)  # private; empty in a plan
+    data: Mapping[str, str] = field(default_factory=dict)  # private; empty in a preview
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,10 @@ class Users:
         return None
 
     async def make(self, name: str, password: str, *, key: str) -> str:
-        """Create the user `name` under the intent key `key`, unless it exists; return its id."""
+        """Create the user `name` under the intent key `key`, unless it exists; return its id.
+
+        `password` is the password of a new user.
+        """
         raise NotImplementedError
 
     async def find(self, name: str, *, key: str) -> str | None:
@@ -232,8 +235,9 @@ class Located(Protocol):
     """A resource type that knows the URL of its objects."""
 
     def location(self, ctx: ResourceContext) -> tuple[str, str, str | None]:
-        """Return the service, the path and the microversion with which to call the object
-        itself.
+        """Return the service, the path and the microversion with which to call the object itself.
+
+        If the microversion is None, the service uses its default.
         """
 
 

@@ -34,7 +34,7 @@ class Kind:
     matches: tuple[str, ...] = ("id", "name")
     gives: str = "id"
     inner: str | None = None  # a key around each member
-    alone: bool = False  # asked for by its URL: what others share is in no list
+    alone: bool = False  # looked up one by one, because lists lack objects that others share
     headers: Mapping[str, str] | None = None  # of that call
 
 
@@ -144,9 +144,11 @@ class Names:
                 self._asked(kind, KINDS[kind])
 
     async def id_of(self, kind: str, value: str, at: Span | None = None) -> str | Problem:
-        """Return the id of the object whose name or id is `value`.
+        """Return the id of the object of type `kind` whose name or id is `value`.
 
-        Returns a Problem, with the place `at`, if there is no such object or more than one.
+        Returns a Problem, with the place `at`, if there is no such object, if there are several, or
+        if the cloud lacks the service. Returns `value` unchanged if the type is not in KINDS or if
+        the user may not list the objects. Raises CloudFault.
         """
         known = KINDS.get(kind)
         if known is None:
@@ -229,7 +231,8 @@ async def check_constraints(
 ) -> list[Problem]:
     """Check values against named constraints and return the violations.
 
-    Each item of `wanted` is (constraint, value, place in the template).
+    Each item of `wanted` is (constraint, value, place in the template); null values are skipped.
+    `names` may contain lists that were fetched before. Raises CloudFault.
     """
     names = names or Names(cloud)
     problems: list[Problem] = []

@@ -18,7 +18,7 @@ from hearth.resources.context import Made, ResourceContext, Step
 
 
 class Whole(Protocol):
-    """The resource type whose object has the part."""
+    """The resource type whose object has the part. The methods of parts get it as `kind`."""
 
     service: str | None
 

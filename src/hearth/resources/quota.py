@@ -77,7 +77,9 @@ class QuotaSet(ResourceType):
         return Made(physical_id=ctx.physical_id or ctx.physical_name, body=shown)
 
     async def compare(self, ctx: ResourceContext, wanted: Body, query: str) -> None:
-        """Raise CloudFault if a limit in `wanted` is below the current usage."""
+        """Raise CloudFault if a limit in `wanted` is below the current usage, which is the answer
+        to `query`.
+        """
         used = await self.call(ctx, "GET", query)
         for name, limit in sorted(wanted.items()):
             there = used.get(name, {}).get("in_use", 0)
@@ -106,8 +108,8 @@ class QuotaSet(ResourceType):
     async def call(
         self, ctx: ResourceContext, method: str, suffix: str = "", json: Any = None
     ) -> Body:
-        """Send a request to the URL of the project's limits, extended by `suffix`; return the
-        limits.
+        """Send a request to the URL of the project's limits, extended by `suffix`, a further path
+        or a query. Return the limits in the answer.
         """
         assert self.service is not None
         path = f"{self.limits.path}/{segment(ctx.properties['project'])}{suffix}"
@@ -121,7 +123,10 @@ def named(properties: Mapping[str, Any]) -> Body:
 
 
 def limit(words: str, *, since: str | None = None, support: Support | None = None) -> Prop:
-    """Declare a property that is a limit: an integer, at least -1, that can be updated."""
+    """Declare a property that is a limit: an integer, at least -1, that can be updated.
+
+    `words` is its description, `since` the first release with it.
+    """
     bounds = (Range(min=-1),)
     return Prop(
         INTEGER, words, update_allowed=True, constraints=bounds, since=since, support=support

@@ -70,7 +70,8 @@ class Catalog:
     async def unavailable(self, names: Iterable[str], cloud: Cloud) -> list[Problem]:
         """Return a problem for each type whose service the cloud does not have.
 
-        There is also a problem for a type that needs an extension of the service that is missing.
+        There is also a problem for a type that needs a missing extension of the network service.
+        Raises CloudFault.
         """
         wanted: dict[str, list[str]] = {}
         for name in names:

@@ -35,7 +35,8 @@ async def resolve(
 ) -> Resolved:
     """Apply all rules to the properties, and return the result with the problems found.
 
-    `names` caches the lists of objects, so it must be used for one operation only.
+    `at` is the place of the problems. `names` caches the lists of objects, so it must be used for
+    one operation only. Raises CloudFault.
     """
     if not rules:
         return Resolved(properties)
@@ -68,8 +69,10 @@ async def resolve(
 async def translated(
     properties: Mapping[str, Any], rules: Sequence[Rule], names: Names
 ) -> Mapping[str, Any]:
-    """Apply all rules and return the resulting properties. Raises Rejected if a name is not
-    found.
+    """Apply all rules and return the resulting properties.
+
+    Raises Rejected if a name is not found, or if a deprecated property and its successor are both
+    given.
     """
     found = await resolve(properties, rules, names)
     if found.problems:
@@ -86,7 +89,7 @@ def _has_name(value: Any) -> bool:
 
 
 def move(properties: Mapping[str, Any], rules: Sequence[Rule], at: Span | None = None) -> Resolved:
-    """Apply the rules that need no call to the cloud."""
+    """Apply the rules that need no call to the cloud; problems have the place `at`."""
     values: dict[str, Any] = _copied(dict(properties))
     problems: list[Problem] = []
     for rule in ordered(rule for rule in rules if not isinstance(rule, Resolve)):

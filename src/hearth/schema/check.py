@@ -1,8 +1,8 @@
 """Validation of property values: type conversion, defaults and constraints.
 
-All errors are collected. A null value counts as not given. An `Unknown` is accepted anywhere in a
-value, and the constraints of a value that contains one are not checked. Source: spec/hot.md,
-section 6.1.
+All errors are collected. A null value is replaced by the default; it is accepted even if the
+property is required. An `Unknown` is accepted anywhere in a value, and the constraints of a value
+that contains one are not checked. Source: spec/hot.md, section 6.1.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ def coerce_all(
 ) -> dict[str, Any]:
     """Return the values converted to their declared types, with defaults for missing properties.
 
-    Properties that have neither a value nor a default are left out. `at` is the place of the whole
-    map. Errors are added to `found`.
+    Properties that have neither a value nor a default are left out, and so are values whose name is
+    not in `schema`. `at` is the place of the whole map. Errors are added to `found`.
     """
     for name in values:
         if name not in schema:
@@ -139,7 +139,7 @@ def _simple(prop: Prop, value: Any) -> Any:
 def coerce(prop: Prop, value: Any, at: Span, found: Findings) -> Any:
     """Return the value converted to the declared type; add problems and lookups to `found`.
 
-    A value that cannot be converted is returned unchanged.
+    A value that cannot be converted is returned unchanged. For null, return the default, or None.
     """
     if isinstance(value, Unknown):
         return value

@@ -80,7 +80,8 @@ def harmless(pattern: str) -> bool:
 def matches_whole(pattern: str, text: str) -> bool:
     """Return whether the pattern, matched at the start of the text, covers the whole text.
 
-    Raises TooSlow, or re.error for an invalid pattern.
+    Raises TooSlow, or re.error for an invalid pattern. Raises Overrun on the event loop if the
+    match needs too much time there.
     """
     found: Any
     repetitions = len(REPETITIONS.findall(pattern))
@@ -209,10 +210,11 @@ def written_out(pattern: str) -> int:
 
 @lru_cache(maxsize=256)
 def timed(pattern: str, flags: int = 0) -> regex.Pattern[str]:
-    """Return the pattern compiled by `regex`, whose methods take a timeout.
+    """Return the pattern compiled by `regex`, whose methods take a timeout. `flags` are flags of
+    that module.
 
-    Raises ValueError if it is invalid or too large. `regex` is imported on first use, because few
-    patterns need it.
+    Raises ValueError if it is invalid or too large, and Overrun if it is too large for the event
+    loop. `regex` is imported on first use, because few patterns need it.
     """
     import regex
 

@@ -61,6 +61,9 @@ UNSET: Final = _Unset()
 class Prop:
     """A property of a resource type, an entry of a map property, or the items of a list property.
 
+    A change of the value updates the resource if `update_allowed` is true, and is refused if
+    `immutable` is true; otherwise it replaces the resource. A property that is not `implemented` is
+    known but refused. If `allow_conversion` is true, more types are converted: see `convert`.
     `schema` declares the entries of a map by name, or every item of a list or map. `constraint` is
     the name of a custom constraint. If `empty_is_none` is true, an empty text, list or map counts
     as not given, because templates often pass a parameter with the default "" to omit a value.
@@ -116,7 +119,10 @@ class Prop:
 
 @dataclass(frozen=True)
 class Attr:
-    """An attribute of a resource type. `kind` is the type of its value; None means any type."""
+    """An attribute of a resource type. `kind` is the type of its value; None means any type.
+
+    If `cached` is false, the attribute is read from the cloud whenever it is needed.
+    """
 
     kind: ValueKind | None = None
     description: str = ""

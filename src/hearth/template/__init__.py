@@ -3,9 +3,9 @@ evaluate.
 
 `load` creates nodes with their positions. `parse` creates one kind of syntax tree for HOT and CFN.
 `compile` finds the resource types and nested templates, and checks the result, the module.
-`specialise` adds parameter values, which makes it a program. All errors are reported at once, as
-`Rejected`. The package does no I/O and uses no clock. Resource types come from a `TypeCatalog`, and
-values of resources from a `World`.
+`specialise` adds parameter values, which makes it a program. Errors are raised as `Rejected`; each
+of these steps reports all errors that it can find. The package does no I/O and uses no clock.
+Resource types come from a `TypeCatalog`, and values of resources from a `World`.
 """
 
 from hearth.template.compile import compile_template, module_key, parameter_types

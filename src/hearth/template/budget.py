@@ -53,7 +53,8 @@ INLINE_STEPS = 50_000
 
 INLINE_RESOURCES = 100
 """The maximum number of resources that are compiled or checked on the event loop. The resources of
-a nested template count once per environment.
+a nested template count once per environment. When a program is made from a compiled template, four
+resources count as one.
 """
 
 TEXT_BYTES, ITEM_BYTES = 50, 60
@@ -75,7 +76,10 @@ class Budget:
         self.resources = INLINE_RESOURCES
 
     def widen(self, resources: int) -> None:
-        """Increase the budget by the allowance for this number of resources."""
+        """Increase the budget by the allowance for this number of resources.
+
+        The budget of the event loop is never increased.
+        """
         if self.inline:
             return
         more = min(resources * RESOURCE_BYTES, MADE_BYTES_MAX - self.allowed)
@@ -86,8 +90,9 @@ class Budget:
         self.steps += more
 
     def made(self, function: Function, value: Any) -> None:
-        """Subtract the memory of a function's result. Raises EvaluationError if the budget is used
-        up.
+        """Subtract the memory of `value`, the result of a function. Short texts are not counted.
+
+        Raises EvaluationError if the budget is used up, or Overrun on the event loop.
         """
         if type(value) is str and len(value) < TEXT_BYTES:
             return
@@ -96,7 +101,7 @@ class Budget:
         self.check()
 
     def check(self) -> None:
-        """Raise EvaluationError if the memory budget is used up."""
+        """Raise EvaluationError, or Overrun on the event loop, if the memory budget is used up."""
         if self.bytes < 0:
             if self.inline:
                 raise Overrun
@@ -104,8 +109,9 @@ class Budget:
             raise EvaluationError(words)
 
     def compiled(self, resources: int) -> None:
-        """Subtract resources that were compiled or checked. Raises Overrun if an inline budget is
-        used up.
+        """Subtract this number of compiled or checked resources.
+
+        Raises Overrun on the event loop if the number is used up; other budgets have no such limit.
         """
         self.resources -= resources
         if self.inline and self.resources < 0:
@@ -116,7 +122,7 @@ _current: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 
 def current() -> Budget | None:
-    """Return the budget of the current request, or None."""
+    """Return the budget of the current request; None outside of `spending` and `inlined`."""
     return _current.get()
 
 

@@ -63,7 +63,11 @@ class ChildType:
 def parameters_of(
     properties: Mapping[str, Any], schemas: Mapping[str, ParameterSchema]
 ) -> dict[str, Any]:
-    """Convert property values to the parameters of the nested stack. Raises ValueError."""
+    """Convert property values to the parameters of the nested stack.
+
+    Properties without a parameter in `schemas` are left out. Raises ValueError if a list for a
+    parameter that is not JSON contains anything but strings; a list of maps is allowed.
+    """
     values = {}
     for name, value in properties.items():
         schema = schemas.get(name)
@@ -103,7 +107,7 @@ def _joined(items: list[Any]) -> str:
     texts = []
     for item in items:
         if item is not None and not isinstance(item, str):
-            raise ValueError(f"a list for a nested stack may contain text only, not {item!r}")
+            raise ValueError(f"a list for a nested stack may contain only strings, not {item!r}")
         texts.append(item or "")
     return ",".join(texts)
 
@@ -112,7 +116,10 @@ SAME_KIND = {ValueKind.INTEGER: ValueKind.NUMBER}
 
 
 def misfits(child: ChildType, built_in: TypeInfo, at: Span) -> list[Problem]:
-    """Return the problems because of which a nested template cannot replace a built-in type."""
+    """Return the problems because of which a nested template cannot replace a built-in type.
+
+    They are reported at `at`, the place of the resource.
+    """
     problems: list[Problem] = []
 
     def wrong(words: str, place: Span = at) -> None:
@@ -138,7 +145,10 @@ def misfits(child: ChildType, built_in: TypeInfo, at: Span) -> list[Problem]:
 
 
 def inside(problem: Problem, path: str) -> Problem:
-    """Return a problem of a nested template, with `path` of the parent prepended to its path."""
+    """Return a problem of a nested template, with `path` prepended to its path.
+
+    `path` leads from the root template to the nested one.
+    """
     at = problem.at or Span()
     inner = f"{path}.{at.path}" if at.path else path
     return replace(problem, at=replace(at, path=inner))

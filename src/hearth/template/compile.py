@@ -73,7 +73,12 @@ def compile_template(
     limits: Limits | None = None,
     file: str = "template",
 ) -> Module:
-    """Return the module of a template. Raises Rejected with all errors."""
+    """Return the module of a template.
+
+    `file` is the name of the template in messages. Raises Rejected with all errors, at most
+    PROBLEMS_MAX. An error because of which the text cannot be read as a template is reported alone,
+    and so is an exceeded limit.
+    """
     with collector_paused(), spending():
         compiler = _Compiler(files, catalog, limits or Limits())
         return _sound(compiler.compile(template, environment, file, depth=0))
@@ -91,8 +96,8 @@ def draft_template(
 ) -> Module:
     """Return the module of a template even if it has problems, which the module contains.
 
-    `parsed` are the loaded templates among the files. Raises Rejected if the text is not a
-    template.
+    `parsed` are the templates among the files that are already loaded, by file name. Raises
+    Rejected if `template` is not a template or exceeds a limit.
     """
     with collector_paused(), spending():
         compiler = _Compiler(files, catalog, limits or Limits(), parsed)
@@ -110,7 +115,8 @@ def compile_nested(
 ) -> Module:
     """Return the module of the nested stack that a group generates from its properties.
 
-    `definition` is the generated template. Raises Rejected.
+    `definition` is the generated template, `resource` the name of the group, and `template_name`
+    the name of the template in messages. The module is cached in `parent`. Raises Rejected.
     """
     key = f"{resource}\0{json.dumps(definition, sort_keys=True, default=str)}"
     known = parent.nested.get(key)
@@ -133,7 +139,10 @@ def module_key(
     environment: Environment,
     limits: Limits | None = None,
 ) -> str:
-    """Return a cache key for a module; requests with equal keys have equal modules."""
+    """Return a cache key for a module.
+
+    Requests with equal keys have equal modules if the resource types are the same.
+    """
     digest = hashlib.blake2b(digest_size=20)
     text = template if isinstance(template, str) else json.dumps(template, default=str)
     for part in (str(COMPILER_VERSION), repr(limits or Limits()), environment.key, text):
@@ -170,8 +179,8 @@ class _Compiled(Module):
 
 
 class _Compiler:
-    """Compiles a template with its nested templates; equal nested templates are compiled only
-    once.
+    """Compiles a template with its nested templates. A nested template is compiled once for each
+    environment and depth.
     """
 
     def __init__(
@@ -199,8 +208,9 @@ class _Compiler:
         file: str,
         depth: int,
     ) -> Module:
-        """Return a module that contains its problems. Raises Rejected only if the text is not a
-        template.
+        """Return a module that contains its problems.
+
+        Raises Rejected only if `template` is not a template or exceeds a limit.
         """
         syntax = self.syntax(template, file, depth)
         self.resources_left -= len(syntax.resources)
@@ -415,7 +425,8 @@ def parameter_types(
 ) -> dict[str, ParameterType]:
     """Return the types of all parameters in a template and in the files, by parameter name.
 
-    Files that are not templates are ignored. `Environment.merge` needs the types.
+    If several declare a parameter, the template and then the earlier file takes precedence. Texts
+    that are not valid templates are ignored. `Environment.merge` needs the types.
     """
     types: dict[str, ParameterType] = {}
     for text in (template, *files.values()):

@@ -1,4 +1,4 @@
-"""The part of a resource's definition that all programs of a module share."""
+"""The expressions of a resource's definition, with parameters and conditions replaced by values."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from hearth.template.scope import Scope
 
 
 class Core:
-    """The part of a resource's definition that contains no parameters.
+    """The definition of a resource, with parameters and conditions replaced by their values.
 
-    All programs of one module share it.
+    If the definition depends on neither, the programs of a module share one Core. `dropped` are the
+    properties that a condition has removed.
     """
 
     __slots__ = (

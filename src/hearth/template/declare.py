@@ -77,7 +77,10 @@ class Declarations:
     problems: list[Problem]
 
     def read(self, section: Node) -> dict[str, ParameterSchema]:
-        """Return the schemas of the parameters by name. Invalid ones are left out and reported."""
+        """Return the schemas of the parameters by name, and append errors to `problems`.
+
+        Invalid declarations are left out, except those in which only the default is invalid.
+        """
         schemas = {}
         for name, node in section.value.items():
             path = f"{self.grammar.word('parameters')}.{name}"
@@ -310,7 +313,7 @@ def _allowed_values(node: Node, kind: ParameterType) -> Constraint:
 
 def _allowed_pattern(node: Node, kind: ParameterType) -> Constraint:
     if not isinstance(node.value, str):
-        raise _bad("the pattern must be text", node)
+        raise _bad("the pattern must be a string", node)
     try:
         compiled(node.value)
     except (re.error, RecursionError, OverflowError) as error:
@@ -320,7 +323,7 @@ def _allowed_pattern(node: Node, kind: ParameterType) -> Constraint:
 
 def _custom(node: Node, kind: ParameterType) -> Constraint:
     if not isinstance(node.value, str):
-        raise _bad("the name of a custom constraint must be text", node)
+        raise _bad("the name of a custom constraint must be a string", node)
     return Custom(node.value)
 
 

@@ -71,8 +71,10 @@ class Answer:
 
 
 def reply_of(world: Any, question: Question) -> Any:
-    """Return the value that a world returns for a question; if the world raises an exception,
-    return the exception.
+    """Return the value that a world returns for a question.
+
+    If the world raises an exception, return the exception. Return None if the world does not have
+    the method.
     """
     name, arguments = question
     if name == "facade":
@@ -95,13 +97,16 @@ def same(one: Any, other: Any) -> bool:
 
 @dataclass
 class Answers:
-    """The cached answers by evaluation; the oldest ones are dropped first."""
+    """The cached answers by evaluation; the oldest ones are dropped first.
+
+    `inside` is true while an evaluation runs, so that evaluations inside it are not deferred.
+    """
 
     known: OrderedDict[tuple[Any, ...], list[Answer]] = field(default_factory=OrderedDict)
     inside: bool = False
 
     def keep(self, deferred: Deferred, answer: Answer) -> None:
-        """Store an answer."""
+        """Store the answer for an evaluation; drop the oldest answers beyond the maximum number."""
         found = self.known.setdefault(deferred.key, [])
         found[:] = [*found[-SAME_MAX + 1 :], answer]
         self.known.move_to_end(deferred.key)

@@ -23,7 +23,9 @@ def parameter_texts(program: Program) -> dict[str, str]:
 def validated(program: Program, given: Mapping[str, Any], *, show_nested: bool) -> dict[str, Any]:
     """Return the body of the response to template-validate, without the environment.
 
-    The program must have been specialised without checks; `given` are the values in the request.
+    The program must have been specialised without checks; `given` are the values in the request. If
+    `show_nested` is true, the parameters of nested stacks are added; this raises Rejected if the
+    template that a group generates is invalid.
     """
     module = program.module
     shown: dict[str, Any] = {
@@ -43,8 +45,9 @@ def validated(program: Program, given: Mapping[str, Any], *, show_nested: bool) 
 
 
 def _nested(program: Program) -> dict[str, Any]:
-    """Return the parameters of nested stacks, by resource name. Raises Rejected if a member is
-    invalid.
+    """Return the type and the parameters of each nested stack, by resource name.
+
+    Raises Rejected if the template that a group generates is invalid.
     """
     nested = {}
     for name, definition in program.resources.items():
@@ -68,8 +71,8 @@ def _inside(
 ) -> Program | None:
     """Return the program of a nested stack, or None if the resource has no nested stack.
 
-    If the parameter values of the nested stack are invalid, return a program without parameter
-    values.
+    If the parameter values of a nested template are invalid, return its program without parameter
+    values. Raises Rejected or ValueError if a generated nested stack is invalid.
     """
     try:
         return program.inside(definition, evaluated, check=False)

@@ -63,6 +63,7 @@ class TemplateEntry:
     """The result of looking up a type name: a nested template.
 
     `template` is its key in the files, and `entry` the name of the entry in the resource registry.
+    `by_operator` is true if the entry is in the operator's environment.
     """
 
     template: str
@@ -105,12 +106,19 @@ class Environment:
         base: Environment | None = None,
         limits: Limits | None = None,
     ) -> Environment:
-        """Parse an environment, given as a text or as a map. Raises Rejected."""
+        """Parse an environment, given as YAML or JSON text or as a map; None is an empty one.
+
+        `file` is its name in messages, and `base` the operator's environment. Raises Rejected.
+        """
         return cls.of(load(source or "", file, limits), file, base=base)
 
     @classmethod
     def of(cls, root: Node, file: str, *, base: Environment | None = None) -> Environment:
-        """Return the environment in a document that is already loaded. Raises Rejected."""
+        """Return the environment in a loaded document, whose root is `root`. Raises Rejected.
+
+        `file` is the name of the document in error messages. `base` is the operator's environment,
+        or None.
+        """
         if root.value is None:
             return cls(base=base)
         problems = list(_problems(root, file))
@@ -221,7 +229,10 @@ class Environment:
         return TypeEntry(type_name) if catalog.find(type_name) is not None else None
 
     def leads_to(self, type_name: str, resource: str) -> str:
-        """Return the last name to which the mappings lead, even if no type has that name."""
+        """Return the last name to which the mappings lead, even if no type has that name.
+
+        Mappings with wildcards and mappings to templates are not followed.
+        """
         for _ in range(NAMES_TRIED_MAX):
             better = next(self._candidates(type_name, resource), None)
             if better is None or better[1] is None or better[0].endswith("*"):
@@ -257,7 +268,8 @@ class Environment:
     def for_child(self, resource: str, entry: TemplateEntry | None) -> Environment:
         """Return the environment for the nested stack of a resource.
 
-        Source: spec/environment.md, section 4.3.
+        `entry` is the nested template of the resource; its own mapping is removed. None stands for
+        the generated template of a group. Source: spec/environment.md, section 4.3.
         """
         registry = dict(self.resource_registry)
         if entry is not None:
@@ -372,7 +384,7 @@ def _problems(root: Node, file: str) -> Iterator[Problem]:
             yield from _named_problems(named, file, "resource_registry.resources")
         for name, node in registry.value.items():
             if name != "resources" and not isinstance(node.value, str | None):
-                words = f"a type is mapped to the name of a type or template, not to {node.plain()}"
+                words = f"expected the name of a type or of a template, got {node.plain()}"
                 yield HTTPBadRequest(node.span(file, f"resource_registry.{name}"), words)
     sinks = root.value.get("event_sinks")
     if sinks is not None and isinstance(sinks.value, list):
@@ -425,7 +437,7 @@ def _sink_problems(sinks: Iterable[Node], file: str) -> Iterator[Problem]:
         given = sink.plain()
         if not isinstance(given, dict) or given.get("type") not in SINKS:
             kind = given.get("type") if isinstance(given, dict) else given
-            yield Invalid(at, f"an event sink must have a type: {', '.join(SINKS)}; not {kind}")
+            yield Invalid(at, f"the type of an event sink must be {' or '.join(SINKS)}, not {kind}")
             continue
         for name in (name for name in given if name not in SINK_KEYS):
             near = hint(nearest(str(name), SINK_KEYS))

@@ -215,7 +215,10 @@ class If(Expr):
 
 
 class Broken(Expr):
-    """An invalid expression. It causes an error only if it is evaluated."""
+    """An invalid expression and its problems. Evaluating it raises the first problem.
+
+    Outside of `if`, the compiler reports the problems even if nothing evaluates the expression.
+    """
 
     __slots__ = ("problems",)
 
@@ -270,9 +273,7 @@ def shape(expr: Expr) -> Any:
 
 
 def problems_in(expr: Expr) -> Iterator[Problem]:
-    """Yield the problems of the invalid parts of an expression, except those in branches of an
-    `if`.
-    """
+    """Yield the problems of the invalid parts of an expression, except those inside an `if`."""
     if isinstance(expr, Broken):
         yield from expr.problems
     elif not isinstance(expr, Const):
@@ -281,7 +282,7 @@ def problems_in(expr: Expr) -> Iterator[Problem]:
 
 
 def calls_in(expr: Expr) -> Iterator[Call]:
-    """Yield the calls in an expression, outer calls first, except those in branches of an `if`."""
+    """Yield the calls in an expression, outer calls first, except those inside an `if`."""
     if isinstance(expr, Const):
         return
     if isinstance(expr, Call):

@@ -1,6 +1,4 @@
-"""The functions of the template language: a function is an entry with a name and a pure
-function.
-"""
+"""The registry of the functions of the template language, and what an entry contains."""
 
 from __future__ import annotations
 
@@ -46,9 +44,9 @@ class Function:
     `name` is unique among all variants of functions. `apply` computes the result from evaluated
     arguments. `check` gets arguments in which calls are replaced by COMPUTED, and returns an error
     in their form or None. The result of a `strict` function is unknown if any part of its arguments
-    is. `rewrite` may choose another function when the enabled resources are known. `takes` and
-    `gives` are the types of the arguments and of the result, for values that are not known yet;
-    without them all types are possible.
+    is. `rewrite` may return another function to call once the enabled resources are known; None
+    keeps this one. `takes` and `gives` are the types of the arguments and of the result, for values
+    that are not known yet; without them all types are possible.
     """
 
     name: str
@@ -89,16 +87,17 @@ def register(function: Function) -> Function:
 
 
 def named(name: str) -> Function:
-    """Return the registered function with this name. Raises KeyError."""
+    """Return the registered function with this name. Raises KeyError if there is none."""
     return REGISTRY[name]
 
 
 def bounded(characters: int) -> None:
-    """Raise EvaluationError if a text of this length would be too long; call it before creating the
-    text.
+    """Raise EvaluationError if a text with this number of characters would be too long.
+
+    Call it before creating the text.
     """
     if characters > TEXT_MAX:
-        words = f"a text of {characters} characters is longer than the {TEXT_MAX} allowed"
+        words = f"a string of {characters} characters is longer than the {TEXT_MAX} allowed"
         raise EvaluationError(words)
 
 

@@ -27,6 +27,9 @@ def topological(requires: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
 def cycle_in(requires: Mapping[str, frozenset[str]], done: set[str]) -> tuple[str, ...]:
     """Return the names in a cycle among those that are not in `done`; the first name is repeated
     last.
+
+    `requires` contains the requirements of each name. Each name that is not in `done` must have a
+    requirement that is not in `done`.
     """
     name = next(name for name in requires if name not in done)
     path: dict[str, int] = {}  # name: place

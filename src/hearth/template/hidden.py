@@ -15,8 +15,9 @@ would show what the value is.
 
 
 def texts_in(values: Iterable[Any], characters_min: int = CHARACTERS_MIN) -> tuple[str, ...]:
-    """Return all texts in the values, the longest first; texts with fewer than `characters_min`
-    characters are left out.
+    """Return all texts and numbers in the values, also inside maps and lists, the longest first.
+
+    Those with fewer than `characters_min` characters are left out. Keys of maps are not searched.
     """
     found: set[str] = set()
     waiting = list(values)
@@ -35,7 +36,7 @@ def texts_in(values: Iterable[Any], characters_min: int = CHARACTERS_MIN) -> tup
 
 
 def masked(text: str, hidden: Iterable[str]) -> str:
-    """Return the text with every hidden text in it masked.
+    """Return the text with every hidden text in it masked; give the longest hidden text first.
 
     A hidden text with fewer than CHARACTERS_MIN characters is masked only where it is a whole word.
     """

@@ -21,5 +21,8 @@ class Limits:
 
 
 def too_many_resources(count: int, most: int) -> str:
-    """Return the error message for a template or a tree of stacks that has too many resources."""
+    """Return the error message for a template or a tree of stacks that has too many resources.
+
+    `count` is the number of its resources, and `most` is the maximum.
+    """
     return f"Request limit exceeded: {count} resources are more than the {most} allowed"

@@ -146,7 +146,8 @@ def load(
 ) -> Node:
     """Parse a document and return its root node. Raises Rejected.
 
-    Duplicate keys are appended to `repeated`.
+    Duplicate keys are appended to `repeated`. A map, and JSON text that a program wrote, is
+    converted to nodes without positions, and its duplicate keys are not found.
     """
     limits = limits or Limits()
     if not isinstance(source, str):
@@ -175,7 +176,7 @@ def load(
 def from_plain(value: Any, file: str = "template", limits: Limits | None = None) -> Node:
     """Convert a parsed value to nodes without positions; an Unknown in it is kept.
 
-    Raises Rejected.
+    Raises Rejected if the value has too many parts or is nested too deep.
     """
     limits = limits or Limits()
     left = most = min(limits.nodes_max, INLINE_NODES) if inline() else limits.nodes_max

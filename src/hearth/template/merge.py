@@ -31,7 +31,10 @@ class Merger:
         self.combined: set[str] = set()  # parameters whose values were merged
 
     def add(self, file: str, environment: Mapping[str, Any]) -> None:
-        """Merge another environment file, given by its name and its content."""
+        """Merge another environment file, given by its name and its content.
+
+        Raises Rejected if values of a parameter cannot be merged, or have conflicting strategies.
+        """
         chosen = environment["parameter_merge_strategies"]
         for section, value in environment.items():
             if not value or section == "parameter_merge_strategies":
@@ -102,7 +105,7 @@ class Merger:
                     return old + new
         except ValueError:
             pass
-        words = f'the values of parameter "{name}" cannot be merged'
+        words = f'the values of parameter "{name}" of type {kind} cannot be merged'
         raise Rejected([HTTPBadRequest(Span(file), words)])
 
 
@@ -126,7 +129,8 @@ def _merged_lists(old: Any, new: Any) -> Any:
 def merged_maps(old: Mapping[str, Any], new: Mapping[str, Any], deep: bool) -> dict[str, Any]:
     """Return the old map updated with the entries of the new one; null values are ignored.
 
-    If `deep` is true, maps inside are merged, too.
+    If `deep` is true, values that both maps have under a key are also combined: maps are merged
+    deeply, and lists and texts are concatenated.
     """
     result = dict(old)
     for key, value in new.items():

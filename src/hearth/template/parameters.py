@@ -78,6 +78,8 @@ class ParameterSchema:
     def as_property(self, required: bool) -> Prop:
         """Return the property that this parameter becomes if the template is used as a resource
         type.
+
+        `required` is whether the property must be given.
         """
         return Prop(
             KINDS[self.type],
@@ -116,7 +118,7 @@ def _of_text(constraint: Constraint, kind: ParameterType) -> bool:
 
 
 def text_form(kind: ParameterType, value: Any) -> str:
-    """Return a parsed value as text."""
+    """Return a parsed value as text; empty text for null and for an Unknown."""
     if isinstance(value, Unknown) or value is None:
         return ""
     match kind:
@@ -129,7 +131,10 @@ def text_form(kind: ParameterType, value: Any) -> str:
 
 
 def parse_value(kind: ParameterType, value: Any) -> Any:
-    """Return the value converted to the type. Raises ValueError."""
+    """Return the value converted to the type; an Unknown is kept.
+
+    Raises ValueError if the value cannot be converted, or is nested too deep.
+    """
     if isinstance(value, Unknown):
         return value
     if isinstance(value, Mapping | list) and too_deep(value):
@@ -141,20 +146,22 @@ def parse_value(kind: ParameterType, value: Any) -> Any:
 
 
 def unquoted(schema: ParameterSchema, value: Any) -> str | None:
-    """Return the error if a number or a list is given for a parameter that requires a text.
+    """Return the error if the value of a parameter must be a string but is not; else None.
 
-    That is a parameter of type string whose length or pattern is checked. Return None if there is
-    no error.
+    This concerns parameters of type string whose length or pattern is checked.
     """
     if schema.type is not ParameterType.STRING or isinstance(value, str | Unknown):
         return None
     if any(isinstance(one, Length | AllowedPattern) for one in schema.constraints):
-        return f"{value!r} must be given as text, because its length or pattern is checked"
+        return f"{value!r} must be given as a string, because its length or pattern is checked"
     return None
 
 
 def wrong(schema: ParameterSchema, value: Any) -> str | None:
-    """Return the message of the first constraint that the value violates, or None."""
+    """Return the message of the first constraint that the value violates, or None.
+
+    Custom constraints are not checked, because that needs the cloud.
+    """
     for constraint in schema.constraints:
         if isinstance(constraint, Custom):
             continue
@@ -193,7 +200,7 @@ def _list(value: Any) -> list[str]:
         return [str(item) if not isinstance(item, str) else item for item in value]
     if isinstance(value, str):
         return value.split(",") if value else []
-    raise ValueError(f'expected a list or a text with commas, got "{value}"')
+    raise ValueError(f'expected a list or a string with commas, got "{value}"')
 
 
 def _json(value: Any) -> Any:
@@ -253,7 +260,8 @@ FITS: dict[type, frozenset[ParameterType]] = {
 def bound(value: Any, whole: bool = False) -> Any:
     """Return the limit in a constraint, which is a number or the text of a number.
 
-    If `whole` is true, it must be an integer. Raises ValueError or TypeError.
+    None stays None. Raises ValueError if the limit is not a number. If `whole` is true, raises
+    TypeError if it is not an integer.
     """
     if value is None:
         return None

@@ -1,7 +1,7 @@
 """Parse nodes into a syntax tree, which is the same for HOT and CFN.
 
 An error in an expression is kept in the tree, because its branch may never be selected. All other
-errors are reported at once. Source: spec/hot.md, sections 3, 5, 6, 7.
+errors are collected in `Syntax.problems`. Source: spec/hot.md, sections 3, 5, 6, 7.
 """
 
 from __future__ import annotations
@@ -88,6 +88,8 @@ class Syntax:
 
 def parse(root: Node, file: str, *, child: bool = False) -> Syntax:
     """Parse a template and return its syntax tree.
+
+    `child` is true for a nested template; an unknown section is then another kind of error.
 
     Raises Rejected if the root is not a map, or if its version cannot be determined. Other problems
     are in the tree.
@@ -231,7 +233,7 @@ class _Parser:
             if not isinstance(name, str):
                 self.fail(item, f"{_brief(item)} is not the name of a parameter", path)
             elif name in seen:
-                self.fail(item, f'parameter "{name}" is in more than one place', path)
+                self.fail(item, f'parameter "{name}" occurs twice in the parameter groups', path)
             elif name not in declared and name not in self.grammar.pseudo_parameters:
                 near = nearest(name, declared)
                 words = f'there is no parameter "{name}"{hint(near)}'
@@ -254,14 +256,17 @@ class _Parser:
         for name, definition in node.value.items():
             self.steps = [word, name]
             if definition.odd_key:
-                self.fail(definition, f'the name of a condition must be text, not "{name}"')
+                self.fail(definition, f'the name of a condition must be a string, not "{name}"')
                 continue
             definitions[name] = self.condition(definition, definition_only=True)
         self.steps = []
         return definitions
 
     def condition(self, node: Node, *, definition_only: bool = False) -> Expr:
-        """Parse a condition: a boolean, a condition function or, except in a definition, a name."""
+        """Parse a condition: a boolean, a condition function, or the name of a condition.
+
+        If `definition_only` is true, the condition is a definition, which cannot be only a name.
+        """
         value = node.value
         if isinstance(value, bool):
             return Const(value)
@@ -293,7 +298,7 @@ class _Parser:
         for name, node in section.value.items():
             self.steps = [word, name]
             if node.odd_key:
-                self.fail(node, f'the name of a resource must be text, not "{name}"')
+                self.fail(node, f'the name of a resource must be a string, not "{name}"')
                 continue
             if "/" in name:
                 self.fail(node, f'the name of a resource must not contain a slash: "{name}"')
@@ -342,7 +347,7 @@ class _Parser:
         if node is None:
             self.fail(owner, "a resource needs a type")
         elif not isinstance(node.value, str) or not node.value:
-            self.fail(node, "the type of a resource must be text and not empty")
+            self.fail(node, "the type of a resource must be a non-empty string")
         else:
             return node.value
         return ""
@@ -351,7 +356,7 @@ class _Parser:
         if node is None:
             return ""
         if not isinstance(node.value, str):
-            self.fail(node, "the description of a resource must be text")
+            self.fail(node, "the description of a resource must be a string")
             return ""
         return node.value
 
@@ -490,7 +495,8 @@ class _Parser:
         items = args.value
         allowed = (2, 3) if self.grammar.if_without_else else (3,)
         if not isinstance(items, list) or len(items) not in allowed:
-            words = f"{name} needs a list with a condition and {allowed[-1] - 1} values"
+            counts = " or ".join(str(count - 1) for count in allowed)
+            words = f"{name} needs a list with a condition and {counts} values"
             return Broken((StackValidationFailed(at, words, code="wrong-arguments"),))
         branches: list[Expr] = []
         for index, item in enumerate(items[1:], 1):
@@ -506,7 +512,7 @@ class _Parser:
 
 
 def _direct(expr: Expr) -> list[Expr]:
-    """Return an expression and all its subexpressions, except those inside choices."""
+    """Return an expression and all its subexpressions, except those inside an `if`."""
     found = [expr]
     if not isinstance(expr, If):
         for part in expr.parts():

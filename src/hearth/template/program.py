@@ -54,8 +54,10 @@ class TreeFindings(Findings):
 class Binding:
     """The resource type to which a resource in the template resolves.
 
-    `problems` belong to the resource. `inside` are problems of the nested template, with paths in
-    that template. They are reported only if the resource is enabled.
+    `type_info` is None if the type was not found or is invalid. For a nested template, `child` is
+    its module and `entry` the result of the lookup in the environment. `problems` belong to the
+    resource; `inside` are problems of the nested template, with paths in that template. Both are
+    reported only if the resource is enabled.
     """
 
     type_info: TypeInfo | None
@@ -84,12 +86,14 @@ class Module:
     depth: int = 0
     problems: tuple[Problem, ...] = ()  # of a draft; a usable module has none
     closed: dict[str, Core] = field(default_factory=dict)  # parts that no parameter changes
-    open: set[str] = field(default_factory=set)  # names of resources that one may change
+    open: set[str] = field(default_factory=set)  # resources that depend on parameters or conditions
     nested: dict[str, Module] = field(default_factory=dict)  # of groups, by content
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickling, with copies of those parts that other threads may
         change.
+
+        The cached modules of groups are left out.
         """
         return {**vars(self), "closed": dict(self.closed), "open": set(self.open), "nested": {}}
 
@@ -129,14 +133,18 @@ class Module:
         return self.syntax.grammar.value
 
     def attribute_names(self, resource: str) -> list[str]:
-        """Return the names of the attributes that the type of a resource declares."""
+        """Return the names of the attributes that the type of a resource declares, except `show`.
+
+        The result is empty if the type is not known.
+        """
         binding = self.bindings.get(resource)
         type_info = binding.type_info if binding is not None else None
         return [name for name in type_info.attributes if name != "show"] if type_info else []
 
     def within(self, resource: str) -> Within | None:
-        """Return the function with which the type of a resource follows a path into an attribute,
-        or None.
+        """Return the function with which the type of a resource follows a path into an attribute.
+
+        Return None if the path is followed in the value, as for most types.
         """
         return getattr(self.bindings[resource].type_info, "within", None)
 
@@ -157,13 +165,17 @@ class Module:
         caller has already merged them into `parameters`. If `strict` is false, parameters may be
         missing; expressions that need them then fail. If `check` is false, values are not checked
         with constraints, and an unused condition that needs a missing parameter is not an error.
+
+        The name and the ids are the values of pseudo parameters. `facade` is the parent resource of
+        a nested stack; None if the stack is not nested.
         """
         raise NotImplementedError
 
     def compile_nested(self, definition: Mapping[str, Any], resource: str) -> Module:
-        """Return the module of the nested stack that a resource generates from its properties.
+        """Return the module of the nested stack that a group generates from its properties.
 
-        Raises Rejected.
+        `definition` is the generated template, and `resource` the name of the group. Raises
+        Rejected.
         """
         raise NotImplementedError
 
@@ -260,7 +272,11 @@ class ResourceDefinition:
 
     @deferrable
     def check(self, world: World) -> Evaluated:
-        """Evaluate the definition and check it completely, with null in place of unknown values."""
+        """Evaluate the definition and check it completely.
+
+        In the checks, an unknown reference is replaced by the name of its resource, and any other
+        unknown value by null. Problems are collected in the result.
+        """
         with spending():
             return self._check(world)
 
@@ -311,7 +327,10 @@ class ResourceDefinition:
 
     @deferrable
     def policy(self, world: World, *, findings: Findings | None = None) -> Mapping[str, Any]:
-        """Return the evaluated update policy with its defaults; append problems to `findings`."""
+        """Return the evaluated update policy with its defaults; append problems to `findings`.
+
+        The result is empty if the type has no update policy, or if it cannot be evaluated.
+        """
         if not self.core.has_policy and not self.type_info.update_policy:  # nearly always
             return {}
         findings = findings or Findings(locate=self._locate)
@@ -474,6 +493,8 @@ class Program:
     def check_values(self, world: World) -> TreeFindings:
         """Check everything for a create or an update, including nested stacks; return all
         findings.
+
+        Checks that need the cloud are not made but listed in the findings.
         """
         findings = TreeFindings(resources=len(self.resources), types=set(self.module.types))
         with collector_paused(), spending() as budget:
@@ -577,7 +598,10 @@ class Program:
         return self.module.compile_nested(text, definition.name).types
 
     def text(self, pseudo: str) -> str:
-        """Return the value of a pseudo parameter as text; `pseudo` is its name without `OS::`."""
+        """Return the value of a pseudo parameter as text; `pseudo` is its name without `OS::`.
+
+        The text is empty if the template is CFN, which has no such parameters.
+        """
         value = self.parameters.get(f"OS::{pseudo}")
         return str(value.value) if value is not None else ""
 
@@ -585,7 +609,10 @@ class Program:
 def without_replaced(
     schema: Mapping[str, Prop], rules: Sequence[Rule], given: Mapping[str, Any]
 ) -> Mapping[str, Prop]:
-    """Return the schema in which a property is optional if its deprecated name is given."""
+    """Return the schema in which a property is optional if its deprecated name is given.
+
+    `rules` is the translation of the type; it contains the deprecated names.
+    """
     excused = {
         rule.path[0]
         for rule in rules
@@ -599,7 +626,7 @@ def without_replaced(
 def reported_by_parent(problem: Problem, path: str) -> Problem:
     """Return the problem that a parent stack reports for a problem of its nested stack.
 
-    `path` leads to the nested stack.
+    `path` leads to the nested stack. A problem of another kind becomes a failed validation.
     """
     moved = inside(problem, path)
     if isinstance(problem, StackValidationFailed):

@@ -37,7 +37,10 @@ class Reference:
 
 
 def referred(refers: Refers, args: Expr) -> str | None:
-    """Return the name of the resource to which a call refers; None if the name is not literal."""
+    """Return the name of the resource to which a call with these arguments refers.
+
+    Return None if the function does not refer to a resource, or if the name is not literal.
+    """
     if refers is Refers.NOTHING:
         return None
     value: Any = None
@@ -52,7 +55,10 @@ def referred(refers: Refers, args: Expr) -> str | None:
 
 
 def references_in(expr: Expr) -> Iterator[Reference]:
-    """Yield all references of an expression to resources."""
+    """Yield the references of an expression to resources, except those inside an `if`.
+
+    Calls that compute the name of the resource are left out.
+    """
     if type(expr) is Const:
         return
     for call in calls_in(expr):
@@ -84,9 +90,9 @@ def _flat(args: Any) -> bool:
 
 
 def is_closed(expr: Expr | None) -> bool:
-    """Return whether the value of an expression depends neither on parameters nor on conditions.
+    """Return whether an expression depends on no parameter, condition or parent resource.
 
-    An expression with a reference to a resource that may be disabled is not closed either.
+    References to resources do not count, even if the resource may be disabled.
     """
     if expr is None or type(expr) is Const:
         return True
@@ -100,8 +106,9 @@ def is_closed(expr: Expr | None) -> bool:
 
 
 def is_closed_source(source: ResourceSource) -> bool:
-    """Return whether a resource's definition is the same for all parameter values; see
-    `is_closed`.
+    """Return whether a resource has no condition and a definition that `is_closed`.
+
+    Such a definition is the same for all parameter values with which all resources are enabled.
     """
     expressions = (
         source.properties,

@@ -89,7 +89,8 @@ class Conditions:
         """Return whether the condition with this name is true; Unknown if it depends on unknown
         values.
 
-        Raises EvaluationError.
+        Raises EvaluationError if there is no such condition, or if it cannot be evaluated to a
+        boolean.
         """
         if name in self.known:
             return self.known[name]
@@ -180,9 +181,12 @@ class Scope:
         return problem
 
     def parameter(self, name: Any) -> Any:
-        """Return the value of the parameter with this name. Raises EvaluationError."""
+        """Return the value of the parameter with this name.
+
+        Raises ParameterError if there is no such parameter, or if it has no value.
+        """
         if not isinstance(name, str):
-            raise EvaluationError(f"the name of a parameter must be text, not {name!r}")
+            raise EvaluationError(f"the name of a parameter must be a string, not {name!r}")
         value = self.parameters.get(name)
         if value is None:
             near = nearest(name, self.parameters)
@@ -237,7 +241,7 @@ class Scope:
         return value
 
     def condition_problem(self, error: EvaluationError, at: Span) -> Problem:
-        """Return the problem to report at a place if its condition cannot be evaluated."""
+        """Return the problem to report at `at` for `error`, the failure of a condition."""
         if error.problem is not None:
             return error.problem(at)
         return StackValidationFailed(at, self.masked(str(error)))

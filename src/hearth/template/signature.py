@@ -40,7 +40,10 @@ ANYTHING: Kinds = frozenset()
 
 @dataclass(frozen=True)
 class Positions:
-    """A signature for a list of arguments, each with its own allowed types."""
+    """A signature for a list of arguments, each with its own allowed types.
+
+    `rest` are the allowed types of further arguments.
+    """
 
     kinds: tuple[Kinds, ...]
     rest: Kinds
@@ -108,7 +111,9 @@ class Marks:
 
 
 def positions(*kinds: Kinds, rest: Kinds = ANYTHING) -> Positions:
-    """Return the signature of a list of arguments, each with its own types."""
+    """Return the signature of a list of arguments, each with its own types; `rest` is for the
+    further ones.
+    """
     return Positions(kinds, rest)
 
 

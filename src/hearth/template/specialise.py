@@ -63,7 +63,11 @@ class Specialiser:
         self.undecided: set[str] = set()  # resources whose conditions depend on unknown values
 
     def run(self, given: Mapping[str, Any]) -> Program:
-        """Return the program for the given parameter values. Raises Rejected with all errors."""
+        """Return the program for the given parameter values.
+
+        Raises Rejected with all errors. Two kinds of errors are reported alone: invalid parameter
+        values, and a dependency cycle.
+        """
         defaults = self.module.environment.parameter_defaults
         reader = ParameterReader(self.syntax, defaults, self.stack, self.strict, self.check)
         parameters = reader.read(given)
@@ -244,7 +248,7 @@ class Specialiser:
         policy = policy.capitalize()
         possible = type_info is None or type_info.snapshot_policy_allowed
         if policy == DeletionPolicy.SNAPSHOT and not possible:
-            words = f'"{policy}" is not possible for {source.type}'
+            words = f'the deletion policy "{policy}" is not possible for {source.type}'
             self.problems.append(StackValidationFailed(at, words))
         if core.external_id is None:
             core.deletion_policy = policy
@@ -257,7 +261,7 @@ class Specialiser:
             self.problems.append(StackValidationFailed(at, str(error)))
             return None
         if not isinstance(value, str | Unknown):
-            words = f"external_id must be text, not {value!r}"
+            words = f"external_id must be a string, not {value!r}"
             self.problems.append(StackValidationFailed(at, words))
         return "" if isinstance(value, Unknown) else str(value)
 

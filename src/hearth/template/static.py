@@ -26,8 +26,9 @@ UNKNOWN_PROPERTY = "unknown-property"
 
 
 def way_into(source: ResourceSource, entry: TemplateEntry) -> str:
-    """Return the path of a resource's nested template, which is prepended to the paths inside
-    it.
+    """Return the path of a resource's nested template, which is prepended to the paths inside it.
+
+    `entry` is the entry in which the environment names the template.
     """
     return f"{source.at.path}<{entry.template}>"
 
@@ -60,7 +61,7 @@ def check_resource(
     if type_info is None:
         return
     if not isinstance(source.properties, Const | MapOf):
-        words = f"{syntax.grammar.word('properties')} cannot be computed as a whole"
+        words = f"{syntax.grammar.word('properties')} must be a map, not a function call"
         yield StackValidationFailed(source.at, words)
     yield from _check_names(source, type_info, syntax)
     if source.update_policy is not _NO_POLICY:
@@ -80,7 +81,10 @@ def _check_names(source: ResourceSource, type_info: TypeInfo, syntax: Syntax) ->
 
 
 def unknown_property(at: Span, name: str, known: Iterable[str]) -> Problem:
-    """Return the problem of a property that the schema does not have."""
+    """Return the problem of a property that the schema does not have.
+
+    `known` contains the names in the schema, one of which may be suggested.
+    """
     near = nearest(name, known)
     words = f'unknown property "{name}"{hint(near)}'
     return StackValidationFailed(
@@ -114,8 +118,9 @@ def check_depends_on(source: ResourceSource, declared: Collection[str]) -> Itera
 
 
 def check_references(source: ResourceSource, declared: Collection[str]) -> Iterator[Problem]:
-    """Yield a problem for each reference to a resource that is not declared, except inside
-    choices.
+    """Yield a problem for each name of a resource that is not declared, also in `depends_on`.
+
+    References inside an `if` are left out, and so is `Ref`, which may name a parameter.
     """
     yield from check_depends_on(source, declared)
     for expr in (source.properties, source.metadata):
@@ -156,7 +161,10 @@ def no_resource(at: Span, name: str, declared: Iterable[str]) -> Problem:
 
 
 def no_attribute(one: Reference, type_info: TypeInfo, declared: Iterable[str]) -> Problem:
-    """Return the problem of a reference to an attribute that the type does not have."""
+    """Return the problem of a reference to an attribute that the type does not have.
+
+    `declared` contains the names of the resources in the template.
+    """
     if (words := _text_for_list(one.call, declared)) is not None:
         return StackValidationFailed(one.call.at, words, code="unknown-attribute")
     attribute = str(one.read[0]) if one.read else ""

@@ -9,13 +9,15 @@ from hearth.template.load import Node
 
 @dataclass
 class Uses:
-    """The names in the function calls of a template, including all branches of choices."""
+    """The names in the function calls of a template, including all branches of `if`."""
 
     parameters: set[str] = field(default_factory=set)
     words: set[str] = field(default_factory=set)  # any text: it may name a condition
     mappings: set[str] = field(default_factory=set)
     files: set[str] = field(default_factory=set)
-    computed: set[str] = field(default_factory=set)  # functions whose name is computed
+    computed: set[str] = field(
+        default_factory=set
+    )  # functions that are called with a computed name
 
     def add(self, root: Node) -> None:
         """Collect the names in a node and in everything below it."""

@@ -68,7 +68,9 @@ NOWHERE = Nowhere()
 
 
 class NullWorld:
-    """A world for validation before a create: references are resource names, attributes are
+    """A world for validation before a create, made from another world.
+
+    Where `world` returns an Unknown, a reference is the name of its resource, and anything else is
     null.
     """
 

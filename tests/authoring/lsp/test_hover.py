@@ -56,7 +56,7 @@ def hovered(desk, before, after="", *, body=BODY):
         ("list_j", "oin", ["delimiter"]),
         ("get_attr: [we", "b,", ["web", "OS::Nova::Server", "The front"]),
         ("condition: bi", "g", ["equals", "20"]),
-        ("child.y", "aml,", ["child.yaml", "Child template", "`count`"]),
+        ("child.y", "aml,", ["child.yaml", "Nested template", "`count`"]),
         ("{cou", "nt: 1}", ["count", "number, required", "How many", "updates"]),
         ("[c, add", "ress]", ["address", "Where it is"]),
         ("OS::stack_na", "me", ["The name of the stack."]),

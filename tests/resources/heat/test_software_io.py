@@ -55,7 +55,7 @@ def test_an_output_says_whether_it_is_an_error():
         (
             {"name": "a", "type": "CommaDelimitedList", "default": 7},
             "inputs[1].default",
-            "expected a list or a text",
+            "expected a list or a string",
         ),
     ],
 )

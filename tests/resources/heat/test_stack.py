@@ -262,7 +262,7 @@ def without(name, **more):
     [
         (None, "cannot be read: no such secret"),
         ("hidden", "holds no credential: the text is not JSON"),
-        ('["hidden"]', 'a map with the text "auth_type"'),
+        ('["hidden"]', 'a map with the string "auth_type"'),
         (json.dumps({**APPLICATION, "auth_type": "hidden"}), "auth_type must be one of v3app"),
         (json.dumps({**APPLICATION, "auth_type": ["hidden"]}), "auth_type must be one of v3"),
         (json.dumps(without("auth_url")), "auth_url must be an http or https URL"),
@@ -270,7 +270,7 @@ def without(name, **more):
         (json.dumps(without("", auth_url="http://hidden@x/")), "auth_url must be an http or"),
         (json.dumps(without("application_credential_secret")), "requires application_credential_s"),
         (json.dumps(without("", password="hidden")), "does not support password in auth"),
-        (json.dumps(without("", username=7)), "must be text"),
+        (json.dumps(without("", username=7)), "must be strings"),
     ],
 )
 def test_what_is_wrong_with_a_secret_is_told_without_what_it_says(secret, words):

@@ -42,7 +42,9 @@ class Outcome(StrEnum):
 class Example:
     """An example with its result.
 
-    `source` is either an expression, or the sections of a template without the version.
+    `topic` is the name of the function or chapter, and `about` the text above the example. `source`
+    is either an expression, or the sections of a template without the version. `request` contains
+    the other parts of the request, such as parameters and files.
     """
 
     topic: str

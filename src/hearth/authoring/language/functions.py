@@ -91,7 +91,7 @@ def _inside(grammar: Grammar, word: str) -> bool:
 
 def _versions(word: str, there: object) -> str:
     """Return the versions that have a function, such as `HOT since 2016-10-14`; empty if none has
-    it.
+    it. `there(grammar, word)` returns whether a version has it.
     """
     assert callable(there)
     found = []

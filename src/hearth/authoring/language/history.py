@@ -69,8 +69,9 @@ def presence(there: Callable[[Grammar], bool]) -> str:
 
 
 def variant(grammar: Grammar, word: str) -> str | None:
-    """Return the name of the variant of a function in a version; `word` is its name in
-    templates.
+    """Return the name of the variant of a function in a version; None if the version has none.
+
+    `word` is the name of the function in templates.
     """
     known = grammar.functions.get(word)
     return WITHOUT_ELSE if known == "if" and grammar.if_without_else else known

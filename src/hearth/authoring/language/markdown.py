@@ -8,7 +8,9 @@ from typing import Any
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table; the cells may contain any text without line breaks."""
+    """Return a Markdown table with a header row; its cells may contain any text without line
+    breaks.
+    """
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
                      for row in lines)  # fmt: skip
@@ -26,7 +28,7 @@ def codes(words: Iterable[object]) -> str:
 
 
 def block(text: str, language: str = "yaml") -> str:
-    """Return a text as a Markdown code block."""
+    """Return a text as a Markdown code block; `language` selects its syntax highlighting."""
     return f"```{language}\n{text.rstrip()}\n```"
 
 

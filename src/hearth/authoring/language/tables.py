@@ -291,12 +291,12 @@ _SECTIONS = {
 
 
 def hooks() -> str:
-    """Return a list of the hooks."""
+    """Return the names of the hooks as inline code, separated by commas."""
     return codes(one.value for one in Hook)
 
 
 def restricted_actions() -> str:
-    """Return a list of the actions that can be restricted."""
+    """Return the names of the actions that can be restricted, as inline code."""
     return codes(one.value for one in RestrictedAction)
 
 

@@ -28,7 +28,10 @@ class Sort(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A name that a completion offers. Names with a lower `rank` are listed first."""
+    """A name that a completion offers. Names with a lower `rank` are listed first.
+
+    The editor shows `detail` beside the name, and `text` as its description.
+    """
 
     name: str
     sort: Sort
@@ -74,7 +77,7 @@ class Hand:
         self.closed = bool(self.style) and closing and self.end == context.end - len(CURSOR)
 
     def key(self, word: Word) -> Choice:
-        """Return the choice that inserts a word as a key."""
+        """Return the choice that inserts a word as a key, with a colon if none follows yet."""
         colon = "" if self.context.colon else ": "
         if self.style and colon:
             end = self.end + (1 if self.closed else 0)

@@ -31,7 +31,10 @@ class Completion:
         self.schemas = schemas
 
     def at(self, document: Document, offset: int, *, snippets: bool = False) -> list[Choice]:
-        """Return the choices at an offset of a document; empty if any text is allowed there."""
+        """Return the choices at an offset of a document; empty if Hearth knows none.
+
+        `snippets` is true if the editor supports snippets.
+        """
         context = completion_context(document, offset)
         if context is None or context.scalar.style in ("|", ">", "*"):
             return []
@@ -114,9 +117,9 @@ class Completion:
 
 
 def _resource_around(context: CursorContext) -> str | None:
-    """Return the name of the resource that contains the cursor.
+    """Return the name of the resource that contains the cursor; None outside of resources.
 
-    A resource cannot refer to itself, so it is not offered.
+    A resource cannot refer to itself, so this name is not offered.
     """
     for hop in context.hops:
         if hop.location.what is What.RESOURCES and hop.entry is not None:

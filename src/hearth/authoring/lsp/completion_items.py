@@ -47,7 +47,10 @@ def properties(schemas: Schemas, document: Document, location: Location) -> Iter
 
 
 def types(schemas: Schemas, path: Path) -> Iterator[Word]:
-    """Yield the names of the resource types that a file can use, except template files."""
+    """Yield the names of the resource types that the file `path` can use, except template files.
+
+    These are the types of its environments, and all types of the catalogue that are not hidden.
+    """
     known = types_of(schemas.catalog)
     for name in schemas.mapped_names(path):
         if name not in known:
@@ -57,7 +60,9 @@ def types(schemas: Schemas, path: Path) -> Iterator[Word]:
 
 @cache
 def types_of(catalog: AuthorCatalog) -> Mapping[str, Word]:
-    """Return a Word for each type of a catalogue, by name. The first call is slow."""
+    """Return a Word for each type of a catalogue that is not hidden, by name. The first call is
+    slow.
+    """
     found = {}
     for name in catalog.names():
         info = catalog.find(name)
@@ -70,7 +75,11 @@ def types_of(catalog: AuthorCatalog) -> Mapping[str, Word]:
 
 
 def paths(files: Files, beside: Path, typed: str, *, templates: bool = False) -> Iterator[Word]:
-    """Yield the files and folders whose path begins with the typed text."""
+    """Yield the files and folders in the folder to which the typed path leads.
+
+    The path is relative to the file `beside`, which is left out. If `templates` is true, other
+    files than templates are left out. The editor selects the names that begin with the typed text.
+    """
     folder_part = typed.rpartition("/")[0] + "/" if "/" in typed else ""
     folder = local(folder_part or ".", beside)
     if folder is None:

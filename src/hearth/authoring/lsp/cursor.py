@@ -104,7 +104,8 @@ def context_at(document: Document, offset: int) -> CursorContext | None:
 def completion_context(document: Document, offset: int) -> CursorContext | None:
     """Return the context of a text that is typed next at an offset, even if there is no text yet.
 
-    The scalar contains CURSOR; the document of the context is the text with CURSOR inserted.
+    The scalar contains CURSOR; the document of the context is the text with CURSOR inserted. Return
+    None where `context_at` does.
     """
     source = document.text.source
     text = Text(source[:offset] + CURSOR + source[offset:])

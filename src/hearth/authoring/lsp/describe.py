@@ -29,7 +29,7 @@ def type_text(kin: Kin) -> str:
     """Return the description of a resource type, with its required properties."""
     parts = [f"**{kin.name}**"]
     if kin.child is not None:
-        parts.append(f"Child template `{kin.child.path.name}`.")
+        parts.append(f"Nested template `{kin.child.path.name}`.")
     elif first := type_line(kin.info):
         parts.append(first)
     parts += _support(kin.info.support if kin.info else None)
@@ -42,7 +42,7 @@ def type_text(kin: Kin) -> str:
 
 
 def type_line(info: object) -> str:
-    """Return the first line of the description of a type."""
+    """Return the first line of the description of a type; empty if Hearth cannot create it."""
     if info is None or type(info).__name__ == "DeclaredType":
         return ""
     return (getattr(info, "__doc__", None) or "").strip().split("\n")[0]

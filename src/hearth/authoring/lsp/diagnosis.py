@@ -50,7 +50,8 @@ Log = Callable[[str], None]
 class Diagnosis:
     """Runs the linter on open files after they have changed.
 
-    `publish` is called with a file and all remarks about it.
+    `publish` is called with a file and all remarks about it, and `log` with the reason if a check
+    fails.
     """
 
     def __init__(self, files: Files, schemas: Schemas, publish: Publish, log: Log) -> None:
@@ -71,7 +72,7 @@ class Diagnosis:
         """Record that a text or file has changed.
 
         The open files that depend on it are checked after `after_s` seconds without a further
-        change.
+        change. After the change of an environment, all open files are checked.
         """
         due = asyncio.get_running_loop().time() + after_s
         document = self.files.at(path)
@@ -145,7 +146,7 @@ class Diagnosis:
         """Return the environments with which a template is checked.
 
         These are the configured environments. If none is configured, they are the environments in
-        the folder whose parameters are all declared in the template.
+        the folder, and the open ones, whose `parameters` are all declared in the template.
         """
         if document.genre is Genre.ENVIRONMENT:
             return []

@@ -42,8 +42,8 @@ class Document:
 
     @cached_property
     def genre(self) -> Genre:
-        """The type of the text: a template has a version key, an environment has a resource
-        registry.
+        """The type of the text: a template has a version key; an environment has the section
+        `resource_registry` or `parameter_defaults`.
         """
         keys = {section.key.text for section in self.layout.sections if section.colon}
         if keys.intersection(VERSION_KEYS):
@@ -53,7 +53,7 @@ class Document:
     @cached_property
     def grammar(self) -> Grammar:
         """The grammar of the template's version; if that is unknown, the newest grammar of the
-        format.
+        format. Without a version key, it is the newest grammar of HOT.
         """
         for section in self.layout.sections:
             name = section.key.text
@@ -116,12 +116,15 @@ class Document:
         return {item.name: plain(item.value) for item in section.items()}
 
     def field(self, section: str, name: str, key: str) -> Node | None:
-        """Return the value of a key in an entry of a section; `key` is Hearth's name for it."""
+        """Return the value of a key in an entry of a section; None if it is missing.
+
+        `key` is Hearth's name for the key.
+        """
         item = self.items(section).get(name)
         if item is None or not isinstance(item.value, Map):
             return None
         return item.value.get(self.grammar.word(key))
 
     def type_of(self, resource: str) -> str | None:
-        """Return the type of a resource, as it is written in the template."""
+        """Return the type of a resource, as written in the template; None if it is missing."""
         return scalar_text(self.field("resources", resource, "type"))

@@ -51,7 +51,11 @@ class _Read:
 
 
 class Files:
-    """Returns documents by URI or path. A text that is open replaces the file on the disk."""
+    """Returns documents by URI or path. A text that is open replaces the file on the disk.
+
+    `root` is the editor's folder, and `configured` are the environments in its settings.
+    `environment_edits` increases when an open environment changes.
+    """
 
     def __init__(self) -> None:
         self.root: Path | None = None
@@ -64,7 +68,10 @@ class Files:
     # -- what is open ---------------------------------------------------------------------------
 
     def open(self, uri: str, text: str, version: int | None = None) -> Document:
-        """Record that the editor has opened a text; return its document."""
+        """Record that the editor has opened a text; return its document.
+
+        `version` is the number that the editor gave the text, or None.
+        """
         return self._put(uri, version, Document(Text(text), self.path(uri)))
 
     def change(self, uri: str, text: Text, version: int | None) -> Document:
@@ -125,8 +132,8 @@ class Files:
     def at(self, path: Path) -> Document | None:
         """Return the document at a path, from the editor or else from the disk.
 
-        Return None if there is no file, or if the file on the disk is neither a template nor an
-        environment.
+        Return None if there is no file. Return None as well if the file on the disk is larger than
+        SIZE_MAX, or is neither a template nor an environment.
         """
         known = self._by_path.get(path)
         if known is not None:
@@ -156,7 +163,10 @@ class Files:
                     yield document
 
     def names(self, folder: Path) -> list[Path]:
-        """Return the files and folders in a folder in alphabetical order, except hidden ones."""
+        """Return the files and folders in a folder in alphabetical order, except hidden ones.
+
+        At most NEIGHBOURS_MAX are returned; none if the folder cannot be read.
+        """
         try:
             with os.scandir(folder) as entries:
                 names = sorted(one.name for one in entries if not one.name.startswith("."))
@@ -166,7 +176,7 @@ class Files:
 
     def environments(self, path: Path) -> list[Document]:
         """Return the environments for a template: the configured ones, or else those in its
-        folder.
+        folder and all that are open.
         """
         if self.configured:
             found = [self.at(one) for one in self.configured]
@@ -185,8 +195,9 @@ def _document(path: Path, size: int) -> Document | None:
 
 
 def local(name: str, beside: Path) -> Path | None:
-    """Return the path of a file to which another file refers by `name`; None if it is not on the
-    disk.
+    """Return the path of a file to which the file `beside` refers by `name`. It may not exist.
+
+    Return None if `name` is empty or a URL of the web.
     """
     if name.startswith("file://"):
         found = to_fs_path(name)

@@ -37,7 +37,7 @@ class Block:
 
     @cached_property
     def key(self) -> Scalar | None:
-        """The key with which the block begins."""
+        """The key with which the block begins, or None."""
         first = JSON_START.match(self.text) if self.json else LINE.search(self.text)
         if first is None:
             return None
@@ -161,7 +161,10 @@ class Layout:
         self._known = {}
 
     def block(self, start: int, end: int, *, json: bool = False) -> Placed:
-        """Return the block for a part of the text; a block with the same text is reused."""
+        """Return the block for a part of the text; a block with the same text is reused.
+
+        `json` is true if the part is the content of a JSON object, without the opening brace.
+        """
         text = self.source[start:end]
         known = (text, json)
         block = self._known.get(known) or self._kept.get(known) or Block(text, json=json)
@@ -169,7 +172,7 @@ class Layout:
         return Placed(start, block)
 
     def section_at(self, offset: int) -> Section | None:
-        """Return the section that contains an offset: the last one that begins before it."""
+        """Return the last section that begins at or before an offset; None if there is none."""
         index = bisect_right([section.start for section in self.sections], offset)
         return self.sections[index - 1] if index else None
 

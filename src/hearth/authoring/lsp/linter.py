@@ -23,7 +23,10 @@ NICE = 10
 
 
 def run_linter(question: Mapping[str, Any]) -> dict[str, Any]:
-    """Lint a file; return its findings, or the reason why it could not be checked."""
+    """Lint the file `path` of the question with its `environments` and the open `texts`.
+
+    Return its `findings`, and in `failed` the reason if it could not be checked, else None.
+    """
     path = Path(question["path"])
     texts = {Path(name): text for name, text in question["texts"].items()}
     try:

@@ -31,7 +31,11 @@ class LinterProcess:
         self._process: Process | None = None
 
     async def ask(self, question: Mapping[str, Any]) -> list[Finding]:
-        """Run the linter and return the findings. Raises NoAnswer."""
+        """Run the linter and return the findings; `question` is the argument of `run_linter`.
+
+        Raises NoAnswer if the process ends, fails or takes too long, or if the file cannot be
+        checked.
+        """
         line = json.dumps(question).encode() + b"\n"
         process = await self._started()
         assert process.stdin is not None

@@ -14,10 +14,11 @@ from hearth.template.versions import VERSION_KEYS
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of the outline.
+    """A line of the outline: a section, or an entry of a section.
 
-    `start` and `end` are the offsets of the part of the text, `name_start` and `name_end` those of
-    its name.
+    `section` is Hearth's name for the section of an entry, and empty for a section itself. `detail`
+    is a text after the name, such as a type. `lines` are the entries of a section. `start` and
+    `end` are the offsets of the part of the text, `name_start` and `name_end` those of its name.
     """
 
     name: str
@@ -68,7 +69,7 @@ def _detail(item: Item) -> str:
 
 
 def _trimmed(document: Document, start: int, end: int) -> int:
-    """Return the end of a part without its trailing white space."""
+    """Return the end of a part without its trailing white space and commas."""
     source = document.text.source
     while end > start and source[end - 1] in " \t\r\n,":
         end -= 1

@@ -128,7 +128,7 @@ class _Parser:
 
     def starts_map(self, pos: int, column: int) -> bool:
         """Return whether a word without a colon is the first key of a map whose next key is in the
-        next line.
+        next line. The word begins at the offset `pos`, in this column.
         """
         if self.text[pos] in "\"'{[|>*":
             return False
@@ -236,7 +236,9 @@ class _Parser:
         return Scalar(pos, end, self.text[pos:end], self.text[pos])
 
     def inline(self, pos: int, outer: int) -> Node:
-        """Return the value that begins on this line: quoted, in brackets or braces, or plain."""
+        """Return the value that begins at `pos` in the current line: quoted, in brackets or braces,
+        or plain. `outer` is the column of the node that contains it; -1 at the top.
+        """
         char = self.text[pos]
         if char in "\"'":
             found: Node = self.quoted(pos, outer)
@@ -267,7 +269,7 @@ class _Parser:
 
     def led(self, lead: Scalar, outer: int) -> Node:
         """Return the value in the lines below a misplaced word; the word becomes its first entry or
-        item.
+        item. `outer` is the column of the node that contains it.
         """
         line = self.lines[self.at]
         below = self.block(line.start, line.indent, outer)
@@ -291,7 +293,9 @@ class _Parser:
 
     def may_span(self, start: int, end: int, outer: int) -> bool:
         """Return whether a value can extend from `start` to `end`, because its lines are indented
-        enough.
+        deeper than the column `outer` of the node that contains it.
+
+        If `outer` is -1, as in JSON, no value extends over several lines.
         """
         if "\n" not in self.text[start:end]:
             return True
@@ -318,7 +322,7 @@ class _Parser:
         return found
 
     def gap(self, pos: int, outer: int) -> int:
-        """Return the offset after white space and comments inside brackets.
+        """Return the offset after white space and comments at `pos`, inside brackets.
 
         Return -1 if the content of the brackets does not continue there.
         """
@@ -363,7 +367,11 @@ class _Parser:
         return Entry(_missing(key.start), key, colon=False), pos
 
     def colon(self, pos: int, outer: int, *, quoted: bool) -> int:
-        """Return the offset of the colon after a key in braces, or -1 if there is none."""
+        """Return the offset of the colon after a key in braces, or -1 if there is none.
+
+        `pos` is the end of the key. Unless the key is `quoted`, white space, a comma or a bracket
+        must follow the colon.
+        """
         after = self.gap(pos, outer)
         if after < 0 or self.text[after] != ":":
             return -1

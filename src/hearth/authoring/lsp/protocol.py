@@ -51,7 +51,8 @@ class Protocol(LanguageServerProtocol):
     def structure_message(self, data: dict[str, Any]) -> Any:
         """Convert a decoded message to an object.
 
-        The JSON decoder also calls this for each map inside a message.
+        An invalid request is refused. The result for any invalid message is UNREADABLE. The JSON
+        decoder also calls this for each map inside a message.
         """
         try:
             return super().structure_message(data)

@@ -13,7 +13,10 @@ class Refused(Exception):
 
 
 def renamed(symbol: Symbol, new: str, schemas: Schemas) -> list[Occurrence]:
-    """Return all occurrences of a symbol that must be replaced by the new name. Raises Refused."""
+    """Return all occurrences of a symbol that must be replaced by the new name.
+
+    There are none if the name stays the same. Raises Refused if the new name is not possible.
+    """
     if not symbol.defined:
         raise Refused(f'"{symbol.name}" is not defined in {symbol.home.path.name}')
     if new == symbol.name:

@@ -27,7 +27,8 @@ NO_SCHEMA = Prop(ValueKind.ANY)
 class Kin:
     """A resource type with its properties and attributes.
 
-    `child` is the document of the nested template if the type is one.
+    `info` is the type in the catalogue. If the type is a nested template, `info` is None and
+    `child` is the document of the template.
     """
 
     name: str
@@ -68,7 +69,8 @@ class Schemas:
     def child_path(self, path: Path, type_name: str, resource: str = "") -> Path | None:
         """Return the path of the nested template to which a type name refers, or None.
 
-        `path` is the file that contains the name.
+        `path` is the file that contains the name. `resource` is the name of the resource that has
+        the type; empty if it has none.
         """
         found = self.environment(path).find(type_name, resource, self.catalog)
         if isinstance(found, TemplateEntry):
@@ -76,7 +78,11 @@ class Schemas:
         return None
 
     def find(self, path: Path, type_name: str, resource: str = "") -> Kin | None:
-        """Return the resource type to which a name in a file refers, or None."""
+        """Return the resource type to which a name in the file `path` refers.
+
+        `resource` is the name of the resource that has the type; empty if it has none. Return None
+        if there is no such type, or if its template cannot be read.
+        """
         found = self.environment(path).find(type_name, resource, self.catalog)
         if found is None:
             return None
@@ -104,7 +110,7 @@ class Schemas:
         return self._walk(document, location)[1]
 
     def prop(self, document: Document, location: Location) -> Prop | None:
-        """Return the schema of the value at a location, or None."""
+        """Return the schema of the value at a location; None if it has no schema."""
         return self._walk(document, location)[0]
 
     def top_prop(self, document: Document, location: Location) -> Prop | None:
@@ -186,9 +192,9 @@ class Schemas:
         return prop, entries
 
     def mapped_names(self, path: Path) -> Iterator[str]:
-        """Yield the type names that the environments for a template map to other types.
+        """Yield the type names that the environments for a template map to types or templates.
 
-        Patterns and names of template files are left out.
+        Names with wildcards, and names that are template files themselves, are left out.
         """
         for name in self.environment(path).resource_registry:
             if name != "resources" and not name.endswith("*") and not is_template_name(name):

@@ -25,7 +25,8 @@ leave almost no garbage.
 def serve(port: int | None) -> int:
     """Serve one editor until it disconnects; return the exit status of the process.
 
-    If `port` is None, standard input and output are used.
+    If `port` is None, standard input and output are used. The status is 0 if the editor has sent
+    `shutdown`, 130 after Ctrl-C, and 1 otherwise.
     """
     logging.basicConfig(stream=sys.stderr, level=logging.CRITICAL)
     server = HearthServer()
@@ -46,8 +47,9 @@ def serve(port: int | None) -> int:
 
 
 def _standard(server: HearthServer) -> None:
-    """Redirect everything that is printed to standard error, because standard output belongs to the
-    editor.
+    """Serve the editor on standard input and output.
+
+    Everything else that is printed is redirected to standard error.
     """
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

@@ -121,7 +121,9 @@ class HearthServer(LanguageServer):
     # -- what is at a position ---------------------------------------------------------------------
 
     def document(self, uri: str) -> Document | None:
-        """Return the document at a URI, open or on the disk; None if there is none."""
+        """Return the template or environment at a URI, open or on the disk; None if there is
+        none.
+        """
         known = self.files.opened(uri)
         document = known.document if known else self.files.at(self.files.path(uri))
         return document if document and document.genre is not Genre.NOTHING else None
@@ -174,7 +176,8 @@ class HearthServer(LanguageServer):
     def configure(self, settings: object) -> None:
         """Set the environments for all templates, from the settings of the editor.
 
-        Relative paths start at the editor's folder.
+        Relative paths start at the editor's folder. Settings without the list `environments` change
+        nothing.
         """
         if isinstance(settings, Mapping):
             settings = settings.get("hearth", settings)
@@ -241,7 +244,7 @@ async def shutdown(ls: HearthServer, params: None) -> None:
 
 
 def complete(ls: HearthServer, params: types.CompletionParams) -> wire.Ready | None:
-    """Return the completions at a position."""
+    """Return the completions at a position; None if the text is not open."""
     known = ls.files.opened(params.text_document.uri)
     if known is None:
         return None
@@ -254,7 +257,7 @@ def complete(ls: HearthServer, params: types.CompletionParams) -> wire.Ready | N
 
 
 def resolve(ls: HearthServer, item: types.CompletionItem) -> types.CompletionItem:
-    """Return a completion item with its documentation."""
+    """Return an item of the last completion with its documentation, if it has one."""
     number = item.data
     if isinstance(number, int) and 0 <= number < len(ls.offered):
         word = ls.offered[number].word
@@ -264,7 +267,7 @@ def resolve(ls: HearthServer, item: types.CompletionItem) -> types.CompletionIte
 
 
 def hovered(ls: HearthServer, params: types.HoverParams) -> types.Hover | None:
-    """Return the description of the word at a position."""
+    """Return the description of the word at a position; None if there is none."""
     context = ls.context(params)
     text = hover(context, ls.schemas) if context else None
     if context is None or text is None:
@@ -274,7 +277,7 @@ def hovered(ls: HearthServer, params: types.HoverParams) -> types.Hover | None:
 
 
 def defined(ls: HearthServer, params: types.DefinitionParams) -> types.Location | None:
-    """Return the location of the definition of the word at a position."""
+    """Return the location of the definition of the word at a position; None if there is none."""
     context = ls.context(params)
     target = definition(context, ls.schemas) if context else None
     return wire.location(target, ls.files, ls.units) if target else None
@@ -309,7 +312,7 @@ def highlighted(
 
 
 def outlined(ls: HearthServer, params: types.DocumentSymbolParams) -> wire.Ready | None:
-    """Return the outline of a text."""
+    """Return the outline of a template or an environment; None if the URI has none."""
     uri = params.text_document.uri
     document = ls.document(uri)
     if document is None:
@@ -323,7 +326,7 @@ def outlined(ls: HearthServer, params: types.DocumentSymbolParams) -> wire.Ready
 def rename_begun(
     ls: HearthServer, params: types.PrepareRenameParams
 ) -> types.PrepareRenamePlaceholder | None:
-    """Return the range of the name at a position, if it can be renamed."""
+    """Return the range of the name at a position; None if it cannot be renamed."""
     context = ls.context(params)
     symbol = symbol_at(context, ls.schemas) if context else None
     if context is None or symbol is None or not symbol.defined:
@@ -333,7 +336,10 @@ def rename_begun(
 
 
 def rename(ls: HearthServer, params: types.RenameParams) -> types.WorkspaceEdit | None:
-    """Return the edits that rename the symbol at a position."""
+    """Return the edits that rename the symbol at a position.
+
+    Answer with an error if there is no symbol, or if the new name is refused.
+    """
     symbol = ls.symbol(params)
     if symbol is None:
         raise JsonRpcInvalidParams("there is no name here that can be renamed")

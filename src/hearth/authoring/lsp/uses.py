@@ -46,7 +46,7 @@ class Use:
     start: int
     end: int
     owner: str = ""
-    steps: tuple[str | int, ...] = ()  # of a property: where the properties are that it is among
+    steps: tuple[str | int, ...] = ()  # of a property: the path of the map that contains it
 
 
 SCALARS: Mapping[What, Of] = {

@@ -45,7 +45,7 @@ SOURCE = "hearth"
 
 
 class Ready:
-    """A result that is already JSON text.
+    """A result that already consists of plain maps, lists and scalars.
 
     It is used for long lists, because pygls converts objects slowly.
     """

@@ -330,7 +330,10 @@ async def router_of_vpc(ctx: ResourceContext, vpc: str) -> str | None:
 
 
 async def router_of_subnet(ctx: ResourceContext, network: str, subnet: str) -> str | None:
-    """Return the id of the router that a subnet is connected to, or None."""
+    """Return the id of the router that a subnet is connected to, or None.
+
+    `network` is the id of the network of the subnet.
+    """
     for port in await ctx.cloud.listing("network", f"/v2.0/ports?network_id={segment(network)}"):
         subnets = {one.get("subnet_id") for one in port["fixed_ips"]}
         if str(port["device_owner"]).startswith(LEG) and subnet in subnets:

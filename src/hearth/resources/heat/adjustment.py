@@ -52,8 +52,9 @@ class Adjustment:
     def _share(self, current: int) -> int:
         """Convert the percentage to a number of members to add, which is negative for a removal.
 
-        The result is rounded towards zero, but a percentage other than 0 changes at least one
-        member, or at least `min_step` members.
+        The result is rounded towards zero, but a share between 0 and 1 counts as one member, and
+        fewer than `min_step` members become `min_step`. As in Heat, a share of 0 with `min_step`
+        removes members.
         """
         exact = current * self.amount / 100
         share = trunc(exact)

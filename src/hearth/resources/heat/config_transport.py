@@ -152,7 +152,7 @@ def transport_of(ctx: ResourceContext) -> str:
 
 
 def access(ctx: ResourceContext, kind: str) -> Body:
-    """Return the settings of one collector (cfn, heat, zaqar, request): URLs, credentials,
+    """Return the settings of the collector `kind` (cfn, heat, zaqar, request): URLs, credentials,
     names.
     """
     data, stack = ctx.data, ctx.stack

@@ -55,7 +55,7 @@ class Group(NestedType):
     """
 
     regroups = True
-    member_attributes = frozenset({"*"})  # the members as such are told in any case
+    member_attributes = frozenset({"*"})  # status and reference id of every member
 
     def ordered(self, members: Members) -> list[str]:
         """Return the names of those members that appear in attributes, in the order in which they
@@ -116,8 +116,9 @@ def known_size(size: Any, otherwise: int = 1) -> int:
 
 
 def checkable(member: Any) -> dict[str, Any] | None:
-    """Return the part of a member's definition that can be validated; None if the type is not known
-    yet.
+    """Return the part of a member's definition that can be validated.
+
+    Return None if the definition or its type is not known yet.
 
     Properties and metadata may contain values that are not known yet. Other keys with such values
     are omitted.
@@ -149,8 +150,9 @@ def as_stored(definition: Any) -> Any:
 def demand_time(
     ctx: ResourceContext, pace: Pace, course: Course, size: int, renewed: int, *, by_index: bool
 ) -> None:
-    """Raise ValueError if the pauses between the batches alone take as long as the stack's
-    timeout.
+    """Raise ValueError if the pauses between the batches alone take as long as the stack's timeout.
+
+    The arguments are those of `batches`; `pace` contains the length of a pause.
     """
     if not pace.pause_s:
         return
@@ -176,8 +178,9 @@ def stage(
 ) -> Child:
     """Return the nested stack for the next batch, whose members are `after`.
 
-    `data` goes to the record's private data. `more` means that another batch follows. If `refs` is
-    true, the template has an output with the members' reference ids.
+    `data` goes to the record's private data. `more` means that another batch follows. `pause_s` is
+    the pause before this batch. If `refs` is true, the template has an output with the members'
+    reference ids.
     """
     touched = changed_by(ctx.definitions, after)
     return Child(

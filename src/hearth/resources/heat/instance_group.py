@@ -128,7 +128,10 @@ class InstanceGroup(Instances):
 
 
 def seconds(text: str) -> float:
-    """Convert a duration such as PT1M30S to seconds. Raises ValueError."""
+    """Convert a duration such as PT1M30S to seconds.
+
+    Raises ValueError if it is not such a duration, or longer than an hour.
+    """
     found = _PAUSE.fullmatch(text)
     if found is None or not any(found.groups()):
         raise ValueError(f"PauseTime: expected a duration such as PT5M30S, got {text}.")

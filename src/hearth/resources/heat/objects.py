@@ -45,7 +45,7 @@ async def make_signal_object(ctx: ResourceContext) -> dict[str, str | None]:
 
 
 async def signal_in(ctx: ResourceContext, container: str, name: str, *, after: float) -> Any:
-    """Return the signal in an object, or None if the object was not written after the time `after`.
+    """Return the signal in an object; None if it is empty or not written after the time `after`.
 
     A signal that is not valid JSON is returned as an empty map.
     """

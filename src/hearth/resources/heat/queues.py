@@ -57,7 +57,9 @@ async def post(cloud: Cloud, name: str, document: Any) -> None:
 
 
 async def messages_in(ctx: ResourceContext, name: str) -> dict[str, Any]:
-    """Return the oldest messages as {message id: body}; they stay in the queue."""
+    """Return the oldest messages, at most LISTED_MAX, as {message id: body}; they stay in the
+    queue.
+    """
     path = f"/messages?echo=true&limit={LISTED_MAX}"
     answer = await _call(await own_cloud(ctx), "GET", name, path)
     listed = (answer.body or {}).get("messages", ())
@@ -65,7 +67,7 @@ async def messages_in(ctx: ResourceContext, name: str) -> dict[str, Any]:
 
 
 async def drop_messages(ctx: ResourceContext, name: str, ids: Sequence[str]) -> None:
-    """Delete messages from a queue."""
+    """Delete the messages with these ids from the queue `name`."""
     if ids:
         await _call(await own_cloud(ctx), "DELETE", name, f"/messages?ids={segment(','.join(ids))}")
 

@@ -233,7 +233,10 @@ def removed_names(ctx: ResourceContext) -> list[str]:
 
 
 def names_now(ctx: ResourceContext, removed: Sequence[str]) -> dict[str, str]:
-    """Return a map from each member's name, and from its reference id, to the member's name."""
+    """Return a map from each member's name, and from its reference id, to the member's name.
+
+    `removed` contains the names that were removed earlier and are not used again.
+    """
     found: dict[str, str] = {}
     for name, one in ctx.members.items():
         if one.get("reference"):

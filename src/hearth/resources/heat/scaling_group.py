@@ -172,7 +172,10 @@ class Scalable(ScalingGroup):
     def cooled(
         self, ctx: ResourceContext, cooldown_s: float | None, reason: str
     ) -> Mapping[str, Any] | None:
-        """Return the metadata with the start of a cooldown, or None if there is no cooldown."""
+        """Return the metadata with the end of a cooldown that starts now, and with its reason.
+
+        Return None if there is no cooldown.
+        """
         if not cooldown_s:
             return None
         ends = max(ctx.now + float(cooldown_s), cooldown_end(ctx.metadata))

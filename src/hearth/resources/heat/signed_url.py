@@ -13,10 +13,11 @@ NEVER = 4_102_444_800  # 2100-01-01, the end of temporary URLs
 
 
 def signed_url(ctx: ResourceContext, access: str, secret: str, kind: str) -> str:
-    """Return a signed URL of the CloudFormation-style API for this resource. `kind` is signal or
-    waitcondition.
+    """Return a signed URL of the CloudFormation-style API for this resource.
 
-    The signature has no expiry time, because a server may take hours to boot before it signals.
+    `access` and `secret` are the key pair of the resource's stack user. `kind` is signal (for a
+    POST) or waitcondition (for a PUT). The signature has no expiry time, because a server may take
+    hours to boot before it signals.
     Source: spec/software-config.md, section 7.
     """
     stack = ctx.stack
@@ -75,8 +76,10 @@ def native_url(ctx: ResourceContext, *, own: bool = False) -> str:
 def temporary_url(
     account_url: str, key: str, container: str, name: str, *, ends: int, verb: str = "PUT"
 ) -> str:
-    """Return a temporary URL to PUT (or GET) an object; `ends` is its expiry in seconds since
-    1970.
+    """Return a temporary URL with which to call the method `verb` for an object.
+
+    `account_url` is the URL of the Swift account, and `key` is one of its keys for temporary URLs.
+    `ends` is the expiry in seconds since 1970.
     """
     parts = urlsplit(account_url)
     path = f"{parts.path}/{quote(container)}/{quote(name)}"

@@ -125,8 +125,9 @@ class SoftwareDeploymentGroup(Group):
 
 
 def _demand_time(ctx: ResourceContext, changed: Sequence[str], size: int, pause_s: float) -> None:
-    """Raise ValueError if the pauses between the batches alone take as long as the stack's
-    timeout.
+    """Raise ValueError if the pauses between the batches alone take as long as the stack's timeout.
+
+    `changed` contains the members to change, and `size` is the number of members in a batch.
     """
     pauses = -(-len(changed) // size) - 1
     if pause_s and pauses * pause_s >= 60.0 * (ctx.stack.timeout_mins or TIMEOUT_MINS):

@@ -58,7 +58,9 @@ class TestResource(ResourceType):
             default="",
             update_allowed=True,
         ),
-        "fail": Prop(BOOLEAN, "true: every action fails.", default=False, update_allowed=True),
+        "fail": Prop(
+            BOOLEAN, "true: a create or an update fails.", default=False, update_allowed=True
+        ),
         "update_replace": Prop(
             BOOLEAN, "true: an update requests a replacement.", default=False, update_allowed=True
         ),
@@ -100,7 +102,7 @@ class TestResource(ResourceType):
         return None
 
     async def wait(self, ctx: ResourceContext) -> Progress:
-        """Report ready after the waiting time, or a failure if the property `fail` is set."""
+        """Report ready after the waiting time; except in a delete, fail if `fail` is true."""
         per_action = (ctx.given("action_wait_secs") or {}).get(ctx.action.value.lower())
         wanted_s = float(ctx.given("wait_secs") or 0 if per_action is None else per_action)
         left_s = ctx.started_at + wanted_s - ctx.now

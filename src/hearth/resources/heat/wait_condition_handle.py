@@ -210,8 +210,9 @@ def _too_much(what: str, most: int) -> Rejected:
 
 
 def signal_of(ctx: ResourceContext) -> dict[str, Any] | None:
-    """Return what a client needs to send signals with the chosen transport; None if a token
-    suffices.
+    """Return what a client needs to send signals with the chosen transport.
+
+    Return None for TOKEN_SIGNAL, for which the attributes `token` and `endpoint` suffice.
     """
     data = ctx.data
     match ctx.given("signal_transport"):

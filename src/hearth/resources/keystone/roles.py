@@ -65,7 +65,7 @@ class Roles(Part):
             await Call("DELETE", path, undoes=True).make(kind, ctx)
 
     def _paths(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> set[str]:
-        """Return the URLs of the role assignments in `properties`."""
+        """Return the API paths of the role assignments in `properties`."""
         names = {**ctx.properties, **properties, "id": ctx.physical_id}
         found, who = set(), filled_path(self.who, names)
         for one in properties.get("roles") or []:

@@ -122,8 +122,10 @@ class ExternalResource(ResourceType):
         return Made(physical_id=ctx.physical_name)
 
     async def start(self, ctx: ResourceContext, action: str, wanted: Mapping[str, Any]) -> Made:
-        """Start an execution of the workflow. Its id is derived, so that a repeated call starts no
-        second one.
+        """Start an execution of the workflow of an action.
+
+        `wanted` contains the name of the workflow and the parameters of the execution. The id is
+        derived, so that a repeated call starts no second execution.
         """
         ident = execution_id(ctx, action)
         params = dict(wanted.get("params") or {})

@@ -81,7 +81,7 @@ class NeutronResource(CollectionResource):
         return {k: self.cleared.get(k) if v is None else v for k, v in fields.items()}
 
     async def replace_failed(self, ctx: ResourceContext) -> bool:
-        """Return whether the object is gone or in an error state."""
+        """Return whether the object was never created, is gone, or is in an error state."""
         if ctx.physical_id is None:
             return True
         try:
@@ -96,8 +96,8 @@ class NeutronResource(CollectionResource):
 class FixedAtCreate(NeutronResource):
     """Base class of objects whose description cannot be changed after the create.
 
-    If the template sets the description, the generated name is the intent key. If it sets the name
-    too, there is no key.
+    If the template sets the description, the fields in `alike` or, without these, the generated
+    name identify the object. If the template sets the name too, the name cannot identify it.
     """
 
     key_stays = True

@@ -173,7 +173,10 @@ def parted(physical_id: str) -> tuple[str, Body]:
 
 
 async def port_of(ctx: ResourceContext, router: str, wanted: Body) -> Body | None:
-    """Return the router's port that belongs to this interface, or None."""
+    """Return the router's port that belongs to this interface, or None.
+
+    `wanted` identifies it by `port_id` or `subnet_id`.
+    """
     for port in await ctx.cloud.listing("network", f"/v2.0/ports?device_id={segment(router)}"):
         subnets = {one.get("subnet_id") for one in port.get("fixed_ips", [])}
         if port["id"] == wanted.get("port_id") or wanted.get("subnet_id") in subnets:

@@ -287,7 +287,7 @@ class Server(CollectionResource):
         return Failed(f"'{ctx.name}': expected 'ACTIVE', got '{status}'", "Error")
 
     async def replace_failed(self, ctx: ResourceContext) -> bool:
-        """Return whether the server is gone or in an error state."""
+        """Return whether the server was never created, is gone, or is in an error state."""
         if ctx.physical_id is None:
             return True
         try:
@@ -452,6 +452,7 @@ def block_devices(ctx: ResourceContext) -> list[Body]:
     """Return the field block_device_mapping_v2 of the create call.
 
     If devices are given and none of them is the boot device, the image is inserted as boot device.
+    Without an image, the first device without a boot index becomes the boot device.
     """
     disks: list[Body] = []
     for one in ctx.given("block_device_mapping") or []:

@@ -41,7 +41,8 @@ class OctaviaResource(CollectionResource):
     async def busy(self, ctx: ResourceContext, fault: CloudFault) -> bool:
         """Return whether the service refused a call because of a pending change.
 
-        A delete that is refused because the object is in use counts too.
+        A delete that is refused because the object is in use counts too. A pending change of a load
+        balancer that is gone or in an error state does not count, because it never ends.
         """
         if not fault.conflict:
             return False

@@ -15,7 +15,7 @@ PROVIDER = "amphora"
 
 
 class Profile(CollectionResource):
-    """Base class of profiles. Each request contains the name of the provider, or its default."""
+    """Base class of profiles. A profile without the name of a provider belongs to amphora."""
 
     service = SERVICE
     identified_by = IntentKey.RENAME

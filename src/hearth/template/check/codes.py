@@ -34,7 +34,7 @@ BY_KIND: tuple[tuple[type[Problem], str], ...] = (
 
 
 def rule_of(problem: Problem) -> str:
-    """Return the code of the rule that a problem violates."""
+    """Return the code of the rule that a problem violates; `wrong-structure` if it has none."""
     if problem.code:
         return problem.code
     return next((code for kind, code in BY_KIND if isinstance(problem, kind)), "wrong-structure")

@@ -19,10 +19,10 @@ STARTS_MAX = 200
 
 
 def cycles(resources: Mapping[str, ResourceSource]) -> Iterator[tuple[Span, tuple[str, ...]]]:
-    """Yield the shortest dependency cycles; no two of them share a resource.
+    """Yield up to CYCLES_MAX short dependency cycles; no two of them share a resource.
 
-    Each is a pair: the place of the reference that closes the cycle, and the names of its resources
-    in order.
+    Each is a pair: the place where the first resource names the second, and the names of the
+    resources in order. The first name is repeated at the end.
     """
     edges: dict[str, Mapping[str, Span]] = {
         name: _edges(source, resources) for name, source in resources.items()
@@ -48,10 +48,10 @@ def cycles(resources: Mapping[str, ResourceSource]) -> Iterator[tuple[Span, tupl
 def _within(
     edges: Mapping[str, Mapping[str, Span]], names: Set[str]
 ) -> dict[str, Mapping[str, Span]]:
-    """Return the edges between `names`, without names that cannot be part of a cycle.
+    """Return the edges between `names`, without names on which no other name depends.
 
-    `edges` maps each name to the names on which it depends, with the place of each reference. A
-    name on which no remaining name depends is removed, until there is no such name.
+    `edges` maps each name to the names on which it depends, with the place of each reference. Names
+    are removed until a remaining name depends on each of them: a removed name is in no cycle.
     """
     kept: dict[str, Mapping[str, Span]] = {
         name: {need: at for need, at in edges[name].items() if need in names}
@@ -72,8 +72,10 @@ def _within(
 
 
 def _edges(source: ResourceSource, known: Mapping[str, ResourceSource]) -> dict[str, Span]:
-    """Return the names of the resources on which a resource depends, with the place of each
-    reference.
+    """Return the names of the resources on which a resource depends, with the place of the first
+    reference to each.
+
+    Names that are not in `known` are left out.
     """
     found: dict[str, Span] = {}
     if source.external_id is None:
@@ -93,7 +95,10 @@ def _edges(source: ResourceSource, known: Mapping[str, ResourceSource]) -> dict[
 
 
 def _shortest(start: str, edges: Mapping[str, Mapping[str, Span]]) -> tuple[str, ...] | None:
-    """Return the names in the shortest cycle from a resource back to itself, or None."""
+    """Return the names in the shortest cycle from `start` back to `start`, which is first and last.
+
+    Return None if there is no such cycle.
+    """
     before: dict[str, str] = {}
     waiting = deque([start])
     while waiting:

@@ -105,7 +105,7 @@ class _Template:
                 self.default(schema, default, at)
                 prop = schema.as_property(required=False)
                 if default.odd and prop.kind is ValueKind.STRING:
-                    words = f"without quotes this default is {default.value}, not a text"
+                    words = f"without quotes this default is {default.value}, not a string"
                     self.report.notice(default.span(self.file, at.path), "surprising-scalar", words)
 
     def default(self, schema: ParameterSchema, node: Node, at: Span) -> None:
@@ -165,8 +165,9 @@ class _Template:
                 self.report.notice(at, "constant-condition", words)
 
     def enabling(self, condition: Expr | None, fields: Mapping[str, Node], at: Span) -> bool:
-        """Check the condition of a resource or an output; return whether the condition can be
-        true.
+        """Check the condition of a resource or an output; return False if it is certainly false.
+
+        A missing or an invalid condition counts as true.
         """
         node = fields.get(self.grammar.word("condition"))
         if condition is None or node is None:
@@ -237,7 +238,7 @@ class _Template:
             words = f'there is no deletion policy "{policy}"{hint(near)}'
             self.report.wrong(at, "value-not-allowed", words, near)
         elif policy.lower() == "snapshot" and type_info and not type_info.snapshot_policy_allowed:
-            words = f'"{policy}" is not possible for {source.type}'
+            words = f'the deletion policy "{policy}" is not possible for {source.type}'
             self.report.wrong(at, "value-not-allowed", words)
 
     def type_notices(self, source: ResourceSource, type_info: TypeInfo) -> None:
@@ -281,7 +282,10 @@ class _Template:
             self.together(source, given, type_info, place)
 
     def member(self, source: ResourceSource, name: str | None) -> None:
-        """Check the definition of the members in a group. Source: spec/groups-and-nesting.md."""
+        """Check the definition of a group's members, which is in the property `name`.
+
+        `name` is None if the resource is not a group. Source: spec/groups-and-nesting.md.
+        """
         binding = self.module.members.get(source.name)
         word = self.grammar.word("properties")
         node = source.node.child(word, name) if name is not None else None
@@ -316,7 +320,9 @@ class _Template:
         self, source: ResourceSource, given: Mapping[str, Expr], type_info: TypeInfo, at: Span
     ) -> None:
         """Check the relations between the properties of a resource, as far as their values are
-        known.
+        known. `given` contains the expressions of the properties that are given.
+
+        Nothing is checked if a property cannot be evaluated or has the wrong type.
         """
         known: dict[str, Any] = {}
         unsure: set[str] = set()
@@ -358,16 +364,15 @@ class _Template:
 
 
 def _together(sources: Sequence[ResourceSource]) -> bool:
-    """Return whether all these resources exist if one of them does.
-
-    Resources with different conditions may exclude each other.
+    """Return whether the resources can certainly exist together: they do not have two different
+    conditions.
     """
     conditions = [json.dumps(frozen(one.condition)) for one in sources if one.condition is not None]
     return len(set(conditions)) < 2
 
 
 def _under(expr: Expr, *names: str) -> Expr | None:
-    """Return the part of an expression at a path of literal keys, or None."""
+    """Return the part of an expression at a path of keys; None if the path does not exist."""
     found: Expr | None = expr
     for name in names:
         found = dict(parts(found)).get(name) if found is not None else None

@@ -63,7 +63,7 @@ class Names:
             self.within(part)
 
     def truth(self, condition: Expr) -> bool | Unknown:
-        """Return whether a condition is true; Unknown if that depends on unknown values."""
+        """Return whether a condition is true; Unknown if that is not known or it is invalid."""
         try:
             return self.scope.truth(condition.evaluate(self.scope))
         except EvaluationError:
@@ -137,7 +137,7 @@ class Names:
     def kind_of_attribute(self, call: Call) -> ValueKind | None:
         """Return the declared type of the attribute that a call reads.
 
-        Return None if the call also has a path into the attribute, or if the type is not declared.
+        Return None if the call also has a path into the attribute, or if no type is declared.
         """
         for one in references_in(call):
             if one.call is call and one.read and len(one.read) == 1:

@@ -17,7 +17,9 @@ class Report:
     _places: set[Any] = field(default_factory=set)
 
     def add(self, problem: Problem) -> None:
-        """Add a problem, unless one of the same kind was already reported at the same place."""
+        """Add a problem, unless its line and column already have another one of its severity:
+        error or warning.
+        """
         at = problem.at
         place: Any = problem
         if at is not None and at.line:
@@ -27,9 +29,16 @@ class Report:
             self.problems.append(problem)
 
     def wrong(self, at: Span, code: str, words: str, suggestion: str | None = None) -> None:
-        """Add an error: the template is refused, or an operation with it fails."""
+        """Add an error: the template is refused, or an operation with it fails.
+
+        `code` is the code of the rule, and `words` is the message. `suggestion` is the probably
+        intended text, or None.
+        """
         self.add(StackValidationFailed(at, words, code=code, suggestion=suggestion))
 
     def notice(self, at: Span, code: str, words: str, suggestion: str | None = None) -> None:
-        """Add a warning: the template is accepted but probably contains a mistake."""
+        """Add a warning: the template is accepted but probably contains a mistake.
+
+        The arguments are those of `wrong`.
+        """
         self.add(Notice(at, words, code=code, suggestion=suggestion))

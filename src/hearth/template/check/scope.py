@@ -42,9 +42,10 @@ class StaticWorld:
         return Unknown(frozenset({name}), frozenset({ValueKind.STRING}))
 
     def attribute(self, name: str, attribute: str, path: tuple[Any, ...]) -> Any:
-        """Return an attribute as an Unknown of its type.
+        """Return an Unknown for an attribute.
 
-        The type of an output of a nested template is that of its expression.
+        It has a type only if the attribute is an output of a nested template and is read without a
+        path: the type of the output's expression.
         """
         until = frozenset({name})
         binding = self.module.bindings.get(name)
@@ -93,10 +94,10 @@ class StaticScope(Scope):
         """Return None, so that no path is followed: the values of attributes are unknown."""
 
     def undecided(self, choice: Choice) -> Any:
-        """Evaluate both branches of a choice, and return an Unknown with all possible types.
+        """Evaluate both branches of an `if`, and return an Unknown with all possible types.
 
-        If `assumed` contains the condition of the choice, only the branch for its assumed value is
-        evaluated.
+        If `assumed` contains the condition of the `if`, return the value of the branch for the
+        assumed truth instead.
         """
         if self.assumed is not None and self.assumed[0] == frozen(choice.condition):
             return (choice.then if self.assumed[1] else choice.otherwise).evaluate(self)

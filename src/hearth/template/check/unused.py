@@ -11,7 +11,11 @@ from hearth.template.uses import Uses
 
 
 def unused(module: Module) -> Iterator[Notice]:
-    """Yield a notice for each unused declaration."""
+    """Yield a notice for each parameter, condition and mapping that a template never uses.
+
+    Parameters of nested templates are not reported, nor are parameters or mappings if the template
+    computes the name of one.
+    """
     syntax = module.syntax
     grammar = syntax.grammar
     uses = Uses()
@@ -37,7 +41,11 @@ def unused(module: Module) -> Iterator[Notice]:
 
 
 def unused_files(modules: Iterable[Module], files: Iterable[str]) -> Iterator[Notice]:
-    """Yield a notice for each file that no template of a tree reads."""
+    """Yield a notice for each of the `files` that no template and no environment names.
+
+    `modules` are the root template and its nested templates. If one of them computes the name of a
+    file, nothing is reported.
+    """
     uses = Uses()
     used: set[str] = set()
     for module in modules:

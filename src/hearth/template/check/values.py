@@ -95,7 +95,7 @@ class Values:
             self.mismatch(place, f'"{_brief(value)}"', prop)
             return
         if node.odd and prop.kind is ValueKind.STRING:
-            words = f"without quotes this is the {_kind(value)} {_brief(value)}, not a text"
+            words = f"without quotes this is the {_kind(value)} {_brief(value)}, not a string"
             self.report.notice(place, "surprising-scalar", words)
         self.constraints(prop, coerced, place)
 
@@ -180,10 +180,12 @@ class Values:
         *,
         of_child: bool = False,
     ) -> None:
-        """Report required properties that are missing.
+        """Report required properties that are missing: those of `schema` that are not in `given`.
 
-        If `of_child` is true, the properties are the parameters of a nested template. A missing one
-        is then only a warning if no environment is known, because an environment may provide it.
+        A property is not required if `rules`, the translation of the type, takes its value from
+        another property that is given. If `of_child` is true, the properties are the parameters of
+        a nested template. A missing one is then only a warning if no environment is known, because
+        an environment may provide it.
         """
         names = dict.fromkeys(given, True)
         for name, prop in without_replaced(schema, tuple(rules), names).items():
@@ -206,10 +208,10 @@ class Values:
             self.constraints(prop, expr.value, node.span(at.file, at.path))
 
     def looks_like_function(self, node: Node, at: Span, *, notice: bool = False) -> bool:
-        """Report a map that is probably a misspelled function call; return whether an error was
-        reported.
+        """Report a map that is probably a misspelled call, or a call of another version's function.
 
-        Such a map has a single key. If `notice` is true, it is reported as a warning.
+        Such a map has a single key. If `notice` is false, it is reported as an error, and the
+        result says whether an error was reported. If `notice` is true, it is only a warning.
         """
         if len(node.value) != 1:
             return False
@@ -308,7 +310,7 @@ class Values:
 
 
 def conditions_in(expr: Expr) -> list[Any]:
-    """Return the different conditions of all choices in an expression, as JSON data."""
+    """Return the different conditions of all `if` functions in an expression, as JSON data."""
     found: list[Any] = []
     waiting = [expr]
     while waiting:
@@ -323,7 +325,7 @@ def conditions_in(expr: Expr) -> list[Any]:
 
 
 def parts(expr: Expr) -> Iterator[tuple[Any, Expr]]:
-    """Yield (key or index, expression) for each item of a map or a list."""
+    """Yield (key or index, expression) for each item of a map or a list; else nothing."""
     match expr:
         case MapOf():
             yield from expr.entries.items()
@@ -346,8 +348,9 @@ def _takes(prop: Prop, kind: ValueKind) -> bool:
 
 
 def _since(name: str, grammar: Grammar) -> str | None:
-    """Return since which version a function with this name exists, as text; None if it never
-    did.
+    """Return the end of a message that says which templates have a function with this name.
+
+    Return None if no version of HOT or CFN has it.
     """
     for other in reversed(GRAMMARS) if not grammar.hot else GRAMMARS:
         if other.functions.get(name):

@@ -41,7 +41,11 @@ class _Stop(BaseException):
 
 
 def bounded(work: Callable[[], T]) -> T:
-    """Call `work` and return its result. Raises TooExpensive if it takes too many steps."""
+    """Call `work` and return its result.
+
+    Raises TooExpensive if it takes too many steps, or if a regular expression takes too long. If
+    it takes too many steps on the event loop, Overrun is raised instead.
+    """
     budget = current()
     most = left = STEPS_MAX if budget is None else min(STEPS_MAX, budget.steps)
 
@@ -192,7 +196,7 @@ class _Exchange:
 
 
 def library() -> Any:
-    """Return a YAQL context with the functions of the language."""
+    """Return a YAQL context with the functions of the language, including those of OURS."""
     import yaql
 
     context = yaql.create_context(math=False, collections=False, regex=False)

@@ -33,8 +33,10 @@ REPEAT_VALUES_MAX = 500_000
 
 
 def map_merge(args: Any) -> Any:
-    """Merge several maps and return the result; if they have equal keys, the last map takes
+    """Merge a list of maps and return the result; if they have equal keys, the last map takes
     precedence.
+
+    Items that are null are skipped. If an item is Unknown, so is the result.
     """
     if isinstance(args, Unknown):
         return args
@@ -78,7 +80,7 @@ def map_replace(args: Any) -> dict[str, Any]:
         new = keys.get(key)
         new = key if new is None else str(new)
         if new in result or (new != key and new in source):
-            raise EvaluationError(f'the key "{new}" would be a duplicate')
+            raise EvaluationError(f'two entries of the result would have the key "{new}"')
         if isinstance(value, str) and value in values:
             value = values[value]
         result[new] = value
@@ -86,7 +88,10 @@ def map_replace(args: Any) -> dict[str, Any]:
 
 
 def list_concat(args: Any) -> Any:
-    """Concatenate several lists and return the result."""
+    """Concatenate a list of lists and return the result.
+
+    Items that are null are skipped. If an item is Unknown, so is the result.
+    """
     if isinstance(args, Unknown):
         return args
     if not isinstance(args, list):
@@ -104,7 +109,7 @@ def list_concat(args: Any) -> Any:
 
 
 def list_concat_unique(args: Any) -> Any:
-    """Concatenate several lists and return the result without duplicates."""
+    """Concatenate a list of lists and return the result without duplicates."""
     result: list[Any] = []
     seen: set[Any] = set()
     for item in list_concat(args):
@@ -121,7 +126,7 @@ def filter_out(args: Any) -> Any:
     if not items or not values:
         return items
     if not isinstance(values, list) or not isinstance(items, list):
-        raise EvaluationError("the values and the list must both be lists")
+        raise EvaluationError("both items must be lists: the values to remove, and the list")
     unwanted = set(map(comparable, values))
     return [item for item in items if comparable(item) not in unwanted]
 
@@ -133,9 +138,9 @@ def contains(args: Any) -> bool:
         return value in sequence
     if isinstance(sequence, str):
         if not isinstance(value, str):
-            raise EvaluationError(f"expected text to search for in a text, got {value!r}")
+            raise EvaluationError(f"expected a string to search for in a string, got {value!r}")
         return value in sequence
-    raise EvaluationError(f"expected a list or a text, got {sequence!r}")
+    raise EvaluationError(f"expected a list or a string, got {sequence!r}")
 
 
 def _pair(what: str) -> Callable[[Any], str | None]:
@@ -215,7 +220,7 @@ class _Marker:
     def text(self, text: str, row: tuple[Any, ...]) -> str:
         for name, item in zip(self.names, row, strict=True):
             if not isinstance(item, str):
-                raise EvaluationError(f"only text can replace a name in text, not {item!r}")
+                raise EvaluationError(f"only a string can replace a name in a string, not {item!r}")
             found = text.count(name)
             if found:
                 bounded(self.characters + len(text) + found * len(item))
@@ -245,7 +250,7 @@ def _repeat_check(parallel: bool) -> Callable[[Any], str | None]:
 def select(args: Any) -> Any:
     """Return an item of a list or a map; an empty text if there is no such item.
 
-    `args` is the list [index or key, list or map].
+    `args` is the list [index or key, list or map]. The list or map may also be given as JSON text.
     """
     index, items = args
     if isinstance(items, str):
@@ -261,7 +266,7 @@ def select(args: Any) -> Any:
         return ""
     if isinstance(items, Mapping):
         if not isinstance(index, str):
-            raise EvaluationError(f"the key of a map must be text, not {index!r}")
+            raise EvaluationError(f"the key of a map must be a string, not {index!r}")
         return items.get(index, "")
     if isinstance(items, list):
         try:
@@ -281,11 +286,11 @@ def member_list_to_map(args: Any) -> dict[str, str]:
     if not isinstance(key_name, str) or not isinstance(value_name, str):
         raise EvaluationError(f"expected two names, got {key_name!r} and {value_name!r}")
     if not isinstance(items, list):
-        raise EvaluationError(f"expected a list of texts, got {items!r}")
+        raise EvaluationError(f"expected a list of strings, got {items!r}")
     parts: dict[str, dict[str, str]] = {}
     for item in items:
         if not isinstance(item, str):
-            raise EvaluationError(f"expected a list of texts, got {item!r}")
+            raise EvaluationError(f"expected a list of strings, got {item!r}")
         place, _, text = item.partition("=")
         steps = place.split(".")
         if len(steps) > 3 and steps[0] == "" and steps[1] == "member":
@@ -299,7 +304,7 @@ def member_list_to_map(args: Any) -> dict[str, str]:
 
 def _check_members(args: Any) -> str | None:
     if not isinstance(args, list) or len(args) != 3:
-        return "expected a list with a key name, a value name and a list of texts"
+        return "expected a list with a key name, a value name and a list of strings"
     return None
 
 
@@ -332,7 +337,7 @@ register(
     Function(
         "filter",
         pure(filter_out),
-        _pair("values and a list"),
+        _pair("a list of values to remove and a list"),
         takes=positions(LISTS, LISTS),
         gives=ValueKind.LIST,
     )

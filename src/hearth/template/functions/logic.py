@@ -24,7 +24,7 @@ def equal(one: Any, other: Any) -> bool:
 
 
 def equals(args: Any) -> bool:
-    """Return whether two values are equal."""
+    """Return whether the two values in the list `args` are equal."""
     return equal(*args)
 
 
@@ -33,7 +33,7 @@ def _check_pair(args: Any) -> str | None:
 
 
 def negation(args: Any, scope: Scope) -> bool | Unknown:
-    """Return the negation of a condition."""
+    """Return the negation of the condition `args`, a boolean or the name of a condition."""
     return opposite(scope.truth(args))
 
 
@@ -49,7 +49,9 @@ def _check_condition(args: Any) -> str | None:
 
 
 def fn_not(args: Any, scope: Scope) -> bool | Unknown:
-    """Return the negation of a condition, which is the only item of a list (`Fn::Not`)."""
+    """Return the negation of a condition, which is the only item of the list `args`
+    (`Fn::Not`).
+    """
     return opposite(scope.truth(args[0]))
 
 
@@ -58,12 +60,16 @@ def _check_one(args: Any) -> str | None:
 
 
 def conjunction(args: Any, scope: Scope) -> bool | Unknown:
-    """Return whether all conditions are true; Unknown if that depends on unknown values."""
+    """Return whether all conditions in the list `args` are true; Unknown if that depends on unknown
+    values.
+    """
     return _decided(False, [scope.truth(one) for one in _operands(args)])
 
 
 def disjunction(args: Any, scope: Scope) -> bool | Unknown:
-    """Return whether any condition is true; Unknown if that depends on unknown values."""
+    """Return whether any condition in the list `args` is true; Unknown if that depends on unknown
+    values.
+    """
     return _decided(True, [scope.truth(one) for one in _operands(args)])
 
 

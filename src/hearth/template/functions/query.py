@@ -85,7 +85,7 @@ def _check(args: Any) -> str | None:
         return "expected an expression"
     expression = args["expression"]
     if expression is None or isinstance(expression, bool | int | float | list | dict):
-        return "the expression must be text"
+        return "the expression must be a string"
     if isinstance(expression, str):
         _demand_short(expression)
         try:

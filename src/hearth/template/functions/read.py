@@ -18,6 +18,8 @@ from hearth.template.walk import walk
 def get_param(args: Any, scope: Scope) -> Any:
     """Return the value of a parameter, or the part of it at a path; empty text if there is no such
     part.
+
+    `args` is the name of the parameter, or the list [name, step of the path, …].
     """
     if isinstance(args, list):
         if not args:
@@ -26,7 +28,7 @@ def get_param(args: Any, scope: Scope) -> Any:
     else:
         name, path = args, []
     if not isinstance(name, str):
-        raise EvaluationError(f"the name of a parameter must be text, not {name!r}")
+        raise EvaluationError(f"the name of a parameter must be a string, not {name!r}")
     value = scope.parameter(name)
     for step in path:
         if isinstance(value, Unknown):
@@ -56,9 +58,9 @@ def _param_step(value: Any, step: Any) -> Any:
 
 
 def get_resource(args: Any, scope: Scope) -> Any:
-    """Return the reference id of a resource."""
+    """Return the reference id of the resource named `args`."""
     if not isinstance(args, str):
-        raise EvaluationError(f"the name of a resource must be text, not {args!r}")
+        raise EvaluationError(f"the name of a resource must be a string, not {args!r}")
     if args not in scope.resources:
         raise EvaluationError(f'there is no resource "{args}"')
     return scope.reference(args)
@@ -80,7 +82,8 @@ def _attribute_args(args: Any, scope: Scope) -> tuple[str, list[Any]]:
 def get_attr(args: Any, scope: Scope) -> Any:
     """Return an attribute of a resource, or the part of it at a path.
 
-    Without the name of an attribute, return a map of all attributes.
+    `args` is the list [resource, attribute, step of the path, …]. Without an attribute, return a
+    map of all attributes.
     """
     if isinstance(args, list):
         for part in args:
@@ -100,14 +103,15 @@ def attribute_name(name: Any) -> str:
     if isinstance(name, int):
         return str(name)
     if not isinstance(name, str):
-        raise EvaluationError(f"the name of an attribute must be text, not {name!r}")
+        raise EvaluationError(f"the name of an attribute must be a string, not {name!r}")
     return name
 
 
 def get_attr_then_select(args: Any, scope: Scope) -> Any:
     """Return an attribute, or the part of it at a path, as the oldest template versions do.
 
-    These versions read the whole attribute from the resource and then follow the path in its value.
+    `args` is the list [resource, attribute, step of the path, …]. These versions read the whole
+    attribute from the resource and then follow the path in its value.
     """
     if isinstance(args, list):
         for part in args:
@@ -139,9 +143,9 @@ def _check_get_att(args: Any) -> str | None:
 
 
 def get_file(args: Any, scope: Scope) -> str:
-    """Return the text of a file in the request."""
+    """Return the text of the file named `args` in the request."""
     if not isinstance(args, str):
-        raise EvaluationError(f"the name of a file must be text, not {args!r}")
+        raise EvaluationError(f"the name of a file must be a string, not {args!r}")
     if args not in scope.files:
         raise EvaluationError(f'there is no file "{args}" in the request', steps=())
     return scope.files[args]
@@ -167,8 +171,8 @@ def _facade_kinds(args: Any) -> frozenset[ValueKind]:
 
 
 def ref(args: Any, scope: Scope) -> Any:
-    """Return the reference id of the resource with this name; if there is none, the parameter's
-    value.
+    """Return the reference id of the resource named `args`; if there is none, the value of the
+    parameter with this name.
     """
     if isinstance(args, str) and args in scope.resources:
         return scope.reference(args)
@@ -186,8 +190,8 @@ def _ref_as(args: Evaluable, scope: Scope) -> Function | None:
 
 
 def param_ref(args: Any, scope: Scope) -> Any:
-    """Return the value of a parameter, for `Ref` in a condition, which cannot refer to
-    resources.
+    """Return the value of the parameter named `args`, for `Ref` in a condition, which cannot refer
+    to resources.
     """
     if isinstance(args, str) and args not in scope.parameters and args not in scope.missing:
         problem = partial(InvalidTemplateReference, name=str(args))
@@ -196,7 +200,7 @@ def param_ref(args: Any, scope: Scope) -> Any:
 
 
 def find_in_map(args: Any, scope: Scope) -> Any:
-    """Return a value in the section Mappings."""
+    """Return a value in the section Mappings; `args` is the list [mapping, key, inner key]."""
     value: Any = scope.mappings
     for step in args:
         if not isinstance(value, Mapping) or not isinstance(step, str) or step not in value:
@@ -206,7 +210,8 @@ def find_in_map(args: Any, scope: Scope) -> Any:
 
 
 def _check_three(args: Any) -> str | None:
-    return None if isinstance(args, list) and len(args) == 3 else "expected a list of three values"
+    words = "expected a list with a mapping, a key and a key inside it"
+    return None if isinstance(args, list) and len(args) == 3 else words
 
 
 def availability_zones(args: Any, scope: Scope) -> Any:

@@ -16,13 +16,13 @@ from hearth.template.signature import LISTS, MAPS, TEXT, Takes, names, positions
 
 
 def as_json(value: Any) -> str:
-    """Return a value as text; maps and lists are converted to JSON with sorted keys."""
+    """Return a value as JSON text with sorted keys."""
     return json.dumps(value, sort_keys=True)
 
 
 def _joined(delimiter: Any, items: list[Any], structured: bool) -> str:
     if not isinstance(delimiter, str):
-        raise EvaluationError(f"the delimiter must be text, not {delimiter!r}")
+        raise EvaluationError(f"the delimiter must be a string, not {delimiter!r}")
     texts = []
     for item in items:
         match item:
@@ -33,13 +33,16 @@ def _joined(delimiter: Any, items: list[Any], structured: bool) -> str:
             case dict() | list() if structured:
                 texts.append(as_json(item))
             case _:
-                raise EvaluationError(f"only text can be joined, not {item!r}")
+                raise EvaluationError(f"only strings can be joined, not {item!r}")
     bounded(sum(map(len, texts)) + len(delimiter) * len(texts))
     return delimiter.join(texts)
 
 
 def list_join(args: Any) -> str:
-    """Join the texts in one or more lists with a delimiter."""
+    """Join the items of one or more lists with a delimiter; `args` is [delimiter, list, …].
+
+    Items that are maps or lists are converted to JSON, and null to an empty text.
+    """
     items: list[Any] = []
     for part in args[1:]:
         if not part:
@@ -51,7 +54,10 @@ def list_join(args: Any) -> str:
 
 
 def join_one(args: Any) -> str:
-    """Join the texts in a single list with a delimiter."""
+    """Join the texts in a single list with a delimiter; `args` is [delimiter, list].
+
+    Null becomes an empty text. Other items raise EvaluationError.
+    """
     if len(args) != 2:
         raise EvaluationError("expected a delimiter and a list")
     items = args[1] or []
@@ -83,17 +89,17 @@ def _text_of(value: Any, structured: bool) -> str:
         case dict() | list() if structured:
             return as_json(value)
         case _:
-            raise EvaluationError(f"{value!r} cannot be inserted into text")
+            raise EvaluationError(f"{value!r} cannot be inserted into a string")
 
 
 def replaced(template: Any, params: Any, structured: bool) -> tuple[str, set[str]]:
     """Replace all keys of `params` in the template; inserted texts are not searched again.
 
-    Return the text and the keys that occurred in it. If `structured` is true, maps and lists can be
-    inserted as JSON.
+    Longer keys are replaced first. Return the text and the keys that occurred in it. If
+    `structured` is true, maps and lists are inserted as JSON; otherwise they raise EvaluationError.
     """
     if not isinstance(template, str):
-        raise EvaluationError(f"the template must be text, not {template!r}")
+        raise EvaluationError(f"the template must be a string, not {template!r}")
     if not isinstance(params, Mapping):
         raise EvaluationError(f"the params must be a map, not {params!r}")
     values = {}
@@ -178,23 +184,27 @@ def fn_replace(args: Any) -> str:
 
 def _check_fn_replace(args: Any) -> str | None:
     if not isinstance(args, list) or len(args) != 2:
-        return "expected a list with a map and a text"
+        return "expected a list with a map and a string"
     if isinstance(args[0], list | str | int | float | bool):
         return "the first argument must be a map"
     return None
 
 
 def str_split(args: Any) -> Any:
-    """Split a text at a delimiter; return a list of the parts, or the part with the given index."""
+    """Split a text at a delimiter; return a list of the parts, or the part with the given index.
+
+    `args` is the list [delimiter, text] or [delimiter, text, index]. If the text is null, so is the
+    result.
+    """
     if not isinstance(args, list) or len(args) < 2:
-        raise EvaluationError("expected a delimiter and a text")
+        raise EvaluationError("expected a delimiter and a string")
     delimiter, text = args[0], args[1]
     if text is None:
         return None
     if not isinstance(text, str):
-        raise EvaluationError(f"only text can be split, not {text!r}")
+        raise EvaluationError(f"only a string can be split, not {text!r}")
     if not isinstance(delimiter, str) or not delimiter:
-        raise EvaluationError("the delimiter must be text and not empty")
+        raise EvaluationError("the delimiter must be a non-empty string")
     pieces = text.split(delimiter)
     if len(args) < 3:
         return pieces
@@ -204,7 +214,7 @@ def str_split(args: Any) -> Any:
         raise EvaluationError(f"the index must be a number, not {args[2]!r}") from None
     except IndexError:
         raise EvaluationError(
-            f"there is no piece {args[2]}: the text has {len(pieces)} pieces, counted from 0"
+            f"there is no piece {args[2]}: the string has {len(pieces)} pieces, counted from 0"
         ) from None
 
 
@@ -213,30 +223,35 @@ def _check_list(args: Any) -> str | None:
 
 
 def fn_split(args: Any) -> list[str]:
-    """Split a text at a delimiter and return a list of the parts (`Fn::Split`)."""
+    """Split a text at a delimiter and return a list of the parts (`Fn::Split`).
+
+    `args` is the list [delimiter, text].
+    """
     if not isinstance(args, list) or len(args) != 2:
-        raise EvaluationError("expected a delimiter and a text")
+        raise EvaluationError("expected a delimiter and a string")
     delimiter, text = args
     if not isinstance(text, str) or not isinstance(delimiter, str) or not delimiter:
-        raise EvaluationError(f"only text can be split at text, not {text!r}")
+        raise EvaluationError(
+            f"expected a non-empty delimiter and a string, got {delimiter!r} and {text!r}"
+        )
     return text.split(delimiter)
 
 
 def _check_fn_split(args: Any) -> str | None:
     if not isinstance(args, list) or len(args) != 2 or not isinstance(args[0], str):
-        return "expected a list with a delimiter and a text"
+        return "expected a list with a delimiter and a string"
     return None
 
 
 def digest(args: Any) -> str:
-    """Return the hash of a text by the given algorithm, in hexadecimal digits."""
+    """Return the hash of a text in hexadecimal digits; `args` is the list [algorithm, text]."""
     if not isinstance(args, list):
-        raise EvaluationError("expected a list with an algorithm and a text")
+        raise EvaluationError("expected a list with an algorithm and a string")
     if len(args) != 2:
-        raise EvaluationError("expected exactly an algorithm and a text")
+        raise EvaluationError("expected exactly an algorithm and a string")
     algorithm, text = args
     if not isinstance(algorithm, str) or not isinstance(text, str):
-        raise EvaluationError("the algorithm and the value to hash must both be text")
+        raise EvaluationError("the algorithm and the value to hash must both be strings")
     if algorithm.lower() not in hashlib.algorithms_available:
         raise EvaluationError(f'there is no algorithm "{algorithm}"')
     try:
@@ -252,7 +267,7 @@ URL_KEYS = ("scheme", "username", "password", "host", "port", "path", "query", "
 
 def _url_wrong(args: Any, computed: bool) -> str | None:
     if not isinstance(args, dict):
-        return "expected a map"
+        return "expected a map of the parts of a URL"
     for key in args:
         if key not in URL_KEYS:
             return f'"{key}" is not a part of a URL'
@@ -269,7 +284,7 @@ def _url_wrong(args: Any, computed: bool) -> str | None:
             if wrong:
                 return wrong
         elif not isinstance(value, str):
-            return f"the {key} must be text"
+            return f"the {key} must be a string"
         elif computed and key == "scheme" and ":" in value:
             return "the scheme must not contain a colon"
     return None
@@ -288,7 +303,10 @@ def _port_wrong(value: Any) -> str | None:
 
 
 def make_url(args: Any) -> str:
-    """Build a URL from its parts."""
+    """Build a URL from its parts; `args` is a map with keys of URL_KEYS.
+
+    Raises EvaluationError if a part is invalid.
+    """
     wrong = _url_wrong(args, computed=True)
     if wrong:
         raise EvaluationError(wrong)
@@ -332,7 +350,7 @@ def _host(host: str) -> str:
 def base64(args: Any) -> str:
     """Return the text unchanged, because Hearth encodes it later if the cloud requires that."""
     if not isinstance(args, str):
-        raise EvaluationError(f"only text can be encoded, not {args!r}")
+        raise EvaluationError(f"only a string can be encoded, not {args!r}")
     return args
 
 
