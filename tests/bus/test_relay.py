@@ -178,6 +178,36 @@ def test_who_cannot_connect_says_so_once_and_goes_on(
     assert "secret" not in caplog.text
 
 
+def test_each_connection_that_fails_is_a_warning(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(relays, "AGAIN_S", 0.0)
+    ends = iter(["first", "refused", "refused", "second", "refused"])
+
+    class Flapping(Relay):
+        failures = (OSError,)
+
+        async def relay(self) -> None:
+            word = next(ends, None)
+            if word is None:
+                raise ValueError("the end of the test")
+            if word == "refused":
+                raise OSError(word)
+
+            async def cut() -> None:
+                raise OSError(word)
+
+            async def send() -> None:
+                pass
+
+            await self.send_until(cut(), send)
+
+    with pytest.raises(ValueError, match="the end"):
+        asyncio.run(Flapping("one", lambda: None).run())
+    warned = [one.getMessage() for one in caplog.records if one.levelname == "WARNING"]
+    assert [one.rpartition(": ")[2] for one in warned] == ["first", "second"]
+
+
 def test_what_is_no_failure_of_a_connection_ends_it() -> None:
     class Broken(Relay):
         failures = (OSError,)

@@ -14,7 +14,8 @@ import sqlalchemy as sa
 from hearth.engine.core.record import Held, Record
 from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
-from hearth.store import accept, claim, events, idle, reads, tables, texts
+from hearth.store import accept, claim, clusters, events, idle, reads, tables, texts
+from hearth.store.cluster_tables import cluster_event
 from hearth.store.commit import Changes, Fate, Part, commit
 from hearth.store.credentials import Requester
 from hearth.store.database import Store, Tx
@@ -530,6 +531,31 @@ def test_a_follower_sees_each_event_once_though_its_marker_was_purged(store: Sto
 
 
 @pytest.mark.parametrize("descending", [False, True])
+def test_pages_of_stacks_by_their_update_have_each_stack_once(
+    store: Store, *, descending: bool
+) -> None:
+    ids = [made(store, name=f"s{number}") for number in range(5)]
+    for ident, at in ((ids[1], 7.0), (ids[3], 5.0)):
+        change = tables.stack.update().where(tables.stack.c.id == ident).values(updated_at=at)
+        store.transact(lambda tx, change=change: tx.execute(change))
+
+    def listed(**more: Any) -> list[str]:
+        wanted = reads.StackFilter(None, sort_keys=("updated_time",), descending=descending, **more)
+        found = store.transact(lambda tx: reads.list_stacks(tx, wanted), write=False)
+        return [row.id for row in found]
+
+    every = listed()
+    assert sorted(every) == sorted(ids)
+    assert (every[:2] if descending else every[:-3:-1]) == [ids[1], ids[3]]
+    for size in (1, 2, 3):
+        seen = page = listed(limit=size)
+        while page:
+            page = listed(limit=size, marker=page[-1])
+            seen = seen + page
+        assert seen == every
+
+
+@pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("keys", [("resource_type",), ("resource_type", "event_time"), ()])
 def test_pages_of_sorted_events_have_each_event_once(
     store: Store, keys: tuple[str, ...], *, descending: bool
@@ -551,6 +577,20 @@ def test_pages_of_sorted_events_have_each_event_once(
             page = listed(limit=size, marker=page[-1])
             seen = seen + page
         assert seen == every
+
+
+def test_the_last_events_of_a_cluster_are_kept(store: Store) -> None:
+    def put(tx: Tx) -> None:
+        for number in range(205):
+            for cluster in ("one", "two")[: 1 + (number < 3)]:
+                clusters.put_event(tx, cluster, "made", {"number": number}, 1.0)
+
+    store.transact(put)
+    for cluster, expected in (("one", range(204, 4, -1)), ("two", range(2, -1, -1))):
+        found = store.transact(lambda tx, c=cluster: clusters.events_of(tx, c), write=False)
+        assert [one["number"] for one in found] == list(expected)
+    count = sa.select(sa.func.count()).select_from(cluster_event)
+    assert store.transact(lambda tx: tx.value(count), write=False) == 203
 
 
 def numbers(store: Store, stack_id: str) -> list[int]:

@@ -27,6 +27,7 @@ class Relay(ABC):
         self.name = name
         self.wake = wake
         self._told = asyncio.Event()
+        self._warned = False  # since the last connection
 
     def tell(self) -> None:
         """Queue a wake-up for the other processes. Calls within a few ms share one wake-up."""
@@ -35,23 +36,21 @@ class Relay(ABC):
     async def run(self) -> None:
         """Run the relay until cancelled; reconnect after each failure of the connection.
 
-        Only the first failure in a row is logged as a warning.
+        Only the first failure after a connection is logged as a warning.
         """
-        warned = False
         while True:
             try:
                 await self.relay()
-                warned = False
             except Exception as problem:
                 if not isinstance(problem, self.failures):
                     raise
                 words = str(problem).partition("\n")[0] or type(problem).__name__
                 log.log(
-                    logging.DEBUG if warned else logging.WARNING,
+                    logging.DEBUG if self._warned else logging.WARNING,
                     "the connection for wake-ups failed; until it is restored, other processes "
                     "find new work only by polling the database each second: %s", words,
                 )  # fmt: skip
-                warned = True
+                self._warned = True
             task = asyncio.current_task()
             if task is not None and task.cancelling():  # a library has swallowed the cancellation
                 raise asyncio.CancelledError
@@ -77,6 +76,7 @@ class Relay(ABC):
         First calls `wake` once, because wake-ups may have been lost before the connection was open.
         Always raises: the error of `send` or `ended`, or OSError if there is none.
         """
+        self._warned = False
         self.wake()
         tasks = asyncio.ensure_future(ended), asyncio.create_task(self._send_all(send))
         try:

@@ -36,7 +36,7 @@ _GROUPS = Listed(
         sa.select(node_group).where(node_group.c.cluster_id.in_(ids)).order_by(node_group.c.id)
     )
 )
-_EVENTS_KEPT = 200  # the most that a list of a cluster's events contains
+_EVENTS_KEPT = 200  # of each cluster
 
 
 @dataclass(frozen=True)
@@ -261,10 +261,18 @@ GONE = "gone"
 
 
 def put_event(tx: Tx, cluster_id: str, kind: str, body: Mapping[str, Any], now: float) -> None:
-    """Store an event of a cluster; `kind` names what happened, and `body` has the details."""
+    """Store an event of a cluster, and delete its events before the last 200.
+
+    `kind` names what happened, and `body` has the details.
+    """
     sealed = tx.seal(body, "cluster_event.body", cluster_id)
     values = {"cluster_id": cluster_id, "time": now, "kind": kind, "body": sealed}
     tx.execute(cluster_event.insert().values(values))
+    of_cluster = cluster_event.c.cluster_id == cluster_id
+    newest = sa.select(cluster_event.c.id).where(of_cluster).order_by(cluster_event.c.id.desc())
+    last = tx.value(newest.offset(_EVENTS_KEPT).limit(1))
+    if last is not None:
+        tx.execute(cluster_event.delete().where(of_cluster, cluster_event.c.id <= last))
 
 
 def events_of(tx: Tx, cluster_id: str) -> list[dict[str, Any]]:

@@ -25,7 +25,7 @@ SORT_KEYS = {
     "stack_name": stack.c.name,
     "stack_status": stack.c.status,
     "creation_time": stack.c.created_at,
-    "updated_time": stack.c.updated_at,
+    "updated_time": sa.func.coalesce(stack.c.updated_at, 0.0),  # databases sort NULL differently
 }
 
 
@@ -165,16 +165,21 @@ def _after(
     tx: Tx, query: sa.Select[Any], columns: Sequence[Any], marker: str, *, down: bool
 ) -> sa.Select[Any]:
     row = tx.first(sa.select(*columns).where(stack.c.id == marker))
-    if row is None:
-        return query
-    conditions: list[sa.ColumnElement[bool]] = []
-    equal: list[sa.ColumnElement[bool]] = []
-    for column, value in zip(columns, row, strict=True):
-        if value is not None:
-            past = column < value if down else column > value
-            conditions.append(sa.and_(*equal, past))
-        equal.append(column.is_(None) if value is None else column == value)
-    return query.where(sa.or_(*conditions))
+    return query if row is None else query.where(_beyond(columns, row, down=down))
+
+
+def _beyond(
+    columns: Sequence[sa.Column[Any]], values: Sequence[Any], *, down: bool
+) -> sa.ColumnElement[bool]:
+    """Return the condition that a row comes after the row with these values, in the order of the
+    columns.
+    """
+    column, value = columns[0], values[0]
+    later: sa.ColumnElement[bool] = column < value if down else column > value
+    if len(columns) == 1:
+        return later
+    rest = _beyond(columns[1:], values[1:], down=down)
+    return sa.or_(later, sa.and_(column == value, rest))
 
 
 def children(tx: Tx, root: StackRow, depth: int) -> list[StackRow]:
@@ -516,25 +521,11 @@ def list_events(tx: Tx, wanted: EventFilter) -> list[NumberedEvent]:
     if wanted.marker is not None:
         place = tx.first(sa.select(*columns).where(event.c.id == wanted.marker))
         if place is not None:
-            query = query.where(_beyond(columns, list(place), down=down))
+            query = query.where(_beyond(columns, place, down=down))
     query = query.order_by(*(column.desc() if down else column.asc() for column in columns))
     if wanted.limit is not None:
         query = query.limit(wanted.limit)
     return [event_of(tx, row) for row in tx.rows(query)]
-
-
-def _beyond(
-    columns: Sequence[sa.Column[Any]], values: Sequence[Any], *, down: bool
-) -> sa.ColumnElement[bool]:
-    """Return the condition that a row comes after the row with these values, in the order of the
-    columns.
-    """
-    column, value = columns[0], values[0]
-    later: sa.ColumnElement[bool] = column < value if down else column > value
-    if len(columns) == 1:
-        return later
-    rest = _beyond(columns[1:], values[1:], down=down)
-    return sa.or_(later, sa.and_(column == value, rest))
 
 
 def get_event(tx: Tx, stack_id: str, event_id: str) -> NumberedEvent | None:

@@ -268,8 +268,10 @@ class Environment:
     def for_child(self, resource: str, entry: TemplateEntry | None) -> Environment:
         """Return the environment for the nested stack of a resource.
 
-        `entry` is the nested template of the resource; its own mapping is removed. None stands for
-        the generated template of a group. Source: spec/environment.md, section 4.3.
+        It has no parameters. Of the part `resources` of the registry, only what applies to this
+        resource stays. `entry` is the registry entry that names the nested template. It is removed,
+        so that the same type inside the nested stack means the built-in type. None stands for the
+        generated template of a group. Source: spec/environment.md, section 4.3.
         """
         registry = dict(self.resource_registry)
         if entry is not None:

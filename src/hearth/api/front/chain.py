@@ -17,12 +17,12 @@ from hearth.api.front.settings import Front
 
 
 def fronted(app: ASGIApp, front: Front, database: Callable[[], Awaitable[object]]) -> ASGIApp:
-    """Return an API with the middleware around it.
+    """Return `app` inside the middleware that every request passes. `front` has the settings.
 
-    `front` has the settings. Awaiting `database()` raises an exception if the database is
-    unavailable. Health checks come before the log, so they are not logged, and they see the address
-    of the connection. They also work during an overload. The log shows the request as the client
-    sent it to the proxy. CORS headers are added to error responses, too.
+    The health check awaits `database()`, which raises an exception if the database is unavailable.
+    Health checks are not logged, and they work during an overload. They see the address of the
+    peer, even if a proxy names another one. The log shows the request as the client sent it to the
+    proxy. CORS headers are added to error responses, too.
     """
     limited = BodyLimit(Departure(app), front)
     logged = AccessLog(CrossOrigin(Overload(limited, front), front), front.observer)

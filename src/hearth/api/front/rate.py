@@ -42,7 +42,7 @@ class Rates:
         otherwise the seconds until a token is available.
         """
         settings = self._front.settings
-        wait_s = self._wait_s(caller.project_id, settings.rate)
+        wait_s = self._wait_s(caller.project_id or f"user {caller.user_id}", settings.rate)
         if not wait_s and caller.guest:
             wait_s = self._wait_s(f"user {caller.user_id}", settings.guest_rate)
         return wait_s
@@ -78,8 +78,8 @@ class RateLimited:
     """Middleware that responds with 429 if a project or a stack domain user exceeds its rate.
 
     `rates` has their token buckets. Requests without a caller, such as those to open paths, are not
-    limited. All callers without a project share one limit. `refusal` returns the response with a
-    given text.
+    limited. A caller without a project has a limit of its own. `refusal` returns the response
+    with a given text.
     """
 
     def __init__(

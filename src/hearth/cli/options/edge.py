@@ -1,4 +1,6 @@
-"""The options for ports, proxies, CORS, policies, notifications and health checks."""
+"""The options for ports, proxies, CORS, policies, limits of requests, template download,
+monitoring, traces, notifications, health checks and YAQL.
+"""
 
 from functools import partial
 

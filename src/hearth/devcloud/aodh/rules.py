@@ -158,7 +158,7 @@ def _composite(value: Any) -> Body:
     if len(value) == 1:
         ((word, inner),) = value.items()
         if word not in ("and", "or"):
-            raise ValueError(f"threshold should be set with 'or' or 'and', not {word!r}")
+            raise ValueError(f'Threshold rules should be combined with "and" or "or", not "{word}"')
         if not isinstance(inner, list) or len(inner) < 2:
             raise ValueError(f"{word!r} needs a list of at least two rules")
         return {word: [_composite(one) for one in inner]}

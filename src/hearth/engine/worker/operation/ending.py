@@ -101,7 +101,7 @@ class Ending:
             traversal=tools.new_id(),
             started_at=now,
             updated_at=now,
-            deadline=now + (stack.timeout_mins or 60) * 60.0,
+            deadline=now + _time_limit_s(stack),
             takeovers=0,
         )
         memory.set_stack(row)
@@ -119,6 +119,13 @@ class Ending:
     async def _call_plugins(self, *, failed: bool) -> None:
         await self._owned.commits.written()
         await self._plugins.after(failed=failed)
+
+
+def _time_limit_s(stack: StackRow) -> float:
+    """Return the time that the operation in progress had from its start to its deadline."""
+    if stack.deadline is None:
+        return (stack.timeout_mins or 60) * 60.0
+    return stack.deadline - stack.started_at
 
 
 def _why_undone(stack: StackRow) -> str:

@@ -1,4 +1,6 @@
-"""The table `keyring`, which shows whether a process has the right key."""
+"""The table `keyring`: the key for fingerprints, encrypted. Only a process with the right
+auth_encryption_key can decrypt it.
+"""
 
 import sqlalchemy as sa
 from alembic import op
