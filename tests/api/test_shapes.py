@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from tests.api.conftest import Caller
+from tests.daily import each
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, each(2, 1)]
 
 RECORDED = json.loads((Path(__file__).parent / "shapes.json").read_text(encoding="utf-8"))
 TEMPLATE = {

@@ -29,7 +29,7 @@ from hearth.template.versions import BY_VERSION, GRAMMARS, VERSION_KEYS, Grammar
 from tests.conftest import lacking
 from tests.daily import in_turn
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(3)]
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SHARED = REPOSITORY.parent / "shared" / "templates"

@@ -25,7 +25,7 @@ from tests.conftest import lacking
 from tests.daily import in_turn
 from tests.devcloud.running import Served
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(3)]
 
 LOGS_OF_SERVERS = {
     "postgresql": "/var/lib/postgresql/*/main/pg_wal/*",

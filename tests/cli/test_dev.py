@@ -16,8 +16,9 @@ import yaml
 
 from hearth.cli.dev import _password, _prepare
 from tests.clients.dev import HEARTH, READY, Dev, hearth_dev, wait_for
+from tests.daily import in_turn
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, in_turn(3)]
 
 
 def refused(*arguments: str) -> str:

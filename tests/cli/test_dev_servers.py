@@ -15,7 +15,7 @@ from tests.clients.dev import Dev, hearth_dev
 from tests.daily import in_turn
 from tests.devcloud.sandbox.machines import haproxies, keepers, need_namespaces, until
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(3)]
 
 SCRIPT = "#!/bin/sh\necho hello from $(hostname), mode $(stat -c %a /etc)\nexec sleep 4712.5\n"
 

@@ -25,7 +25,10 @@ from hearth.cloud.fault import CloudFault
 from tests.clients.dev import HEARTH
 from tests.clients.signing import Signer
 from tests.conftest import lacking
+from tests.daily import in_turn
 from tests.devcloud.running import Served
+
+pytestmark = in_turn(2)
 
 BROKER = os.environ.get("HEARTH_TEST_RABBITMQ", "rabbit://guest:guest@127.0.0.1:5672/")
 

@@ -16,7 +16,7 @@ from tests.crash.processes import Client, Cloud, settings, until
 from tests.daily import in_turn
 from tests.forked import Forked
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(3)]
 COUNT = 3
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.clients.dev import Dev, wait_for
 from tests.daily import in_turn
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(3)]
 ADMIN = "hearth-admin"
 
 

@@ -11,7 +11,7 @@ from tests.clients.covered import runs
 from tests.clients.dev import CommandFailed, Dev, settled
 from tests.daily import in_turn
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(3)]
 ADMIN = "hearth-admin"
 
 OUTER = """\

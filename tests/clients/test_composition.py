@@ -10,7 +10,7 @@ from heatclient import exc
 from tests.clients.dev import Dev, hearth_dev, settled
 from tests.daily import in_turn
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(3)]
 
 NESTED = """
 heat_template_version: 2021-04-16

@@ -11,7 +11,7 @@ import pytest
 from tests.clients.dev import Dev
 from tests.daily import in_turn
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(3)]
 
 HERE = Path(__file__).parents[1]
 FOLDER = HERE / "vectors" / "deployments"

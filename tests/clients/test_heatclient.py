@@ -18,7 +18,7 @@ from tests.clients.covered import methods, noted, runs, said_by_tests
 from tests.clients.dev import Dev, settled, wait_for
 from tests.daily import in_turn
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(3)]
 HERE = Path(__file__).with_name("templates")
 
 PLAIN = "heat_template_version: 2021-04-16\nresources: {one: {type: OS::Heat::TestResource}}\n"

@@ -5,7 +5,7 @@ import pytest
 from tests.clients.dev import CommandFailed, Dev, settled
 from tests.daily import in_turn
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(3)]
 CREATE = "stack create -t {good} no"
 
 GOOD = """\

@@ -12,7 +12,7 @@ from heatclient import exc
 from tests.clients.dev import Dev, hearth_dev, settled, wait_for
 from tests.daily import in_turn
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(3)]
 SLOW_S = 0.5  # what a member takes where the test needs time
 
 

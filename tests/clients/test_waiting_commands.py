@@ -14,7 +14,7 @@ from tests.clients.covered import runs
 from tests.clients.dev import OPENSTACK, CommandFailed, Dev, settled, wait_for
 from tests.daily import in_turn
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(3)]
 
 OUTER = """\
 heat_template_version: 2021-04-16

@@ -17,7 +17,7 @@ from tests.clients.dev import Dev, hearth_dev, settled
 from tests.clusters.examples import FACTS, WORKERS, cluster_at, group, request
 from tests.daily import in_turn, part_of
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(3)]
 LB, NO_LB = Balancer.OCTAVIA, Balancer.NONE
 CHOICES = [  # each position of each axis, with each other axis in both positions
     Choice(True, False, False, NO_LB, False, False),

@@ -24,7 +24,7 @@ from tests.conductor.test_faults import with_resources
 from tests.conductor.world import World, story, world
 from tests.daily import in_turn
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(3)]
 
 FULL = {"forbidden": {"message": "VolumeLimitExceeded: quota 'volumes' is used up", "code": 413}}
 BROKEN = {"badRequest": {"message": "this volume type cannot be used", "code": 400}}

@@ -15,7 +15,7 @@ from tests.conductor.test_conductor import created, gone
 from tests.conductor.world import World, small_files, story, world
 from tests.daily import in_turn
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(3)]
 
 NETWORK = {
     "net": {"type": "OS::Neutron::Net", "properties": {"name": "of-cluster"}},

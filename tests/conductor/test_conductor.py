@@ -20,7 +20,7 @@ from hearth.store.cluster_tables import cluster_task
 from tests.conductor.world import World, story, world
 from tests.daily import in_turn
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(3)]
 
 
 async def created(here: World, **wanted: Any) -> Any:

@@ -24,7 +24,7 @@ from tests.conductor.test_conductor import created, gone
 from tests.conductor.world import World, small_files, story, world
 from tests.daily import in_turn
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(3)]
 
 BALANCER = {
     "name": "kube_service_web", "vip_subnet_id": "private-subnet",

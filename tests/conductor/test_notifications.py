@@ -22,7 +22,7 @@ from tests.conductor.test_conductor import created
 from tests.conductor.world import World, small_files, story, world
 from tests.daily import in_turn
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(3)]
 
 TO = Notifications("rabbit://nowhere", topics=("audit",), cluster_publisher_id="magnum.host")
 

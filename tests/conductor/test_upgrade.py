@@ -20,7 +20,7 @@ from tests.conductor.test_conductor import created
 from tests.conductor.world import World, story, world
 from tests.daily import in_turn
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(3)]
 
 VERSION = (1, 14)
 NEWER = "ubuntu-kube-v1.32.1"

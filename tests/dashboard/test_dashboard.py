@@ -12,7 +12,7 @@ from tests.clients.dev import hearth_dev
 from tests.conftest import lacking
 from tests.daily import in_turn
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(3)]
 
 HERE = Path(__file__).resolve().parent
 VENV = Path(os.environ.get("DASHBOARD_VENV", HERE.parents[1] / ".dashboard-venv"))

@@ -14,7 +14,7 @@ import requests
 from tests.clients.dev import HEARTH, Dev, hearth_dev, settled
 from tests.daily import in_turn
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(3)]
 PACKAGE = Path(__file__).parents[2] / "examples" / "hearth-acme"
 TYPE = "Acme::Swift::Object"
 

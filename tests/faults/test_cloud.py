@@ -13,7 +13,7 @@ from hearth.cloud.transport import ATTEMPTS_MAX
 from tests.daily import in_turn
 from tests.engine.worker.test_faults import SMALL, Town, state, told
 
-pytestmark = in_turn(2)
+pytestmark = in_turn(3)
 
 WANTED = {"network.networks": 1, "network.subnets": 1, "compute.servers": 1}
 CALLS_MAX = 80  # of a create and a delete of three resources; 40 without faults

@@ -16,7 +16,7 @@ from tests.daily import in_turn
 from tests.faults.proxy import Loss, LossyProxy, in_front_of
 from tests.faults.test_store import check_ended
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(3)]
 
 NOTHING = """
 heat_template_version: 2021-04-16

@@ -22,7 +22,7 @@ from tests.crash.processes import Client, Cloud, Hearth, until
 from tests.daily import in_turn
 from tests.engine.worker.test_faults import SMALL
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(3)]
 
 WANTED = {"network.networks": 1, "network.subnets": 1, "compute.servers": 1, "identity.trusts": 1}
 OUT_S = 7.0  # longer than a driver waits for a lock

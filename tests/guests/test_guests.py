@@ -12,7 +12,7 @@ from tests.guests.guests import need, running
 from tests.guests.run import as_json, table
 from tests.guests.story import SIGNALS, TEMPLATE, TRANSPORTS, Story, section_of, tell
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(3)]
 PART = [
     ("hearth", "POLL_SERVER_CFN", "HEAT_SIGNAL"),
     ("hearth", "POLL_SERVER_HEAT", "CFN_SIGNAL"),

@@ -14,7 +14,7 @@ from tests.devcloud.sandbox.machines import need_namespaces
 from tests.guests.booted import missing_in_servers
 from tests.guests.story import tell
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(3)]
 TEMPLATE = """
 heat_template_version: 2021-04-16
 parameters:

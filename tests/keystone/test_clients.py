@@ -14,7 +14,7 @@ from tests.keystone.identity import Identity, Person
 from tests.keystone.prepare import PASSWORD, REGION
 from tests.keystone.site import Site, hearth_serve
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(3)]
 
 TEMPLATE = {
     "heat_template_version": "2021-04-16",

@@ -14,7 +14,7 @@ from tests.keystone.identity import Identity, Person, token_of
 from tests.keystone.prepare import PASSWORD
 from tests.keystone.site import Site, hearth_serve
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(3)]
 
 VERSION = "2021-04-16"
 SECRET = {"heat_template_version": VERSION, "resources": {"r": {"type": "OS::Heat::RandomString"}}}

@@ -10,7 +10,7 @@ from tests.daily import in_turn
 from tests.keystone.identity import Identity, Person, token_of
 from tests.keystone.site import KEPT_S, Site
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(3)]
 
 BRIEF_S = 4
 

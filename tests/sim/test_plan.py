@@ -28,7 +28,7 @@ from hearth.store.rows import Revision, record_of
 from hearth.store.tables import resource
 from tests.daily import in_turn
 
-pytestmark = in_turn(2)
+pytestmark = in_turn(3)
 
 PROGRAMS = Programs(
     Catalog({kind.type_name: kind for kind in (Thing(), Other())}), template_type=TemplateResource

@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import lacking
 from tests.daily import in_turn
 
-pytestmark = in_turn(2)
+pytestmark = in_turn(3)
 
 HERE = Path(__file__).resolve().parents[1]
 SHARED = HERE.parents[1] / "shared"

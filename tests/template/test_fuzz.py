@@ -5,6 +5,7 @@ HEARTH_FUZZ=20 tries twenty times as many inputs, others each time. `tests.fuzz`
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -12,8 +13,11 @@ from hearth.model.problem import Rejected
 from hearth.template import Environment
 from hearth.template.parameters import ParameterType
 from hearth.template.versions import VERSION_KEYS
+from tests.daily import in_turn
 from tests.fuzz.checks import template_is_compiled
 from tests.fuzz.strategies import CFN_TEMPLATES, TEMPLATES, VALUES, dumped
+
+pytestmark = [pytest.mark.slow, in_turn(3)]
 
 TIMES = int(os.environ.get("HEARTH_FUZZ", "1"))
 QUICK = settings(

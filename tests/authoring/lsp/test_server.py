@@ -10,7 +10,7 @@ from benchmarks.editor import Client, Failed, marked
 
 from tests.daily import in_turn
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(3)]
 
 HOT = "heat_template_version: 2018-08-31\n"
 BAD = HOT + "resources:\n  web:\n    type: OS::Nova::Serverr\n"

@@ -14,7 +14,7 @@ import pytest
 from tests.daily import in_turn
 from tests.devcloud.sandbox.machines import need_namespaces, until
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(3)]
 COMMAND = [sys.executable, "-m", "hearth.cli.main", "demo"]
 REFUSED = 'echo 0 > /proc/sys/user/max_user_namespaces; exec "$@"'
 

@@ -14,7 +14,7 @@ from hearth.devcloud.sandbox.identity import FIRST_ID, has_range
 from tests.daily import in_turn
 from tests.devcloud.images.pretended import pretend
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(3)]
 
 
 @pytest.fixture

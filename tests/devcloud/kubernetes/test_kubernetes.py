@@ -27,7 +27,7 @@ from hearth.devcloud.kubernetes.served import Server, client_context, server_con
 from hearth.devcloud.kubernetes.storage import Etcd
 from tests.daily import in_turn
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(3)]
 
 
 class Authority:

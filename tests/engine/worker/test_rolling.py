@@ -23,7 +23,7 @@ from hearth.store.accept import OperationRequest
 from hearth.store.rows import Revision
 from tests.daily import in_turn, part_of
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(3)]
 
 TYPES = (Thing(), ResourceGroup(), AutoScalingGroup())
 PROGRAMS = Programs(Catalog({one.type_name: one for one in TYPES}), template_type=TemplateResource)

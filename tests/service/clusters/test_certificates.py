@@ -31,7 +31,7 @@ from tests.service.clusters.requests import csr
 from tests.service.clusters.test_x509 import loaded
 from tests.service.clusters.world import NOW, cluster_of, world
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(3)]
 
 OWN = ClusterConfig()
 BARBICAN = ClusterConfig(cert_manager="barbican")

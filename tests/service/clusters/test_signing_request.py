@@ -28,7 +28,7 @@ from tests.daily import in_turn
 from tests.service.clusters.requests import csr, key
 from tests.service.clusters.test_x509 import NOW, extension, loaded
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(3)]
 
 OPTIONS = X509()
 CA = new_ca("prod", OPTIONS, NOW)

@@ -14,6 +14,9 @@ from hearth.template.functions import EvaluationError
 from hearth.template.functions.bounds import library
 from hearth.template.functions.query import yaql
 from tests.adapters.catalog import Catalog
+from tests.daily import in_turn
+
+pytestmark = [pytest.mark.slow, in_turn(3)]
 
 LONG = "a" * 40 + "!"
 

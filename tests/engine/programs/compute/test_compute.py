@@ -18,7 +18,7 @@ from hearth.template import NOWHERE, Environment, Limits, Program
 from hearth.template.values import Stack
 from tests.daily import in_turn
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(3)]
 
 COMMAND = (sys.executable, "-m", "hearth.cli.compute")  # which finds the functions below
 OWN = Stack("s", "1", "p")
