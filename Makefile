@@ -70,7 +70,7 @@ dev: $(CLIENTS_STAMP)
 # six at a time, also on two cores: many tests wait for something; those of a file share a cloud. Of
 # the longest cases a part each day; HEARTH_DAY=all make test: all of them
 test: install
-	@$(BIN)/pytest -n 5 --dist loadfile --no-loadscope-reorder
+	@$(BIN)/pytest -n 6 --dist loadfile --no-loadscope-reorder
 
 check: check-static
 	@$(BIN)/pytest -n 3 --dist loadfile -m "not slow"

@@ -50,4 +50,4 @@ def test_a_sink_that_nobody_knows_is_refused_with_its_place(dev: Dev) -> None:
     with dev.heat() as heat, pytest.raises(HTTPBadRequest) as refused:
         heat.stacks.create(stack_name="no", template=TEMPLATE, environment=environment)
     assert "event_sinks[0]" in str(refused.value)
-    assert "zaqar-queue; not pigeon" in str(refused.value)
+    assert "zaqar-queue, not pigeon" in str(refused.value)

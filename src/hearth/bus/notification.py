@@ -45,8 +45,8 @@ class Message:
 def message_of(state: Mapping[str, Any], description: str, to: Notifications) -> Message:
     """Return the notification about a new state of a stack, or about its scaling.
 
-    `state` is the content of an outbox row, and `description` that of the stack's template. `to`
-    are the settings of the notifications.
+    `state` is the content of an outbox row. `description` is the description in the stack's
+    template. `to` are the settings of the notifications.
     """
     scaling = state.get("scaling")
     status = scaling["status"] if scaling else state["status"]

@@ -56,12 +56,7 @@ def settings(conf: Any, url: str, cfn_url: str, cluster_url: str = "") -> Settin
         trust_roles=tuple(conf.trusts_delegated_roles),
         identity_url=conf.clients_keystone.auth_uri or "",
         identity_interface=conf.server_keystone_endpoint_type,
-        servers=ServerDefaults(
-            conf.default_user_data_format,
-            conf.default_software_config_transport,
-            conf.max_server_name_length,
-            conf.default_deployment_signal_transport,
-        ),
+        servers=_server_defaults(conf),
         schedulers_told=conf.stack_scheduler_hints,
         heat_url=_heat_url(conf, url),
         cfn_url=with_version(conf.heat_metadata_server_url or ""),
@@ -86,6 +81,15 @@ def settings(conf: Any, url: str, cfn_url: str, cluster_url: str = "") -> Settin
         tracing=Tracing(conf.hearth.trace_endpoint or "", conf.hearth.trace_share),
         environment_dir=Path(conf.environment_dir),
         lock=_lock(database),
+    )
+
+
+def _server_defaults(conf: Any) -> ServerDefaults:
+    return ServerDefaults(
+        conf.default_user_data_format,
+        conf.default_software_config_transport,
+        conf.max_server_name_length,
+        conf.default_deployment_signal_transport,
     )
 
 

@@ -108,7 +108,11 @@ class PolledConnection(asyncio.Protocol):
             self._finding.cancel()
 
     def data_received(self, data: bytes) -> None:
-        """Look for the cached answer if the data is a poll; otherwise hand the connection over."""
+        """Look for the cached answer if the data is an agent's request for its metadata; otherwise
+        hand the connection over to an ordinary HTTP connection.
+
+        Data that arrives during the search is kept until the search ends.
+        """
         if self._finding is not None:
             self._after += data
             self._transport.pause_reading()

@@ -44,9 +44,10 @@ class Bundle:
         return self.by_name[ROOT].text
 
     def files(self, environments: Iterable[str]) -> dict[str, str]:
-        """Return {unique name: text} of the files that the root template and some environments use.
+        """Return {unique name: text} of some environment files, and of all files that these or the
+        root template use, directly or indirectly.
 
-        `environments` has their names without a hash.
+        `environments` has the names of the environment files without a hash.
         """
         wanted = [*self.by_name[ROOT].uses, *(self.by_name[name] for name in environments)]
         return {file.name: file.text for one in wanted for file in one.all()}

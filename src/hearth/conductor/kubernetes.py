@@ -128,9 +128,10 @@ class KubernetesApi:
 
 @asynccontextmanager
 async def kubernetes_api(services: Services, cluster: Cluster) -> AsyncIterator[KubernetesApi]:
-    """Yield a client for the API of a cluster, which must have an API address.
+    """Yield a client for the Kubernetes API of a cluster, which must have an API address.
 
-    A cluster without TLS gets no client certificate. Raises one of the exceptions in SILENT.
+    The client uses a certificate only if the cluster has TLS. Raises one of the exceptions in
+    SILENT.
     """
     assert cluster.api_address is not None
     context = None

@@ -127,9 +127,10 @@ def coerce_all(
 
 
 def _simple(prop: Prop, value: Any) -> Any:
-    """Return the converted value, or BAD if the property needs the full check of `coerce`.
+    """Return the converted value, or BAD if the full check of `coerce` is needed.
 
-    This fast path is for properties without an inner schema and without constraints.
+    It is needed if the property has an inner schema or constraints, or if the value is Unknown or
+    cannot be converted.
     """
     if prop.schema is not None or prop.constraints or isinstance(value, Unknown):
         return BAD

@@ -89,7 +89,7 @@ def test_a_body_with_a_mistake_is_refused(served: Served, wrong: dict, words: st
     ("kind", "rule", "words"),
     [
         ("composite", {"or": [LEAF]}, "two rules"),
-        ("composite", {"xor": [LEAF, LEAF]}, "'or' or 'and'"),
+        ("composite", {"xor": [LEAF, LEAF]}, '"and" or "or"'),
         ("composite", {"or": [LEAF, {"type": "event", "event_type": "*"}]}, "sub-rule type: event"),
         ("composite", {"or": [LEAF, {**LEAF, "metrics": 1}]}, "metrics"),
         (

@@ -17,7 +17,7 @@ from hearth.devcloud import Settings
 from tests.conftest import lacking
 from tests.devcloud.running import Served
 
-WAIT_S = 20.0
+WAIT_S = 40.0
 KEEPER = "hearth.devcloud.sandbox.keeper"
 ATTEMPTS, ATTEMPT_S = 10, 1.0
 # tests change the path of programs

@@ -21,7 +21,8 @@ def new_volume(cloud: Cloud, project_id: str, given: Body, *, implicit: bool = F
 
     `given` contains the requested values, and three settings of the emulation: `slow_s` is the time
     until the volume is available, `at_once` makes it available without delay, and `fails` gives it
-    the status error.
+    the status error. `implicit` is true if the volume is created as part of another object; the
+    audit log shows this.
     """
     store = cloud.store
     volume_id = store.new_id()

@@ -37,7 +37,8 @@ _DPD_ACTIONS = one_of("hold", "clear", "restart", "restart-by-peer", "disabled")
 
 def _known(given: Any, usual: Body) -> Body:
     if not isinstance(given, dict) or not set(given) <= set(usual):
-        raise ValueError(f"expected an object with the keys {sorted(usual)}, got {given!r}")
+        names = ", ".join(sorted(usual))
+        raise ValueError(f"expected an object with no other keys than {names}, got {given!r}")
     return {**usual, **given}
 
 

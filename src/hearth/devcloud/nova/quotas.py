@@ -106,7 +106,8 @@ def update(call: Call) -> Reply:
             raise bad(f"Invalid input for quota_set: {key} is unknown or not an integer")
         given[key] = int(value)
         if not force and 0 <= given[key] < present.get(key, 0):
-            raise bad(f"Quota limit {value} for {key} must be greater than used")
+            most = present[key]
+            raise bad(f"Quota limit {value} for {key} must not be less than the {most} in use")
     store = call.cloud.store
     own = store.get(_TABLE, project_id)
     if own is None:

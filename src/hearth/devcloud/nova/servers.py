@@ -338,8 +338,8 @@ def set_tags(call: Call) -> Reply:
         for tag in wanted
     ):
         raise bad(
-            "Invalid input for field/attribute tags: expected a list of 1 to 60 characters each, "
-            "without '/' and ','"
+            "Invalid input for field/attribute tags: expected a list of strings of 1 to 60 "
+            "characters each, without '/' or ','"
         )
     if len(wanted) > 50:
         raise bad("The number of tags exceeded the per-server limit 50")

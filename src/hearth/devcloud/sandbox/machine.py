@@ -115,7 +115,11 @@ def _run(tree: root.Tree, hostname: str, door: socket.socket, console: int, plan
 
 
 def _first(tree: root.Tree, hostname: str, door: socket.socket, console: int, plan: int) -> None:
-    """Run as the first process of the server: build its file tree, wait, boot; never return."""
+    """Run as the first process of the server: build its file tree, wait for the message "G" on
+    `door`, and boot. Never return.
+
+    `console` and `plan` are the file descriptors of the console and of the boot plan.
+    """
     try:
         os.setsid()
         socket.sethostname(hostname)

@@ -21,7 +21,11 @@ MASK = "******"
 
 
 class PlannedAction(StrEnum):
-    """The action planned for a resource; EXAMINE if no prediction was requested."""
+    """The action planned for a resource.
+
+    EXAMINE stands for a resource that may change if no prediction was requested: its update node
+    decides what to do.
+    """
 
     CREATE = "create"
     UPDATE = "update"

@@ -259,7 +259,9 @@ def digest(args: Any) -> str:
     except UnicodeEncodeError:
         raise EvaluationError("only Latin-1 characters can be hashed") from None
     except TypeError:
-        raise EvaluationError(f'"{algorithm}" has no fixed digest length') from None
+        raise EvaluationError(
+            f'"{algorithm}" has no fixed digest length; use another algorithm, such as sha256'
+        ) from None
 
 
 URL_KEYS = ("scheme", "username", "password", "host", "port", "path", "query", "fragment")

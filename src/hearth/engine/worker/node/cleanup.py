@@ -103,9 +103,9 @@ async def _used_by(rtype: ResourceType, ctx: ResourceContext) -> str:
 
 
 def _removed(owned: OwnedStack, record: Record) -> Removed:
-    """Return the outcome that deletes the record, and add its event.
+    """Add the event that the delete is complete, and return the outcome that deletes the record.
 
-    The object is gone, or it stays in the cloud without a record.
+    Call this when the object is deleted, or when it is to stay in the cloud without a record.
     """
     gone = record.having(status=Status.COMPLETE, reason=USUAL_REASON)
     owned.memory.event(gone, Status.COMPLETE)

@@ -209,20 +209,19 @@ async def go_on(attempt: Attempt, row: AttemptRow) -> Outcome | None:
     if action is Action.ADOPT and EXTERNAL in desired.parts:
         attempt.row = None
         return await adopt.check_outsider(attempt, rtype, desired)
+    policy = desired.update_policy
     attempt.doing = Action.CREATE if action is Action.DELETE else action
     if action is Action.UPDATE:
         held = attempt.record.held
         changed = to_write(held, desired.properties)
         ctx = attempt.context(
             rtype, action, desired.properties, before=held.properties, changed=changed,
-            update_policy=desired.update_policy,
+            update_policy=policy,
             template_metadata=_changed_metadata(attempt.record, desired),
         )  # fmt: skip
         attempt.attempted = desired
     else:
-        ctx = attempt.context(
-            rtype, action, desired.properties, update_policy=desired.update_policy
-        )
+        ctx = attempt.context(rtype, action, desired.properties, update_policy=policy)
     try:
         if isinstance(rtype, NestedType):
             await ChildStack(attempt).carry_out(rtype, ctx, action)

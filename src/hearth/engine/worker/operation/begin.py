@@ -266,8 +266,8 @@ class _Change(_Beginning):
     # -- the plan --------------------------------------------------------------------------
 
     def _as_meant(self, record: Record) -> Record:
-        """Return the record with the action CREATE if its failed create is being deleted for a
-        retry.
+        """Return the record with the action CREATE if the object of its failed create is being
+        deleted for another attempt; otherwise return it unchanged.
         """
         task = self.operation.tasks.get(record.id)
         trying = task is not None and task.kind is NodeKind.UPDATE
