@@ -93,7 +93,7 @@ class Sync:
         values: dict[str, Any] = {}
         parameters: dict[str, Any] = {}
         if row.state in WITH_OUTPUTS:
-            values, parameters = await self._values(row)
+            values, parameters = await recorded_outputs(self._services, row)
         found: list[str] = []
         if row.state in FAILED:
             found = await causes(self._services, row)
@@ -124,13 +124,6 @@ class Sync:
         if not found:
             return ""
         return f" Still in use by {blockers.shown(found)}. A delete with force=true detaches these."
-
-    async def _values(self, row: StackRow) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the outputs and the parameters of a stack."""
-        values = await recorded_outputs(self._services, row)
-        _, program = await self._services.program(row)
-        parameters = {name: one.value for name, one in program.parameters.items()}
-        return values, parameters
 
 
 def mark(row: StackRow) -> str:

@@ -25,7 +25,8 @@ from hearth.service.redact import may_see_hidden
 from hearth.service.services import Services
 from hearth.service.world import StoredWorld
 from hearth.store import reads
-from hearth.store.rows import StackRow
+from hearth.store.database import Tx
+from hearth.store.rows import Revision, StackRow
 from hearth.template import Output, Program, World
 from hearth.template.budget import spending
 from hearth.template.parameters import MASK
@@ -70,21 +71,27 @@ async def outputs(
     return await services.compute.evaluated(lambda: _values(wanted, world, sees), row.project_id)
 
 
-async def recorded_outputs(services: Services, row: StackRow) -> dict[str, Any]:
-    """Return the outputs of a stack that have a value, from recorded attributes only.
+async def recorded_outputs(
+    services: Services, row: StackRow
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the outputs of a stack that have a value, and the values of its parameters, by name.
 
-    Hidden values are included. No call is sent to the cloud. Raises Rejected if the template of the
-    stack does not compile.
+    Only recorded attributes are used; no call is sent to the cloud. Hidden values are included.
+    Raises Rejected if the template of the stack does not compile.
     """
-    revision, program = await services.program(row)
-    found = await services.store.read(lambda tx: reads.records(tx, row.id))
-    records = reads.in_charge(found)
+
+    def look(tx: Tx) -> tuple[Revision, Mapping[str, Record]]:
+        return reads.revision_of(tx, row), reads.in_charge(reads.records(tx, row.id))
+
+    revision, records = await services.store.read(look)
+    program = await services.programs.results_of(row, revision)
     kinds = services.programs.types_of(records)
     world = StoredWorld(records, {}, revision.facade, kinds, {}, whole=True)
     values = await services.compute.evaluated(
         lambda: _values(program.outputs.values(), world, sees=True), row.project_id
     )
-    return {one.key: one.value for one in values if one.error is None}
+    found = {one.key: one.value for one in values if one.error is None}
+    return found, {name: one.value for name, one in program.parameters.items()}
 
 
 def _values(wanted: Iterable[Output], world: World, sees: bool) -> list[OutputValue]:

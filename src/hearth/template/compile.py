@@ -167,12 +167,14 @@ class _Compiled(Module):
         facade: Facade | None = None,
         strict: bool = True,
         check: bool = True,
+        resources: bool = True,
     ) -> Program:
         stack = Stack(stack_name, stack_id, project_id)
         with collector_paused(), spending() as budget:
             budget.widen(len(self.syntax.resources))
             budget.compiled(len(self.syntax.resources) // CHEAPER)
-            return Specialiser(self, stack, facade, strict, check).run(parameters)
+            specialiser = Specialiser(self, stack, facade, strict, check)
+            return specialiser.run(parameters, resources=resources)
 
     def compile_nested(self, definition: Mapping[str, Any], resource: str) -> Module:
         return compile_nested(self, definition, resource, "nested_stack")

@@ -158,6 +158,7 @@ class Module:
         facade: Facade | None = None,
         strict: bool = True,
         check: bool = True,
+        resources: bool = True,
     ) -> Program:
         """Return the program for these parameter values. Raises Rejected.
 
@@ -165,6 +166,8 @@ class Module:
         caller has already merged them into `parameters`. If `strict` is false, parameters may be
         missing; expressions that need them then fail. If `check` is false, values are not checked
         with constraints, and an unused condition that needs a missing parameter is not an error.
+        If `resources` is false, the program has no resources: it is only good for its parameters
+        and outputs, and costs much less.
 
         The name and the ids are the values of pseudo parameters. `facade` is the parent resource of
         a nested stack; None if the stack is not nested.

@@ -62,8 +62,9 @@ class Specialiser:
         self.problems: list[Problem] = []
         self.undecided: set[str] = set()  # resources whose conditions depend on unknown values
 
-    def run(self, given: Mapping[str, Any]) -> Program:
-        """Return the program for the given parameter values.
+    def run(self, given: Mapping[str, Any], *, resources: bool = True) -> Program:
+        """Return the program for the given parameter values; without resources if `resources` is
+        false.
 
         Raises Rejected with all errors. Two kinds of errors are reported alone: invalid parameter
         values, and a dependency cycle.
@@ -90,7 +91,8 @@ class Specialiser:
         sources = self.enabled(scope)
         scope.resources = sources
         scope.module = self.module
-        definitions = {name: self.definition(source, scope) for name, source in sources.items()}
+        specialised = sources.items() if resources else ()
+        definitions = {name: self.definition(source, scope) for name, source in specialised}
         self.check_names(parameters, definitions)
         outputs = {name: self.output(source, scope) for name, source in self.syntax.outputs.items()}
         reads = self.reads(definitions, outputs)

@@ -93,12 +93,16 @@ def drafted(
 
 
 def specialised(
-    module: Module, parameters: Mapping[str, Any], own: Stack, facade: Mapping[str, Any] | None
+    module: Module,
+    parameters: Mapping[str, Any],
+    own: Stack,
+    facade: Mapping[str, Any] | None,
+    resources: bool = True,
 ) -> Program:
     """Return the program of a stack: its module with parameter values. Raises Rejected.
 
     `own` has the name and the ids of the stack. `facade` is its resource in the parent stack, or
-    empty for a root stack.
+    empty for a root stack. If `resources` is false, the program has only parameters and outputs.
     """
     return module.specialise(
         parameters,
@@ -106,6 +110,7 @@ def specialised(
         stack_id=own.id,
         project_id=own.project_id,
         facade=Facade(**facade) if facade else None,
+        resources=resources,
     )
 
 
@@ -169,6 +174,19 @@ class Programs:
         self._keep_content(revision, environment, module)
         self._programs.keep(key, (module, program), revision.characters)
         return program
+
+    async def results_of(self, stack: StackRow, revision: Revision) -> Program:
+        """Return the program of a stack's revision without its resources. Raises Rejected.
+
+        It has the parameters and the outputs, for a stack that is read only now and then. It is not
+        cached.
+        """
+        environment, module = await self._content(stack.project_id, revision)
+        own = Stack(stack.name, stack.id, stack.project_id)
+        parameters = {**environment.parameters, **revision.parameters}
+        return await self.compute.run(
+            specialised, module, parameters, own, revision.facade, False, project=stack.project_id
+        )
 
     async def _content(self, project: str, revision: Revision) -> tuple[Environment, Module]:
         """Return the environment of a revision and its module. Raises Rejected."""
