@@ -27,7 +27,7 @@ SEED = 56  # whose first kills are in all windows
 def test_a_stack_survives_the_death_of_its_engine_in_every_window(tmp_path: Path) -> None:
     lives = plan(KILLS, SEED, pairs=False)
     assert {kill.window for life in lives for kill in life.kills} >= WINDOWS.keys()
-    today = part_of(lives, 3)
+    today = part_of(lives, 4)
     kills = [kill for life in today for kill in life.kills]
     result = summary(carry_out(today, tmp_path))
     assert not result["wrong"], json.dumps(result["wrong"], indent=1)
@@ -46,7 +46,7 @@ def test_every_type_is_in_a_story_or_in_the_run_of_all_types() -> None:
     assert {one for one in makes if not isinstance(builtin_types()[one], NestedType)} == set()
 
 
-@each(2, 0)
+@each(3, 0)
 @pytest.mark.slow
 def test_types_survive_side_by_side(tmp_path: Path) -> None:
     some = (
@@ -60,10 +60,10 @@ def test_types_survive_side_by_side(tmp_path: Path) -> None:
     assert {name for name, verb, _ in result.hit if verb == "create"} >= set(some)
 
 
-@each(2, 1)
+@each(3, 1)
 @pytest.mark.slow
 def test_every_type_survives_that_each_call_loses_its_answer(tmp_path: Path) -> None:
-    names = part_of(everything(), 6)
+    names = part_of(everything(), 8)
     result = run_lost(tmp_path, names)
     assert result.wrong == []
     assert result.lost > 8 * len(names)

@@ -33,7 +33,7 @@ def test_a_story_ends_well_without_faults_and_plays_the_same_each_time(scenario:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scenario", part_of(SCENARIOS, 6), ids=lambda one: one.name)
+@pytest.mark.parametrize("scenario", part_of(SCENARIOS, 9), ids=lambda one: one.name)
 def test_every_single_fault_is_survived(scenario: Scenario):
     tried = list(explore(scenario, pairs=False))
     assert len(tried) == 1 + len(list(mishaps(tried[0].points)))
@@ -41,7 +41,7 @@ def test_every_single_fault_is_survived(scenario: Scenario):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scenario", part_of(SCENARIOS, 3), ids=lambda one: one.name)
+@pytest.mark.parametrize("scenario", part_of(SCENARIOS, 6), ids=lambda one: one.name)
 def test_pairs_of_faults_are_survived(scenario: Scenario):
     chance = random.Random(f"{DAY} {scenario.name}")
     singles = list(mishaps(run_scenario(scenario).points))
@@ -76,7 +76,7 @@ def test_each_mutation_applies_and_says_what_a_user_would_see(diff: Path, tmp_pa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("diff", part_of(MUTATIONS, 4), ids=lambda diff: diff.stem)
+@pytest.mark.parametrize("diff", part_of(MUTATIONS, 6), ids=lambda diff: diff.stem)
 def test_each_mutation_is_shown_by_a_single_fault(diff: Path):
     with mutated(diff) as source:
         done = subprocess.run(

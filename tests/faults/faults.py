@@ -1,11 +1,8 @@
 """Faults: each is a context manager that is entered when its fault has begun and ended."""
 
 import contextlib
-import pwd
 import resource
 import signal
-import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +18,6 @@ from tests.faults.world import World
 FAULT_S = 6.0
 HOUR_S = 3600.0
 LARGE_S = 60.0
-DISK_MIB = 2
 
 
 @contextlib.contextmanager
@@ -184,40 +180,6 @@ def deadlocks(world: World) -> Iterator[None]:
     for one in threads:
         one.join()
     yield
-
-
-@contextlib.contextmanager
-def disk_full(world: World) -> Iterator[None]:
-    """The disk with the tables of stacks, resources and events has no room left."""
-    moved = ("stack", "resource", "event")
-    space = f"small_{world.name}"
-    with tempfile.TemporaryDirectory() as folder:
-        owner = pwd.getpwnam("postgres").pw_uid
-        _run("mount", "-t", "tmpfs", "-o", f"size={DISK_MIB}m,uid={owner}", "tmpfs", folder)
-        try:
-            world.on_server(f"CREATE TABLESPACE {space} LOCATION '{folder}'")
-            _move(world, moved, space)
-            with contextlib.suppress(OSError), Path(folder, "filler").open("wb") as filler:
-                while True:
-                    filler.write(bytes(4096))
-                    filler.flush()
-            time.sleep(FAULT_S)
-            Path(folder, "filler").unlink()
-            _move(world, moved, "pg_default")
-            world.on_server(f"DROP TABLESPACE {space}")
-        finally:
-            _run("umount", "-l", folder)
-    yield
-
-
-def _move(world: World, names: Sequence[str], space: str) -> None:
-    for name in names:
-        with world.database.begin() as connection:
-            connection.execute(sa.text(f"ALTER TABLE {name} SET TABLESPACE {space}"))
-
-
-def _run(*command: str) -> None:
-    subprocess.run(command, check=True, capture_output=True)
 
 
 LARGE = """

@@ -412,7 +412,7 @@ def live(dev: Dev, heat: Any, case: Case, body: dict[str, Any], later: dict[str,
     delete(heat, dev, stack_id)
 
 
-@pytest.mark.parametrize("case", part_of(CASES, 2), ids=lambda case: case.template)
+@pytest.mark.parametrize("case", part_of(CASES, 3), ids=lambda case: case.template)
 def test_it_is_created_changed_and_deleted(dev: Dev, callers: dict[str, Any], case: Case):
     later = contents(case.becomes or case.template)
     with guests(callers[case.caller]):
