@@ -94,7 +94,7 @@ def test_every_recorded_answer_is_that_of_a_running_server():
     paths = part_of([*VECTORS, *OWN], 4)
     told = compared(SERVER, *paths, "--jobs", "4", timeout_s=600.0)
     count = sum(len(yaml.safe_load(path.read_text())) for path in paths)
-    assert told.splitlines()[-1] == f"{count} passed, 0 failed"
+    assert f"{count} passed, 0 failed" in told.splitlines()  # a server may log after it
 
 
 @pytest.mark.slow
