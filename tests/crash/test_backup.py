@@ -6,6 +6,7 @@ import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import IO
 
 import pytest
 import sqlalchemy as sa
@@ -24,10 +25,10 @@ TEMPLATE = "heat_template_version: 2021-04-16\nresources:\n" + "".join(
 )
 
 
-def _run(*command: str, **more: object) -> None:
+def _run(*command: str, source: IO[bytes] | None = None, target: IO[bytes] | None = None) -> None:
     if shutil.which(command[0]) is None:
         lacking(command[0])
-    subprocess.run(command, check=True, capture_output=True, **more)  # type: ignore[call-overload]
+    subprocess.run(command, check=True, stdin=source, stdout=target)
 
 
 class Database:
@@ -50,8 +51,8 @@ class Database:
             _run("pg_dump", "--format=custom", f"--file={self._copy}", _libpq(self.url))
         else:
             with self._copy.open("wb") as file:
-                command = ["mariadb-dump", "--single-transaction", *_login(self.url), self.name]
-                subprocess.run(command, check=True, stdout=file)
+                login = _login(self.url)
+                _run("mariadb-dump", "--single-transaction", *login, self.name, target=file)
 
     def lose(self) -> None:
         """Everything is gone."""
@@ -73,8 +74,7 @@ class Database:
             _run("pg_restore", "--exit-on-error", f"--dbname={_libpq(self.url)}", str(self._copy))
         else:
             with self._copy.open("rb") as file:
-                command = ["mariadb", *_login(self.url), self.name]
-                subprocess.run(command, check=True, stdin=file)
+                _run("mariadb", *_login(self.url), self.name, source=file)
 
     def drop(self) -> None:
         """End of the test."""

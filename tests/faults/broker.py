@@ -5,10 +5,9 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
 from pathlib import Path
 
-from tests.crash.processes import free_port
+from tests.crash.processes import free_port, until
 
 SERVER = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 READY_S = 60.0
@@ -51,14 +50,11 @@ class Broker:
             self._process = subprocess.Popen(
                 [SERVER], env=self._env, stdout=out, stderr=out, start_new_session=True
             )
-        until = time.monotonic() + READY_S
-        while time.monotonic() < until:
-            try:
-                with socket.create_connection(("127.0.0.1", self.port), timeout=1):
-                    return
-            except OSError:
-                time.sleep(0.2)
-        raise TimeoutError(f"RabbitMQ did not start: {(self._folder / 'out').read_text()[-1000:]}")
+        until("RabbitMQ takes connections", self._listens, READY_S)
+
+    def _listens(self) -> bool:
+        with socket.socket() as client:
+            return client.connect_ex(("127.0.0.1", self.port)) == 0
 
     def send(self, number: signal.Signals) -> None:
         """Send a signal to all its processes."""

@@ -203,17 +203,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--database", choices=sorted(SERVERS), default="postgresql")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 16))
     parser.add_argument("--json", type=Path, help="also write the result to this file")
-    told = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
 
     def say(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
     with tempfile.TemporaryDirectory() as folder:
-        result = soak(told.minutes, told.database, told.seed, Path(folder), say)
+        result = soak(options.minutes, options.database, options.seed, Path(folder), say)
     text = json.dumps(msgspec.to_builtins(result), indent=2)
     print(text)
-    if told.json is not None:
-        told.json.write_text(text + "\n")
+    if options.json is not None:
+        options.json.write_text(text + "\n")
     for sentence in verdict(result):
         say(sentence)
     return int(bool(verdict(result)))

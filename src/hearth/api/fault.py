@@ -79,9 +79,7 @@ def of_problems(problems: Iterable[Problem]) -> JSONResponse:
     """
     found = list(problems)
     response = answer(found[0].kind, words(found), status_of(found[0]))
-    if response.status_code == 429:
-        response.headers["Retry-After"] = RETRY_AFTER_S
-    return response
+    return repeatable(response) if response.status_code == 429 else response
 
 
 def words(problems: Sequence[Problem]) -> str:
@@ -132,6 +130,11 @@ R = TypeVar("R", bound=Response)
 def outage(problem: Exception, response: R) -> R:
     """Log that the database is unavailable, and return `response` with a header Retry-After."""
     log.warning("the database is unavailable: %s", str(problem).partition("\n")[0])
+    return repeatable(response)
+
+
+def repeatable(response: R) -> R:
+    """Add the header Retry-After to a response, and return it: the client can try again soon."""
     response.headers["Retry-After"] = RETRY_AFTER_S
     return response
 

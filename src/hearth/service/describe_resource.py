@@ -33,7 +33,7 @@ async def describe_resource(
 ) -> Described:
     """Return a resource of a stack in the caller's project. Raises Rejected.
 
-    `identity` is the name or id of the stack. `guest_may` says what a stack domain user may read.
+    `identity` is the name or id of the stack. `guest_may` states what a stack domain user may read.
     """
 
     def look(tx: Tx) -> tuple[StackRow | None, Record | None, dict[str, str], Any]:

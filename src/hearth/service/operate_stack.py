@@ -1,13 +1,12 @@
 """Check, suspend or resume a stack."""
 
 from hearth.model.state import Action
+from hearth.service.begin_operation import begin_operation
 from hearth.service.caller import Caller
 from hearth.service.credentials import requester
-from hearth.service.quotas import not_too_many_operations
 from hearth.service.services import Services
 from hearth.service.types_used import demand_types_of
 from hearth.store import accept
-from hearth.store.database import Tx
 from hearth.store.rows import StackRow
 
 
@@ -22,12 +21,4 @@ async def operate_stack(
     if action is not Action.CHECK:
         await demand_types_of(services, caller, row)
     operation = accept.OperationRequest(action, requester=requester(caller), by=caller.user_name)
-    now = services.clock.now()
-
-    def transaction(tx: Tx) -> StackRow:
-        not_too_many_operations(tx, services, caller, besides=row.id)
-        return accept.operate(tx, row.id, operation, now, services.new_id)
-
-    after = await services.store.run_once(transaction)
-    services.bus.tell()
-    return after
+    return await begin_operation(services, caller, row, operation)

@@ -106,8 +106,8 @@ class Sender:
     async def _description(self, state: Mapping[str, Any]) -> str:
         """Return the description in the stack's template, or `NO_DESCRIPTION`.
 
-        The latter means that there is none, that the template does not compile, or that the stack
-        or its revision no longer exists.
+        `NO_DESCRIPTION` also stands for a template that does not compile, and for a stack or a
+        revision that no longer exists.
         """
         stack_id, number = state["stack_id"], state["revision"]
 

@@ -3,15 +3,14 @@
 from hearth.engine.core.rules import Request, refusal
 from hearth.model.problem import NotSupported, Rejected
 from hearth.model.state import Action, Status
+from hearth.service.begin_operation import begin_operation
 from hearth.service.caller import Caller
 from hearth.service.credentials import requester
 from hearth.service.documents import revision_of_document
-from hearth.service.quotas import not_too_many_operations
 from hearth.service.services import Services
 from hearth.service.stack_request import checked
 from hearth.service.world import StoredWorld
 from hearth.store import accept, reads, snapshots
-from hearth.store.database import Tx
 from hearth.store.rows import StackRow
 from hearth.store.snapshots import Snapshot
 
@@ -78,12 +77,4 @@ async def restore_snapshot(
         requester=requester(caller),
         by=caller.user_name,
     )
-    now = services.clock.now()
-
-    def transaction(tx: Tx) -> StackRow:
-        not_too_many_operations(tx, services, caller, besides=row.id)
-        return accept.operate(tx, row.id, operation, now, services.new_id)
-
-    after = await services.store.run_once(transaction)
-    services.bus.tell()
-    return after
+    return await begin_operation(services, caller, row, operation)

@@ -5,10 +5,10 @@ import logging
 from hearth.engine.core.rules import Request, refusal
 from hearth.model.problem import ImmutableParameterModified, Rejected
 from hearth.model.state import Action
+from hearth.service.begin_operation import begin_operation
 from hearth.service.caller import Caller
 from hearth.service.credentials import requester
 from hearth.service.prediction import Aim
-from hearth.service.quotas import not_too_many_operations
 from hearth.service.revisions import stored_revision
 from hearth.service.services import Also, Services
 from hearth.service.stack_request import (
@@ -21,7 +21,6 @@ from hearth.service.stack_request import (
 from hearth.service.types_used import demand_types_of
 from hearth.service.world import StoredWorld
 from hearth.store import accept, reads
-from hearth.store.database import Tx
 from hearth.store.rows import Options, StackRow
 from hearth.template import Program
 
@@ -63,29 +62,7 @@ async def update_stack(
         options=_options(services, request),
         copy_of=request.revision,
     )
-    return await _operated(services, caller, row, operation, also)
-
-
-async def _operated(
-    services: Services,
-    caller: Caller,
-    row: StackRow,
-    operation: accept.OperationRequest,
-    also: Also | None,
-) -> StackRow:
-    now = services.clock.now()
-
-    def transaction(tx: Tx) -> StackRow:
-        if operation.action is not Action.DELETE:
-            not_too_many_operations(tx, services, caller, besides=row.id)
-        after = accept.operate(tx, row.id, operation, now, services.new_id)
-        if also is not None:
-            also(tx, after)
-        return after
-
-    after = await services.store.run_once(transaction)
-    services.bus.tell()
-    return after
+    return await begin_operation(services, caller, row, operation, also)
 
 
 def _options(services: Services, request: StackRequest) -> Options | None:
@@ -127,7 +104,7 @@ async def delete_stack(
     operation = accept.OperationRequest(
         Action.DELETE, requester=requester(caller), by=caller.user_name
     )
-    await _operated(services, caller, row, operation, also)
+    await begin_operation(services, caller, row, operation, also)
 
 
 async def cancel_update(services: Services, row: StackRow, *, rollback: bool) -> None:

@@ -36,9 +36,9 @@ BROKEN_OFF = " aborted ("  # whose end nobody waited for
 
 
 def nothing_lost(world: World) -> Iterator[str]:
-    """Yield an error for each lost or doubled object in the cloud.
+    """Yield an error for each lost or duplicate object in the cloud.
 
-    An object is lost if no record refers to it, unless the stack retains it. It is doubled if
+    An object is lost if no record refers to it, unless the stack retains it. It is a duplicate if
     another object has the same intent key. The errors that the simulated cloud itself has noticed
     come last.
     """

@@ -454,7 +454,7 @@ def set_data(
     """Write the private data and the metadata of a resource; return whether they were written.
 
     They are not written if their version is no longer `version`, which `data_of` returned; 0 means
-    that there is no row yet. Raises Rejected if the metadata is too large.
+    no row yet. Raises Rejected if the metadata is too large.
     """
     demand_metadata(metadata)
     values = {

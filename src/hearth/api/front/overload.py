@@ -27,8 +27,7 @@ class Overload:
         most = self._front.settings.requests_at_once
         if 0 < most <= self._in_progress:
             refusal = fault.answer("HTTPServiceUnavailable", WORDS.format(most), 503)
-            refusal.headers["Retry-After"] = fault.RETRY_AFTER_S
-            await refusal(scope, receive, send)
+            await fault.repeatable(refusal)(scope, receive, send)
             return
         self._in_progress += 1
         try:
