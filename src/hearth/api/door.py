@@ -140,8 +140,9 @@ class Door:
     def find(self, scope: Scope) -> Awaitable[KnownAnswer | None] | None:
         """Look for the cached response to a request.
 
-        Return None at once if the request is not a poll, or has no cached response; otherwise
-        return an awaitable whose result is the response or None.
+        Return None if it is clear without a database read that there is none; otherwise return an
+        awaitable whose result is the response or None. For a CloudFormation request with a query it
+        is always an awaitable.
         """
         if below(scope) in CFN_PATHS:
             return self._signed(scope) if scope["query_string"] else None

@@ -124,7 +124,8 @@ class _Flow:
     """A list in brackets or a map in braces, with the columns for its items and its closing
     bracket.
 
-    If the first item directly follows the bracket, the lines inside are aligned with it.
+    If the first item is on the same line as the opening bracket, the items on the lines that follow
+    are aligned with the first item.
     """
 
     inner: int

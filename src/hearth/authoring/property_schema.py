@@ -188,9 +188,10 @@ def _about(prop: Prop) -> Schema:
 
 
 def _allowed(prop: Prop) -> Schema | None:
-    """Return the schema of the allowed values, in every form that is converted to one of them.
+    """Return a schema that accepts the allowed values, or None if all values are allowed.
 
-    Return None if all values are allowed.
+    The schema also accepts a number that is written as a string. For a string property, it also
+    accepts an integer in place of a string of digits. Hearth converts both.
     """
     for constraint in prop.constraints:
         if isinstance(constraint, AllowedValues):

@@ -37,7 +37,7 @@ class Judging:
 
 @dataclass(frozen=True)
 class Tracing:
-    """The URL to which spans are sent, and the share of requests for which a new trace is begun.
+    """The URL to which spans are sent, and the share of new traces that are sampled.
 
     If `endpoint` is empty, no spans are sent.
     """

@@ -61,12 +61,14 @@ class Cloud(Protocol):
         `service` is a service type, such as "network". `path` begins with a slash. Services with
         unversioned catalogue entries (network, image, identity, load-balancer, dns, key-manager)
         need the version in the path. `params` is the query. The body is `json` in JSON form, or
-        else `data` unchanged. Without a `microversion` the service uses its default. If
-        `idempotent` is true, the call may be repeated; the default is true for GET and HEAD.
+        else `data` unchanged. Without a `microversion` the service uses its default.
 
-        After a 401 the token is renewed once and the call repeated, but not if a call with the same
-        token succeeded in the last `renew_after_s` seconds. This is for services that also return
-        401 because of the data of a request.
+        A call that certainly had no effect may be repeated. If `idempotent` is true, a call that
+        failed in another temporary way may be repeated, too; the default is true for GET and HEAD.
+
+        After a 401 the token is renewed once and the call repeated, but not if the token was first
+        used, or a call with it succeeded, in the last `renew_after_s` seconds. This is for services
+        that also return 401 because of the data of a request.
 
         Raises CloudFault if the service refuses the call, NoAnswer if the outcome is unknown.
         """

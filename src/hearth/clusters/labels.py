@@ -105,7 +105,11 @@ def _not_among(labels: Mapping[str, str]) -> list[str]:
 def _together(
     labels: Mapping[str, str], config: ClusterConfig, volume_driver: str | None, balancers: bool
 ) -> list[str]:
-    """Return an error message for each combination of labels that is not allowed."""
+    """Return an error message for each label that conflicts with another label, the configuration,
+    the volume driver or the cloud.
+
+    `balancers` is false if the cloud has no load balancer service.
+    """
     found = []
     least, most = (number(labels, f"{end}_node_count", -1) for end in ("min", "max"))
     if least > most >= 0:

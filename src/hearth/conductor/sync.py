@@ -7,6 +7,7 @@ clusters cause no work. Source: spec/clusters.md, section 6.
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -20,6 +21,7 @@ from hearth.clusters.states import BUSY, DELETE_FAILED, DELETE_IN_PROGRESS, FAIL
 from hearth.conductor import blockers
 from hearth.conductor.causes import causes, shown
 from hearth.conductor.retry import noted
+from hearth.engine.core.record import Record
 from hearth.model.problem import Rejected
 from hearth.service.clusters.tasks import ASIDE, CLEAN_UP, RETRY
 from hearth.service.outputs import recorded_outputs
@@ -29,13 +31,42 @@ from hearth.store.cluster_tasks import Task
 from hearth.store.clusters import GONE, KEPT, Whole
 from hearth.store.credentials import Requester, StackCredential
 from hearth.store.database import Tx
-from hearth.store.rows import StackRow
+from hearth.store.rows import Revision, StackRow
+from hearth.store.texts import get_revisions
 
 log = logging.getLogger(__name__)
 
-AT_ONCE = 8
+AT_ONCE = 8  # batches
+BATCH = 20  # clusters of one transaction
 FOUND_MAX = 500  # clusters of one look
 WITH_OUTPUTS = frozenset({"CREATE_COMPLETE", "CREATE_FAILED", "UPDATE_COMPLETE"})
+
+
+@dataclass(frozen=True)
+class _Stack:
+    """A stack of a cluster. If its outputs are needed, it has its revision and the records in
+    charge.
+    """
+
+    row: StackRow
+    revision: Revision | None = None
+    records: Mapping[str, Record] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A cluster with the stacks of its groups that exist."""
+
+    whole: Whole
+    stacks: Sequence[_Stack]
+
+    @property
+    def uuid(self) -> str:
+        return self.whole.cluster.uuid
+
+    @property
+    def has_failed(self) -> bool:
+        return any(stack.row.state in FAILED for stack in self.stacks)
 
 
 class Sync:
@@ -63,37 +94,73 @@ class Sync:
         found = await self._services.store.read(
             lambda tx: clusters.unseen(tx, busy=busy, limit=FOUND_MAX)
         )
-        await asyncio.gather(*map(self._safely, found))
+        batches = [found[at : at + BATCH] for at in range(0, len(found), BATCH)]
+        await asyncio.gather(*map(self._together, batches))
         return len(found)
 
-    async def _safely(self, uuid: str) -> None:
+    async def _together(self, uuids: Sequence[str]) -> None:
+        """Update clusters from their stacks, with one transaction to read and one to write.
+
+        A cluster with a failed stack is stored on its own, because its causes and blockers take
+        time.
+        """
         async with self._slots:
             try:
-                await self.one(uuid)
-            except (Rejected, SQLAlchemyError) as problem:
-                log.warning("cluster %s cannot be synchronised: %s", uuid, problem)
-            except Exception:  # one cluster must not stop the others
-                log.exception("cluster %s", uuid)
+                found = await self._services.store.read(lambda tx: _look(tx, uuids))
+            except SQLAlchemyError as problem:
+                log.warning("%d clusters cannot be synchronised: %s", len(uuids), problem)
+                return
+            slow = [one for one in found if one.has_failed]
+            quick = [one for one in found if not one.has_failed]
+            await asyncio.gather(self._update(quick), *(self._update([one]) for one in slow))
 
-    async def one(self, uuid: str) -> None:
-        """Update the cluster with this UUID from its stacks. Do nothing if it does not exist.
-        Raises Rejected.
+    async def _update(self, found: Sequence[_Found]) -> None:
+        """Store the state of the stacks in these clusters. A problem with one of them is logged and
+        does not stop the others.
         """
-        store = self._services.store
-        whole, rows = await store.read(lambda tx: _look(tx, uuid))
-        if whole is None:
+        read = [(one, states) for one in found if (states := await self._states(one)) is not None]
+        if not read:
             return
-        states = {row.id: await self._state(whole, row) for row in rows}
         now = self._services.clock.now()
-        await store.run_once(lambda tx: _store(tx, whole, states, now))
 
-    async def _state(self, whole: Whole, row: StackRow) -> StackState:
+        def store(tx: Tx) -> None:
+            stored = clusters.wholes(tx, [one.uuid for one, _ in read], lock=True)
+            for one, states in read:
+                _store(tx, one.whole, stored.get(one.uuid), states, now)
+
+        try:
+            await self._services.store.run_once(store)
+        except SQLAlchemyError as problem:
+            names = ", ".join(one.uuid for one, _ in read)
+            log.warning("clusters cannot be synchronised: %s: %s", names, problem)
+        except Exception:
+            if len(read) == 1:
+                log.exception("cluster %s", read[0][0].uuid)
+                return
+            for one, _ in read:  # find the one that fails, and store the others
+                await self._update([one])
+
+    async def _states(self, found: _Found) -> dict[str, StackState] | None:
+        """Return the states of a cluster's stacks by stack id, or None if they cannot be
+        computed.
+        """
+        try:
+            return {stack.row.id: await self._state(found.whole, stack) for stack in found.stacks}
+        except (Rejected, SQLAlchemyError) as problem:
+            log.warning("cluster %s cannot be synchronised: %s", found.uuid, problem)
+        except Exception:  # one cluster must not stop the others
+            log.exception("cluster %s", found.uuid)
+        return None
+
+    async def _state(self, whole: Whole, stack: _Stack) -> StackState:
         """Return the state of a stack with its outputs and, if it has failed, the causes."""
-        reason = row.reason
+        row, reason = stack.row, stack.row.reason
         values: dict[str, Any] = {}
         parameters: dict[str, Any] = {}
-        if row.state in WITH_OUTPUTS:
-            values, parameters = await recorded_outputs(self._services, row)
+        if stack.revision is not None:
+            values, parameters = await recorded_outputs(
+                self._services, row, stack.revision, stack.records
+            )
         found: list[str] = []
         if row.state in FAILED:
             found = await causes(self._services, row)
@@ -135,18 +202,34 @@ def _requester(credential: StackCredential | None) -> Requester:
     return credential or Requester()
 
 
-def _look(tx: Tx, uuid: str) -> tuple[Whole | None, list[StackRow]]:
-    whole = clusters.whole(tx, uuid)
-    if whole is None:
-        return None, []
-    ids = {group.stack_id for group in whole.groups if group.stack_id}
-    rows = [reads.find_stack(tx, None, stack_id) for stack_id in sorted(ids)]
-    return whole, [row for row in rows if row is not None]
+def _look(tx: Tx, uuids: Sequence[str]) -> list[_Found]:
+    """Return those of the clusters that exist, with their stacks in the order of their ids."""
+    found = clusters.wholes(tx, uuids).values()
+    ids = {group.stack_id for whole in found for group in whole.groups if group.stack_id}
+    rows = reads.stacks_of(tx, sorted(ids))
+    wanted = [row.id for row in rows if row.state in WITH_OUTPUTS]
+    revisions = get_revisions(tx, wanted)
+    records = reads.records_of(tx, wanted)
+    stacks = {
+        row.id: _Stack(row, revisions.get(row.id), reads.in_charge(records.get(row.id, ())))
+        for row in rows
+    }
+    return [
+        _Found(
+            whole,
+            [stacks[i] for i in sorted({g.stack_id or "" for g in whole.groups}) if i in stacks],
+        )
+        for whole in found
+    ]
 
 
-def _store(tx: Tx, read: Whole, states: dict[str, StackState], now: float) -> None:
-    """Store the result of a synchronisation, unless the cluster has changed since it was read."""
-    whole = clusters.whole(tx, read.cluster.uuid, lock=True)
+def _store(
+    tx: Tx, read: Whole, whole: Whole | None, states: dict[str, StackState], now: float
+) -> None:
+    """Store the result of a synchronisation, unless the cluster has changed since it was read.
+
+    `whole` is the locked cluster, or None if it no longer exists.
+    """
     if whole is None or whole.version != read.version:
         return  # the next look begins with the new state
     tasks = cluster_tasks.of_cluster(tx, whole.cluster.uuid)

@@ -84,7 +84,11 @@ class Forwards(Protocol):
         """Open the ports that are missing, and close those that are no longer needed."""
 
     def view(self) -> list[dict[str, object]]:
-        """Return one entry per floating IP, with a map from its ports to local ports."""
+        """Return the local ports that are open now, as a list of maps.
+
+        Each map contains a floating IP and a map from ports of this floating IP to local ports. A
+        floating IP may occur more than once.
+        """
 
     async def close(self) -> None:
         """Close all local ports."""

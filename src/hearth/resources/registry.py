@@ -178,7 +178,8 @@ def _installed(entry: EntryPoint) -> ResourceType:
     except Exception as problem:
         raise BadPackage(f"{where} cannot be loaded: {problem!r}") from problem
     if not isinstance(kind, ResourceType) or kind.name != entry.name:
-        raise BadPackage(f"{where}: expected a resource type of that name, got {kind!r}")
+        got = f"{type(kind).__name__} named {getattr(kind, 'name', None)!r}"
+        raise BadPackage(f"{where}: expected a ResourceType named {entry.name!r}, got {got}")
     return kind
 
 

@@ -84,7 +84,7 @@ async def _listed(cloud: Cloud, place: str, known: Mapping[str, str], limit: int
 
 
 async def _text(cloud: Cloud, place: str, name: str) -> str:
-    """Return a Swift object as text; binary data is encoded as base64, as in files of requests."""
+    """Return a Swift object as text; binary data is encoded as base64, as clients do in `files`."""
     answer = await cloud.request("object-store", "GET", f"{place}/{quote(name, safe='')}")
     try:
         return answer.raw.decode()

@@ -25,7 +25,6 @@ from hearth.service.redact import may_see_hidden
 from hearth.service.services import Services
 from hearth.service.world import StoredWorld
 from hearth.store import reads
-from hearth.store.database import Tx
 from hearth.store.rows import Revision, StackRow
 from hearth.template import Output, Program, World
 from hearth.template.budget import spending
@@ -72,18 +71,14 @@ async def outputs(
 
 
 async def recorded_outputs(
-    services: Services, row: StackRow
+    services: Services, row: StackRow, revision: Revision, records: Mapping[str, Record]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the outputs of a stack that have a value, and the values of its parameters, by name.
 
-    Only recorded attributes are used; no call is sent to the cloud. Hidden values are included.
-    Raises Rejected if the template of the stack does not compile.
+    `revision` is the revision of the stack, and `records` are the records in charge, by name. Only
+    recorded attributes are used; no call is sent to the cloud. Hidden values are included. Raises
+    Rejected if the template of the stack does not compile.
     """
-
-    def look(tx: Tx) -> tuple[Revision, Mapping[str, Record]]:
-        return reads.revision_of(tx, row), reads.in_charge(reads.records(tx, row.id))
-
-    revision, records = await services.store.read(look)
     program = await services.programs.results_of(row, revision)
     kinds = services.programs.types_of(records)
     world = StoredWorld(records, {}, revision.facade, kinds, {}, whole=True)

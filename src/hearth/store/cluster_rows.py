@@ -37,17 +37,21 @@ _SEALED: Mapping[type[Any], tuple[str, ...]] = {
     for kind, table in TABLES.items()
 }
 _JSON = {"member_ids"}  # lists in a column of their own
+_COLUMNS: Mapping[type[Any], tuple[str, ...]] = {
+    kind: tuple(field.name for field in msgspec.structs.fields(kind) if field.name in table.columns)
+    for kind, table in TABLES.items()
+}
+_BOOLEANS: Mapping[type[Any], tuple[str, ...]] = {
+    kind: tuple(n for n in names if isinstance(TABLES[kind].c[n].type, sa.Boolean))
+    for kind, names in _COLUMNS.items()
+}
 
 
 def values_of(tx: Tx, one: Stored) -> dict[str, Any]:
     """Return the values of the columns for an object, without `id`."""
     kind = type(one)
     sealed = _SEALED[kind]
-    values = {
-        field.name: getattr(one, field.name)
-        for field in msgspec.structs.fields(kind)
-        if field.name not in sealed and field.name != "id"
-    }
+    values = {name: getattr(one, name) for name in _COLUMNS[kind] if name != "id"}
     for name in _JSON & values.keys():
         values[name] = msgspec.json.encode(values[name]).decode()
     if sealed:
@@ -58,16 +62,13 @@ def values_of(tx: Tx, one: Stored) -> dict[str, Any]:
 
 def object_of(tx: Tx, kind: type[T], row: Any) -> T:
     """Return the object of this class that a row contains."""
-    table = TABLES[kind]
-    values = {
-        field.name: getattr(row, field.name)
-        for field in msgspec.structs.fields(kind)
-        if field.name in table.columns
-    }
+    values = {name: getattr(row, name) for name in _COLUMNS[kind]}
+    for name in _BOOLEANS[kind]:  # SQLite and MariaDB have numbers there
+        values[name] = bool(values[name])
     for name in _JSON & values.keys():
         values[name] = msgspec.json.decode(values[name])
     if _SEALED[kind]:
-        values |= tx.unseal(row.body, f"{table.name}.body", values["uuid"])
+        values |= tx.unseal(row.body, f"{TABLES[kind].name}.body", values["uuid"])
     return kind(**values)
 
 

@@ -16,7 +16,7 @@ from hearth.store.cluster_tables import cluster_task as task
 from hearth.store.cluster_tables import conductor
 from hearth.store.credentials import Requester
 from hearth.store.database import Tx
-from hearth.store.prepared import NOW
+from hearth.store.prepared import NOW, Prepared
 
 LEASE_S = 15.0
 BINARY = "magnum-conductor"
@@ -64,10 +64,16 @@ def put(tx: Tx, new: Task, now: float, delay_s: float = 0.0) -> None:
     tx.execute(task.insert().values(values))
 
 
+_OF_CLUSTER = Prepared(
+    sa.select(task)
+    .where(task.c.cluster_id == sa.bindparam("cluster_id", type_=sa.String()))
+    .order_by(task.c.id)
+)
+
+
 def of_cluster(tx: Tx, cluster_id: str) -> list[Task]:
     """Return the tasks of a cluster, the oldest first."""
-    rows = tx.rows(sa.select(task).where(task.c.cluster_id == cluster_id).order_by(task.c.id))
-    return [_task(tx, row) for row in rows]
+    return [_task(tx, row) for row in tx.rows(_OF_CLUSTER, {"cluster_id": cluster_id})]
 
 
 def drop_of_cluster(tx: Tx, cluster_id: str) -> None:

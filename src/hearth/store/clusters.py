@@ -28,9 +28,19 @@ from hearth.store.cluster_tables import (
     node_group,
 )
 from hearth.store.database import Tx
-from hearth.store.prepared import Listed
+from hearth.store.prepared import Listed, Prepared
 from hearth.store.tables import stack
 
+_CLUSTERS = Listed(lambda ids: sa.select(cluster).where(cluster.c.uuid.in_(ids)))
+_LOCKED = Listed(
+    lambda ids: (
+        sa.select(cluster)
+        .where(cluster.c.uuid.in_(ids))
+        .order_by(cluster.c.uuid)  # so that two transactions never wait for each other
+        .with_for_update()
+    )
+)
+_TEMPLATES = Listed(lambda ids: sa.select(cluster_template).where(cluster_template.c.uuid.in_(ids)))
 _GROUPS = Listed(
     lambda ids: (
         sa.select(node_group).where(node_group.c.cluster_id.in_(ids)).order_by(node_group.c.id)
@@ -78,18 +88,34 @@ def whole(tx: Tx, uuid: str, *, lock: bool = False) -> Whole | None:
 
     If `lock` is true, the row of the cluster is locked.
     """
-    query = sa.select(cluster).where(cluster.c.uuid == uuid)
-    row = tx.first(query.with_for_update() if lock else query)
-    if row is None:
-        return None
-    of_cluster = template(tx, row.cluster_template_id)
-    assert of_cluster is not None, "a template that clusters use cannot be deleted"
-    query = sa.select(node_group).where(node_group.c.cluster_id == uuid)
-    rows = tx.rows(query.order_by(node_group.c.id))
-    groups = tuple(cluster_rows.object_of(tx, NodeGroup, one) for one in rows)
-    seen = {one.uuid: one.seen for one in rows}
-    found = cluster_rows.object_of(tx, Cluster, row)
-    return Whole(found, of_cluster, groups, row.version, seen)
+    return wholes(tx, [uuid], lock=lock).get(uuid)
+
+
+def wholes(tx: Tx, uuids: Sequence[str], *, lock: bool = False) -> dict[str, Whole]:
+    """Return the clusters that exist, each with its template and its node groups, by UUID.
+
+    If `lock` is true, the rows of the clusters are locked.
+    """
+    found = tx.listed(_LOCKED if lock else _CLUSTERS, sorted(uuids))
+    if not found:
+        return {}
+    templates = {
+        row.uuid: cluster_rows.object_of(tx, ClusterTemplate, row)
+        for row in tx.listed(_TEMPLATES, sorted({row.cluster_template_id for row in found}))
+    }
+    groups: dict[str, list[Any]] = {row.uuid: [] for row in found}
+    for row in tx.listed(_GROUPS, list(groups)):
+        groups[row.cluster_id].append(row)
+    return {
+        row.uuid: Whole(
+            cluster_rows.object_of(tx, Cluster, row),
+            templates[row.cluster_template_id],
+            tuple(cluster_rows.object_of(tx, NodeGroup, one) for one in groups[row.uuid]),
+            row.version,
+            {one.uuid: one.seen for one in groups[row.uuid]},
+        )
+        for row in found
+    }
 
 
 def create(
@@ -135,6 +161,13 @@ def _lock_count(tx: Tx, project_id: str) -> None:
         tx.execute(cluster_count.insert().values(project_id=project_id, clusters=1))
 
 
+_SEEN = Prepared(
+    node_group.update()
+    .where(node_group.c.uuid == sa.bindparam("b_uuid", type_=sa.String()))
+    .values(seen=sa.bindparam("b_seen", type_=sa.String()))
+)
+
+
 def save(
     tx: Tx,
     before: Whole,
@@ -158,7 +191,7 @@ def save(
     for group in changed.values():
         cluster_rows.update(tx, group)
     for uuid, state in (seen or {}).items():
-        tx.execute(node_group.update().where(node_group.c.uuid == uuid).values(seen=state))
+        tx.do(_SEEN, {"b_uuid": uuid, "b_seen": state})
     if tx.notifies:
         found = notifications.of_change(before.cluster, before.groups, after, changed.values())
         notify(tx, before.version + 1, found, now)

@@ -52,6 +52,16 @@ def find_stack(
     return stack_row(tx, found) if found is not None else None
 
 
+_STACKS = Listed(
+    lambda ids: sa.select(stack).where(stack.c.id.in_(ids), stack.c.deleted_at.is_(None))
+)
+
+
+def stacks_of(tx: Tx, ids: Sequence[str]) -> list[StackRow]:
+    """Return those of the stacks with these ids that exist, in no particular order."""
+    return [stack_row(tx, row) for row in tx.listed(_STACKS, ids)]
+
+
 def user_project(tx: Tx, stack_id: str) -> str | None:
     """Return the id of a stack's domain project; None if it has none or does not exist."""
     found: str | None = tx.value(sa.select(stack.c.user_project_id).where(stack.c.id == stack_id))
@@ -244,6 +254,14 @@ _RECORDS_OF = Listed(
         .order_by(resource.c.created_at, resource.c.id)
     )
 )
+
+
+def records_of(tx: Tx, ids: Sequence[str]) -> dict[str, list[Record]]:
+    """Return all records of the given stacks by stack id, oldest first."""
+    found: dict[str, list[Record]] = {stack_id: [] for stack_id in ids}
+    for row in record_rows(tx, ids):
+        found[row.stack_id].append(record_of(tx, row))
+    return found
 
 
 def record_rows(tx: Tx, ids: Sequence[str]) -> list[Any]:

@@ -215,7 +215,7 @@ def newest_revisions(tx: Tx, ids: Sequence[str]) -> dict[str, int]:
 
 
 def put_texts(tx: Tx, texts: dict[str, str]) -> None:
-    """Store the texts, given by their hashes, that are not stored yet."""
+    """Store those texts that are not stored yet; `texts` maps the hash of each text to the text."""
     asked = sorted(texts.keys() - tx.stored)
     there = {row.hash for row in tx.listed(_KNOWN, asked)}
     rows = [

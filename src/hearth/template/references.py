@@ -22,8 +22,9 @@ FACADE_NAMES = ("resource_facade", "Fn::ResourceFacade")
 class Reference:
     """A function call that refers to a resource.
 
-    `read` is the attribute that it reads. It is None for `get_resource`, and empty if all
-    attributes or a computed one are read.
+    `read` is the attribute that the call reads. It is None if the call refers to the resource
+    itself, like `get_resource` and `Ref`. It is empty if the call reads all attributes, or if the
+    name of the attribute is computed.
     """
 
     resource: str

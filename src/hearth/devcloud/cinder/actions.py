@@ -119,7 +119,7 @@ def _force_delete(call: Call, thing: Thing, given: Body) -> Reply:
 
 def _upload(call: Call, thing: Thing, given: Body) -> Reply:
     if not isinstance(given.get("image_name"), str):
-        raise bad("'image_name' is a required property")
+        raise bad("'image_name' is required and must be a string")
     formats = {
         "disk_format": given.get("disk_format", "raw"),
         "container_format": given.get("container_format", "bare"),

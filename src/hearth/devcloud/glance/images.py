@@ -261,7 +261,7 @@ def create(call: Call) -> Reply:
 
 
 def images(call: Call) -> Reply:
-    """Handle GET of the images, newest first."""
+    """Handle GET of the images; they are sorted as requested, by default newest first."""
     found = [t for t in call.cloud.store.all(TABLE) if _listed(call, t)]
     found = found[::-1]
     order = (call.argument("sort") or "").partition(",")[0]
@@ -326,8 +326,8 @@ def _listed(call: Call, thing: Thing) -> bool:
 
 def number(text_: str) -> int:
     """Convert a text of digits to an integer. Raises Refusal 400."""
-    if not text_.isdigit():
-        raise _bad(f"{text_} is not a number")
+    if not text_.isdecimal():
+        raise _bad(f"{text_} is not a whole number of 0 or more")
     return int(text_)
 
 

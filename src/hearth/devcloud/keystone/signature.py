@@ -58,7 +58,11 @@ def version_4(
     date: str,
     body_hash: str,
 ) -> str:
-    """Return the signature, version 4: the HMAC over the canonical request, in hexadecimal."""
+    """Return the AWS Signature Version 4 of a request, in hexadecimal.
+
+    It is the HMAC of the string to sign, which contains the hash of the canonical request. The
+    query of a POST is not signed.
+    """
     lower = {key.lower(): value for key, value in headers.items()}
     query = ""
     if verb.upper() != "POST":

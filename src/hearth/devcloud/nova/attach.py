@@ -136,8 +136,8 @@ def volume(call: Call) -> Reply:
 def attach(call: Call) -> Reply:
     """Handle POST /servers/{id}/os-volume_attachments: attach an available volume."""
     server, given = find(call), call.object("volumeAttachment")
-    if set(given) - {"volumeId", "device", "tag", "delete_on_termination"}:
-        raise bad("Additional properties are not allowed")
+    if unknown := set(given) - {"volumeId", "device", "tag", "delete_on_termination"}:
+        raise bad(f"Additional properties are not allowed: {sorted(unknown)}")
     store = call.cloud.store
     found = store.get("volume.volumes", given.get("volumeId"))
     if found is None or not (call.caller.is_admin or found.project_id == server.project_id):

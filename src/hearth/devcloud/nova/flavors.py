@@ -216,7 +216,10 @@ def act(call: Call) -> Reply:
                 raise missing("Flavor access", project)
             thing.body["access"] = [other for other in present if other != project]
         case _:
-            raise bad("Unknown action; expected addTenantAccess or removeTenantAccess")
+            raise bad(
+                'Expected {"addTenantAccess": {"tenant": ID}} '
+                'or {"removeTenantAccess": {"tenant": ID}}'
+            )
     return _access(thing)
 
 

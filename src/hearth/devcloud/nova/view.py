@@ -75,7 +75,11 @@ def _image(call: Call, server: Thing) -> Body | str:
 
 
 def core(call: Call, server: Thing, *, extended: bool) -> Body:
-    """Return a server with the fields of the reply to an update or a rebuild."""
+    """Return a server with the basic fields, which `full` extends.
+
+    The reply to a rebuild, and to an update before microversion 2.75, contains these fields. If
+    `extended` is true, each address has its type and the MAC address of its port.
+    """
     body = server.body
     built = server.hidden["host"]
     view: Body = {

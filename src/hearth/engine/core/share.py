@@ -21,10 +21,11 @@ def share(me: str, owned: Mapping[str, int], waiting: int, *, patient: bool = Tr
 
 
 def _level(counts: Sequence[int], waiting: int) -> int:
-    """Return the maximum number of stacks of an engine after the engines with the fewest stacks
-    have taken all waiting stacks.
+    """Return the number of stacks up to which engines are filled with waiting stacks.
 
-    `counts` are the numbers of stacks that the engines have now, sorted.
+    If the engines with the fewest stacks get all waiting stacks, so that they end with equal
+    numbers, each of them has this number, rounded up. `counts` are the current numbers of stacks of
+    the engines, in ascending order.
     """
     level = below = 0
     for number, count in enumerate(counts, 1):

@@ -102,8 +102,8 @@ class Queue(ZaqarResource):
         return Failed(f'A queue named "{ctx.wanted_name}" already exists.', "Conflict")
 
     async def update(self, ctx: ResourceContext) -> Made | None:
-        """Change the metadata entries in the properties; entries that the service added stay
-        unchanged.
+        """Write the metadata entries in the properties to the queue, and remove from it those that
+        are no longer in the properties. Entries that the service added stay unchanged.
         """
         there = (await self.call(ctx, "GET", ctx.physical)).body
         wanted = ctx.given("metadata") or {}

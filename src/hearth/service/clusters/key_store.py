@@ -35,8 +35,8 @@ PARTS = {
 class KeyStore(Protocol):
     """A store for key pairs of clusters.
 
-    `kind` names which key pair of the cluster it is. If the store is Barbican, each method may
-    raise CloudFault.
+    In the methods, `kind` says which of the cluster's key pairs is meant, such as "ca" or "client".
+    If the store is Barbican, each method may raise CloudFault.
     """
 
     async def keep(self, cluster: Cluster, kind: str, pair: KeyPair, now: float) -> str:

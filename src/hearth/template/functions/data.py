@@ -138,7 +138,10 @@ def contains(args: Any) -> bool:
         return value in sequence
     if isinstance(sequence, str):
         if not isinstance(value, str):
-            raise EvaluationError(f"expected a string to search for in a string, got {value!r}")
+            raise EvaluationError(
+                "expected a string as the first argument, because the second one is a string, "
+                f"got {value!r}"
+            )
         return value in sequence
     raise EvaluationError(f"expected a list or a string, got {sequence!r}")
 
