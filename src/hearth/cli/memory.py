@@ -13,9 +13,11 @@ import gc
 import resource
 from pathlib import Path
 
-LOOK_S = 5.0
-GROWN_BYTES = 16 * 1024 * 1024
-"""The growth of the process, in bytes, after which it collects garbage."""
+LOOK_S = 2.0
+GROWN_PART = 1 / 16
+"""The growth after which the process collects garbage, as a part of its size after the last
+collection. A collection takes time in proportion to the size.
+"""
 
 HEAPS_MAX = 1
 M_ARENA_MAX = -8
@@ -35,7 +37,7 @@ async def keep_small() -> None:
     while True:
         await asyncio.sleep(LOOK_S)
         now = resident_bytes()
-        if now - floor > GROWN_BYTES:
+        if now > floor * (1 + GROWN_PART):
             give_back()
             floor = resident_bytes()
         floor = min(floor, now)

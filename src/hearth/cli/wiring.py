@@ -55,7 +55,7 @@ from hearth.template import Limits as TemplateLimits
 
 log = logging.getLogger(__name__)
 
-COLLECT_AFTER = 200_000  # more objects created than deleted; about 20 MB
+COLLECT_AFTER = 40_000  # more objects created than deleted; about 4 MB
 
 
 @dataclass

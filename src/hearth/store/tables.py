@@ -4,6 +4,8 @@ A column whose comment begins with *sealed* holds user values and is encrypted (
 seconds since 1970, UTC, as doubles: all three databases sort and compare them in the same way.
 """
 
+from typing import Any
+
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -19,15 +21,37 @@ from sqlalchemy import (
     UniqueConstraint,
     false,
 )
-from sqlalchemy.dialects import mysql
+from sqlalchemy.ext.compiler import compiles
+
+MARIADB = ("mysql", "mariadb")
+
+
+class _LongText(Text):
+    """The type LONGTEXT of MariaDB.
+
+    The module sqlalchemy.dialects.mysql has it, too, but takes a megabyte of memory.
+    """
+
+
+class _LongBlob(LargeBinary):
+    """The type LONGBLOB of MariaDB."""
+
+
+@compiles(_LongText, *MARIADB)
+def _long_text(_type: _LongText, _compiler: Any, **_: Any) -> str:
+    return "LONGTEXT COLLATE utf8mb4_bin"
+
+
+@compiles(_LongBlob, *MARIADB)
+def _long_blob(_type: _LongBlob, _compiler: Any, **_: Any) -> str:
+    return "LONGBLOB"
+
 
 ID = String(36)
-NAME = String(255, collation=None).with_variant(
-    mysql.VARCHAR(255, collation="utf8mb4_bin"), "mysql", "mariadb"
-)
-TEXT = Text().with_variant(mysql.LONGTEXT(collation="utf8mb4_bin"), "mysql", "mariadb")
-SEALED_TEXT = Text().with_variant(mysql.LONGTEXT(collation="utf8mb4_bin"), "mysql", "mariadb")
-SEALED = LargeBinary().with_variant(mysql.LONGBLOB(), "mysql", "mariadb")
+NAME = String(255).with_variant(String(255, collation="utf8mb4_bin"), *MARIADB)
+TEXT = Text().with_variant(_LongText(), *MARIADB)
+SEALED_TEXT = Text().with_variant(_LongText(), *MARIADB)
+SEALED = LargeBinary().with_variant(_LongBlob(), *MARIADB)
 TIME: Double[float] = Double()
 COUNTER = BigInteger().with_variant(Integer(), "sqlite")
 

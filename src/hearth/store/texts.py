@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import msgspec
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
 
 from hearth.store.database import Tx
 from hearth.store.prepared import Listed, Prepared
@@ -39,11 +39,18 @@ _NEWEST = Listed(
 )
 _KNOWN = Listed(lambda keys: sa.select(blob.c.hash).where(blob.c.hash.in_(keys)))
 _TEXTS = Listed(lambda keys: sa.select(blob).where(blob.c.hash.in_(keys)))
-_PUT = {  # other transactions may insert the same text at the same time
-    "sqlite": Prepared(blob.insert().prefix_with("OR IGNORE")),
-    "postgresql": Prepared(postgresql.insert(blob).on_conflict_do_nothing()),
-    "mysql": Prepared(blob.insert().prefix_with("IGNORE")),
-}
+
+
+@cache
+def _put(dialect: str) -> Prepared:
+    """Return the statement that stores texts which other transactions may store at the same
+    time.
+    """
+    if dialect == "postgresql":
+        from sqlalchemy.dialects import postgresql  # takes two megabytes of memory
+
+        return Prepared(postgresql.insert(blob).on_conflict_do_nothing())
+    return Prepared(blob.insert().prefix_with("OR IGNORE" if dialect == "sqlite" else "IGNORE"))
 
 
 _LIST = Prepared(
@@ -225,7 +232,7 @@ def put_texts(tx: Tx, texts: dict[str, str]) -> None:
     ]
     tx.stored.update(asked)
     if rows:
-        tx.many(_PUT[tx.dialect], rows)
+        tx.many(_put(tx.dialect), rows)
 
 
 def get_texts(tx: Tx, keys: Iterable[str]) -> dict[str, str]:
