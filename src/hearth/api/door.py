@@ -140,9 +140,9 @@ class Door:
     def find(self, scope: Scope) -> Awaitable[KnownAnswer | None] | None:
         """Look for the cached response to a request.
 
-        Return None if it is clear without a database read that there is none; otherwise return an
-        awaitable whose result is the response or None. For a CloudFormation request with a query it
-        is always an awaitable.
+        Return None if it is known, without a database read, that there is no cached response.
+        Otherwise, and for every CloudFormation request with a query string, return an awaitable
+        whose result is the cached response or None.
         """
         if below(scope) in CFN_PATHS:
             return self._signed(scope) if scope["query_string"] else None

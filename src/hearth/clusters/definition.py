@@ -127,7 +127,7 @@ def stack_request(
 
 
 def stack_tags(cluster: Cluster) -> tuple[str, ...]:
-    """Return the tags of all stacks of a cluster, by which they can be found again."""
+    """Return the tags that every stack of a cluster gets, so that it can be found by them."""
     return (f"cluster:{cluster.uuid}",)
 
 

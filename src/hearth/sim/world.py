@@ -101,7 +101,10 @@ class _Handle:
         self.skew_s = 0.0  # by how much its wall clock is wrong
 
     def clock(self) -> DatabaseClock:
-        """Return the clock of the engine's machine, including its errors."""
+        """Return a new DatabaseClock based on the clocks of the engine's machine.
+
+        The wall clock is wrong by `skew_s`, and both clocks stop while the machine stands still.
+        """
         world = self.world
         return DatabaseClock(
             lambda: world.clock.now() + self.skew_s - self._stood_s(),

@@ -163,7 +163,8 @@ class Layout:
     def block(self, start: int, end: int, *, json: bool = False) -> Placed:
         """Return the block for a part of the text; a block with the same text is reused.
 
-        `json` is true if the part is the content of a JSON object, without the opening brace.
+        `json` is true if the part is an entry of a JSON object, and so has no opening brace of its
+        own.
         """
         text = self.source[start:end]
         known = (text, json)

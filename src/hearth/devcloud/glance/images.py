@@ -261,7 +261,10 @@ def create(call: Call) -> Reply:
 
 
 def images(call: Call) -> Reply:
-    """Handle GET of the images; they are sorted as requested, by default newest first."""
+    """Handle GET of the images: list those that match the query, newest first by default.
+
+    Only the first sort key of a request is used; a sort direction without a key is ignored.
+    """
     found = [t for t in call.cloud.store.all(TABLE) if _listed(call, t)]
     found = found[::-1]
     order = (call.argument("sort") or "").partition(",")[0]

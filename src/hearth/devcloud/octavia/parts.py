@@ -252,7 +252,7 @@ class Members(Part):
         tree.mutable(balancer)
         given = body.get("members") if isinstance(body := call.json(), dict) else None
         if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
-            raise bad("Missing required field: members, a list of objects")
+            raise bad("Invalid or missing field members: expected a list of objects")
         try:
             wanted = [fields.for_create(one) for one in given]
         except Invalid as error:

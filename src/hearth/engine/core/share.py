@@ -21,10 +21,10 @@ def share(me: str, owned: Mapping[str, int], waiting: int, *, patient: bool = Tr
 
 
 def _level(counts: Sequence[int], waiting: int) -> int:
-    """Return the number of stacks up to which engines are filled with waiting stacks.
+    """Return how many stacks an engine may have after the waiting stacks are distributed.
 
-    If the engines with the fewest stacks get all waiting stacks, so that they end with equal
-    numbers, each of them has this number, rounded up. `counts` are the current numbers of stacks of
+    The waiting stacks go to the engines with the fewest stacks, so that these end with equal
+    numbers. The result is this number, rounded up. `counts` are the current numbers of stacks of
     the engines, in ascending order.
     """
     level = below = 0

@@ -15,7 +15,11 @@ PAIR = "pair:"  # before the access key of an orphan key pair, which is no user
 
 
 class StackUser(ResourceType):
-    """A resource with its own user; its private data contains the user's id, password and keys."""
+    """Base class of resources that can have their own user.
+
+    The private data of such a resource contains the user's id and password and, if the user has a
+    key pair, its access key and secret key.
+    """
 
     needs_users = True
     identified_by = IntentKey.NATURAL_KEY
