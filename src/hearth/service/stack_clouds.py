@@ -160,7 +160,7 @@ class StackClouds:
                 lost = fault.conflict  # another attempt has created it in the meantime
                 if not lost or attempt == TRUST_ATTEMPTS_MAX - 1:
                     raise
-        raise AssertionError("unreachable: the last attempt has neither returned nor raised")
+        raise AssertionError("a bug: the last attempt has neither returned nor raised")
 
     async def drop_former(self, row: StackRow, credential: StackCredential) -> None:
         """Delete the trusts and application credentials that newer ones have replaced.
@@ -303,4 +303,4 @@ async def _application(cloud: Cloud, roles: Sequence[str], *, key: str) -> tuple
             lost = isinstance(fault, NoAnswer) or fault.conflict
             if not lost or attempt == TRUST_ATTEMPTS_MAX:
                 raise
-    raise AssertionError("unreachable: the last attempt has neither returned nor raised")
+    raise AssertionError("a bug: the last attempt has neither returned nor raised")

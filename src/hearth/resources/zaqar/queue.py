@@ -104,6 +104,8 @@ class Queue(ZaqarResource):
     async def update(self, ctx: ResourceContext) -> Made | None:
         """Write the metadata entries in the properties to the queue, and remove from it those that
         are no longer in the properties. Entries that the service added stay unchanged.
+
+        Return the queue's new metadata, or None if nothing had to be written.
         """
         there = (await self.call(ctx, "GET", ctx.physical)).body
         wanted = ctx.given("metadata") or {}
