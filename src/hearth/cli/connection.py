@@ -13,6 +13,8 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from hearth.cli.joined_writes import JoinedWrites
+
 log = logging.getLogger(__name__)
 
 HEAD_BYTES = 64 * 1024
@@ -115,7 +117,7 @@ class Connection(HttpToolsProtocol):
         """Accept the connection and set the first deadline; abort it if there are too many
         connections.
         """
-        super().connection_made(transport)
+        super().connection_made(JoinedWrites(transport, self.loop))  # type: ignore[arg-type]
         self._inside = self._doorman.enter(self._address)
         if not self._inside:
             transport.abort()

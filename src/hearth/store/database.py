@@ -29,7 +29,7 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.pool import PoolProxiedConnection, StaticPool
 
-from hearth.store.idle import bound
+from hearth.store.idle import bound, watch
 from hearth.store.prepared import NOW, Listed, Prepared, Text
 from hearth.store.retention import Retention
 from hearth.store.schema import metadata
@@ -292,11 +292,11 @@ class Store:
                 isolation_level="READ COMMITTED",
                 pool_size=SERVER_CONNECTIONS,
                 max_overflow=SERVER_CONNECTIONS,
-                pool_pre_ping=True,
                 pool_recycle=1800,
                 **extra,
             )
             sa.event.listen(engine, "connect", lambda raw, _: bound(raw, self.dialect))
+            watch(engine)
             return engine
         engine = sa.create_engine(
             self.url,
@@ -385,6 +385,9 @@ class Store:
             raw: Any = link.dbapi_connection
             if self.dialect == "sqlite" and (write or not self._memory):
                 raw.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+            elif self.dialect == "postgresql" and raw.autocommit is write:
+                # a read has a snapshot for each statement, so BEGIN and COMMIT add only round trips
+                raw.autocommit = not write
             tx = Tx(
                 self._engine, link, raw, self.sealer, self.retention, self.notifies,
                 self.action_timeout_s,

@@ -1,9 +1,38 @@
-"""The limit for idle transactions, which is set on each database connection."""
+"""Idle connections and idle transactions of a database server."""
 
+import time
 from typing import Any
 
+import sqlalchemy as sa
+
 IDLE_S = 15  # as long as a lease
+PING_AFTER_S = 5.0
+"""The idle time after which a connection is tested before its next use, in seconds. A connection
+that breaks in a shorter time fails at its first statement, and the store repeats the transaction.
+"""
+
 SESSION_NAME = "hearth"
+
+
+def watch(engine: sa.Engine) -> None:
+    """Test each connection of a pool before it is used after an idle time.
+
+    If the test fails, the pool replaces all connections.
+    """
+
+    @sa.event.listens_for(engine, "checkin")
+    def _note(_raw: Any, record: Any) -> None:
+        record.info["used_at"] = time.monotonic()
+
+    @sa.event.listens_for(engine, "checkout")
+    def _test(raw: Any, record: Any, _proxy: Any) -> None:
+        used_at = record.info.get("used_at")
+        if used_at is None or time.monotonic() - used_at < PING_AFTER_S:
+            return
+        try:
+            engine.dialect.do_ping(raw)
+        except engine.dialect.loaded_dbapi.Error as problem:
+            raise sa.exc.InvalidatePoolError(str(problem)) from problem
 
 
 def bound(raw: Any, dialect: str) -> None:
