@@ -1,6 +1,7 @@
 """Idle connections and idle transactions of a database server."""
 
 import time
+from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
@@ -19,20 +20,24 @@ def watch(engine: sa.Engine) -> None:
 
     If the test fails, the pool replaces all connections.
     """
+    sa.event.listen(engine, "checkin", _note)
+    sa.event.listen(engine, "checkout", partial(_test, engine.dialect))
 
-    @sa.event.listens_for(engine, "checkin")
-    def _note(_raw: Any, record: Any) -> None:
-        record.info["used_at"] = time.monotonic()
 
-    @sa.event.listens_for(engine, "checkout")
-    def _test(raw: Any, record: Any, _proxy: Any) -> None:
-        used_at = record.info.get("used_at")
-        if used_at is None or time.monotonic() - used_at < PING_AFTER_S:
-            return
-        try:
-            engine.dialect.do_ping(raw)
-        except engine.dialect.loaded_dbapi.Error as problem:
-            raise sa.exc.InvalidatePoolError(str(problem)) from problem
+def _note(_raw: Any, record: Any) -> None:
+    """Record the time of the last use of a connection."""
+    record.info["used_at"] = time.monotonic()
+
+
+def _test(dialect: sa.Dialect, raw: Any, record: Any, _proxy: Any) -> None:
+    """Raise InvalidatePoolError if a connection that was idle is broken."""
+    used_at = record.info.get("used_at")
+    if used_at is None or time.monotonic() - used_at < PING_AFTER_S:
+        return
+    try:
+        dialect.do_ping(raw)
+    except dialect.loaded_dbapi.Error as problem:
+        raise sa.exc.InvalidatePoolError(str(problem)) from problem
 
 
 def bound(raw: Any, dialect: str) -> None:
