@@ -69,6 +69,7 @@ STATEFUL = {  # types whose examples make something that has a state
     "OS::Cinder::Volume",
     "OS::Designate::RecordSet",
     "OS::Designate::Zone",
+    "OS::Manila::Share",
     "OS::Neutron::Firewall",
     "OS::Neutron::IPsecSiteConnection",
     "OS::Neutron::TaaS::TapFlow",

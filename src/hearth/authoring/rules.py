@@ -119,7 +119,7 @@ _RULES = (
         "Hearth does not have this resource type yet",
         "It is a resource type of Heat and is checked by its declaration, but a stack with it is "
         "refused.",
-        _hot("resources:\n  one:\n    type: OS::Manila::ShareNetwork\n"),
+        _hot("resources:\n  one:\n    type: OS::Trove::Instance\n"),
     ),
     Rule(
         "deprecated",

@@ -14,6 +14,7 @@ from hearth.devcloud import (
     designate,
     glance,
     keystone,
+    manila,
     mistral,
     neutron,
     nova,
@@ -46,6 +47,7 @@ SERVICES: dict[str, Service] = {
         zaqar.SERVICE,
         aodh.SERVICE,
         mistral.SERVICE,
+        manila.SERVICE,
     )
 }
 TRANSITIONS: dict[str, Callable[[Cloud, Thing], None]] = {
@@ -59,6 +61,7 @@ TRANSITIONS: dict[str, Callable[[Cloud, Thing], None]] = {
     **zaqar.TRANSITIONS,
     **aodh.TRANSITIONS,
     **mistral.TRANSITIONS,
+    **manila.TRANSITIONS,
     **simulated.TRANSITIONS,
 }
 

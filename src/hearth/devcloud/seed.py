@@ -13,6 +13,7 @@ from hearth.devcloud.fixed_ids import fixed, fixed_hex
 from hearth.devcloud.guest import simulated
 from hearth.devcloud.http import Cloud
 from hearth.devcloud.keystone.role_grants import assign
+from hearth.devcloud.manila import types as share_types
 from hearth.devcloud.neutron.networks import new_network
 from hearth.devcloud.neutron.routers import seeded_router
 from hearth.devcloud.neutron.subnets import new_subnet
@@ -52,6 +53,7 @@ _SERVICES = (
     ("load-balancer", "octavia", "/load-balancer"),
     ("messaging", "zaqar", "/messaging"),
     ("object-store", "swift", "/object-store/v1/AUTH_$(project_id)s"),
+    ("sharev2", "manilav2", "/shared-file-system/v2"),
     ("workflowv2", "mistral", "/workflow/v2"),
 )
 _FLAVORS = (
@@ -88,6 +90,7 @@ def sow(cloud: Cloud) -> None:
     _compute(cloud)
     _images(cloud)
     _volumes(cloud)
+    share_types.plant(cloud.store)
     cloud.store.changed = False
 
 
