@@ -13,6 +13,7 @@ from hearth.devcloud import (
     cinder,
     designate,
     glance,
+    ironic,
     keystone,
     manila,
     mistral,
@@ -48,6 +49,7 @@ SERVICES: dict[str, Service] = {
         aodh.SERVICE,
         mistral.SERVICE,
         manila.SERVICE,
+        ironic.SERVICE,
     )
 }
 TRANSITIONS: dict[str, Callable[[Cloud, Thing], None]] = {
@@ -62,6 +64,7 @@ TRANSITIONS: dict[str, Callable[[Cloud, Thing], None]] = {
     **aodh.TRANSITIONS,
     **mistral.TRANSITIONS,
     **manila.TRANSITIONS,
+    **ironic.TRANSITIONS,
     **simulated.TRANSITIONS,
 }
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
+from hearth.devcloud import ironic
 from hearth.devcloud.cinder.base import DEFAULT_TYPE
 from hearth.devcloud.fixed_ids import fixed, fixed_hex
 from hearth.devcloud.guest import simulated
@@ -48,6 +49,7 @@ _SERVICES = (
     ("network", "neutron", "/network"),
     ("image", "glance", "/image"),
     ("block-storage", "cinder", "/volume/v3/$(project_id)s"),
+    ("baremetal", "ironic", "/baremetal"),
     ("dns", "designate", "/dns"),
     ("key-manager", "barbican", "/key-manager"),
     ("load-balancer", "octavia", "/load-balancer"),
@@ -91,6 +93,7 @@ def sow(cloud: Cloud) -> None:
     _images(cloud)
     _volumes(cloud)
     share_types.plant(cloud.store)
+    ironic.plant(cloud.store)
     cloud.store.changed = False
 
 

@@ -82,6 +82,7 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     "heat.wait_condition": ("OS::Heat::WaitCondition",),
     "heat.wait_condition_handle": ("OS::Heat::WaitConditionHandle",),
     "iam.user": ("AWS::IAM::AccessKey", "AWS::IAM::User"),
+    "ironic.port": ("OS::Ironic::Port",),
     "keystone.catalogue": (
         "OS::Keystone::Endpoint",
         "OS::Keystone::Region",
