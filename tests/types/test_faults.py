@@ -83,6 +83,7 @@ STATEFUL = {  # types whose examples make something that has a state
     "OS::Octavia::LoadBalancer",
     "OS::Octavia::Pool",
     "OS::Octavia::PoolMember",
+    "OS::Zun::Container",
 }
 WORDS = "the moon stands in the wrong house"
 BODIES = {

@@ -23,6 +23,7 @@ from hearth.devcloud import (
     seed,
     swift,
     zaqar,
+    zun,
 )
 from hearth.devcloud.caller import Caller
 from hearth.devcloud.guest import simulated
@@ -50,6 +51,7 @@ SERVICES: dict[str, Service] = {
         mistral.SERVICE,
         manila.SERVICE,
         ironic.SERVICE,
+        zun.SERVICE,
     )
 }
 TRANSITIONS: dict[str, Callable[[Cloud, Thing], None]] = {
@@ -65,6 +67,7 @@ TRANSITIONS: dict[str, Callable[[Cloud, Thing], None]] = {
     **mistral.TRANSITIONS,
     **manila.TRANSITIONS,
     **ironic.TRANSITIONS,
+    **zun.TRANSITIONS,
     **simulated.TRANSITIONS,
 }
 

@@ -50,6 +50,7 @@ _SERVICES = (
     ("image", "glance", "/image"),
     ("block-storage", "cinder", "/volume/v3/$(project_id)s"),
     ("baremetal", "ironic", "/baremetal"),
+    ("container", "zun", "/application-container/v1"),
     ("dns", "designate", "/dns"),
     ("key-manager", "barbican", "/key-manager"),
     ("load-balancer", "octavia", "/load-balancer"),

@@ -171,6 +171,7 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     "swift.container": ("OS::Swift::Container",),
     "zaqar.queue": ("OS::Zaqar::Queue", "OS::Zaqar::SignedQueueURL"),
     "zaqar.subscription": ("OS::Zaqar::MistralTrigger", "OS::Zaqar::Subscription"),
+    "zun.container": ("OS::Zun::Container",),
 }
 
 INDEX: Mapping[str, str] = {
