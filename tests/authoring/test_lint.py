@@ -429,16 +429,17 @@ def test_a_misspelt_function_in_data_of_any_kind_is_a_doubt(tmp_path):
     )  # fmt: skip
 
 
-GONE = "OS::Trove::Instance is a type of Heat that is not available here"
+GONE = "OS::Neutron::ExtraRoute is a type of Heat that is not available here"
 
 
 @pytest.mark.parametrize(
     "resource",
     [
-        "{type: OS::Trove::Instance}",
-        "{type: OS::Heat::ResourceGroup, properties: {resource_def: {type: OS::Trove::Instance}}}",
+        "{type: OS::Neutron::ExtraRoute}",
+        "{type: OS::Heat::ResourceGroup, "
+        "properties: {resource_def: {type: OS::Neutron::ExtraRoute}}}",
         "{type: OS::Heat::AutoScalingGroup, properties: {min_size: 1, max_size: 1, "
-        "resource: {type: OS::Trove::Instance}}}",
+        "resource: {type: OS::Neutron::ExtraRoute}}}",
     ],
 )
 def test_a_type_that_hearth_cannot_make_is_an_error_as_in_a_create(tmp_path, resource: str):

@@ -6,6 +6,7 @@ from typing import Any
 
 from hearth.cloud.contract import Body, Cloud
 from hearth.cloud.fault import CloudFault
+from hearth.cloud.path import segment
 from hearth.model.problem import Problem, Rejected, StackValidationFailed
 from hearth.resources.base import Made, ResourceContext, Step
 from hearth.resources.collection import CollectionResource
@@ -125,7 +126,7 @@ class ShareNetwork(CollectionResource):
         wanted = await _services(ctx)
         now = await ctx.cloud.listing(
             SERVICE,
-            f"/security-services/detail?share_network_id={ctx.physical}",
+            f"/security-services/detail?share_network_id={segment(ctx.physical)}",
             microversion=MICROVERSION,
         )
         present = {str(one["id"]) for one in now}

@@ -1,6 +1,6 @@
 """OS::Manila::ShareType: a share type; for administrators."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
@@ -50,10 +50,6 @@ class ShareType(CollectionResource):
             "share_type_access:is_public": properties["is_public"],
             "extra_specs": {**specs, **more},
         }
-
-    async def members(self, ctx: ResourceContext) -> Sequence[Body]:
-        listing = str(self.collection.detail)
-        return await ctx.cloud.listing(SERVICE, listing, microversion=MICROVERSION)
 
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         """Fetch the type and return its body, which the answer contains under two names."""
