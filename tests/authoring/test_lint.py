@@ -429,17 +429,17 @@ def test_a_misspelt_function_in_data_of_any_kind_is_a_doubt(tmp_path):
     )  # fmt: skip
 
 
-GONE = "OS::Manila::ShareNetwork is a type of Heat that is not available here"
+GONE = "OS::Neutron::ExtraRoute is a type of Heat that is not available here"
 
 
 @pytest.mark.parametrize(
     "resource",
     [
-        "{type: OS::Manila::ShareNetwork}",
+        "{type: OS::Neutron::ExtraRoute}",
         "{type: OS::Heat::ResourceGroup, "
-        "properties: {resource_def: {type: OS::Manila::ShareNetwork}}}",
+        "properties: {resource_def: {type: OS::Neutron::ExtraRoute}}}",
         "{type: OS::Heat::AutoScalingGroup, properties: {min_size: 1, max_size: 1, "
-        "resource: {type: OS::Manila::ShareNetwork}}}",
+        "resource: {type: OS::Neutron::ExtraRoute}}}",
     ],
 )
 def test_a_type_that_hearth_cannot_make_is_an_error_as_in_a_create(tmp_path, resource: str):

@@ -69,6 +69,7 @@ STATEFUL = {  # types whose examples make something that has a state
     "OS::Cinder::Volume",
     "OS::Designate::RecordSet",
     "OS::Designate::Zone",
+    "OS::Manila::Share",
     "OS::Neutron::Firewall",
     "OS::Neutron::IPsecSiteConnection",
     "OS::Neutron::TaaS::TapFlow",
@@ -82,6 +83,7 @@ STATEFUL = {  # types whose examples make something that has a state
     "OS::Octavia::LoadBalancer",
     "OS::Octavia::Pool",
     "OS::Octavia::PoolMember",
+    "OS::Zun::Container",
 }
 WORDS = "the moon stands in the wrong house"
 BODIES = {

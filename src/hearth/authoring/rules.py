@@ -119,7 +119,10 @@ _RULES = (
         "Hearth does not have this resource type yet",
         "It is a resource type of Heat and is checked by its declaration, but a stack with it is "
         "refused.",
-        _hot("resources:\n  one:\n    type: OS::Manila::ShareNetwork\n"),
+        _hot(
+            "resources:\n  one:\n    type: OS::Neutron::ExtraRoute\n"
+            "    properties: {router_id: r, destination: 10.8.0.0/16, nexthop: 10.0.0.9}\n"
+        ),
     ),
     Rule(
         "deprecated",

@@ -35,7 +35,14 @@ READING = frozenset({"GET", "HEAD"})
 Elsewhere = Callable[[str | None, ForeignCredential | None, Tls | None], Cloud]
 ATTEMPTS_MAX = 4  # of one call, if a repetition is safe
 RETRY_AFTER_MAX_S = 30.0
-MICROVERSION_SERVICES = {"compute": "compute", "block-storage": "volume"}
+MICROVERSION_SERVICES = {"application-container": "container", "block-storage": "volume"}
+"""The names of services in the microversion header, where they differ from the service type."""
+
+OWN_HEADERS = {
+    "baremetal": "X-OpenStack-Ironic-API-Version",
+    "shared-file-system": "X-OpenStack-Manila-API-Version",
+}
+"""Microversion headers of services that do not read the common one."""
 
 
 async def _always() -> bool:
@@ -123,6 +130,8 @@ class HttpCloud(ListingCloud):
         if microversion is not None:
             name = MICROVERSION_SERVICES.get(service, service)
             sent["OpenStack-API-Version"] = f"{name} {microversion}"
+            if service in OWN_HEADERS:
+                sent[OWN_HEADERS[service]] = microversion
         if json is not None:
             data = json_codec.dumps(json).encode()
             sent.setdefault("Content-Type", "application/json")

@@ -13,7 +13,9 @@ from hearth.devcloud import (
     cinder,
     designate,
     glance,
+    ironic,
     keystone,
+    manila,
     mistral,
     neutron,
     nova,
@@ -21,6 +23,7 @@ from hearth.devcloud import (
     seed,
     swift,
     zaqar,
+    zun,
 )
 from hearth.devcloud.caller import Caller
 from hearth.devcloud.guest import simulated
@@ -46,6 +49,9 @@ SERVICES: dict[str, Service] = {
         zaqar.SERVICE,
         aodh.SERVICE,
         mistral.SERVICE,
+        manila.SERVICE,
+        ironic.SERVICE,
+        zun.SERVICE,
     )
 }
 TRANSITIONS: dict[str, Callable[[Cloud, Thing], None]] = {
@@ -59,6 +65,9 @@ TRANSITIONS: dict[str, Callable[[Cloud, Thing], None]] = {
     **zaqar.TRANSITIONS,
     **aodh.TRANSITIONS,
     **mistral.TRANSITIONS,
+    **manila.TRANSITIONS,
+    **ironic.TRANSITIONS,
+    **zun.TRANSITIONS,
     **simulated.TRANSITIONS,
 }
 

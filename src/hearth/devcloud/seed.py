@@ -8,11 +8,13 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
+from hearth.devcloud import ironic
 from hearth.devcloud.cinder.base import DEFAULT_TYPE
 from hearth.devcloud.fixed_ids import fixed, fixed_hex
 from hearth.devcloud.guest import simulated
 from hearth.devcloud.http import Cloud
 from hearth.devcloud.keystone.role_grants import assign
+from hearth.devcloud.manila import types as share_types
 from hearth.devcloud.neutron.networks import new_network
 from hearth.devcloud.neutron.routers import seeded_router
 from hearth.devcloud.neutron.subnets import new_subnet
@@ -47,11 +49,14 @@ _SERVICES = (
     ("network", "neutron", "/network"),
     ("image", "glance", "/image"),
     ("block-storage", "cinder", "/volume/v3/$(project_id)s"),
+    ("baremetal", "ironic", "/baremetal"),
+    ("container", "zun", "/application-container/v1"),
     ("dns", "designate", "/dns"),
     ("key-manager", "barbican", "/key-manager"),
     ("load-balancer", "octavia", "/load-balancer"),
     ("messaging", "zaqar", "/messaging"),
     ("object-store", "swift", "/object-store/v1/AUTH_$(project_id)s"),
+    ("sharev2", "manilav2", "/shared-file-system/v2"),
     ("workflowv2", "mistral", "/workflow/v2"),
 )
 _FLAVORS = (
@@ -88,6 +93,8 @@ def sow(cloud: Cloud) -> None:
     _compute(cloud)
     _images(cloud)
     _volumes(cloud)
+    share_types.plant(cloud.store)
+    ironic.plant(cloud.store)
     cloud.store.changed = False
 
 

@@ -82,6 +82,7 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     "heat.wait_condition": ("OS::Heat::WaitCondition",),
     "heat.wait_condition_handle": ("OS::Heat::WaitConditionHandle",),
     "iam.user": ("AWS::IAM::AccessKey", "AWS::IAM::User"),
+    "ironic.port": ("OS::Ironic::Port",),
     "keystone.catalogue": (
         "OS::Keystone::Endpoint",
         "OS::Keystone::Region",
@@ -95,6 +96,10 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     ),
     "magnum.cluster": ("OS::Magnum::Cluster",),
     "magnum.cluster_template": ("OS::Magnum::BayModel", "OS::Magnum::ClusterTemplate"),
+    "manila.security_service": ("OS::Manila::SecurityService",),
+    "manila.share": ("OS::Manila::Share",),
+    "manila.share_network": ("OS::Manila::ShareNetwork",),
+    "manila.share_type": ("OS::Manila::ShareType",),
     "mistral.cron_trigger": ("OS::Mistral::CronTrigger",),
     "mistral.external_resource": ("OS::Mistral::ExternalResource",),
     "mistral.workflow": ("OS::Mistral::Workflow",),
@@ -166,6 +171,7 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     "swift.container": ("OS::Swift::Container",),
     "zaqar.queue": ("OS::Zaqar::Queue", "OS::Zaqar::SignedQueueURL"),
     "zaqar.subscription": ("OS::Zaqar::MistralTrigger", "OS::Zaqar::Subscription"),
+    "zun.container": ("OS::Zun::Container",),
 }
 
 INDEX: Mapping[str, str] = {

@@ -36,6 +36,7 @@ class Kind:
     inner: str | None = None  # a key around each member
     alone: bool = False  # looked up one by one, because lists lack objects that others share
     headers: Mapping[str, str] | None = None  # of that call
+    microversion: str | None = None  # of the list call
 
 
 def _neutron(label: str, collection: str) -> Kind:
@@ -48,6 +49,12 @@ def _keystone(label: str, collection: str) -> Kind:
 
 def _octavia(label: str, collection: str, gives: str = "id") -> Kind:
     return Kind(label, "load-balancer", f"/v2/lbaas/{collection}", gives=gives)
+
+
+def _ironic(label: str, collection: str) -> Kind:
+    return Kind(
+        label, "baremetal", f"/v1/{collection}", ("uuid", "name"), "uuid", microversion="1.53"
+    )
 
 
 KINDS: Mapping[str, Kind] = {
@@ -106,14 +113,14 @@ KINDS: Mapping[str, Kind] = {
         "AvailabilityZoneProfile", "availabilityzoneprofiles"
     ),
     "blazar.reservation": Kind("Lease", "reservation", "/leases"),
-    "ironic.node": Kind("Node", "baremetal", "/v1/nodes", ("uuid", "name"), "uuid"),
-    "ironic.portgroup": Kind("PortGroup", "baremetal", "/v1/portgroups", ("uuid", "name"), "uuid"),
+    "ironic.node": _ironic("Node", "nodes"),
+    "ironic.portgroup": _ironic("PortGroup", "portgroups"),
     "magnum.cluster_template": Kind(
         "ClusterTemplate", "container-infra", "/clustertemplates", ("uuid", "name"), "uuid"
     ),
     "manila.share_network": Kind("ShareNetwork", "shared-file-system", "/share-networks/detail"),
     "manila.share_snapshot": Kind("ShareSnapshot", "shared-file-system", "/snapshots/detail"),
-    "manila.share_type": Kind("ShareType", "shared-file-system", "/types"),
+    "manila.share_type": Kind("ShareType", "shared-file-system", "/types?is_public=all"),
     "mistral.workflow": Kind("Workflow", "workflow", "/workflows"),
     "trove.flavor": Kind("Flavor", "database", "/flavors"),
     "zaqar.queue": Kind("Queue", "messaging", "/v2/queues", alone=True, headers=CLIENT),
@@ -209,7 +216,9 @@ class Names:
         return self._listed[kind]
 
     async def _list(self, known: Kind) -> list[Body]:
-        members = await self._cloud.listing(known.service, known.path)
+        members = await self._cloud.listing(
+            known.service, known.path, microversion=known.microversion
+        )
         return [m[known.inner] for m in members] if known.inner else list(members)
 
 

@@ -1,0 +1,32 @@
+"""The emulated container service (Zun): containers with ports and volumes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hearth.devcloud.http import Call, Route, Router, Service, unauthorized
+from hearth.devcloud.store import Thing
+from hearth.devcloud.zun import actions, base, containers
+
+
+def _is_open(call: Call) -> bool:
+    return len(call.segments) < 2
+
+
+_VERSIONS: list[Route] = [("GET", "/", base.versions), ("GET", "/v1", base.version)]
+
+SERVICE = Service(
+    name=base.SERVICE,
+    router=Router(_VERSIONS, containers.ROUTES, actions.ROUTES),
+    refusal=base.refusal,
+    open=_is_open,
+    prepare=base.prepare,
+    finish=base.finish,
+    unauthorized=unauthorized,
+)
+TRANSITIONS: dict[str, Callable[[Any, Thing], None]] = {
+    "container.created": containers.created,
+    "container.changed": actions.changed,
+    "container.gone": containers.gone,
+}

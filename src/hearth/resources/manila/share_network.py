@@ -1,0 +1,171 @@
+"""OS::Manila::ShareNetwork: a network on which share servers export shares."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from hearth.cloud.contract import Body, Cloud
+from hearth.cloud.fault import CloudFault
+from hearth.cloud.path import segment
+from hearth.model.problem import Problem, Rejected, StackValidationFailed
+from hearth.resources.base import Made, ResourceContext, Step
+from hearth.resources.collection import CollectionResource
+from hearth.resources.lookup import Names
+from hearth.resources.manila.base import MICROVERSION, SERVICE, listed
+from hearth.resources.properties import NAME, OPTIONAL_DESCRIPTION
+from hearth.schema import (
+    LIST,
+    STRING,
+    Attr,
+    Needs,
+    Prop,
+    Resolve,
+    Support,
+    SupportStatus,
+    Violation,
+)
+
+
+class ShareNetwork(CollectionResource):
+    """A network on which share servers export shares."""
+
+    type_name = "OS::Manila::ShareNetwork"
+    support = Support(version="5.0.0")
+    properties = {
+        "description": OPTIONAL_DESCRIPTION,
+        "name": NAME,
+        "neutron_network": Prop(
+            STRING,
+            "The network, by name or id; that of the subnet when not given.",
+            update_allowed=True,
+            constraint="neutron.network",
+        ),
+        "neutron_subnet": Prop(
+            STRING, "The subnet, by name or id.", update_allowed=True, constraint="neutron.subnet"
+        ),
+        "nova_network": Prop(
+            STRING,
+            "Not supported: the network of nova-network.",
+            update_allowed=True,
+            support=Support(SupportStatus.HIDDEN, "21.0.0"),
+        ),
+        "security_services": Prop(
+            LIST,
+            "Its security services, by name or id; at most one of each type.",
+            default=[],
+            update_allowed=True,
+            schema=Prop(STRING),
+        ),
+    }
+    attributes = {
+        "cidr": Attr(STRING, "Address range of the subnet, once there is a share server."),
+        "ip_version": Attr(STRING, "IP version of the subnet, once there is a share server."),
+        "network_type": Attr(STRING, "Physical type of the network, once there is a share server."),
+        "segmentation_id": Attr(
+            STRING, "Segmentation id of the network, once there is a share server."
+        ),
+    }
+    translation = (
+        Resolve(("neutron_network",), "neutron.network"),
+        Resolve(("neutron_subnet",), "neutron.subnet"),
+    )
+    service = SERVICE
+    undescribed = None
+    collection = listed("/share-networks", "share_network")
+    renamed = {"neutron_network": "neutron_net_id", "neutron_subnet": "neutron_subnet_id"}
+    not_sent = frozenset({"nova_network", "security_services"})
+    relations = (Needs("neutron_network", "neutron_subnet"),)
+
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Violation]:
+        if properties.get("nova_network"):
+            yield Violation("nova_network", "Nova network is no longer supported")
+
+    async def refused(self, properties: Mapping[str, Any], cloud: Cloud) -> Sequence[str]:
+        network, subnet = (properties.get(f"neutron_{name}") for name in ("network", "subnet"))
+        if not network or not subnet:
+            return ()
+        names = Names(cloud)
+        network = await names.id_of("neutron.network", str(network))
+        subnet = await names.id_of("neutron.subnet", str(subnet))
+        if isinstance(network, Problem) or isinstance(subnet, Problem):
+            return ()  # the constraints report it
+        try:
+            found = await _network_of(cloud, subnet)
+        except CloudFault as fault:
+            if fault.not_found:
+                return ()
+            raise
+        if found == network:
+            return ()
+        return ("Provided neutron_subnet does not belong to provided neutron_network.",)
+
+    def after_create(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        wanted = ctx.given("security_services")
+        return (Step("security-services", self.attach),) if wanted else ()
+
+    def after_update(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        changed = "security_services" in ctx.changed
+        return (Step("security-services", self.attach),) if changed else ()
+
+    async def create(self, ctx: ResourceContext) -> Made:
+        return await super().create(await _complete(ctx))
+
+    async def update(self, ctx: ResourceContext) -> Made | None:
+        fields = self.changed_fields(ctx)
+        if "neutron_subnet_id" in fields or "neutron_net_id" in fields:
+            complete = (await _complete(ctx)).properties
+            for name in ("neutron_network", "neutron_subnet"):
+                fields[self.renamed[name]] = complete.get(name)
+        return await self.change(ctx, fields)
+
+    async def attach(self, ctx: ResourceContext) -> Made | None:
+        """Add and remove security services until the network has those of the properties.
+
+        A network has one service of each type, so the removals come first.
+        """
+        wanted = await _services(ctx)
+        now = await ctx.cloud.listing(
+            SERVICE,
+            f"/security-services/detail?share_network_id={segment(ctx.physical)}",
+            microversion=MICROVERSION,
+        )
+        present = {str(one["id"]) for one in now}
+        for verb, changes in (("remove", present - wanted), ("add", wanted - present)):
+            for service in sorted(changes):
+                action = {f"{verb}_security_service": {"security_service_id": service}}
+                await ctx.request("POST", "action", action)
+        return None
+
+
+async def _network_of(cloud: Cloud, subnet: str) -> str:
+    """Return the id of the network to which a subnet belongs. Raises CloudFault."""
+    found = await cloud.member("network", "/v2.0/subnets", subnet)
+    return str(found["network_id"])
+
+
+async def _complete(ctx: ResourceContext) -> ResourceContext:
+    """Return the context with the network of the subnet, if the template names only the subnet."""
+    subnet = ctx.given("neutron_subnet")
+    if not subnet or ctx.given("neutron_network"):
+        return ctx
+    network = await _network_of(ctx.cloud, str(subnet))
+    return replace(ctx, properties={**ctx.properties, "neutron_network": network})
+
+
+async def _services(ctx: ResourceContext) -> set[str]:
+    """Return the ids of the desired security services. Raises Rejected if one does not exist."""
+    listing = "/security-services/detail"
+    members = await ctx.cloud.listing(SERVICE, listing, microversion=MICROVERSION)
+    return {_id_of(members, str(name)) for name in ctx.given("security_services") or []}
+
+
+def _id_of(members: Sequence[Body], wanted: str) -> str:
+    for field in ("id", "name"):
+        found = [str(one["id"]) for one in members if one.get(field) == wanted]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            words = f"{len(found)} security services have the name {wanted}; use an id."
+            raise Rejected([StackValidationFailed(None, words)])
+    words = f"The security service ({wanted}) could not be found."
+    raise Rejected([StackValidationFailed(None, words)])
