@@ -24,6 +24,7 @@ from benchmarks.picking import picking
 from benchmarks.polling import polling
 from benchmarks.reading import reading
 from benchmarks.rest import trivial
+from benchmarks.scaling import scaling
 from benchmarks.shapes import shapes
 from benchmarks.starting import starting
 
@@ -41,6 +42,7 @@ CASES: dict[str, Case] = {
     "read": reading,
     "poll": polling,
     "pick-up": picking,
+    "scaling": scaling,
     "deploy": deploying,
     "boot": booting,
     "clusters": clustering,

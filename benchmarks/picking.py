@@ -3,28 +3,15 @@
 An API process and three engines are separate processes on a server's database.
 """
 
-import contextlib
 import os
 import tempfile
 import time
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
-from benchmarks.databases import fresh
 from benchmarks.figure import Figure
-from benchmarks.served import (
-    CONFIG,
-    HEARTH,
-    PASSWORD,
-    Client,
-    begun,
-    cloud_for,
-    free_port,
-    line,
-    sign_in,
-    url_in,
-)
+from benchmarks.served import Client
+from benchmarks.several import several
 
 ENGINES = 3
 STACKS = 100
@@ -53,7 +40,11 @@ def picking(quick: bool) -> Iterator[Figure]:
     for kind, broker in (("PostgreSQL", ""), ("MariaDB", BROKER), ("MariaDB", "")):
         name = f"{kind} {'with' if broker else 'without'} a broker"
         limit = PICK_UP_MAX_MS if broker or kind == "PostgreSQL" else None
-        with tempfile.TemporaryDirectory() as folder, _many(Path(folder), kind, broker) as client:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            several(Path(folder), kind, ENGINES, broker) as found,
+        ):
+            client = found.client
             for others in (0, BUSY):
                 for number in range(others):
                     _create(client, f"slow{number}", SLOW)
@@ -82,27 +73,3 @@ def _picked(client: Client, name: str) -> float:
             assert answer["stack"]["stack_status"] == ENDED[0], answer
             return time.perf_counter() - begun
         time.sleep(LOOK_S)
-
-
-@contextlib.contextmanager
-def _many(folder: Path, kind: str, broker: str) -> Iterator[Client]:
-    """Start the cloud, an API process and the engines; return a client of the API."""
-    with contextlib.ExitStack() as all_of_it:
-        begin = partial(begun, all_of_it)
-        database, port = all_of_it.enter_context(fresh(kind)), free_port()
-        assert database is not None
-        _, started = cloud_for(begin, port)
-        config = folder / "hearth.conf"
-        values = {"password": PASSWORD, "auth_url": started["auth_url"], "port": port}
-        text = CONFIG.format(database="", **values).replace(
-            "sqlite:///", database.replace("%", "%%")
-        )
-        if broker:
-            text = text.replace("[DEFAULT]", f"[DEFAULT]\ntransport_url = {broker}")
-        config.write_text(text)
-        api = begin(HEARTH, "serve", "--config", config, "--role", "api")
-        url = url_in(line(api))
-        for _ in range(ENGINES):
-            line(begin(HEARTH, "serve", "--config", config, "--role", "engine"))
-        token, project = sign_in(started["auth_url"])
-        yield all_of_it.enter_context(contextlib.closing(Client(f"{url}/{project}", token)))
