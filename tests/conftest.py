@@ -33,6 +33,7 @@ WAITING = {  # files whose tests mostly wait: about how many seconds
     "crash/test_kills.py": 200,
     "clusters/test_sandbox.py": 150,
     "faults/test_store.py": 120,
+    "faults/test_table.py": 90,
     "engine/worker/test_takeover.py": 100,
     "types/test_faults.py": 95,
     "conductor/test_trace.py": 95,
@@ -160,9 +161,12 @@ def lacking(what: str) -> None:
     pytest.skip(f"needs {what}")
 
 
-def fresh_database(kind: str) -> tuple[str, str]:
-    """A new database on a server: its URL, and the server's URL to drop it by."""
-    server = sa.make_url(SERVERS[kind])
+def fresh_database(kind: str, url: str | None = None) -> tuple[str, str]:
+    """A new database on a server: its URL, and its name to drop it by.
+
+    `url` is that of another server than the one of the tests.
+    """
+    server = sa.make_url(url or SERVERS[kind])
     name = f"hearth_{uuid.uuid4().hex[:12]}"
     engine = sa.create_engine(server, isolation_level="AUTOCOMMIT")
     try:

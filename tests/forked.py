@@ -6,6 +6,7 @@ runs `hearth.cli.main`, as in a process of its own, which the tests of the comma
 """
 
 import contextlib
+import ctypes
 import gc
 import json
 import os
@@ -33,13 +34,16 @@ MODULES = (
 )  # fmt: skip
 MESSAGE_BYTES = 1 << 20
 STDERR = 2
+NAMESPACES = Path("/run/netns")
+CLONE_NEWNET = 0x40000000
 
 
 class Forked:
     """A running `hearth` command, with the methods of `subprocess.Popen` that tests use.
 
     Its standard output is a pipe, its standard error is that of the tests, or `stderr`. With a
-    `speed` it is in a hurry, see `tests.hurry`.
+    `speed` it is in a hurry, see `tests.hurry`. With a `namespace` it runs in the network namespace
+    with this name, as after `ip netns exec`.
     """
 
     def __init__(
@@ -50,11 +54,13 @@ class Forked:
         stderr: int = STDERR,
         speed: float | None = None,
         clock: Path | None = None,
+        namespace: str | None = None,
     ) -> None:
         out, given = os.pipe()
         request = {
             "arguments": list(arguments), "env": dict(env or os.environ),
             "folder": str(Path.cwd()), "speed": speed, "clock": clock and str(clock),
+            "namespace": namespace,
         }  # fmt: skip
         try:
             self._nursery = _nursery()
@@ -190,6 +196,8 @@ def _become(request: dict[str, object], fds: list[int]) -> None:
         os.environ.clear()
         os.environ.update(env)
         os.chdir(str(request["folder"]))
+        if request["namespace"] is not None:
+            enter(NAMESPACES / str(request["namespace"]))
         time.tzset()
         sys.argv[:] = ["hearth", *arguments]
         sys.path[:0] = [str(request["folder"])]
@@ -210,6 +218,13 @@ def _become(request: dict[str, object], fds: list[int]) -> None:
         with contextlib.suppress(Exception):
             sys.stdout.flush()
         os._exit(status)
+
+
+def enter(namespace: Path) -> None:
+    """Let this thread be in a network namespace. Raises OSError."""
+    with namespace.open() as file:
+        if ctypes.CDLL(None, use_errno=True).setns(file.fileno(), CLONE_NEWNET):
+            raise OSError(ctypes.get_errno(), f"cannot enter {namespace}")
 
 
 if __name__ == "__main__":

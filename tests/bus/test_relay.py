@@ -12,6 +12,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
+from hearth.bus import rabbit_relay
 from hearth.bus import relay as relays
 from hearth.bus.local import Bus
 from hearth.bus.postgresql import PostgresRelay
@@ -144,6 +145,35 @@ def test_connections_that_break_are_made_again_and_nothing_is_missed(
                     await asyncio.sleep(0.05)
 
     asyncio.run(story())
+
+
+@pytest.mark.parametrize("kind", ["rabbitmq"], indirect=True)
+def test_a_process_that_hears_nothing_any_more_connects_again(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relays, "AGAIN_S", 0.05)
+    monkeypatch.setattr(rabbit_relay, "SEND_S", 0.2)
+
+    async def story() -> None:
+        async with running(KINDS[kind][0], 2) as (one, two):
+            await bindings_lost()
+            async with asyncio.timeout(LONG_S):
+                while not (one.woken and two.woken):  # each sends, and nobody has a queue there
+                    one.relay.tell()
+                    two.relay.tell()
+                    await asyncio.sleep(0.05)
+
+    asyncio.run(story())
+
+
+async def bindings_lost() -> None:
+    """Replace the exchange by one that no queue is bound to."""
+    async with await aio_pika.connect(BROKER.replace("rabbit:", "amqp:")) as connection:
+        channel = await connection.channel()
+        await channel.exchange_delete(EXCHANGE)
+        await channel.declare_exchange(
+            EXCHANGE, aio_pika.ExchangeType.FANOUT, durable=False, auto_delete=True
+        )
 
 
 @pytest.mark.parametrize(

@@ -32,15 +32,24 @@ SITUATION = {
     "sessions": "SELECT pid, state, clock_timestamp() - state_change AS since, wait_event, query"
     " FROM pg_stat_activity WHERE datname = current_database()",
 }
+NO_ANSWER = requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError
 TAKEN_OVER_S = 40.0  # a lease is 15 s
 PASSWORD = "secret"
+LOOPBACK = "127.0.0.1"
 
 
 class Cloud:
-    """devcloud in a process of its own, with its admin API."""
+    """devcloud in a process of its own, with its admin API. It listens on `host`."""
 
-    def __init__(self, *, build_s: float = 0.2, orchestration_url: str | None = None) -> None:
-        command = [sys.executable, "-m", "hearth.devcloud", "--no-quotas"]
+    def __init__(
+        self,
+        *,
+        build_s: float = 0.2,
+        orchestration_url: str | None = None,
+        host: str = LOOPBACK,
+    ) -> None:
+        module = ["hearth.devcloud"] if host == LOOPBACK else ["tests.faults.listening", host]
+        command = [sys.executable, "-m", *module, "--no-quotas"]
         command += ["--parent-pid", str(os.getpid())]
         command += ["--build-s", str(build_s), "--volume-s", str(build_s)]
         if orchestration_url is not None:
@@ -113,6 +122,7 @@ class Hearth:
     """`hearth serve`, to be killed and started again on the same data.
 
     `in_a_hurry`: what it waits for takes less, where no test tells its moments by the real time.
+    An API listens on `host`. If `namespace` is set, the process starts in this network namespace.
     """
 
     def __init__(
@@ -124,20 +134,22 @@ class Hearth:
         role: str = "all",
         in_a_hurry: bool = False,
         port: int | None = None,
+        host: str = LOOPBACK,
     ) -> None:
         self.folder = folder
         self.role = role
         self.speed = hurry.WITH_OTHERS if in_a_hurry else None
         self.port = port or free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"http://{host}:{self.port}"
         folder.mkdir(parents=True, exist_ok=True)
         self.file = folder / "hearth.db"
         self.log = folder / "hearth.log"
         self.process: Forked | None = None
         self.clock: Clock | None = None
+        self.namespace: str | None = None
         self._pid = 0
         (folder / "hearth.conf").write_text(
-            settings(database or f"sqlite:///{self.file}", cloud, self.port)
+            settings(database or f"sqlite:///{self.file}", cloud, self.port, host)
         )
 
     def start(self) -> None:
@@ -145,7 +157,10 @@ class Hearth:
         command = ["serve", "--role", self.role, "--config", str(self.folder / "hearth.conf")]
         with self.log.open("a") as log:
             clock = None if self.clock is None else self.clock.file
-            self.process = Forked(command, stderr=log.fileno(), speed=self.speed, clock=clock)
+            self.process = Forked(
+                command, stderr=log.fileno(), speed=self.speed, clock=clock,
+                namespace=self.namespace,
+            )  # fmt: skip
         self._pid = self.process.pid
         ready, _, _ = select.select([self.process.stdout], [], [], READY_S)
         line = self.process.stdout.readline() if ready else ""
@@ -282,7 +297,7 @@ class Client:
             return self.http.request(
                 method, f"{self.base}{path}", json=body, headers=headers, timeout=30
             )
-        except (requests.ConnectionError, requests.exceptions.ChunkedEncodingError):
+        except NO_ANSWER:
             return None
 
     def create(self, name: str, template: str, files: Mapping[str, str], **more: Any) -> str:
@@ -377,7 +392,7 @@ def free_port() -> int:
             return port
 
 
-def settings(database: str, cloud: Cloud, port: int) -> str:
+def settings(database: str, cloud: Cloud, port: int, host: str) -> str:
     """A configuration in the form of heat.conf."""
     return f"""
 [DEFAULT]
@@ -389,12 +404,12 @@ region_name_for_services = RegionOne
 heat_metadata_server_url = http://127.0.0.1:{port}/cfn/v1
 heat_waitcondition_server_url = http://127.0.0.1:{port}/cfn/v1/waitcondition
 [database]
-connection = {database.replace("%", "%%").replace("$", "$$")}
+connection = {database.replace("$", "$$")}
 [heat_api_cfn]
 bind_host = 127.0.0.1
 bind_port = 0
 [heat_api]
-bind_host = 127.0.0.1
+bind_host = {host}
 bind_port = {port}
 [keystone_authtoken]
 auth_url = {cloud.auth_url}

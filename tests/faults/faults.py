@@ -133,6 +133,7 @@ def rows_locked(world: World) -> Iterator[None]:
 def answers_lost(world: World) -> Iterator[None]:
     """The first engine hears nothing of every fifth COMMIT; every second of these is not carried
     out either."""
+    assert world.proxy is not None
     losses = [Loss(carried_out=bool(n % 2), spared=4) for n in range(20)]
     world.proxy.lose(*losses)
     time.sleep(FAULT_S)
@@ -143,6 +144,7 @@ def answers_lost(world: World) -> Iterator[None]:
 @contextlib.contextmanager
 def route_lost(world: World, seconds: float) -> Iterator[None]:
     """The first engine and the database do not reach each other; no connection is closed."""
+    assert world.proxy is not None
     world.proxy.hold()
     time.sleep(seconds)
     world.proxy.let_go()
@@ -228,7 +230,6 @@ def _size(pid: int) -> int:
 @contextlib.contextmanager
 def broker_dies(world: World, away_s: float) -> Iterator[None]:
     """The broker dies and is started again."""
-    assert world.broker is not None
     world.broker.kill()
     time.sleep(away_s)
     world.broker.start()
@@ -238,7 +239,6 @@ def broker_dies(world: World, away_s: float) -> Iterator[None]:
 @contextlib.contextmanager
 def broker_stopped(world: World, seconds: float) -> Iterator[None]:
     """The broker stands still."""
-    assert world.broker is not None
     world.broker.send(signal.SIGSTOP)
     time.sleep(seconds)
     world.broker.send(signal.SIGCONT)

@@ -31,16 +31,16 @@ class Loss:
 
 
 class LossyProxy:
-    """Listens on a port of its own and forwards to `host:port`."""
+    """Listens on a port of its own, at the address `here`, and forwards to `host:port`."""
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, here: str = "127.0.0.1") -> None:
         self._target = host, port
         self._lock = threading.Lock()
         self._losses: list[Loss] = []
         self._flows = threading.Event()
         self._flows.set()
         self.lost = 0
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server((here, 0))
         self.port = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -128,12 +128,12 @@ def _is_commit(block: bytes) -> bool:
 
 
 @contextmanager
-def in_front_of(url: str) -> Iterator[tuple[str, LossyProxy]]:
-    """The URL of a database by way of a proxy, and the proxy."""
+def in_front_of(url: str, here: str = "127.0.0.1") -> Iterator[tuple[str, LossyProxy]]:
+    """The URL of a database by way of a proxy, and the proxy, which listens at `here`."""
     parsed = sa.make_url(url)
     default = 5432 if parsed.get_backend_name() == "postgresql" else 3306
-    proxy = LossyProxy(parsed.host or "127.0.0.1", parsed.port or default)
-    plain = parsed.set(host="127.0.0.1", port=proxy.port)
+    proxy = LossyProxy(parsed.host or "127.0.0.1", parsed.port or default, here)
+    plain = parsed.set(host=here, port=proxy.port)
     if parsed.get_backend_name() == "postgresql":
         plain = plain.update_query_dict({"sslmode": "disable", "gssencmode": "disable"})
     try:

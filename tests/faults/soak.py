@@ -27,8 +27,9 @@ import sqlalchemy as sa
 from hearth.store import tables
 from tests.conftest import SERVERS
 from tests.crash.processes import Client, Hearth
-from tests.faults.table import ROWS, World
+from tests.faults.rows import ROWS
 from tests.faults.users import Users
+from tests.faults.world import Site, World
 
 USERS = 4
 APIS, ENGINES = 2, 4
@@ -131,7 +132,11 @@ def trend(samples: Sequence[tuple[float, float]]) -> Memory:
 def soak(minutes: float, kind: str, seed: int, folder: Path, say: Callable[[str], None]) -> Result:
     """Let users and faults work together for some minutes."""
     luck = random.Random(seed)
-    usable = [name for name in ROWS if name not in RESTARTS_ALL and ROWS[name].is_possible(kind)]
+    usable = [
+        name
+        for name, fault in ROWS.items()
+        if fault.site is Site.PLAIN and name not in RESTARTS_ALL and fault.is_possible(kind)
+    ]
     faults: list[str] = []
     wrong: list[str] = []
     world = World(folder, kind, apis=APIS, engines=ENGINES)

@@ -12,6 +12,7 @@ from typing import Any
 import aio_pika
 import pytest
 import sqlalchemy as sa
+from aio_pika.abc import AbstractConnection
 from benchmarks.inside import CALLER, Inside, inside
 
 from hearth.bus.notification import Message, Notifications, addresses
@@ -175,10 +176,7 @@ def test_a_real_broker_has_them_under_their_levels(tmp_path: Path) -> None:
     to = Notifications(BROKER, (topic,), exchange=topic)
 
     async def story() -> None:
-        try:
-            connection = await aio_pika.connect(addresses(BROKER)[0], timeout=5)
-        except (OSError, TimeoutError, aio_pika.exceptions.AMQPError) as problem:
-            lacking(f"a RabbitMQ server at {BROKER} ({problem})")
+        connection = await reachable()
         async with connection, noting(tmp_path) as running, Publisher(to) as publisher:
             wanted = await a_life(running)
             await create_stack(running.services, CALLER, "bad", StackRequest(template=BAD))
@@ -202,6 +200,25 @@ def test_a_real_broker_has_them_under_their_levels(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
+def test_a_message_that_no_queue_takes_is_not_sent() -> None:
+    async def story() -> None:
+        topic = f"t{uuid.uuid4().hex}"
+        to = Notifications(BROKER, (topic,), exchange=topic)
+        message = Message("1", (f"{topic}.info",), b"{}")
+        connection = await reachable()
+        async with connection, Publisher(to) as publisher:
+            channel = await connection.channel()
+            await publisher.publish(message)
+            await channel.queue_delete(f"{topic}.info")
+            with pytest.raises(NotSent):
+                await publisher.publish(message)
+            await publisher.publish(message)
+            assert await drained(channel, f"{topic}.info") == [b"{}"]
+            await channel.exchange_delete(topic)
+
+    asyncio.run(story())
+
+
 def test_no_broker_is_a_failure_that_can_be_waited_out() -> None:
     async def story() -> None:
         async with Publisher(Notifications("rabbit://127.0.0.1:1,127.0.0.1:2/")) as publisher:
@@ -209,6 +226,15 @@ def test_no_broker_is_a_failure_that_can_be_waited_out() -> None:
                 await publisher.publish(Message("i", ("t.info",), b"{}"))
 
     asyncio.run(story())
+
+
+async def reachable() -> AbstractConnection:
+    """A connection to the broker."""
+    try:
+        return await aio_pika.connect(addresses(BROKER)[0], timeout=5)
+    except (OSError, TimeoutError, aio_pika.exceptions.AMQPError) as problem:
+        lacking(f"a RabbitMQ server at {BROKER} ({problem})")
+    raise AssertionError("unreachable")
 
 
 async def drained(channel: Any, name: str) -> list[bytes]:

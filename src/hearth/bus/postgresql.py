@@ -15,6 +15,7 @@ USUAL: dict[str, Any] = {  # defaults; the URL of the database can override them
     "keepalives_idle": DEAD_AFTER_S,
     "keepalives_interval": DEAD_AFTER_S,
     "keepalives_count": 1,
+    "tcp_user_timeout": DEAD_AFTER_S * 1000,
 }
 
 

@@ -14,7 +14,10 @@ CONFIRM_S = 30.0
 
 
 class NotSent(Exception):
-    """The broker did not confirm a message; the broker may still have received it."""
+    """The broker did not confirm a message, or has no queue for it.
+
+    Without a confirmation the broker may still have received the message.
+    """
 
 
 class Publisher:
@@ -22,7 +25,8 @@ class Publisher:
 
     `to` are the settings of the notifications. Like oslo.messaging, the publisher declares one
     queue per routing key and binds it, so that messages are stored before the first consumer
-    connects.
+    connects. If somebody deletes such a queue, the next message is returned; then the publisher
+    connects again and declares the queue again.
     """
 
     def __init__(self, to: Notifications) -> None:
@@ -75,7 +79,9 @@ class Publisher:
         if self._exchange is not None:
             return self._exchange
         self._connection = await connected(self._to.transport_url)
-        self._channel = await self._connection.channel(publisher_confirms=True)
+        self._channel = await self._connection.channel(
+            publisher_confirms=True, on_return_raises=True
+        )
         self._exchange = await self._channel.declare_exchange(
             self._to.exchange, aio_pika.ExchangeType.TOPIC, durable=False, auto_delete=False
         )

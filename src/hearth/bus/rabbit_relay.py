@@ -17,7 +17,9 @@ SEND_S = 10.0
 class RabbitRelay(Relay):
     """A relay with its own queue, which the broker deletes when the connection closes.
 
-    `transport_url` names the brokers in the format of oslo.messaging.
+    `transport_url` names the brokers in the format of oslo.messaging. The exchange also passes each
+    wake-up back to its sender. If a wake-up does not come back, the queue is deleted or not bound
+    any more, or the broker is silent: then the relay connects again.
     """
 
     failures = (AMQPError, OSError, TimeoutError, RuntimeError)
@@ -37,12 +39,19 @@ class RabbitRelay(Relay):
             queue = await channel.declare_queue(exclusive=True, auto_delete=True)
             await queue.bind(exchange)
 
+            returned = asyncio.Event()
+
             async def hear(message: AbstractIncomingMessage) -> None:
-                self.heard(message.body.decode(errors="replace"))
+                name = message.body.decode(errors="replace")
+                if name == self.name:
+                    returned.set()
+                self.heard(name)
 
             async def send() -> None:
+                returned.clear()
                 async with asyncio.timeout(SEND_S):
                     await exchange.publish(aio_pika.Message(self.name.encode()), routing_key="")
+                    await returned.wait()
 
             await queue.consume(hear, no_ack=True)
-            await self.send_until(connection.closed(), send)
+            await self.send_until(channel.closed(), send)

@@ -34,6 +34,7 @@ from hearth.store.prepared import NOW, Listed, Prepared, Text
 from hearth.store.retention import Retention
 from hearth.store.schema import metadata
 from hearth.store.seal import Sealer
+from hearth.store.silence import limit_silence, postgresql_defaults
 from hearth.store.tables import receipt
 
 T = TypeVar("T")
@@ -279,9 +280,9 @@ class Store:
 
     def _connect(self, durable: bool) -> sa.Engine:
         if self.dialect != "sqlite":
-            extra: dict[str, Any] = {}
+            settings: dict[str, Any] = postgresql_defaults(self.url)
             if self.dialect == "mysql":
-                extra["connect_args"] = {
+                settings = {
                     "charset": "utf8mb4",
                     "client_flag": 2,  # FOUND_ROWS: updates that change nothing count, too
                     "init_command": "SET SESSION sql_mode='STRICT_ALL_TABLES', "
@@ -293,8 +294,10 @@ class Store:
                 pool_size=SERVER_CONNECTIONS,
                 max_overflow=SERVER_CONNECTIONS,
                 pool_recycle=1800,
-                **extra,
+                connect_args=settings,
             )
+            if self.dialect == "mysql":
+                sa.event.listen(engine, "connect", lambda raw, _: limit_silence(raw))
             sa.event.listen(engine, "connect", lambda raw, _: bound(raw, self.dialect))
             watch(engine)
             return engine
