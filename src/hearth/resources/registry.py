@@ -15,7 +15,6 @@ from typing import Any
 
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
-from hearth.model.problem import Problem, ResourceTypeUnavailable
 from hearth.resources.base import ResourceType
 from hearth.resources.index import INDEX
 from hearth.resources.known import KNOWN, RETIRED, advice
@@ -67,45 +66,42 @@ class Catalog:
         """Return a copy of the catalogue with this type, which replaces a type of the same name."""
         return Catalog(_over({rtype.name: rtype}, self._types), self._retired)
 
-    async def unavailable(self, names: Iterable[str], cloud: Cloud) -> list[Problem]:
-        """Return a problem for each type whose service the cloud does not have.
+    async def unavailable(self, names: Iterable[str], cloud: Cloud) -> dict[str, str]:
+        """Return which of these types the cloud cannot serve, with the reasons.
 
-        There is also a problem for a type that needs a missing extension of the network service.
-        Raises CloudFault.
+        That is a type whose service the catalogue of `cloud` does not have, or that needs a missing
+        extension of the network service. Raises CloudFault.
         """
         wanted: dict[str, list[str]] = {}
         for name in names:
             rtype = self.find(name)
             if rtype is not None and rtype.service is not None:
                 wanted.setdefault(rtype.service, []).append(name)
-        problems: list[Problem] = []
+        found: dict[str, str] = {}
         for service, types in wanted.items():
             try:
                 await cloud.endpoint(service)
             except CloudFault as fault:
                 if not fault.not_found:
                     raise
-                problems += [
-                    ResourceTypeUnavailable(None, f"{name}: this cloud has no {service} service")
-                    for name in types
-                ]
+                found |= dict.fromkeys(types, f"this cloud has no {service} service")
             else:
-                problems += await self._unextended(types, cloud)
-        return problems
+                found |= await self._unextended(types, cloud)
+        return found
 
-    async def _unextended(self, names: Iterable[str], cloud: Cloud) -> list[Problem]:
-        """Return a problem for each type that needs a missing extension of the network service."""
+    async def _unextended(self, names: Iterable[str], cloud: Cloud) -> dict[str, str]:
+        """Return which of these types need a missing extension of the network service, with the
+        reasons.
+        """
         needed = {n: e for n in names if (e := self._types[n].extension) is not None}
         if not needed:
-            return []
+            return {}
         listed = {one["alias"] for one in await cloud.listing("network", "/v2.0/extensions")}
-        return [
-            ResourceTypeUnavailable(
-                None, f"{name}: the network service of this cloud has no extension {extension}"
-            )
+        return {
+            name: f"the network service of this cloud has no extension {extension}"
             for name, extension in needed.items()
             if extension not in listed
-        ]
+        }
 
 
 class _Lazy(Mapping[str, ResourceType]):

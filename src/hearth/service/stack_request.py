@@ -21,18 +21,18 @@ from hearth.model.problem import (
     StackValidationFailed,
 )
 from hearth.resources.lookup import check_constraints
-from hearth.schema import Lookup
 from hearth.service.caller import Caller
 from hearth.service.cloud_checks import lost_references, refused_in_cloud, wrong_at_addresses
 from hearth.service.outside import missing_outside
 from hearth.service.problems import HTTPServiceUnavailable
 from hearth.service.services import Services
-from hearth.service.types_used import demand_types
+from hearth.service.types_used import demand_types, unavailable_types
 from hearth.store.rows import Options, Revision, StackRow, characters_of
 from hearth.template import NOWHERE, Environment, Program, World, parameter_types
 from hearth.template.check import examine
 from hearth.template.compile import PROBLEMS_MAX
 from hearth.template.limits import too_many_resources
+from hearth.template.program import TreeFindings
 
 STACK_NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_.-]{0,254}$")
 
@@ -205,9 +205,7 @@ async def checked(
         raise Rejected([RequestLimitExceeded(None, words)])
     problems: list[Problem] = list(findings.problems)
     if not problems:
-        problems += await _against_the_cloud(
-            services, caller, row, program, findings.lookups, world
-        )
+        problems += await _against_the_cloud(services, caller, row, program, findings, world)
     if problems:
         raise Rejected(problems)
     return program
@@ -250,18 +248,14 @@ async def _against_the_cloud(
     caller: Caller,
     row: StackRow,
     program: Program,
-    lookups: Sequence[Lookup],
+    findings: TreeFindings,
     world: World,
 ) -> list[Problem]:
     cloud = services.cloud(caller)
-    catalog = services.programs.catalog
     try:
-        problems: list[Problem] = []
-        unavailable = getattr(catalog, "unavailable", None)
-        if unavailable is not None:
-            names = {d.type_info.name for d in program.resources.values()}
-            problems += await unavailable(names, cloud)
-        asked = [(look.name, look.value, look.at) for look in (*program.lookups, *lookups)]
+        problems: list[Problem] = list(await unavailable_types(services, cloud, findings.used))
+        lookups = (*program.lookups, *findings.lookups)
+        asked = [(look.name, look.value, look.at) for look in lookups]
         if asked and not problems:
             problems += await check_constraints(asked, cloud)
         if not problems:

@@ -1,14 +1,23 @@
-"""Check whether the policy allows a caller to use resource types."""
+"""Check whether a caller can use resource types: by the policy, and by the services of the
+cloud.
+"""
 
-from collections.abc import Collection, Set
+import logging
+from collections.abc import Collection, Iterable, Mapping, Set
 
-from hearth.model.problem import Rejected
+from hearth.cloud.contract import Cloud
+from hearth.cloud.fault import CloudFault
+from hearth.model.problem import Rejected, ResourceTypeUnavailable
+from hearth.model.span import Span
+from hearth.resources.registry import Catalog
 from hearth.service.caller import Caller
 from hearth.service.policy import Policy
 from hearth.service.services import Services
 from hearth.store import reads
 from hearth.store.credentials import StackCredential
 from hearth.store.rows import StackRow
+
+log = logging.getLogger(__name__)
 
 
 def demand_types(services: Services, caller: Caller, names: Set[str]) -> None:
@@ -30,6 +39,42 @@ async def demand_types_of(services: Services, caller: Caller, row: StackRow) -> 
         services.policy.demand_types({record.type for record in records}, caller)
     else:
         demand_types(services, caller, program.module.types)
+
+
+async def unavailable_types(
+    services: Services, cloud: Cloud, used: Mapping[str, Span]
+) -> list[ResourceTypeUnavailable]:
+    """Return a problem for each type that the cloud cannot serve.
+
+    `used` maps the names of types to the places of resources. Raises CloudFault.
+    """
+    catalog = services.programs.catalog
+    if not isinstance(catalog, Catalog):
+        return []
+    return unavailable(used, await catalog.unavailable(used, cloud))
+
+
+def unavailable(
+    used: Mapping[str, Span], lacking: Mapping[str, str]
+) -> list[ResourceTypeUnavailable]:
+    """Return a problem for each type in `lacking`, at the place of a resource."""
+    return [ResourceTypeUnavailable(used[name], f"{name}: {why}") for name, why in lacking.items()]
+
+
+async def unavailable_to(
+    services: Services, caller: Caller, names: Iterable[str]
+) -> Mapping[str, str]:
+    """Return which of these types the caller's cloud cannot serve, with the reasons.
+
+    The result is empty if the cloud cannot be asked.
+    """
+    catalog = services.programs.catalog
+    try:
+        if isinstance(catalog, Catalog):
+            return await catalog.unavailable(names, services.cloud(caller))
+    except CloudFault as fault:
+        log.info("which types the cloud can serve is unknown: %s", fault)
+    return {}
 
 
 def refused_types(

@@ -5,10 +5,12 @@ from typing import Any
 
 from hearth.engine.programs.programs import compiled, drafted
 from hearth.model.problem import Problem, Rejected
+from hearth.model.span import Span
 from hearth.service.caller import Caller
 from hearth.service.revisions import masked_environment
 from hearth.service.services import Services
 from hearth.service.stack_request import StackRequest, requested
+from hearth.service.types_used import unavailable, unavailable_to
 from hearth.store.rows import Revision
 from hearth.template import Environment, Limits, Module, Program, TypeCatalog
 from hearth.template.check import examine
@@ -23,20 +25,30 @@ SECTIONS = ("parameters", "parameter_defaults", "resource_registry", "event_sink
 
 
 async def validate(
-    services: Services, caller: Caller, request: StackRequest, *, show_nested: bool
+    services: Services,
+    caller: Caller,
+    request: StackRequest,
+    *,
+    show_nested: bool,
+    any_service: bool = False,
 ) -> dict[str, Any]:
     """Return what a template declares, in the API's format.
 
     Parameters need no values, and values are not checked against constraints. Raises Rejected with
-    the errors that the compiler finds before it stops.
+    the errors that the compiler finds before it stops, or with the types that the cloud cannot
+    serve. If `any_service` is true, the services of the cloud are not checked.
     """
     revision = await requested(services, caller, request)
-    return await services.compute.run(
+    shown, used = await services.compute.run(
         _validated,
         *(*services.programs.sources(revision), revision, caller.project_id, show_nested),
         project=caller.project_id,
         characters=revision.characters,
     )
+    lacking = {} if any_service else await unavailable_to(services, caller, used)
+    if lacking:
+        raise Rejected(unavailable(used, lacking))
+    return shown
 
 
 def _validated(
@@ -48,7 +60,8 @@ def _validated(
     revision: Revision,
     project_id: str,
     show_nested: bool,
-) -> dict[str, Any]:
+) -> tuple[dict[str, Any], dict[str, Span]]:
+    """Return what the template declares, and for each type that it uses the place of a resource."""
     module = _module(template, files, environment, catalog, limits)
     program = module.specialise(
         environment.parameters,
@@ -58,7 +71,12 @@ def _validated(
         check=False,
     )
     shown = validated(program, environment.parameters, show_nested=show_nested)
-    return {**shown, "Environment": _environment(revision, program)}
+    used: dict[str, Span] = {}
+    for definition in program.resources.values():
+        nested = definition.child.types if definition.child is not None else ()
+        for name in (definition.type_info.name, *nested):
+            used.setdefault(name, definition.span)
+    return {**shown, "Environment": _environment(revision, program)}, used
 
 
 def _module(*made_of: Any) -> Module:

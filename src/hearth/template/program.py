@@ -44,10 +44,14 @@ from hearth.template.world import NOWHERE, Facade, NullWorld, Within, World
 class TreeFindings(Findings):
     """The findings about a program and its nested stacks, with the number and the types of their
     resources.
+
+    `types` also has the types of disabled resources. `used` has only those of enabled resources,
+    each with the place of one of them.
     """
 
     resources: int = 0
     types: set[str] = field(default_factory=set)
+    used: dict[str, Span] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -504,6 +508,8 @@ class Program:
             budget.widen(len(self.resources))
             budget.compiled(len(self.resources))
             for definition in self.resources.values():
+                if definition.type_info.name not in findings.used:
+                    findings.used[definition.type_info.name] = definition.span
                 evaluated = definition.check(world)
                 findings.problems.extend(evaluated.findings.problems)
                 findings.lookups.extend(evaluated.findings.lookups)
@@ -551,6 +557,8 @@ class Program:
         times = copies(evaluated.properties) if copies is not None else 1
         findings.resources += inner.resources * times
         findings.types |= inner.types
+        for name, at in inner.used.items():
+            findings.used.setdefault(name, replace(at, path=f"{path}.{at.path}"))
         findings.problems.extend(reported_by_parent(problem, path) for problem in inner.problems)
         findings.lookups.extend(
             replace(look, at=replace(look.at, path=f"{path}.{look.at.path}"))

@@ -12,14 +12,26 @@ from hearth.api.answer import JSONResponse
 from hearth.api.v1 import parse, queries
 from hearth.api.v1 import type_template as made
 from hearth.api.v1.context import caller_of, services_of
-from hearth.model.problem import EntityNotFound, Invalid, NotFound, NotSupported, Rejected, nearest
+from hearth.model.problem import (
+    EntityNotFound,
+    Invalid,
+    NotFound,
+    NotSupported,
+    Rejected,
+    ResourceTypeUnavailable,
+    nearest,
+)
 from hearth.resources.base import ResourceType
 from hearth.resources.registry import retired_types
 from hearth.schema.describe import as_json
 from hearth.schema.prop import Attr, Prop, SupportStatus
+from hearth.service.types_used import unavailable_to
 from hearth.service.validate import findings
 from hearth.service.validate import validate as validate_template
 from hearth.template import describe
+
+UNAVAILABLE = "99001"
+"""The code of the error that the cloud has no service for a type; clients can ignore it."""
 
 
 async def validate(request: Request) -> Response:
@@ -29,22 +41,26 @@ async def validate(request: Request) -> Response:
     """
     caller = caller_of(request)
     stack_request = await parse.stack_request_of(request, await parse.body(request))
-    codes = parse.last(request, queries.IGNORE_ERRORS) or ""
-    for code in filter(None, codes.split(",")):
-        if code != "99001":
+    codes = list(filter(None, (parse.last(request, queries.IGNORE_ERRORS) or "").split(",")))
+    for code in codes:
+        if code != UNAVAILABLE:
             raise parse.bad(f"Invalid codes in ignore_errors: {code}")
     if parse.flag(request, queries.SHOW_FINDINGS):
         return JSONResponse(
             {"Findings": await findings(services_of(request), caller, stack_request)}
         )
     found = await validate_template(
-        services_of(request), caller, stack_request, show_nested=parse.flag(request, queries.NESTED)
+        services_of(request),
+        caller,
+        stack_request,
+        show_nested=parse.flag(request, queries.NESTED),
+        any_service=bool(codes),
     )
     return JSONResponse(found)
 
 
 async def type_list(request: Request) -> Response:
-    """List the resource types that the caller may use."""
+    """List the resource types that the caller may use and the cloud can serve."""
     status = parse.last(request, queries.SUPPORT_STATUS)
     if status is not None and status not in SupportStatus.__members__:
         known = ", ".join(SupportStatus.__members__)
@@ -52,7 +68,7 @@ async def type_list(request: Request) -> Response:
     pattern = parse.last(request, queries.TYPE_NAME)
     version = parse.last(request, queries.TYPE_VERSION)
     found = []
-    for kind in _types(request):
+    for kind in await _types(request):
         if not _matches(pattern, kind.name) or (status is None and kind.support.hidden):
             continue
         if status is not None and kind.support.status != status:
@@ -69,11 +85,14 @@ async def type_list(request: Request) -> Response:
     return JSONResponse({"resource_types": body})
 
 
-def _types(request: Request) -> list[ResourceType]:
+async def _types(request: Request) -> list[ResourceType]:
+    """Return the types that the policy allows and that the cloud can serve, sorted by name."""
     services, caller = services_of(request), caller_of(request)
     catalog = services.programs.catalog
     names = sorted({*catalog.names(), *retired_types()})
-    found = (catalog.find(name) for name in names if not name.startswith("<"))
+    lacking = await unavailable_to(services, caller, names)
+    usable = [name for name in names if not name.startswith("<") and name not in lacking]
+    found = map(catalog.find, usable)
     return [
         kind
         for kind in found
@@ -97,9 +116,9 @@ def _about(kind: ResourceType) -> str:
     return " ".join((kind.__doc__ or "").split())
 
 
-def _type(request: Request) -> ResourceType:
+async def _type(request: Request) -> ResourceType:
     """Return the resource type in the path. Raises Rejected if it is unknown, hidden or not
-    allowed.
+    allowed, or if the cloud cannot serve it.
     """
     name = request.path_params["type_name"]
     services = services_of(request)
@@ -112,12 +131,14 @@ def _type(request: Request) -> ResourceType:
         raise Rejected([EntityNotFound(None, "Resource Type", words)])
     if kind.support.hidden:
         raise Rejected([NotSupported(None, f"The schema of {name} is hidden.")])
+    for why in (await unavailable_to(services, caller_of(request), [name])).values():
+        raise Rejected([ResourceTypeUnavailable(None, f"{name}: {why}")])
     return kind
 
 
 async def type_show(request: Request) -> Response:
     """Show the properties and attributes of a resource type."""
-    kind = _type(request)
+    kind = await _type(request)
     support = kind.support
     return JSONResponse(
         {
@@ -134,7 +155,7 @@ async def type_template(request: Request) -> Response:
     """Generate a template for a resource type: a parameter for each property, an output for
     each attribute.
     """
-    kind = _type(request)
+    kind = await _type(request)
     match (parse.last(request, queries.TEMPLATE_TYPE) or "cfn").lower():
         case "cfn":
             return JSONResponse(made.cfn(kind))
