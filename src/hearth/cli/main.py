@@ -276,6 +276,30 @@ def agent(*, user_data: bool) -> None:
 
 
 @cli.group()
+def extend() -> None:
+    """Help to write custom types."""
+
+
+@extend.command()
+@click.argument("plugin", type=click.File("r", encoding="utf-8", errors="surrogateescape"))
+def port(plugin: IO[str]) -> None:
+    """Print resource types of Hearth with the schemas in a plug-in of Heat.
+
+    PLUGIN is the Python file of the plug-in; it is read, but not executed. What cannot be taken
+    over is marked with TODO. See docs/extending.md.
+    """
+    from hearth.authoring.port.plugin import BYTES_MAX, NoPlugin, plugins_in
+    from hearth.authoring.port.skeleton import skeleton
+
+    file = Path(plugin.name).name
+    try:
+        text = skeleton(plugins_in(plugin.read(BYTES_MAX + 1), file), file)
+    except NoPlugin as problem:
+        raise click.ClickException(str(problem)) from None
+    click.echo(text, nl=False)
+
+
+@cli.group()
 def docs() -> None:
     """Print reference documentation."""
 

@@ -1,0 +1,291 @@
+"""Prints the declaration of a resource type of Hearth from that of a plug-in."""
+
+import io
+import json
+import textwrap
+import tokenize
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from hearth.authoring.port.plugin import Call, Declaration, Plugin, Unread
+
+KINDS = {"STRING": "STRING", "INTEGER": "INTEGER", "NUMBER": "NUMBER", "BOOLEAN": "BOOLEAN",
+         "LIST": "LIST", "MAP": "MAP", "ANY": "ANY"}  # fmt: skip
+FLAGS = ("required", "update_allowed", "immutable", "allow_conversion")
+CONSTRAINTS = {"AllowedValues": ("values",), "Length": ("min", "max"), "Range": ("min", "max"),
+               "AllowedPattern": ("pattern",), "Modulo": ("step", "offset")}  # fmt: skip
+"""The constraints that both have, with the parameters before `description`."""
+BY_NAME = ("Length", "Range", "Modulo")  # whose parameters must be named
+
+METHODS = {
+    "handle_create": "create_steps(ctx): one Step for each write call; its `find` looks for the "
+    "object of a lost answer",
+    "check_create_complete": "`poll` of the step: Ready(), Later(seconds) or Failed(reason)",
+    "handle_update": "update_steps(ctx); ctx.changed has the names of the changed properties",
+    "check_update_complete": "`poll` of the step",
+    "handle_delete": "delete_steps(ctx); a delete of something that is gone succeeds",
+    "check_delete_complete": "`poll` of the step",
+    "handle_suspend": "suspend_steps(ctx)",
+    "handle_resume": "resume_steps(ctx)",
+    "handle_check": "check_steps(ctx)",
+    "handle_snapshot": "snapshot_steps(ctx)",
+    "handle_delete_snapshot": "snapshot_delete_steps(ctx)",
+    "handle_restore": "restored(properties, data)",
+    "handle_adopt": "adopt_steps(ctx)",
+    "handle_signal": "hearth.resources.capabilities.Signalled",
+    "needs_replace_with_prop_diff": "must_replace(change), which returns the reason",
+    "needs_replace_with_tmpl_diff": "must_replace(change), which returns the reason",
+    "needs_replace_failed": "replace_failed(ctx)",
+    "needs_replace": "must_replace(change), which returns the reason",
+    "_show_resource": "show(ctx)",
+    "_resolve_attribute": "attribute(ctx, name)",
+    "get_attribute": "attribute(ctx, name)",
+    "get_reference_id": "reference(ctx)",
+    "validate": "relations, or check_properties(properties)",
+    "translation_rules": "translation",
+    "physical_resource_name": "ctx.physical_name and physical_name_limit",
+    "add_dependencies": "comes_after",
+    "add_explicit_dependencies": "comes_after",
+    "is_service_available": "service and extension",
+    "parse_live_resource_data": "observe(ctx)",
+    "prepare_update_properties": "must_replace(change)",
+    "prepare_for_replace": "replaced_steps(ctx)",
+    "restore_prev_rsrc": "taken_back_steps(ctx)",
+}
+"""What takes the place of each method of a plug-in."""
+
+WIDTH = 100
+INDENT = "    "
+
+
+def skeleton(plugins: Sequence[Plugin], file: str) -> str:
+    """Return the text of a Python module with a resource type for each of the plug-ins.
+
+    `file` is the name of their file. What cannot be taken over is a comment that begins with TODO.
+    """
+    classes = [_class(one, file) for one in plugins]
+    body = "\n\n\n".join(classes)
+    names = [n for one in plugins for n in (one.type_names or (f"Custom::{one.class_name}",))]
+    doc = _docstring(f"{', '.join(names)}, from {file}.")
+    known = {*KINDS.values(), *CONSTRAINTS, "Attr", "Prop", "Support"}
+    used = sorted(known.intersection(_words(body)), key=_import_order)
+    imports = "from hearth.resources.base import ResourceContext, ResourceType, Step\n"
+    if used:
+        lines = "".join(f"{INDENT}{one},\n" for one in used)
+        imports += f"from hearth.schema import (\n{lines})\n"
+    return f"{doc}\n\n{imports}\n\n{body}\n"
+
+
+def _words(code: str) -> Iterator[str]:
+    """Yield the names in a text of Python, which stand neither in a text nor in a comment."""
+    for token in tokenize.generate_tokens(io.StringIO(code).readline):
+        if token.type == tokenize.NAME:
+            yield token.string
+
+
+def _import_order(name: str) -> tuple[bool, str]:
+    return (not name.isupper(), name)
+
+
+def _class(plugin: Plugin, file: str) -> str:
+    """Return the text of a class."""
+    lines = [f"class {plugin.class_name}(ResourceType):"]
+    doc = " ".join(
+        (plugin.doc.partition("\n\n")[0] or f"TODO: what a {plugin.class_name} is.").split()
+    )
+    lines += _wrapped(_docstring(doc), INDENT)
+    names = plugin.type_names or (f"Custom::{plugin.class_name}",)
+    lines += ["", f"{INDENT}type_name = {_text(names[0])}"]
+    if not plugin.type_names:
+        lines[-1] += "  # TODO: the plug-in maps no name to this class"
+    lines += [f"{INDENT}# TODO: also known as {name}" for name in names[1:]]
+    lines += _settings(plugin)
+    lines += _block("properties", [_property(n, one) for n, one in plugin.properties.items()])
+    lines += _block("attributes", [_attribute(n, one) for n, one in plugin.attributes.items()])
+    lines += ["", *_steps(plugin, file)]
+    return "\n".join(lines)
+
+
+def _docstring(text: str) -> str:
+    shown = text.replace("\\", "\\\\").replace('"""', "'''")
+    return f'"""{shown}{" " * shown.endswith(chr(34))}"""'
+
+
+def _settings(plugin: Plugin) -> Iterator[str]:
+    support = plugin.settings.get("support_status")
+    if isinstance(support, Call) and (words := _support(support)):
+        yield f"{INDENT}support = {words}"
+    client = plugin.settings.get("default_client_name")
+    if isinstance(client, str):
+        yield f"{INDENT}service = {_text(client)}  # TODO: its type in the service catalogue"
+    entity = plugin.settings.get("entity")
+    if isinstance(entity, str):
+        yield f"{INDENT}# TODO: a CollectionResource may do; the client calls it {_text(entity)}"
+    extension = plugin.settings.get("required_service_extension")
+    if isinstance(extension, str):
+        yield f"{INDENT}extension = {_text(extension)}"
+
+
+def _block(name: str, entries: Sequence[list[str]]) -> list[str]:
+    if not entries:
+        return []
+    inner = [INDENT * 2 + line if line else line for one in entries for line in one]
+    return [f"{INDENT}{name} = {{", *inner, f"{INDENT}}}"]
+
+
+def _property(name: str, declared: Declaration) -> list[str]:
+    lines = _declaration(declared)
+    return [f"{_text(name)}: {lines[0]}", *lines[1:-1], f"{lines[-1]},"]
+
+
+def _declaration(declared: Declaration) -> list[str]:
+    """Return the lines of a Prop."""
+    given = declared.arguments
+    kind = given.get("kind")
+    lines = [KINDS.get(kind, "ANY") if isinstance(kind, str) else "ANY"]
+    comments = [] if isinstance(kind, str) and kind in KINDS else _todo("the type", kind)
+    description = given.get("description")
+    if isinstance(description, str):
+        lines += _literal(" ".join(description.split()))
+    else:
+        comments += _todo("the description", description)
+    lines += [f"{flag}=True" for flag in FLAGS if given.get(flag) is True]
+    if given.get("implemented") is False:
+        lines.append("implemented=False")
+    if "default" in given and given["default"] is not None:
+        default = given["default"]
+        if isinstance(default, Unread | Call):
+            comments += _todo("the default", default)
+        else:
+            lines.append(f"default={default!r}")
+    constraints = given.get("constraints") or []
+    found, custom, unread = _constraints(constraints if isinstance(constraints, list) else [])
+    if found:
+        lines.append(f"constraints=({', '.join(found)}{',' * (len(found) == 1)})")
+    if custom:
+        lines.append(f"constraint={_text(custom)}")
+    comments += [line for one in unread for line in _todo("a constraint", one)]
+    if isinstance(constraints, Unread):
+        comments += _todo("the constraints", constraints)
+    if isinstance(support := given.get("support_status"), Call) and (words := _support(support)):
+        lines.append(f"support={words}")
+    inner = _schema(given.get("schema"), comments)
+    body = [INDENT + one for line in lines for one in _lines(line)]
+    return [
+        "Prop(",
+        *(INDENT + one for one in comments),
+        *body,
+        *(INDENT + one for one in inner),
+        ")",
+    ]
+
+
+def _lines(argument: str) -> list[str]:
+    """Return an argument with a comma; a text may have several lines."""
+    found = argument.split("\n")
+    return [*found[:-1], f"{found[-1]},"]
+
+
+def _schema(schema: Any, comments: list[str]) -> list[str]:
+    match schema:
+        case None:
+            return []
+        case Declaration():
+            lines = _declaration(schema)
+            return [f"schema={lines[0]}", *lines[1:-1], f"{lines[-1]},"]
+        case Mapping():
+            inner = [line for name, one in schema.items() for line in _property(name, one)]
+            return ["schema={", *(INDENT + line for line in inner), "},"]
+    comments += _todo("the schema", schema)
+    return []
+
+
+def _constraints(given: Sequence[Any]) -> tuple[list[str], str | None, list[Any]]:
+    """Return the constraints that both have, the name of a custom one, and those that cannot be
+    taken over.
+    """
+    found, custom, unread = [], None, []
+    for one in given:
+        match one:
+            case Call(name="CustomConstraint", args=[str(name), *_]):
+                custom = name
+            case Call(name=name) if name in CONSTRAINTS and not _has_unread(one):
+                values = dict(zip((*CONSTRAINTS[name], "description"), one.args, strict=False))
+                values |= one.options
+                named = name in BY_NAME
+                first = CONSTRAINTS[name][0]
+                words = [
+                    repr(value) if key == first and not named else f"{key}={value!r}"
+                    for key, value in values.items()
+                    if value is not None
+                ]
+                found.append(f"{name}({', '.join(words)})")
+            case _:
+                unread.append(one)
+    return found, custom, unread
+
+
+def _has_unread(call: Call) -> bool:
+    return any(isinstance(one, Unread | Call) for one in (*call.args, *call.options.values()))
+
+
+def _support(call: Call) -> str:
+    """Return a support status as an expression; what is not constant is left out."""
+    words = []
+    for name, value in {**dict(zip(("status",), call.args, strict=False)), **call.options}.items():
+        if name == "previous_status" and isinstance(value, Call):
+            words.append(f"previous={_support(value)}")
+        elif name in ("status", "version", "message") and isinstance(value, str):
+            words.append(f"{name}={_text(value)}")
+    return f"Support({', '.join(words)})"
+
+
+def _attribute(name: str, declared: Declaration) -> list[str]:
+    given = declared.arguments
+    kind = given.get("kind")
+    arguments = [KINDS[kind] if isinstance(kind, str) and kind in KINDS else "None"]
+    if isinstance(description := given.get("description"), str):
+        arguments += _literal(" ".join(description.split()))
+    if given.get("cache_mode") == "CACHE_NONE":
+        arguments.append("cached=False")
+    inner = [INDENT + line for one in arguments for line in _lines(one)]
+    return [f"{_text(name)}: Attr(", *inner, "),"]
+
+
+def _steps(plugin: Plugin, file: str) -> Iterator[str]:
+    """Return the methods that are to be written."""
+    for name, line in plugin.methods.items():
+        instead = METHODS.get(name)
+        if instead is None:
+            continue
+        yield from _wrapped(f"TODO: {name} ({file}:{line}) becomes {instead}", f"{INDENT}# ")
+    yield ""
+    yield f"{INDENT}def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:"
+    yield f'{INDENT * 2}raise NotImplementedError("TODO")'
+    yield ""
+    yield f"{INDENT}def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:"
+    yield f'{INDENT * 2}raise NotImplementedError("TODO")'
+
+
+def _todo(what: str, value: Any) -> list[str]:
+    if isinstance(value, Unread | Call) and value.source:
+        source = " ".join(value.source.split())
+        return _wrapped(f"TODO: {what} is not constant in the plug-in: {source}", "# ")
+    return [f"# TODO: {what}"]
+
+
+def _literal(text: str) -> list[str]:
+    """Return a text as one expression, of several lines if it is long."""
+    parts = textwrap.wrap(text, 70, drop_whitespace=False) or [""]
+    return ["\n".join(map(_text, parts))]
+
+
+def _wrapped(text: str, prefix: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH - len(prefix), initial_indent=prefix, subsequent_indent=prefix)
+
+
+def _text(text: str) -> str:
+    """Return a text as a Python literal, in double quotes if it contains none."""
+    if '"' in text or not text.isprintable():
+        return repr(text)
+    return json.dumps(text, ensure_ascii=False)
