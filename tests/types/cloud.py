@@ -25,6 +25,7 @@ QUOTAS = {
     "network": (
         "network", "subnet", "port", "router", "floatingip", "security_group",
         "security_group_rule", "subnetpool", "rbac_policy", "trunk",
+        "flow_classifier", "port_pair", "port_pair_group", "port_chain",
     ),
     "load_balancer": (
         "loadbalancer", "listener", "pool", "member", "healthmonitor", "l7policy", "l7rule",

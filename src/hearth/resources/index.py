@@ -98,7 +98,7 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     "mistral.cron_trigger": ("OS::Mistral::CronTrigger",),
     "mistral.external_resource": ("OS::Mistral::ExternalResource",),
     "mistral.workflow": ("OS::Mistral::Workflow",),
-    "neutron.extra_route_set": ("OS::Neutron::ExtraRouteSet",),
+    "neutron.extra_routes": ("OS::Neutron::ExtraRoute", "OS::Neutron::ExtraRouteSet"),
     "neutron.firewall": (
         "OS::Neutron::Firewall",
         "OS::Neutron::FirewallPolicy",
@@ -136,6 +136,12 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     "neutron.router_interface": ("OS::Neutron::RouterInterface",),
     "neutron.security_group": ("OS::Neutron::SecurityGroup", "OS::Neutron::SecurityGroupRule"),
     "neutron.segment": ("OS::Neutron::Segment",),
+    "neutron.service_chains": (
+        "OS::Neutron::FlowClassifier",
+        "OS::Neutron::PortChain",
+        "OS::Neutron::PortPair",
+        "OS::Neutron::PortPairGroup",
+    ),
     "neutron.subnet": ("OS::Neutron::Subnet",),
     "neutron.taas": ("OS::Neutron::TaaS::TapFlow", "OS::Neutron::TaaS::TapService"),
     "neutron.trunk": ("OS::Neutron::Trunk",),
