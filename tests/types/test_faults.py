@@ -62,6 +62,8 @@ LIMITED = {  # types of which a project may have so many
     "OS::Octavia::LoadBalancer",
     "OS::Octavia::Pool",
     "OS::Octavia::PoolMember",
+    "OS::Trove::Cluster",
+    "OS::Trove::Instance",
 }
 KNOB_SERVICES = {"block-storage": "volume"}
 OF_TWO = {"OS::Cinder::VolumeAttachment": "compute"}  # the service that takes the calls
@@ -86,6 +88,8 @@ STATEFUL = {  # types whose examples make something that has a state
     "OS::Octavia::LoadBalancer",
     "OS::Octavia::Pool",
     "OS::Octavia::PoolMember",
+    "OS::Trove::Cluster",
+    "OS::Trove::Instance",
 }
 WORDS = "the moon stands in the wrong house"
 BODIES = {

@@ -20,6 +20,7 @@ from hearth.devcloud import (
     octavia,
     seed,
     swift,
+    trove,
     zaqar,
 )
 from hearth.devcloud.caller import Caller
@@ -46,6 +47,7 @@ SERVICES: dict[str, Service] = {
         zaqar.SERVICE,
         aodh.SERVICE,
         mistral.SERVICE,
+        trove.SERVICE,
     )
 }
 TRANSITIONS: dict[str, Callable[[Cloud, Thing], None]] = {
@@ -59,6 +61,7 @@ TRANSITIONS: dict[str, Callable[[Cloud, Thing], None]] = {
     **zaqar.TRANSITIONS,
     **aodh.TRANSITIONS,
     **mistral.TRANSITIONS,
+    **trove.TRANSITIONS,
     **simulated.TRANSITIONS,
 }
 

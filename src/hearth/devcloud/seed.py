@@ -47,6 +47,7 @@ _SERVICES = (
     ("network", "neutron", "/network"),
     ("image", "glance", "/image"),
     ("block-storage", "cinder", "/volume/v3/$(project_id)s"),
+    ("database", "trove", "/database/v1.0/$(project_id)s"),
     ("dns", "designate", "/dns"),
     ("key-manager", "barbican", "/key-manager"),
     ("load-balancer", "octavia", "/load-balancer"),

@@ -170,6 +170,8 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     "octavia.quota": ("OS::Octavia::Quota",),
     "s3.bucket": ("AWS::S3::Bucket",),
     "swift.container": ("OS::Swift::Container",),
+    "trove.cluster": ("OS::Trove::Cluster",),
+    "trove.instance": ("OS::Trove::Instance",),
     "zaqar.queue": ("OS::Zaqar::Queue", "OS::Zaqar::SignedQueueURL"),
     "zaqar.subscription": ("OS::Zaqar::MistralTrigger", "OS::Zaqar::Subscription"),
 }
