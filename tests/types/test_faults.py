@@ -72,6 +72,7 @@ STATEFUL = {  # types whose examples make something that has a state
     "AWS::EC2::Volume",
     "AWS::ElasticLoadBalancing::LoadBalancer",
     "OS::Barbican::Order",
+    "OS::Blazar::Lease",
     "OS::Cinder::Volume",
     "OS::Designate::RecordSet",
     "OS::Designate::Zone",
@@ -100,6 +101,7 @@ BODIES = {
     "image": WORDS,
     "key-manager": {"title": "Forbidden", "description": WORDS, "code": 403},
     "dns": {"type": "forbidden", "message": WORDS, "code": 403},
+    "reservation": {"error_code": 403, "error_message": WORDS, "error_name": 403},
 }
 OTHERS = {"forbidden": {"message": WORDS, "code": 403}}
 

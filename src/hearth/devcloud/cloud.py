@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, unquote
 from hearth.devcloud import (
     aodh,
     barbican,
+    blazar,
     cinder,
     designate,
     glance,
@@ -48,6 +49,7 @@ SERVICES: dict[str, Service] = {
         aodh.SERVICE,
         mistral.SERVICE,
         trove.SERVICE,
+        blazar.SERVICE,
     )
 }
 TRANSITIONS: dict[str, Callable[[Cloud, Thing], None]] = {
@@ -62,6 +64,7 @@ TRANSITIONS: dict[str, Callable[[Cloud, Thing], None]] = {
     **aodh.TRANSITIONS,
     **mistral.TRANSITIONS,
     **trove.TRANSITIONS,
+    **blazar.TRANSITIONS,
     **simulated.TRANSITIONS,
 }
 

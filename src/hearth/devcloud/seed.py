@@ -39,7 +39,7 @@ _GRANTS = (
     ("domains", "heat", "heat_domain_admin", "admin"),
 )
 _ROLES = ("admin", "member", "reader", "service", "heat_stack_owner", "heat_stack_user")
-_SERVICE_USERS = ("mistral", "zaqar")  # trustees of users' trusts
+_SERVICE_USERS = ("blazar", "mistral", "zaqar")  # trustees of users' trusts
 _SERVICES = (
     ("alarming", "aodh", "/alarming"),
     ("identity", "keystone", "/identity"),
@@ -53,6 +53,7 @@ _SERVICES = (
     ("load-balancer", "octavia", "/load-balancer"),
     ("messaging", "zaqar", "/messaging"),
     ("object-store", "swift", "/object-store/v1/AUTH_$(project_id)s"),
+    ("reservation", "blazar", "/reservation/v1"),
     ("workflowv2", "mistral", "/workflow/v2"),
 )
 _FLAVORS = (

@@ -22,6 +22,8 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     ),
     "barbican.order": ("OS::Barbican::Order",),
     "barbican.secret": ("OS::Barbican::Secret",),
+    "blazar.host": ("OS::Blazar::Host",),
+    "blazar.lease": ("OS::Blazar::Lease",),
     "cfn.stack": ("AWS::CloudFormation::Stack",),
     "cfn.wait_condition": (
         "AWS::CloudFormation::WaitCondition",

@@ -1,1 +1,1 @@
-"""Resource types of the database service."""
+"""Types of the database service."""
