@@ -429,17 +429,16 @@ def test_a_misspelt_function_in_data_of_any_kind_is_a_doubt(tmp_path):
     )  # fmt: skip
 
 
-GONE = "OS::Neutron::ExtraRoute is a type of Heat that is not available here"
+GONE = "AWS::RDS::DBInstance is a type of Heat that is not available here"
 
 
 @pytest.mark.parametrize(
     "resource",
     [
-        "{type: OS::Neutron::ExtraRoute}",
-        "{type: OS::Heat::ResourceGroup, "
-        "properties: {resource_def: {type: OS::Neutron::ExtraRoute}}}",
+        "{type: AWS::RDS::DBInstance}",
+        "{type: OS::Heat::ResourceGroup, properties: {resource_def: {type: AWS::RDS::DBInstance}}}",
         "{type: OS::Heat::AutoScalingGroup, properties: {min_size: 1, max_size: 1, "
-        "resource: {type: OS::Neutron::ExtraRoute}}}",
+        "resource: {type: AWS::RDS::DBInstance}}}",
     ],
 )
 def test_a_type_that_hearth_cannot_make_is_an_error_as_in_a_create(tmp_path, resource: str):

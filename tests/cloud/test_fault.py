@@ -17,6 +17,7 @@ SHAPES = [
     ({"code": 409, "type": "duplicate_zone", "message": "busy"}, "duplicate_zone"),
     ({"faultcode": "Client", "faultstring": "busy", "debuginfo": None}, "Conflict"),
     ({"error_message": {"faultcode": "Client", "faultstring": "busy"}}, "Conflict"),
+    ({"error_code": 409, "error_message": "busy", "error_name": 409}, "Conflict"),
     ("busy", "Conflict"),
 ]
 

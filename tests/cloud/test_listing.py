@@ -100,6 +100,10 @@ def test_a_fault_of_the_list_reaches_everybody():
     [
         ({"images": [], "next": "/v2/images?marker=4"}, "/x?marker=4"),
         ({"zones": [], "links": {"next": "http://dns/v2/zones?marker=4"}}, "/x?marker=4"),
+        (
+            {"links": [{"rel": "next", "href": "http://db/v1.0/p/i?marker=4"}], "instances": []},
+            "/x?marker=4",
+        ),
         ({"zones": [], "links": {"self": "http://dns/v2/zones"}}, None),
         ([], None),
     ],

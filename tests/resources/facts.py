@@ -32,7 +32,7 @@ COPY = Path(__file__).parents[1] / "facts" / "resource_types.json"
 FACTS = json.loads(COPY.read_text())
 SERVICES = (
     "Nova", "Neutron", "Cinder", "Glance", "Keystone", "Swift", "Octavia", "Barbican", "Designate",
-    "Heat", "Aodh", "Mistral", "Zaqar",
+    "Heat", "Aodh", "Mistral", "Zaqar", "Trove", "Blazar",
 )  # fmt: skip
 """Those whose SUPPORTED types must all be there."""
 

@@ -48,8 +48,8 @@ def test_types_are_found_by_their_exact_name():
 def test_types_of_heat_that_are_not_here_are_told_from_words_without_meaning():
     catalog = default_catalog()
     assert FACTS.keys() == KNOWN
-    assert "OS::Trove::Instance" in catalog.missing("OS::Trove::Instance")
-    assert catalog.missing("OS::Trove::Instanz") is None
+    assert "AWS::RDS::DBInstance" in catalog.missing("AWS::RDS::DBInstance")
+    assert catalog.missing("OS::Zun::Kontainer") is None
     assert catalog.missing("OS::Neutron::Net") is None
 
 

@@ -26,7 +26,7 @@ def test_the_declaration_is_the_recorded_one(name):
 def test_most_types_are_declarations_and_nothing_else():
     """Those of the cloud's own names: the others say at least what their words stand for."""
     names = [name for name in TYPES.keys() & FACTS.keys() if name.startswith("OS::")]
-    assert declared_share(names) >= 60, "python -m tests.resources.facts"
+    assert declared_share(names) >= 55, "python -m tests.resources.facts"
 
 
 def test_every_property_and_attribute_says_what_it_is():

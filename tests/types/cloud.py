@@ -25,7 +25,9 @@ QUOTAS = {
     "network": (
         "network", "subnet", "port", "router", "floatingip", "security_group",
         "security_group_rule", "subnetpool", "rbac_policy", "trunk",
+        "flow_classifier", "port_pair", "port_pair_group", "port_chain",
     ),
+    "database": ("instances", "volumes"),
     "load_balancer": (
         "loadbalancer", "listener", "pool", "member", "healthmonitor", "l7policy", "l7rule",
     ),
@@ -35,6 +37,7 @@ QUOTAS_AT = {
     "compute": ("compute", "/os-quota-sets", "quota_set"),
     "volume": ("block_storage", "/os-quota-sets", "quota_set"),
     "network": ("network", "/quotas", "quota"),
+    "database": ("database", "/mgmt/quotas", "quotas"),
     "load_balancer": ("load_balancer", "/lbaas/quotas", "quota"),
 }
 FORCED = {"compute", "network"}
@@ -112,7 +115,9 @@ def in_a_box(folder: Path, *, in_a_hurry: bool = False) -> Iterator[Place]:
         yield Place("devcloud", dev.url, 60, callers, dev.left_over, cloud_url=dev.cloud_url)
 
 
-def limit(admin: Any, to: int, services: Iterable[str] = ("compute", "volume", "network")) -> None:
+def limit(
+    admin: Any, to: int, services: Iterable[str] = ("compute", "volume", "network", "database")
+) -> None:
     """The same limit for all that the two projects may have; many stacks at once need room."""
     with warnings.catch_warnings(action="ignore"):  # of the SDK, about itself
         projects = admin.identity.get("/projects").json()["projects"]

@@ -37,8 +37,12 @@ LIMITED = {  # types of which a project may have so many
     "AWS::ElasticLoadBalancing::LoadBalancer",
     "OS::Cinder::Volume",
     "OS::Neutron::FloatingIP",
+    "OS::Neutron::FlowClassifier",
     "OS::Neutron::Net",
     "OS::Neutron::Port",
+    "OS::Neutron::PortChain",
+    "OS::Neutron::PortPair",
+    "OS::Neutron::PortPairGroup",
     "OS::Neutron::ProviderNet",
     "OS::Neutron::RBACPolicy",
     "OS::Neutron::Router",
@@ -58,6 +62,8 @@ LIMITED = {  # types of which a project may have so many
     "OS::Octavia::LoadBalancer",
     "OS::Octavia::Pool",
     "OS::Octavia::PoolMember",
+    "OS::Trove::Cluster",
+    "OS::Trove::Instance",
 }
 KNOB_SERVICES = {"block-storage": "volume"}
 OF_TWO = {"OS::Cinder::VolumeAttachment": "compute"}  # the service that takes the calls
@@ -66,6 +72,7 @@ STATEFUL = {  # types whose examples make something that has a state
     "AWS::EC2::Volume",
     "AWS::ElasticLoadBalancing::LoadBalancer",
     "OS::Barbican::Order",
+    "OS::Blazar::Lease",
     "OS::Cinder::Volume",
     "OS::Designate::RecordSet",
     "OS::Designate::Zone",
@@ -84,6 +91,8 @@ STATEFUL = {  # types whose examples make something that has a state
     "OS::Octavia::Pool",
     "OS::Octavia::PoolMember",
     "OS::Zun::Container",
+    "OS::Trove::Cluster",
+    "OS::Trove::Instance",
 }
 WORDS = "the moon stands in the wrong house"
 BODIES = {
@@ -94,6 +103,7 @@ BODIES = {
     "image": WORDS,
     "key-manager": {"title": "Forbidden", "description": WORDS, "code": 403},
     "dns": {"type": "forbidden", "message": WORDS, "code": 403},
+    "reservation": {"error_code": 403, "error_message": WORDS, "error_name": 403},
 }
 OTHERS = {"forbidden": {"message": WORDS, "code": 403}}
 

@@ -20,7 +20,7 @@ from tests.types.values import NeedsCase
 NAMES = sorted(set(builtin_types()) - {"<template>"})
 DEVCLOUD_NAMES = {"block-storage": "volume"}
 OURS = {"container-infra", "orchestration"}  # Hearth itself is the service
-PREFIXES: tuple[tuple[str, ...], ...] = ((), ("v1",), ("v2",), ("v2.1",), ("v3",))
+PREFIXES: tuple[tuple[str, ...], ...] = ((), ("v1",), ("v1.0",), ("v2",), ("v2.1",), ("v3",))
 """What endpoints of the catalogue have before the paths of collections."""
 TODAY = part_of(NAMES, 16)  # `make types`: all
 

@@ -120,8 +120,9 @@ _RULES = (
         "It is a resource type of Heat and is checked by its declaration, but a stack with it is "
         "refused.",
         _hot(
-            "resources:\n  one:\n    type: OS::Neutron::ExtraRoute\n"
-            "    properties: {router_id: r, destination: 10.8.0.0/16, nexthop: 10.0.0.9}\n"
+            "resources:\n  one:\n    type: AWS::RDS::DBInstance\n    properties:\n"
+            "      {AllocatedStorage: 5, DBInstanceClass: m1.small, DBName: wiki, Engine: MySQL,\n"
+            "      MasterUsername: wiki, MasterUserPassword: secret-1}\n"
         ),
     ),
     Rule(

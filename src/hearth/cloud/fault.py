@@ -125,8 +125,8 @@ def fault_of(
     Supported formats: {"NeutronError": {type, message}}, {"badRequest": {message}} (nova, cinder),
     {"error": {title, message}} (keystone), {title, message|description} (glance, barbican), {type,
     message|errors} (designate), {faultcode, faultstring} (octavia), {"error_message":
-    {faultstring}} (aodh), {"errors": [{title, detail}]}, {message}, plain text (swift). For any
-    other body, the message is the name of the status, such as "Not Found".
+    {faultstring}} (aodh), {error_message} (blazar), {"errors": [{title, detail}]}, {message}, plain
+    text (swift). For any other body, the message is the name of the status, such as "Not Found".
     """
     match body:
         case {"NeutronError": {"type": str(kind), "message": str(message)}}:
@@ -137,7 +137,11 @@ def fault_of(
             pass
         case {"error": {"message": str(message)}}:
             kind = _reason(status)
-        case {"faultstring": str(message)} | {"error_message": {"faultstring": str(message)}}:
+        case (
+            {"faultstring": str(message)}
+            | {"error_message": {"faultstring": str(message)}}
+            | {"error_message": str(message)}
+        ):
             kind = _reason(status)
         case {"type": str(kind), "message": str(message)}:
             pass

@@ -165,15 +165,16 @@ class ListingCloud(ABC):
 def page_of(body: Any, path: str) -> tuple[list[Body], str | None]:
     """Return the members in the body of a list response, and the path of the next page or None.
 
-    Supported formats: {"servers": [...], "servers_links": [{rel: next}]}, {"images": [...], "next":
-    URL}, {"zones": [...], "links": {"next": URL}} and a plain list.
+    Supported formats: {"servers": [...], "servers_links": [{rel: next}]}, {"instances": [...],
+    "links": [{rel: next}]}, {"images": [...], "next": URL}, {"zones": [...], "links": {"next":
+    URL}} and a plain list.
     """
     if isinstance(body, list):
         return _members(body), None
     if not isinstance(body, dict):
         return [], None
-    members = next((v for k, v in body.items() if isinstance(v, list) and k[-6:] != "_links"), [])
-    links = next((v for k, v in body.items() if k.endswith("_links") and isinstance(v, list)), [])
+    members = next((v for k, v in body.items() if isinstance(v, list) and k[-5:] != "links"), [])
+    links = next((v for k, v in body.items() if k[-5:] == "links" and isinstance(v, list)), [])
     nexts = (link.get("href") for link in _members(links) if link.get("rel") == "next")
     following = next(nexts, None)
     if following is None and isinstance(body.get("links"), dict):

@@ -15,6 +15,7 @@ from hearth.devcloud.guest.server import CLUSTERS
 from hearth.devcloud.http import Cloud, Refusal, Reply
 from hearth.devcloud.knobs import BadRule
 from hearth.devcloud.neutron import loss
+from hearth.devcloud.trove import clusters
 
 
 def handle(cloud: Cloud, method: str, target: str, raw: bytes) -> Reply:
@@ -78,6 +79,7 @@ def _lose(cloud: Cloud, object_id: str) -> Reply:
     for thing in lost:
         cloud.store.remove(thing)
         loss.follow(cloud, thing)
+        clusters.follow_loss(cloud, thing)
     return Reply(200, {"lost": [thing.table for thing in lost]})
 
 

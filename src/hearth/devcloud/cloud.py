@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, unquote
 from hearth.devcloud import (
     aodh,
     barbican,
+    blazar,
     cinder,
     designate,
     glance,
@@ -22,6 +23,7 @@ from hearth.devcloud import (
     octavia,
     seed,
     swift,
+    trove,
     zaqar,
     zun,
 )
@@ -52,6 +54,8 @@ SERVICES: dict[str, Service] = {
         manila.SERVICE,
         ironic.SERVICE,
         zun.SERVICE,
+        trove.SERVICE,
+        blazar.SERVICE,
     )
 }
 TRANSITIONS: dict[str, Callable[[Cloud, Thing], None]] = {
@@ -68,6 +72,8 @@ TRANSITIONS: dict[str, Callable[[Cloud, Thing], None]] = {
     **manila.TRANSITIONS,
     **ironic.TRANSITIONS,
     **zun.TRANSITIONS,
+    **trove.TRANSITIONS,
+    **blazar.TRANSITIONS,
     **simulated.TRANSITIONS,
 }
 

@@ -41,7 +41,7 @@ _GRANTS = (
     ("domains", "heat", "heat_domain_admin", "admin"),
 )
 _ROLES = ("admin", "member", "reader", "service", "heat_stack_owner", "heat_stack_user")
-_SERVICE_USERS = ("mistral", "zaqar")  # trustees of users' trusts
+_SERVICE_USERS = ("blazar", "mistral", "zaqar")  # trustees of users' trusts
 _SERVICES = (
     ("alarming", "aodh", "/alarming"),
     ("identity", "keystone", "/identity"),
@@ -51,12 +51,14 @@ _SERVICES = (
     ("block-storage", "cinder", "/volume/v3/$(project_id)s"),
     ("baremetal", "ironic", "/baremetal"),
     ("container", "zun", "/application-container/v1"),
+    ("database", "trove", "/database/v1.0/$(project_id)s"),
     ("dns", "designate", "/dns"),
     ("key-manager", "barbican", "/key-manager"),
     ("load-balancer", "octavia", "/load-balancer"),
     ("messaging", "zaqar", "/messaging"),
     ("object-store", "swift", "/object-store/v1/AUTH_$(project_id)s"),
     ("sharev2", "manilav2", "/shared-file-system/v2"),
+    ("reservation", "blazar", "/reservation/v1"),
     ("workflowv2", "mistral", "/workflow/v2"),
 )
 _FLAVORS = (

@@ -40,11 +40,11 @@ class Collection:
     """Where the objects of a type are in the API, and how their bodies look.
 
     `path` may contain properties: /v2.0/qos/policies/{policy}/dscp_marking_rules. `body` is the
-    root key of one object ("" for none). `detail` is the path of the list with full bodies, if that
-    is another path; `plural` is the root key of a list. The field `id_field` is the physical id.
-    The field `key_field` receives the intent key; None if there is no such field. `status` is the
-    field with the object's state. If an object is in one of the states `staying` after its delete
-    call, the delete has failed.
+    root key of one object ("" for none), and `answer` that in responses, if it is another. `detail`
+    is the path of the list with full bodies, if that is another path; `plural` is the root key of a
+    list. The field `id_field` is the physical id. The field `key_field` receives the intent key;
+    None if there is no such field. `status` is the field with the object's state. If an object is
+    in one of the states `staying` after its delete call, the delete has failed.
     """
 
     service: str
@@ -60,6 +60,7 @@ class Collection:
     failing: frozenset[str] = frozenset({"ERROR"})
     status: str = "status"
     staying: frozenset[str] = frozenset()
+    answer: str = ""
 
     def wrapped(self, fields: Body) -> Body:
         """Return a request body with the fields of one object, under the root key if there is
@@ -69,7 +70,8 @@ class Collection:
 
     def unwrapped(self, answer: Response) -> Body:
         """Return the object that a response contains, without the root key."""
-        return answer.part(self.body) if self.body else dict(answer.body or {})
+        key = self.answer or self.body
+        return answer.part(key) if key else dict(answer.body or {})
 
 
 @dataclass(frozen=True)

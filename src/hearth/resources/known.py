@@ -109,7 +109,6 @@ INSTEAD: Mapping[str, str] = {
     "OS::Heat::StructuredDeployments": "OS::Heat::StructuredDeploymentGroup",
     "OS::Magnum::Bay": "OS::Magnum::Cluster",
     "OS::Magnum::BayModel": "OS::Magnum::ClusterTemplate",
-    "OS::Neutron::ExtraRoute": "OS::Neutron::ExtraRouteSet",
     "OS::Neutron::HealthMonitor": "OS::Octavia::HealthMonitor",
     "OS::Neutron::LBaaS::HealthMonitor": "OS::Octavia::HealthMonitor",
     "OS::Neutron::LBaaS::L7Policy": "OS::Octavia::L7Policy",

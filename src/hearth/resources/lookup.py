@@ -122,7 +122,7 @@ KINDS: Mapping[str, Kind] = {
     "manila.share_snapshot": Kind("ShareSnapshot", "shared-file-system", "/snapshots/detail"),
     "manila.share_type": Kind("ShareType", "shared-file-system", "/types?is_public=all"),
     "mistral.workflow": Kind("Workflow", "workflow", "/workflows"),
-    "trove.flavor": Kind("Flavor", "database", "/flavors"),
+    "trove.flavor": Kind("Flavor", "database", "/flavors", ("str_id", "name"), "str_id"),
     "zaqar.queue": Kind("Queue", "messaging", "/v2/queues", alone=True, headers=CLIENT),
 }
 

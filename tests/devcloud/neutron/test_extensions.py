@@ -9,7 +9,7 @@ from tests.devcloud.neutron.caller import NOBODY, Network
 
 def test_the_extensions_are_listed(demo: Network) -> None:
     listed = {one["alias"] for one in demo("GET", "extensions").json()["extensions"]}
-    assert {"vpnaas", "fwaas", "metering", "taas", "l2-gateway", "network-gateway"} <= listed
+    assert {"vpnaas", "fwaas", "metering", "taas", "l2-gateway", "network-gateway", "sfc"} <= listed
 
 
 def test_a_network_is_carried_by_what_its_kind_allows(admin: Network) -> None:

@@ -56,6 +56,59 @@ def test_routes_are_added_beside_others_and_only_they_are_taken_away():
     assert left == {}
 
 
+def test_routes_that_are_added_at_once_do_not_overwrite_each_other():
+    async def story(driver):
+        *_, router = await behind_a_router(driver)
+        common = {"router_id": router.physical_id, "nexthop": "10.1.0.9"}
+        driver.knobs({"match": {"path_regex": "routers"}, "effect": {"latency_s": 0.05}})
+        wanted = [{**common, "destination": f"192.0.{number}.0/24"} for number in (1, 2, 3)]
+        made = await asyncio.gather(
+            *(driver.create("OS::Neutron::ExtraRoute", one) for one in wanted)
+        )
+        between = (await router.kind.show(router))["routes"]
+        await asyncio.gather(*(driver.delete(one) for one in made[:2]))
+        after = (await router.kind.show(router))["routes"]
+        ids = {one.physical_id for one in made}
+        await driver.delete_all()
+        return (
+            between,
+            after,
+            ids == {f"{router.physical_id}:192.0.{number}.0/24:10.1.0.9" for number in (1, 2, 3)},
+            driver.left(),
+        )
+
+    between, after, ids, left = drive(story)
+    assert sorted(between, key=str) == [route(1), route(2), route(3)]
+    assert after == [route(3)]
+    assert ids
+    assert left == {}
+
+
+def test_one_route_is_found_again_however_its_addresses_are_written():
+    async def story(driver):
+        *_, router = await behind_a_router(driver)
+        leg = {"cidr": "2001:db8:1::/64", "ip_version": 6, "enable_dhcp": False}
+        net = await driver.create("OS::Neutron::Net", {}, "other")
+        leg = await driver.create("OS::Neutron::Subnet", {**leg, "network": net.physical_id}, "v6")
+        interface = {"router": router.physical_id, "subnet": leg.physical_id}
+        await driver.create("OS::Neutron::RouterInterface", interface, "leg6")
+        given = {"destination": "2001:DB8:2:0::/64", "nexthop": "2001:DB8:1::9"}
+        made = await driver.create(
+            "OS::Neutron::ExtraRoute", {"router_id": router.physical_id, **given}
+        )
+        found = await made.kind.find(made)
+        with pytest.raises(Rejected, match="already has these"):
+            await driver.create(
+                "OS::Neutron::ExtraRoute", {"router_id": router.physical_id, **given}
+            )
+        await driver.delete(made)
+        after = (await router.kind.show(router))["routes"]
+        await driver.delete_all()
+        return found.physical_id == made.physical_id, after, driver.left()
+
+    assert drive(story) == (True, [], {})
+
+
 def test_a_route_that_the_router_has_already_is_refused():
     async def story(driver):
         *_, router = await behind_a_router(driver)

@@ -8,6 +8,8 @@ from typing import Any
 from hearth.devcloud.http import Call, Router, Service, unauthorized
 from hearth.devcloud.neutron import (
     agents,
+    chains,
+    classifiers,
     firewalls,
     floating,
     gateways,
@@ -53,6 +55,8 @@ SERVICE = Service(
         metering.ROUTES,
         taps.ROUTES,
         gateways.ROUTES,
+        classifiers.ROUTES,
+        chains.ROUTES,
         misc.ROUTES,
     ),
     refusal=refusal,

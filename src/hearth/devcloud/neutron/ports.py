@@ -87,6 +87,10 @@ PORTS = Collection(
     path="/v2.0/ports",
     quota="port",
 )
+_CHAINED = {  # the objects of service function chains that need ports, and their fields for ports
+    "network.port_pairs": ("ingress", "egress"),
+    "network.flow_classifiers": ("logical_source_port", "logical_destination_port"),
+}
 _UNBOUND: Body = {"binding:vif_type": "unbound", "binding:vif_details": {}}
 _BOUND: Body = {
     "binding:vif_type": "ovs",
@@ -448,6 +452,11 @@ class _Ports(Rest):
             if any(sub["port_id"] == thing.id for sub in trunk.body["sub_ports"]):
                 text_ = f"Port {thing.id} is currently a subport for trunk {trunk.id}."
                 raise Refusal(409, "PortInUseAsSubPort", text_)
+        for table, ends in _CHAINED.items():
+            for one in call.cloud.store.all(table):
+                if thing.id in {one.body[end] for end in ends}:
+                    text_ = f"Port {thing.id} is in use by {one.id}."
+                    raise Refusal(409, "PortInUse", text_)
         remove_port(call.cloud, thing)
 
 

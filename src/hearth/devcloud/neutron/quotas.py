@@ -17,6 +17,10 @@ DEFAULTS = {
     "security_group": 10,
     "security_group_rule": 100,
     "trunk": -1,
+    "flow_classifier": 100,
+    "port_pair": 100,
+    "port_pair_group": 10,
+    "port_chain": 10,
 }
 _TABLES = {
     "network": "networks",
@@ -29,6 +33,10 @@ _TABLES = {
     "security_group": "security_groups",
     "security_group_rule": "security_group_rules",
     "trunk": "trunks",
+    "flow_classifier": "flow_classifiers",
+    "port_pair": "port_pairs",
+    "port_pair_group": "port_pair_groups",
+    "port_chain": "port_chains",
 }
 _QUOTAS = "network.quotas"
 

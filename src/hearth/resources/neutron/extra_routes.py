@@ -1,0 +1,214 @@
+"""OS::Neutron::ExtraRouteSet and OS::Neutron::ExtraRoute: some of the routes of a router."""
+
+import ipaddress
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from hearth.cloud.contract import Body
+from hearth.cloud.path import segment
+from hearth.model.problem import Rejected, StackValidationFailed
+from hearth.resources.base import (
+    IntentKey,
+    Made,
+    Progress,
+    Ready,
+    ResourceContext,
+    ResourceType,
+    Step,
+)
+from hearth.resources.collection import forgiving
+from hearth.resources.neutron import order
+from hearth.schema import (
+    LIST,
+    MAP,
+    STRING,
+    Prop,
+    Resolve,
+    Support,
+    SupportStatus,
+)
+
+
+class RoutesOfRouter(ResourceType):
+    """Base class of types that add routes to a router, whose other routes stay unchanged.
+
+    The service adds or removes routes in one call, so that resources of the same router never
+    overwrite the routes of each other.
+    """
+
+    service = "network"
+    extension = "extraroute-atomic"
+    identified_by = IntentKey.NATURAL_KEY
+    router_property: ClassVar[str]
+
+    def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (Step("add", self.create, self.find),)
+
+    def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (Step("remove", self.remove),) if ctx.physical_id else ()
+
+    def check_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (Step("check", self.nothing, poll=self.checked),)
+
+    def router(self, ctx: ResourceContext) -> str:
+        """Return the id of the router."""
+        return str(ctx.properties[self.router_property])
+
+    def routes(self, properties: Mapping[str, Any]) -> list[Body]:
+        """Return the routes in the properties, in the format of the service."""
+        raise NotImplementedError
+
+    def identity(self, ctx: ResourceContext) -> str:
+        """Return the physical id."""
+        return self.router(ctx)
+
+    async def create(self, ctx: ResourceContext) -> Made:
+        """Add the routes. Raises Rejected if the router already has one of them."""
+        wanted = self.routes(ctx.properties)
+        there = [one for one in wanted if among(one, await self.present(ctx))]
+        if there:
+            words = ", ".join(f"{one['destination']} via {one['nexthop']}" for one in there)
+            text = f"routes: the router {self.router(ctx)} already has these: {words}"
+            raise Rejected([StackValidationFailed(None, text)])
+        body = await self.put(ctx, "add_extraroutes", wanted)
+        return Made(physical_id=self.identity(ctx), body=body)
+
+    async def find(self, ctx: ResourceContext) -> Made | None:
+        present, wanted = await self.present(ctx), self.routes(ctx.properties)
+        if wanted and all(among(one, present) for one in wanted):
+            return Made(physical_id=self.identity(ctx))
+        return None
+
+    async def remove(self, ctx: ResourceContext) -> Made | None:
+        """Remove the routes; "not found" is success."""
+        await forgiving(self.put(ctx, "remove_extraroutes", self.routes(ctx.properties)))
+        return None
+
+    async def put(self, ctx: ResourceContext, verb: str, some: Sequence[Body]) -> Body | None:
+        """Send one call that adds or removes routes, and return the router's body.
+
+        `verb` is add_extraroutes or remove_extraroutes. Without routes no call is sent, and the
+        result is None.
+        """
+        if not some:
+            return None
+        answer = await ctx.cloud.request(
+            "network",
+            "PUT",
+            f"/v2.0/routers/{segment(self.router(ctx))}/{verb}",
+            json={"router": {"routes": list(some)}},
+            idempotent=True,
+        )
+        return answer.part("router")
+
+    async def present(self, ctx: ResourceContext) -> list[Body]:
+        """Fetch the router and return all its routes."""
+        return list((await self.show(ctx)).get("routes") or [])
+
+    async def nothing(self, ctx: ResourceContext) -> Made | None:
+        return None
+
+    async def checked(self, ctx: ResourceContext) -> Progress:
+        return Ready(await self.show(ctx))
+
+    async def show(self, ctx: ResourceContext) -> Mapping[str, Any]:
+        return await ctx.cloud.member("network", "/v2.0/routers", self.router(ctx))
+
+
+class ExtraRouteSet(RoutesOfRouter):
+    """Adds routes to a router, whose other routes stay unchanged.
+
+    The physical id is the id of the router.
+    """
+
+    type_name = "OS::Neutron::ExtraRouteSet"
+    support = Support(version="14.0.0")
+    properties = {
+        "router": Prop(
+            STRING, "The router, by name or id.", required=True, constraint="neutron.router"
+        ),
+        "routes": Prop(
+            LIST,
+            "The routes.",
+            default=[],
+            update_allowed=True,
+            schema=Prop(
+                MAP,
+                schema={
+                    "destination": Prop(
+                        STRING,
+                        "Destination of the route, in CIDR notation.",
+                        required=True,
+                        constraint="net_cidr",
+                    ),
+                    "nexthop": Prop(
+                        STRING,
+                        "Address of the next hop, in a network of the router.",
+                        required=True,
+                        constraint="ip_addr",
+                    ),
+                },
+            ),
+        ),
+    }
+    translation = (Resolve(("router",), "neutron.router"),)
+    router_property = "router"
+    known_by = "the routes, which are added in one call and are unique in a router"
+    comes_after = (order.Legs(("router",)),)
+
+    def update_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (Step("change", self.change),)
+
+    def routes(self, properties: Mapping[str, Any]) -> list[Body]:
+        return [route(one) for one in properties.get("routes") or []]
+
+    async def change(self, ctx: ResourceContext) -> Made | None:
+        """Remove routes that are no longer desired and add new ones. Can be repeated."""
+        before, wanted = self.routes(ctx.before), self.routes(ctx.properties)
+        await self.put(ctx, "remove_extraroutes", [r for r in before if not among(r, wanted)])
+        await self.put(ctx, "add_extraroutes", [r for r in wanted if not among(r, before)])
+        return Made(body=await self.show(ctx))
+
+
+class ExtraRoute(RoutesOfRouter):
+    """Adds one route to a router, whose other routes stay unchanged.
+
+    The physical id is ROUTER:DESTINATION:NEXTHOP.
+    """
+
+    type_name = "OS::Neutron::ExtraRoute"
+    support = Support(SupportStatus.UNSUPPORTED)
+    properties = {
+        "destination": Prop(STRING, "Destination, in CIDR notation.", required=True),
+        "nexthop": Prop(
+            STRING, "Address of the next hop, in a network of the router.", required=True
+        ),
+        "router_id": Prop(STRING, "Id of the router.", required=True, constraint="neutron.router"),
+    }
+    router_property = "router_id"
+    known_by = "the route, which is unique in a router"
+    comes_after = (order.Legs(("router_id",)),)
+
+    def routes(self, properties: Mapping[str, Any]) -> list[Body]:
+        return [route(properties)]
+
+    def identity(self, ctx: ResourceContext) -> str:
+        return f"{self.router(ctx)}:{ctx.properties['destination']}:{ctx.properties['nexthop']}"
+
+
+def route(given: Mapping[str, Any]) -> Body:
+    """Return a route in the format of the service."""
+    return {"destination": given["destination"], "nexthop": given["nexthop"]}
+
+
+def among(wanted: Body, routes: Sequence[Body]) -> bool:
+    """Return whether a list contains the route, also if its addresses are written differently."""
+    return any(_normal(one) == _normal(wanted) for one in routes)
+
+
+def _normal(one: Body) -> tuple[str, str]:
+    destination, hop = str(one["destination"]), str(one["nexthop"])
+    try:
+        return str(ipaddress.ip_network(destination)), str(ipaddress.ip_address(hop))
+    except ValueError:  # the service refuses it
+        return destination, hop

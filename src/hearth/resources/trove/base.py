@@ -1,0 +1,110 @@
+"""Common parts of database instances and clusters."""
+
+from collections.abc import Mapping, Sequence
+from ipaddress import ip_address, ip_network
+from typing import Any
+
+from hearth.cloud.contract import Body, Cloud
+from hearth.cloud.fault import CloudFault
+from hearth.cloud.path import segment
+from hearth.model.problem import Problem, Rejected, StackValidationFailed, hint, nearest
+from hearth.resources.base import ResourceContext
+from hearth.resources.collection import CollectionResource
+from hearth.resources.lookup import Names
+from hearth.schema import LIST, MAP, STRING, Prop
+
+SERVICE = "database"
+FAILING = frozenset({"ERROR", "FAILED"})
+NETWORKS = Prop(
+    LIST,
+    "Networks in which it gets an address.",
+    default=[],
+    schema=Prop(
+        MAP,
+        schema={
+            "fixed_ip": Prop(
+                STRING, "IPv4 address in the network; a free one when not given.",
+                constraint="ip_addr",
+            ),
+            "network": Prop(STRING, "The network, by name or id.", constraint="neutron.network"),
+            "port": Prop(STRING, "The port, by name or id.", constraint="neutron.port"),
+        },
+    ),
+)  # fmt: skip
+
+
+class TroveResource(CollectionResource):
+    """Base class of the types of the database service."""
+
+    service = SERVICE
+
+    async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
+        """Fetch the object and return its body. A list of objects does not contain all fields."""
+        answer = await ctx.cloud.request(SERVICE, "GET", self.url(ctx, ctx.physical))
+        return self.collection.unwrapped(answer)
+
+    async def busy(self, ctx: ResourceContext, fault: CloudFault) -> bool:
+        """Return whether the service refused a call because of a task that is still running."""
+        if fault.status != 422 or ctx.physical_id is None:
+            return False
+        return not self.broken(await self.show(ctx) or {})
+
+    def broken(self, body: Mapping[str, Any]) -> bool:
+        """Return whether the object is in an error state, which no task ends."""
+        return str(body.get("status")) in FAILING
+
+    async def refused(self, properties: Mapping[str, Any], cloud: Cloud) -> Sequence[str]:
+        """Return an error message if the service lacks the datastore or its version."""
+        datastore, version = properties.get("datastore_type"), properties.get("datastore_version")
+        if not datastore:
+            return ()
+        listed = await cloud.listing(SERVICE, "/datastores")
+        found = [one for one in listed if datastore in (one["name"], one["id"])]
+        if not found:
+            near = hint(nearest(datastore, [str(one["name"]) for one in listed]))
+            return (f"datastore_type: the service has no datastore {datastore}{near}",)
+        known = await cloud.listing(SERVICE, f"/datastores/{segment(found[0]['id'])}/versions")
+        if version and not any(version in (one["name"], one["id"]) for one in known):
+            names = ", ".join(sorted(str(one["name"]) for one in known))
+            words = f"the datastore {datastore} has no version {version}, only {names}"
+            return (f"datastore_version: {words}",)
+        return ()
+
+
+async def nics(ctx: ResourceContext, networks: Sequence[Mapping[str, Any]]) -> list[Body]:
+    """Convert a property `networks` to the format of the service.
+
+    Raises Rejected if a network or port is not found.
+    """
+    names, found = Names(ctx.cloud), []
+    for one in networks:
+        nic: Body = {}
+        if port := one.get("port"):
+            nic["port-id"] = await _id_of(names, "neutron.port", port)
+        network, address = one.get("network"), one.get("fixed_ip")
+        if network:
+            nic["net-id"] = await _id_of(names, "neutron.network", network)
+        if network and address:
+            subnet = await _subnet_of(ctx, nic["net-id"], address)
+            nic = {"network_id": nic["net-id"], "subnet_id": subnet, "ip_address": address}
+        elif address:
+            nic["v4-fixed-ip"] = address
+        found.append(nic)
+    return found
+
+
+async def _id_of(names: Names, kind: str, value: str) -> str:
+    found = await names.id_of(kind, value)
+    if isinstance(found, Problem):
+        raise Rejected([found])
+    return found
+
+
+async def _subnet_of(ctx: ResourceContext, network: str, address: str) -> str:
+    """Return the id of the subnet that contains an address. Raises Rejected if there is none."""
+    listed = await ctx.cloud.listing("network", f"/v2.0/subnets?network_id={segment(network)}")
+    for one in listed:
+        if ip_address(address) in ip_network(one["cidr"]):
+            return str(one["id"])
+    words = f"fixed_ip: no subnet of the network {network} contains {address}"
+    raise Rejected([StackValidationFailed(None, words)])

@@ -1,0 +1,137 @@
+"""OS::Trove::Cluster: a cluster of database instances."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hearth.cloud.contract import Body
+from hearth.resources.base import Failed, IntentKey, Later, Made, Progress, Ready, ResourceContext
+from hearth.resources.collection import POLL_S, Collection, went_to
+from hearth.resources.trove.base import FAILING, NETWORKS, SERVICE, TroveResource, nics
+from hearth.schema import (
+    INTEGER,
+    LIST,
+    MAP,
+    STRING,
+    Attr,
+    Length,
+    Prop,
+    Range,
+    Resolve,
+    Support,
+    Violation,
+)
+
+
+class Cluster(TroveResource):
+    """A cluster of database instances."""
+
+    type_name = "OS::Trove::Cluster"
+    support = Support(version="2015.1")
+    properties = {
+        "datastore_type": Prop(
+            STRING, "Kind of database.", required=True, constraints=(Length(max=255),)
+        ),
+        "datastore_version": Prop(
+            STRING, "Version of the database.", required=True, constraints=(Length(max=255),)
+        ),
+        "instances": Prop(
+            LIST,
+            "The instances.",
+            required=True,
+            schema=Prop(
+                MAP,
+                schema={
+                    "availability_zone": Prop(
+                        STRING, "Availability zone of the instance.", since="14.0.0"
+                    ),
+                    "flavor": Prop(
+                        STRING,
+                        "Flavor of the instance, by name or id.",
+                        required=True,
+                        constraint="trove.flavor",
+                    ),
+                    "networks": Prop(
+                        LIST,
+                        "Networks in which the instance gets an address.",
+                        default=[],
+                        schema=NETWORKS.schema,
+                        since="10.0.0",
+                    ),
+                    "volume_size": Prop(
+                        INTEGER,
+                        "Size of the volume of the instance, in GB.",
+                        required=True,
+                        constraints=(Range(min=1, max=150),),
+                    ),
+                },
+            ),
+        ),
+        "name": Prop(STRING, "Its name; generated when not given.", constraints=(Length(max=255),)),
+    }
+    attributes = {
+        "instances": Attr(LIST, "Ids of its instances."),
+        "ip": Attr(LIST, "IP addresses of its instances."),
+    }
+    translation = (
+        Resolve(("instances", "networks", "network"), "neutron.network"),
+        Resolve(("instances", "networks", "port"), "neutron.port"),
+        Resolve(("instances", "flavor"), "trove.flavor"),
+    )
+    collection = Collection(SERVICE, "/clusters", body="cluster", key_field=None)
+    identified_by = IntentKey.OWN_NAME
+    known_by = "the generated name, which the object keeps"
+    keyless_with = frozenset({"name"})
+
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Violation]:
+        """Return the violations: each network of an instance has either a network or a port."""
+        for index, instance in enumerate(properties.get("instances") or []):
+            for number, one in enumerate(instance.get("networks") or []):
+                if bool(one.get("network")) == bool(one.get("port")):
+                    where = f"instances.{index}.networks.{number}"
+                    yield f"{where}: expected either a network or a port"
+
+    async def create(self, ctx: ResourceContext) -> Made:
+        given = ctx.properties
+        fields: Body = {
+            "name": ctx.wanted_name,
+            "datastore": {"type": given["datastore_type"], "version": given["datastore_version"]},
+            "instances": [await member(ctx, one) for one in given["instances"]],
+        }
+        answer = await ctx.cloud.request(SERVICE, "POST", "/clusters", json={"cluster": fields})
+        made = self.collection.unwrapped(answer)
+        return Made(physical_id=str(made["id"]), body=made)
+
+    def progress(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Progress:
+        """Convert the states of the cluster and its instances to a progress."""
+        for one in body.get("instances") or []:
+            if one.get("status") in FAILING:
+                words = f"the instance {one['name']} failed"
+                return Failed(went_to(one["status"], words), retry=True)
+        task = (body.get("task") or {}).get("name")
+        return Ready(body) if task == "NONE" else Later(POLL_S, body)
+
+    def broken(self, body: Mapping[str, Any]) -> bool:
+        return (body.get("task") or {}).get("name") == "NONE"
+
+    def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
+        return shown(ctx.body) if ctx.body else {}
+
+    async def attribute(self, ctx: ResourceContext, name: str) -> Any:
+        if name == "show":
+            return await super().attribute(ctx, name)
+        return shown(ctx.body or await self.show(ctx) or {}).get(name)
+
+
+async def member(ctx: ResourceContext, given: Mapping[str, Any]) -> Body:
+    """Return an instance of the cluster in the format of the service."""
+    fields: Body = {"flavorRef": given["flavor"], "volume": {"size": given["volume_size"]}}
+    if networks := await nics(ctx, given.get("networks") or []):
+        fields["nics"] = networks
+    if given.get("availability_zone"):
+        fields["availability_zone"] = given["availability_zone"]
+    return fields
+
+
+def shown(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes that a response body contains."""
+    return {"instances": [one["id"] for one in body.get("instances") or []], "ip": body.get("ip")}
