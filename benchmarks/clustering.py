@@ -20,6 +20,7 @@ MEMORY_MAX_MIB = 100.0
 MANY = 200
 SYNCED_PER_MINUTE = 10_000  # in a minute of processor time
 MINUTE_S = 60.0
+RETURN_S = 5.0  # until the process has returned the memory that it no longer needs
 REST_S = 15.0  # longer than between two looks at clusters at rest
 LIMIT_S = 600.0
 LOOK_S = 0.05
@@ -125,6 +126,7 @@ def _large(dev: Dev) -> Iterator[Figure]:
         note = f"{spent:.2f} s of the processor"
         yield Figure(f"3 + 5 nodes, {nth} cluster: create", took, "s", CREATE_MAX_S, note)
         most = MEMORY_MAX_MIB if nth == "first" else None
+        time.sleep(RETURN_S)
         yield Figure(f"memory of Hearth after the {nth} cluster (PSS)", pss_mib(pid), "MiB", most)
     for count in (8, 5):
         body = {"node_count": count}

@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import gc
 import resource
+import time
 from pathlib import Path
 
 LOOK_S = 2.0
@@ -18,6 +19,9 @@ GROWN_PART = 1 / 16
 """The growth after which the process collects garbage, as a part of its size after the last
 collection. A collection takes time in proportion to the size.
 """
+
+GROWN_AT_REST_BYTES = 1024 * 1024
+REST_SHARE = 0.2  # of a core; with less, the process has hardly any work
 
 HEAPS_MAX = 1
 M_ARENA_MAX = -8
@@ -32,12 +36,16 @@ def few_heaps() -> None:
 
 
 async def keep_small() -> None:
-    """Collect garbage and trim the heaps whenever the process has grown, until cancelled."""
-    floor = resident_bytes()
+    """Collect garbage and trim the heaps whenever the process has grown, until cancelled.
+
+    While the process has hardly any work, a small growth is enough.
+    """
+    floor, spent_s = resident_bytes(), time.process_time()
     while True:
         await asyncio.sleep(LOOK_S)
-        now = resident_bytes()
-        if now > floor * (1 + GROWN_PART):
+        now, before_s, spent_s = resident_bytes(), spent_s, time.process_time()
+        rests = spent_s - before_s < LOOK_S * REST_SHARE
+        if now > (floor + GROWN_AT_REST_BYTES if rests else floor * (1 + GROWN_PART)):
             give_back()
             floor = resident_bytes()
         floor = min(floor, now)
