@@ -7,10 +7,12 @@ from hearth.service.begin_operation import begin_operation
 from hearth.service.caller import Caller
 from hearth.service.credentials import requester
 from hearth.service.documents import revision_of_document
+from hearth.service.quotas import not_too_many_operations
 from hearth.service.services import Services
 from hearth.service.stack_request import checked
 from hearth.service.world import StoredWorld
 from hearth.store import accept, reads, snapshots
+from hearth.store.database import Tx
 from hearth.store.rows import StackRow
 from hearth.store.snapshots import Snapshot
 
@@ -21,13 +23,17 @@ async def take_snapshot(
     """Begin a snapshot of a stack and return it, in CREATE_IN_PROGRESS.
 
     `name` is None for a snapshot without a name. Raises Rejected if the stack has too many
-    snapshots, or if its state does not allow one.
+    snapshots, if its state does not allow one, or if too many stacks of the project are in
+    progress.
     """
     now, ident = services.clock.now(), services.new_id()
     limit, asks = services.limits.snapshots_per_stack, requester(caller)
-    made = await services.store.run_once(
-        lambda tx: snapshots.take(tx, row.id, ident, name, limit, now, services.new_id, asks)
-    )
+
+    def transaction(tx: Tx) -> Snapshot:
+        not_too_many_operations(tx, services, caller, besides=row.id)
+        return snapshots.take(tx, row.id, ident, name, limit, now, services.new_id, asks)
+
+    made = await services.store.run_once(transaction)
     services.bus.tell()
     return made
 

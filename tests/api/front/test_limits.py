@@ -107,6 +107,7 @@ def test_a_project_with_too_many_operations_waits_and_can_always_delete(hearth: 
             create("another", SMALL),
             hearth.call("PUT", f"{path}/resting/{resting}", json={"template": WAITING}),
             hearth.call("POST", f"{path}/resting/{resting}/actions", json={"check": None}),
+            hearth.call("POST", f"{path}/resting/{resting}/snapshots", json={"name": "s"}),
         ):
             assert (refused.status_code, refused.headers["Retry-After"]) == (429, "1")
             error = refused.json()["error"]
