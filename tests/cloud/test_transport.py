@@ -86,13 +86,30 @@ def test_the_version_in_the_path_meets_the_one_in_the_catalogue():
     assert town.calls == [("GET", "/net/v2.0/networks", "token-1")]
 
 
-def test_a_refused_token_is_renewed_once():
-    town, answer = play([401])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_refused_token_is_renewed(method: str):
+    town, answer = play([401], method)
     assert answer.status == 200
     assert [call[2] for call in town.calls] == ["token-1", "token-2"]
-    town, fault = play([401, 401])
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_service_that_does_not_know_a_new_token_yet_gets_another(
+    method: str, monkeypatch: pytest.MonkeyPatch
+):
+    pauses: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+
+    monkeypatch.setattr("hearth.cloud.transport.asyncio.sleep", sleep)
+    town, answer = play([401, 401, 401], method)
+    assert answer.status == 200
+    assert [call[2] for call in town.calls] == ["token-1", "token-2", "token-3", "token-4"]
+    town, fault = play([401] * 9, method)
     assert fault.status == 401
-    assert town.tokens == 2
+    assert (len(town.calls), town.tokens) == (4, 4)
+    assert [pause for pause in pauses if pause] == [1.0, 2.0] * 2
 
 
 def test_a_401_may_be_about_something_else_while_the_token_was_good_just_now():

@@ -66,9 +66,10 @@ class Cloud(Protocol):
         A call that certainly had no effect may be repeated. If `idempotent` is true, a call that
         failed in another temporary way may be repeated, too; the default is true for GET and HEAD.
 
-        After a 401 the token is renewed once and the call repeated, but not if the token was first
-        used, or a call with it succeeded, in the last `renew_after_s` seconds. This is for services
-        that also return 401 because of the data of a request.
+        After a 401 the token is renewed and the call repeated, at once the first time and then
+        after pauses. That is not done if the token was first used, or a call with it succeeded, in
+        the last `renew_after_s` seconds, for services that also return 401 because of the data of a
+        request.
 
         Raises CloudFault if the service refuses the call, NoAnswer if the outcome is unknown.
         """

@@ -149,11 +149,15 @@ class HttpCloud(ListingCloud):
                 return answer
             except CloudFault as fault:
                 proven_s = time.monotonic() - self._proven[1]
-                if fault.status == 401 and renewed is None and proven_s >= renew_after_s:
+                refused = fault.status == 401 and proven_s >= renew_after_s  # without any effect
+                if refused and renewed is None:
                     renewed = token
                     continue
+                if refused:  # the service may not know the new token yet
+                    renewed = token
                 broken_off = isinstance(fault, NoAnswer) and fault.status == 500
-                again = fault.not_carried_out or (safe and (fault.passing or broken_off))
+                again = refused or fault.not_carried_out
+                again = again or (safe and (fault.passing or broken_off))
                 if not again or attempt == ATTEMPTS_MAX - 1:
                     raise
                 pause_s = fault.retry_after if fault.retry_after is not None else 0.5 * 2**attempt
