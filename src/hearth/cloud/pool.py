@@ -1,7 +1,6 @@
 """The pool of a process from which it gets a Cloud for each credential."""
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -16,10 +15,9 @@ from hearth.cloud.fault import CloudFault
 from hearth.cloud.guard import Guard, Network
 from hearth.cloud.keystone import KeystoneSession
 from hearth.cloud.reach import Reach, Tls
+from hearth.cloud.recent import Recent
 from hearth.cloud.transport import HttpCloud
 from hearth.telemetry.observer import UNOBSERVED, Observer
-
-CREDENTIALS_MAX = 2000  # kept; the least recently used are dropped first
 
 
 @dataclass(frozen=True)
@@ -70,8 +68,10 @@ async def _always() -> bool:
 
 
 class CloudPool:
-    """Creates a Cloud for each credential and keeps it, up to CREDENTIALS_MAX.
+    """Creates a Cloud for each credential, and keeps it until it has not been used for some time.
 
+    Most stacks have a credential of their own, and a Cloud with its token and its catalogue takes
+    some 50 kB.
     All methods must run on one event loop.
     `may_write` is called right before each write call; if it returns False, the call is not sent.
     Clouds that users name have separate threads and limits, so that they cannot slow down calls to
@@ -85,7 +85,7 @@ class CloudPool:
         self._observer = observer
         self._threads = ThreadPoolExecutor(self.config.auth_threads, "keystone")
         self._foreign_threads = ThreadPoolExecutor(self.config.auth_threads, "foreign-keystone")
-        self._clouds: OrderedDict[tuple[Credential, Place], HttpCloud] = OrderedDict()
+        self._clouds = Recent[tuple[Credential, Place], HttpCloud]()
         self._all = Bound(self.config.in_flight)
         self._all_foreign = Bound(self.config.in_flight)
         self._per_project: dict[object, Bound] = {}
@@ -105,10 +105,9 @@ class CloudPool:
                 cloud = self._foreign(credential, place)
             else:
                 cloud = self._own(credential, place)
-            self._clouds[credential, place] = cloud
-            if len(self._clouds) > CREDENTIALS_MAX:
-                self._clouds.popitem(last=False)
-        self._clouds.move_to_end((credential, place))
+            self._clouds.keep((credential, place), cloud)
+            for unused, _ in self._clouds.drop_unused():  # who still holds one can use it
+                self._per_project.pop(unused, None)
         return cloud
 
     def _own(self, credential: Credential, place: Place) -> HttpCloud:
@@ -183,7 +182,7 @@ class CloudPool:
     def _bound(self, credential: Credential) -> Bound:
         """Return the limit on concurrent calls for the project of a credential.
 
-        A credential without a project has its own limit.
+        A credential without a project, such as a trust, has its own limit.
         """
         project = getattr(credential, "project_id", None) or credential
         if project not in self._per_project:

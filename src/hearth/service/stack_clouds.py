@@ -6,7 +6,6 @@ An application credential may take the place of a trust.
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 
 from hearth.cloud.application_credential import (
     drop_application_credentials,
@@ -22,7 +21,8 @@ from hearth.cloud.credential import (
 from hearth.cloud.fallback import FallbackCloud, UnauthorizedCloud
 from hearth.cloud.fault import CloudFault, NoAnswer
 from hearth.cloud.identity import StackDomain, drop_trust, find_trust, find_trusts, make_trust
-from hearth.cloud.pool import CREDENTIALS_MAX, CloudPool
+from hearth.cloud.pool import CloudPool
+from hearth.cloud.recent import Recent
 from hearth.model.state import Status
 from hearth.resources.base import Users
 from hearth.service.caller import RESTRICTED, TRUST, UNRESTRICTED
@@ -49,8 +49,7 @@ class StackClouds:
 
     def __init__(self, pool: CloudPool) -> None:
         self.pool = pool
-        self._either = lru_cache(CREDENTIALS_MAX)(self._make_either)
-        self._alone = lru_cache(CREDENTIALS_MAX)(self._make_alone)
+        self._fallbacks = Recent[tuple[Credential, Credential | str], FallbackCloud]()
         self._domain: StackDomain | None = None
         config = pool.config
         if config.domain_admin is not None and config.stack_domain_id is not None:
@@ -73,10 +72,10 @@ class StackClouds:
         if trust is None:
             if (why := KEEPS_NOTHING.get(credential.delegated or "")) is None:
                 return self.pool.cloud(token)
-            return self._alone(token, why)
+            return self._with_fallback(token, why)
         if config.trust_from_start or row.status is not Status.IN_PROGRESS:
             return self.pool.cloud(trust)
-        return self._either(token, trust)
+        return self._with_fallback(token, trust)
 
     def _lasting(self, of: StackCredential) -> Credential | None:
         """Return the credential of the stack's trust or application credential, or None if it has
@@ -89,11 +88,21 @@ class StackClouds:
             return AppCredential(of.auth_url, of.trust_id, of.app_secret)
         return TrustCredential(trustee, of.trust_id)
 
-    def _make_either(self, token: TokenCredential, trust: Credential) -> Cloud:
-        return FallbackCloud(self.pool.cloud(token), self.pool.cloud(trust))
+    def _with_fallback(self, token: TokenCredential, second: Credential | str) -> Cloud:
+        """Return the cloud that uses the token until it expires, and then `second`.
 
-    def _make_alone(self, token: TokenCredential, why: str) -> Cloud:
-        return FallbackCloud(self.pool.cloud(token), UnauthorizedCloud(why))
+        A text as `second` is the reason why there is no second credential. The cloud is cached,
+        because it remembers that the token has expired.
+        """
+        known = self._fallbacks.get((token, second))
+        if known is not None:
+            return known
+        after = UnauthorizedCloud(second) if isinstance(second, str) else self.pool.cloud(second)
+        found = FallbackCloud(self.pool.cloud(token), after)
+        self._fallbacks.keep((token, second), found)
+        for _ in self._fallbacks.drop_unused():
+            pass
+        return found
 
     async def trusted(self, credential: StackCredential) -> bool:
         """Return whether no trust must be created, because the stack has a valid one of the
