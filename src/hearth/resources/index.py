@@ -15,6 +15,7 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     ),
     "aodh.member_health": ("OS::Aodh::LBMemberHealthAlarm",),
     "aodh.prometheus": ("OS::Aodh::PrometheusAlarm",),
+    "aodh.threshold": ("OS::Aodh::Alarm",),
     "barbican.container": (
         "OS::Barbican::CertificateContainer",
         "OS::Barbican::GenericContainer",

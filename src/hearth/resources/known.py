@@ -100,7 +100,7 @@ RETIRED = frozenset(
 
 INSTEAD: Mapping[str, str] = {
     "AWS::CloudWatch::Alarm": "OS::Aodh::GnocchiResourcesAlarm",
-    "OS::Aodh::Alarm": "OS::Aodh::GnocchiResourcesAlarm",
+    "OS::Aodh::Alarm": "OS::Aodh::GnocchiAggregationByResourcesAlarm",
     "OS::Aodh::CombinationAlarm": "OS::Aodh::CompositeAlarm",
     "OS::Designate::Domain": "OS::Designate::Zone",
     "OS::Designate::Record": "OS::Designate::RecordSet",
