@@ -35,6 +35,7 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     "cinder.volume": ("OS::Cinder::Volume",),
     "cinder.volume_attachment": ("OS::Cinder::VolumeAttachment",),
     "cinder.volume_type": ("OS::Cinder::VolumeType",),
+    "cloudwatch.alarm": ("AWS::CloudWatch::Alarm",),
     "designate.zone": ("OS::Designate::RecordSet", "OS::Designate::Zone"),
     "ec2.eip": ("AWS::EC2::EIP", "AWS::EC2::EIPAssociation"),
     "ec2.instance": ("AWS::EC2::Instance",),

@@ -99,7 +99,6 @@ RETIRED = frozenset(
 """Types whose service no longer exists. A stack may contain them; they create nothing."""
 
 INSTEAD: Mapping[str, str] = {
-    "AWS::CloudWatch::Alarm": "OS::Aodh::GnocchiResourcesAlarm",
     "OS::Aodh::Alarm": "OS::Aodh::GnocchiAggregationByResourcesAlarm",
     "OS::Aodh::CombinationAlarm": "OS::Aodh::CompositeAlarm",
     "OS::Designate::Domain": "OS::Designate::Zone",

@@ -14,9 +14,7 @@ from hearth.schema import (
 
 
 class ThresholdAlarm(Alarm):
-    """An alarm on a meter. Aodh has no such alarms since Queens; the request then fails with
-    status 400.
-    """
+    """An alarm on a meter of Ceilometer, which needs an Aodh from before Queens."""
 
     type_name = "OS::Aodh::Alarm"
     support = Support(
