@@ -169,6 +169,7 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     "octavia.load_balancer": ("OS::Octavia::Listener", "OS::Octavia::LoadBalancer"),
     "octavia.pool": ("OS::Octavia::HealthMonitor", "OS::Octavia::Pool", "OS::Octavia::PoolMember"),
     "octavia.quota": ("OS::Octavia::Quota",),
+    "rds.db_instance": ("AWS::RDS::DBInstance",),
     "s3.bucket": ("AWS::S3::Bucket",),
     "swift.container": ("OS::Swift::Container",),
     "zaqar.queue": ("OS::Zaqar::Queue", "OS::Zaqar::SignedQueueURL"),
