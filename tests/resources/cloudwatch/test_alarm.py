@@ -128,6 +128,12 @@ def test_actions_and_description_are_passed_on_if_there_are_some():
     assert found.keys().isdisjoint({"ok_actions", "insufficient_data_actions"})
 
 
+def test_actions_that_are_no_urls_are_left_out():
+    found = alarm(AlarmActions=["http://up", "restarter", None], OKActions=["restarter"])
+    assert found["alarm_actions"] == ["http://up"]
+    assert "ok_actions" not in found
+
+
 @pytest.mark.parametrize(
     ("wrong", "place", "words"),
     [

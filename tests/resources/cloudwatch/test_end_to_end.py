@@ -102,3 +102,43 @@ def test_an_alarm_of_aws_makes_a_group_grow(dev: Dev) -> None:
         heat.stacks.delete(stack_id)
         assert settled(heat, stack_id, "DELETE").stack_status == "DELETE_COMPLETE"
         assert dev.left_over() == []
+
+
+RESTARTED = """
+HeatTemplateFormatVersion: '2012-12-12'
+Resources:
+  Server:
+    Type: AWS::EC2::Instance
+    Properties: {ImageId: cirros, InstanceType: m1.tiny}
+  Restart:
+    Type: OS::Heat::HARestarter
+    Properties: {InstanceId: {Ref: Server}}
+  Failure:
+    Type: AWS::CloudWatch::Alarm
+    Properties:
+      MetricName: ServiceFailure
+      Namespace: system/linux
+      Statistic: SampleCount
+      Period: '300'
+      EvaluationPeriods: '1'
+      Threshold: '2'
+      AlarmActions: [{Ref: Restart}]
+      ComparisonOperator: GreaterThanThreshold
+"""
+
+
+def test_an_alarm_for_a_retired_restarter_and_for_all_servers_of_the_project(dev: Dev) -> None:
+    with dev.heat() as heat, dev.sdk() as cloud:
+        dev.mark()
+        made = heat.stacks.create(stack_name="ha", template=RESTARTED)
+        stack_id = made["stack"]["id"]
+        stack = settled(heat, stack_id, "CREATE")
+        assert stack.stack_status == "CREATE_COMPLETE", stack.stack_status_reason
+        (alarm,) = alarms(cloud)
+        rule = alarm["gnocchi_aggregation_by_resources_threshold_rule"]
+        assert (rule["metric"], rule["aggregation_method"]) == ("ServiceFailure", "count")
+        assert {"=": {"project_id": cloud.current_project_id}} in json.loads(rule["query"])["and"]
+        assert alarm["alarm_actions"] == []
+        heat.stacks.delete(stack_id)
+        assert settled(heat, stack_id, "DELETE").stack_status == "DELETE_COMPLETE"
+        assert dev.left_over() == []

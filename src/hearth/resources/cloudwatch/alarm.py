@@ -152,6 +152,8 @@ def _template(properties: Mapping[str, Any], groups: Mapping[str, str]) -> dict[
     }
     if properties.get("AlarmDescription"):
         alarm["description"] = properties["AlarmDescription"]
-    alarm.update({ours: properties[name] for name, ours in ACTIONS.items() if properties.get(name)})
+    for name, ours in ACTIONS.items():
+        if urls := [one for one in properties.get(name) or [] if "://" in str(one)]:
+            alarm[ours] = urls
     kind = "OS::Aodh::GnocchiAggregationByResourcesAlarm"
     return template_of({"alarm": {"type": kind, "properties": alarm}})
