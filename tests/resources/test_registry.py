@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 import pkgutil
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -76,6 +77,16 @@ def test_retired_types_are_the_placeholders_of_heat():
         assert kind.accepts_any_attribute
         assert kind.support.message
     assert not RETIRED & set(catalog.names())
+
+
+def test_every_retired_type_names_the_type_to_write_or_says_that_there_is_none():
+    catalog = default_catalog()
+    types = builtin_types()
+    for name in RETIRED:
+        words = re.findall(r"[\w:]+", catalog.find(name).support.message)
+        named = [word for word in words if word.startswith(("OS::", "AWS::"))]
+        assert all(word in types for word in named), name
+        assert named or "no type replaces it" in catalog.find(name).support.message, name
 
 
 def test_a_type_of_one_s_own_joins_the_catalogue():
