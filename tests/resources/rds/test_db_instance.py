@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 import requests
 
-from hearth.resources.registry import builtin_types
+from hearth.resources.registry import builtin_types, default_catalog
+from hearth.template import Environment, compile_template
+from hearth.template.world import NOWHERE
 from tests.clients.dev import Dev, hearth_dev, settled
 from tests.resources.fake import context_of
 
@@ -75,6 +77,18 @@ def test_its_properties_are_the_parameters_of_the_nested_stack():
     assert "GRANT ALL PRIVILEGES" in asked.parameters["DBInstanceConfiguration"]
     assert asked.parameters["DBInstanceUserData"].startswith("#!/bin/sh")
     assert PASSWORD not in asked.template
+
+
+def test_its_password_is_hidden_though_the_template_does_not_hide_it():
+    resources = {"db": {"type": TYPE, "properties": GIVEN}}
+    module = compile_template(
+        {"heat_template_version": "2018-08-31", "resources": resources},
+        files={},
+        environment=Environment(),
+        catalog=default_catalog(),
+    )
+    program = module.specialise({}, stack_name="s")
+    assert program.resources["db"].evaluate(NOWHERE).secret == {"MasterUserPassword"}
 
 
 @pytest.mark.parametrize("port", ["0", "65536", "mysql", "-1"])
