@@ -9,7 +9,6 @@ import hearth.resources
 from hearth.authoring.finding import Severity
 from hearth.authoring.lint import lint
 from hearth.cli.lint import run
-from tests.authoring.test_agreement import refused
 
 HOT = "heat_template_version: 2021-04-16\n"
 
@@ -427,26 +426,6 @@ def test_a_misspelt_function_in_data_of_any_kind_is_a_doubt(tmp_path):
     assert (one.line, one.code, one.severity, one.suggestion) == (
         4, "unknown-function", Severity.WARNING, "get_param",
     )  # fmt: skip
-
-
-GONE = "AWS::RDS::DBInstance is a type of Heat that is not available here"
-
-
-@pytest.mark.parametrize(
-    "resource",
-    [
-        "{type: AWS::RDS::DBInstance}",
-        "{type: OS::Heat::ResourceGroup, properties: {resource_def: {type: AWS::RDS::DBInstance}}}",
-        "{type: OS::Heat::AutoScalingGroup, properties: {min_size: 1, max_size: 1, "
-        "resource: {type: AWS::RDS::DBInstance}}}",
-    ],
-)
-def test_a_type_that_hearth_cannot_make_is_an_error_as_in_a_create(tmp_path, resource: str):
-    text = f"heat_template_version: 2021-04-16\nresources:\n  r: {resource}\n"
-    [found] = [one for one in found_in(tmp_path, text) if one.code == "unavailable-type"]
-    assert found.severity is Severity.ERROR
-    assert found.message.startswith(GONE)
-    assert found.message in refused(text)
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,7 @@ class Cloud:
         self.url: str = told["url"]
         self.auth_url: str = told["auth_url"]
         self.http = requests.Session()
+        self.admin("POST", "knobs", {"threshold_alarms": True})
 
     def close(self) -> None:
         self.http.close()

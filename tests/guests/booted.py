@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from packaging.requirements import Requirement
 
-from hearth.cli.agent import agent_text
+from hearth.resources.heat.agent_text import agent_text
 from tests.clients.dev import Dev, settled
 from tests.guests import collector
 from tests.guests.guests import HEAT_AGENTS, missing

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hearth.cli.agent import agent_text
+from hearth.resources.heat.agent_text import agent_text
 from tests.clients.dev import Dev, hearth_dev, settled
 from tests.conftest import lacking
 from tests.daily import in_turn

@@ -42,6 +42,7 @@ NESTS = {
     },
     **dict.fromkeys(
         (
+            "AWS::CloudWatch::Alarm",
             "OS::Heat::SoftwareDeploymentGroup",
             "OS::Heat::SoftwareDeployments",
             "OS::Heat::StructuredDeploymentGroup",

@@ -86,20 +86,22 @@ def test_an_alarm_makes_a_group_grow_and_another_makes_it_shrink(dev: Dev):
 
 
 def test_servers_behind_a_load_balancer_are_scaled_in_the_older_format(dev: Dev):
-    """cfn/F17/AutoScalingCeilometer; its alarms are of a service that is gone."""
+    """cfn/F17/AutoScalingCeilometer, in a cloud that has alarms of their kind."""
     body = contents("cfn/F17/AutoScalingCeilometer.yaml")
-    gone = {"resource_registry": {"OS::Ceilometer::Alarm": "OS::Heat::None"}}
+    old = {"threshold_alarms": True}
+    requests.post(f"{dev.cloud_url}/devcloud/knobs", json=old, timeout=10)
     with dev.heat() as heat, dev.sdk() as cloud:
         dev.mark()
         given = {"KeyName": "stack_key"}
-        made = heat.stacks.create(stack_name="t-old", parameters=given, environment=gone, **body)
+        made = heat.stacks.create(stack_name="t-old", parameters=given, **body)
         stack_id = made["stack"]["id"]
         complete(heat, stack_id, "CREATE")
         (pool,) = [one.id for one in cloud.load_balancer.pools()]
         addresses = {one.address for one in cloud.load_balancer.members(pool)}
         assert len(addresses) == 1
-        url = heat.resources.get(stack_id, "WebServerScaleUpPolicy").attributes["AlarmUrl"]
-        assert requests.post(url, timeout=30).status_code == 200
+        high = heat.resources.get(stack_id, "CPUAlarmHigh").physical_resource_id
+        (alarm,) = tell(dev, metric="cpu_util", values=[51], alarm=high)
+        assert [notice["status"] for notice in alarm["notices"]] == [200]
         wait_for(lambda: len(list(cloud.load_balancer.members(pool))) == 2 or None, "the change")
         servers = list(cloud.compute.servers())
         assert all("metering.AutoScalingGroupName" in one.metadata for one in servers)

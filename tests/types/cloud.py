@@ -110,6 +110,8 @@ def in_a_box(folder: Path, *, in_a_hurry: bool = False) -> Iterator[Place]:
     box = hearth_dev(folder, in_a_hurry=in_a_hurry)
     with box as dev, dev.sdk() as demo, dev.sdk("hearth-admin") as admin:
         limit(admin, UNLIMITED)
+        switch = {"threshold_alarms": True}  # or there could be no OS::Aodh::Alarm
+        requests.post(f"{dev.cloud_url}/devcloud/knobs", json=switch, timeout=30)
         dev.mark()
         callers = {"admin": admin, "demo": demo}
         yield Place("devcloud", dev.url, 60, callers, dev.left_over, cloud_url=dev.cloud_url)

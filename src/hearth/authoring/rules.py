@@ -119,11 +119,6 @@ _RULES = (
         "Hearth does not have this resource type yet",
         "It is a resource type of Heat and is checked by its declaration, but a stack with it is "
         "refused.",
-        _hot(
-            "resources:\n  one:\n    type: AWS::RDS::DBInstance\n    properties:\n"
-            "      {AllocatedStorage: 5, DBInstanceClass: m1.small, DBName: wiki, Engine: MySQL,\n"
-            "      MasterUsername: wiki, MasterUserPassword: secret-1}\n"
-        ),
     ),
     Rule(
         "deprecated",

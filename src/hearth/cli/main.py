@@ -270,7 +270,7 @@ def agent(*, user_data: bool) -> None:
 
     It needs Python 3.7 on the server. See docs/agent.md.
     """
-    from hearth.cli.agent import agent_text
+    from hearth.resources.heat.agent_text import agent_text
 
     click.echo(agent_text(user_data=user_data), nl=False)
 

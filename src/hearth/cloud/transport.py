@@ -128,10 +128,7 @@ class HttpCloud(ListingCloud):
             **(headers or {}),
         }
         if microversion is not None:
-            name = MICROVERSION_SERVICES.get(service, service)
-            sent["OpenStack-API-Version"] = f"{name} {microversion}"
-            if service in OWN_HEADERS:
-                sent[OWN_HEADERS[service]] = microversion
+            sent |= _microversion(service, microversion)
         if json is not None:
             data = json_codec.dumps(json).encode()
             sent.setdefault("Content-Type", "application/json")
@@ -150,12 +147,11 @@ class HttpCloud(ListingCloud):
             except CloudFault as fault:
                 proven_s = time.monotonic() - self._proven[1]
                 refused = fault.status == 401 and proven_s >= renew_after_s  # without any effect
-                if refused and renewed is None:
-                    renewed = token
+                first, renewed = refused and renewed is None, token if refused else renewed
+                if first:
                     continue
-                if refused:  # the service may not know the new token yet
-                    renewed = token
                 broken_off = isinstance(fault, NoAnswer) and fault.status == 500
+                # a second 401: the service may not know the new token yet
                 again = refused or fault.not_carried_out
                 again = again or (safe and (fault.passing or broken_off))
                 if not again or attempt == ATTEMPTS_MAX - 1:
@@ -239,6 +235,15 @@ class HttpCloud(ListingCloud):
             words = "" if self._foreign else f": {' '.join(body.split())[:WORDS_MAX]}"
             raise NoAnswer(service, f"{method} {url.path}: the answer is not valid JSON{words}")
         return Response(answer.status, got, body, raw)
+
+
+def _microversion(service: str, version: str) -> dict[str, str]:
+    """Return the headers with the microversion of a call."""
+    name = MICROVERSION_SERVICES.get(service, service)
+    found = {"OpenStack-API-Version": f"{name} {version}"}
+    if service in OWN_HEADERS:
+        found[OWN_HEADERS[service]] = version
+    return found
 
 
 def _address(service: str, endpoint: str, path: str) -> URL:

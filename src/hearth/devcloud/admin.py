@@ -13,7 +13,7 @@ import msgspec
 from hearth.devcloud.aodh import evaluation
 from hearth.devcloud.guest.server import CLUSTERS
 from hearth.devcloud.http import Cloud, Refusal, Reply
-from hearth.devcloud.knobs import BadRule
+from hearth.devcloud.knobs import SWITCHES, BadRule
 from hearth.devcloud.neutron import loss
 from hearth.devcloud.trove import clusters
 
@@ -36,8 +36,8 @@ def handle(cloud: Cloud, method: str, target: str, raw: bytes) -> Reply:
         case "GET", ["knobs"]:
             knobs = cloud.knobs
             rules = [rule.view() for rule in knobs.rules]
-            shown = {"rules": rules, "waiting": knobs.waiting, "events": knobs.events}
-            return Reply(200, shown)
+            switches = {name: getattr(knobs, name) for name in SWITCHES}
+            return Reply(200, {"rules": rules, "waiting": knobs.waiting, **switches})
         case "POST", ["knobs"]:
             return _add(cloud, raw)
         case "DELETE", ["knobs"]:
@@ -88,11 +88,12 @@ def _add(cloud: Cloud, raw: bytes) -> Reply:
         body = msgspec.json.decode(raw)
         rules = body
         if isinstance(body, dict):
-            events = body.get("events", cloud.knobs.events)
-            if not isinstance(events, bool):
-                raise BadRule("events must be true or false")
-            rules = body.get("rules", []) if "events" in body else body["rules"]
-            cloud.knobs.events = events
+            switched = {name: body[name] for name in SWITCHES if name in body}
+            for name, value in switched.items():
+                if not isinstance(value, bool):
+                    raise BadRule(f"{name} must be true or false")
+            rules = body.get("rules", []) if switched else body["rules"]
+            vars(cloud.knobs).update(switched)
         cloud.knobs.add(rules)
     except (msgspec.DecodeError, BadRule, KeyError, TypeError) as error:
         return Reply(400, {"error": str(error)})

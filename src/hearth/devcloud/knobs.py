@@ -27,6 +27,10 @@ _EFFECT = {
 }
 
 
+SWITCHES = ("events", "threshold_alarms")
+"""The attributes of `Knobs` that the control API turns on and off."""
+
+
 @dataclass(frozen=True, slots=True)
 class Effects:
     """The effects of fault rules on the handler of a call.
@@ -153,6 +157,7 @@ class Knobs:
     def __init__(self) -> None:
         self.rules: list[Rule] = []
         self.events = False  # whether state changes of servers can trigger alarms
+        self.threshold_alarms = False  # whether Aodh has threshold rules, as before Queens
         self.waiting = 0
         self._gate: asyncio.Future[bool] | None = None
 
@@ -161,7 +166,10 @@ class Knobs:
         self.rules += [parse_rule(rule) for rule in rules]
 
     def clear(self) -> None:
-        """Remove all rules, turn events off, and release waiting calls."""
+        """Remove all rules, turn events off, and release waiting calls.
+
+        Whether Aodh has threshold rules stays: that is no fault but a property of the cloud.
+        """
         self.rules = []
         self.events = False
         self.release()

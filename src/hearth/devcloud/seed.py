@@ -82,6 +82,7 @@ _NODE_IMAGES = (
     ("ubuntu-kube", "ubuntu", "v1.31.4"),
     ("ubuntu-kube-v1.32.1", "ubuntu", "v1.32.1"),
 )  # (name, distribution, Kubernetes version)
+AGENT_IMAGE = "debian-12"  # with a simulated agent, like images of nodes
 HOST_IMAGE = "host"
 _SANDBOX_NODE = {"os_distro": "sandbox", "kube_version": "v1.31.4"}
 _KEYPAIRS = ("stack_key", "test_key", "default")
@@ -221,6 +222,7 @@ def _compute(cloud: Cloud) -> None:
 def _images(cloud: Cloud) -> None:
     for name, disk_format, size in _IMAGES:
         _image(cloud, name, disk_format, size)
+    _image(cloud, AGENT_IMAGE, "qcow2", 4096, os_distro="debian", **{simulated.PROPERTY: "true"})
     for name, distribution, version in _NODE_IMAGES:
         node = {"os_distro": distribution, "kube_version": version, simulated.PROPERTY: "true"}
         _image(cloud, name, "qcow2", 4096, **node)

@@ -119,6 +119,7 @@ class ResourceType:
     accepts_any_attribute: bool = False
     accepts_any_property: bool = False
     snapshot_policy_allowed: bool = False
+    hidden_properties: ClassVar[Set[str]] = frozenset()  # properties whose values are always hidden
     needs_users: ClassVar[bool] = False  # it uses users of the stack's domain project
     replaced_at_every_update: ClassVar[bool] = False  # even if its definition has not changed
     replaced_for: ClassVar[Mapping[str, str]] = {}  # property → why a change of it replaces

@@ -284,6 +284,7 @@ class ResourceContext:
     new_id: Callable[[], str] = _no_ids
     fetch: Callable[[str], Awaitable[str]] | None = None
     read_properties: Callable[[str], Mapping[str, Any] | None] | None = None
+    read_name: Callable[[str], str | None] | None = None
     read_path: Callable[[], Awaitable[Sequence[tuple[str | None, str]]]] | None = None
 
     async def fetched(self, url: str) -> str:
@@ -315,6 +316,10 @@ class ResourceContext:
         """
         assert self.read_properties is not None, "this context has no properties of other resources"
         return self.read_properties(reference)
+
+    def name_of(self, reference: str) -> str | None:
+        """Return the physical name of the resource whose reference id is `reference`, or None."""
+        return None if self.read_name is None else self.read_name(reference)
 
     async def request(
         self, method: str, path_suffix: str = "", json: Any = None, **more: Any

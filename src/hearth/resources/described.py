@@ -93,14 +93,19 @@ def as_json(table: Iterable[Row]) -> str:
 
 
 def example(rtype: ResourceType) -> str | None:
-    """Return the text of the type's example template, or None if there is none.
+    """Return the text of the type's example template, or None if there is none."""
+    return beside(rtype, "yaml")
 
-    It is in `examples/` beside the type's module. Its name is the type's name without the first two
-    parts: `Net.yaml`, `TaaS.TapFlow.yaml`.
+
+def beside(rtype: ResourceType, ending: str) -> str | None:
+    """Return the text of a file about the type: `yaml` is its example, `md` more about it.
+
+    It is in `examples/` beside the type's module; None if there is none. Its name is the type's
+    name without the first two parts: `Net.yaml`, `TaaS.TapFlow.yaml`.
     """
     package = import_module(type(rtype).__module__).__package__
     name = ".".join(rtype.name.split("::")[2:])
     if not package or not name:
         return None
-    path = resources.files(package) / "examples" / f"{name}.yaml"
+    path = resources.files(package) / "examples" / f"{name}.{ending}"
     return path.read_text(encoding="utf-8") if path.is_file() else None

@@ -15,6 +15,7 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     ),
     "aodh.member_health": ("OS::Aodh::LBMemberHealthAlarm",),
     "aodh.prometheus": ("OS::Aodh::PrometheusAlarm",),
+    "aodh.threshold": ("OS::Aodh::Alarm",),
     "barbican.container": (
         "OS::Barbican::CertificateContainer",
         "OS::Barbican::GenericContainer",
@@ -36,6 +37,7 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     "cinder.volume": ("OS::Cinder::Volume",),
     "cinder.volume_attachment": ("OS::Cinder::VolumeAttachment",),
     "cinder.volume_type": ("OS::Cinder::VolumeType",),
+    "cloudwatch.alarm": ("AWS::CloudWatch::Alarm",),
     "designate.zone": ("OS::Designate::RecordSet", "OS::Designate::Zone"),
     "ec2.eip": ("AWS::EC2::EIP", "AWS::EC2::EIPAssociation"),
     "ec2.instance": ("AWS::EC2::Instance",),
@@ -175,6 +177,7 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     "octavia.load_balancer": ("OS::Octavia::Listener", "OS::Octavia::LoadBalancer"),
     "octavia.pool": ("OS::Octavia::HealthMonitor", "OS::Octavia::Pool", "OS::Octavia::PoolMember"),
     "octavia.quota": ("OS::Octavia::Quota",),
+    "rds.db_instance": ("AWS::RDS::DBInstance",),
     "s3.bucket": ("AWS::S3::Bucket",),
     "swift.container": ("OS::Swift::Container",),
     "trove.cluster": ("OS::Trove::Cluster",),

@@ -99,8 +99,7 @@ RETIRED = frozenset(
 """Types whose service no longer exists. A stack may contain them; they create nothing."""
 
 INSTEAD: Mapping[str, str] = {
-    "AWS::CloudWatch::Alarm": "OS::Aodh::GnocchiResourcesAlarm",
-    "OS::Aodh::Alarm": "OS::Aodh::GnocchiResourcesAlarm",
+    "OS::Aodh::Alarm": "OS::Aodh::GnocchiAggregationByResourcesAlarm",
     "OS::Aodh::CombinationAlarm": "OS::Aodh::CompositeAlarm",
     "OS::Designate::Domain": "OS::Designate::Zone",
     "OS::Designate::Record": "OS::Designate::RecordSet",
@@ -120,15 +119,27 @@ INSTEAD: Mapping[str, str] = {
     "OS::Neutron::LoadBalancer": "OS::Octavia::LoadBalancer",
     "OS::Neutron::Pool": "OS::Octavia::Pool",
     "OS::Neutron::PoolMember": "OS::Octavia::PoolMember",
+    "OS::Senlin::Cluster": "OS::Heat::AutoScalingGroup",
+    "OS::Senlin::Node": "OS::Nova::Server",
+    "OS::Senlin::Policy": "OS::Heat::ScalingPolicy",
+    "OS::Senlin::Receiver": "OS::Heat::ScalingPolicy",
 }
 """The type to use instead of an unavailable one, by the unavailable type's name."""
 
 GONE: Mapping[str, str] = {
-    "OS::Monasca": "the monitoring service Monasca is retired; use OS::Aodh alarms",
-    "OS::Sahara": "the data processing service Sahara is retired",
-    "OS::Senlin": "the clustering service Senlin is retired; use OS::Heat::AutoScalingGroup",
-    "OS::Vitrage": "the service Vitrage is retired",
-    "OS::Heat::HARestarter": "mark the failed resource unhealthy and update the stack instead",
+    "OS::Heat::HARestarter": (
+        "mark the failed resource unhealthy and update the stack; an OS::Aodh::EventAlarm can call "
+        "an OS::Mistral::Workflow that does so"
+    ),
+    "OS::Monasca::AlarmDefinition": (
+        "Monasca is retired; use OS::Aodh::GnocchiAggregationByResourcesAlarm"
+    ),
+    "OS::Monasca::Notification": (
+        "Monasca is retired; use alarm_actions of OS::Aodh::GnocchiAggregationByResourcesAlarm"
+    ),
+    "OS::Sahara": "the data processing service Sahara is retired; no type replaces it",
+    "OS::Senlin::Profile": "use resource of OS::Heat::AutoScalingGroup",
+    "OS::Vitrage": "the service Vitrage is retired; no type replaces it",
 }
 """Why a type, or a whole service, is no longer available, and what to use instead."""
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from hearth.resources.base import NOTHING_MADE, ResourceType
 from hearth.resources.capabilities import Signalled
-from hearth.resources.described import example, key_in_full
+from hearth.resources.described import beside, example, key_in_full
 from hearth.schema import (
     AllowedPattern,
     AllowedValues,
@@ -70,6 +70,8 @@ def pages(types: Iterable[ResourceType]) -> dict[str, str]:
 def as_markdown(rtype: ResourceType) -> str:
     """Return the section about a type, in Markdown."""
     lines = [f"## {rtype.name}", "", _first_line(rtype), *_notes(rtype)]
+    if (more := beside(rtype, "md")) is not None:
+        lines += ["", more.rstrip()]
     if rtype.relations:
         lines += ["", f"Rules: {'; '.join(map(str, rtype.relations))}."]
     if rtype.properties:

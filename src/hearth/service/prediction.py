@@ -299,6 +299,7 @@ def _context(
         fetch=lambda url: fetch_template(url, services.fetching),
         read_properties=lambda reference: _properties(records, reference),
         read_metadata=lambda reference: _metadata(services, records, reference),
+        read_name=lambda reference: _name(row, records, reference),
     )
 
 
@@ -319,6 +320,12 @@ def _properties(records: Iterable[Record], reference: str) -> Mapping[str, Any] 
     """
     found = (one for one in records if one.until is None and one.held.reference == reference)
     return next((one.held.properties for one in found), None)
+
+
+def _name(row: StackRow, records: Iterable[Record], reference: str) -> str | None:
+    """Return the physical name of the resource with this reference id; None if there is none."""
+    found = (one for one in records if one.until is None and one.held.reference == reference)
+    return next((physical_name(row.name, one.name, one.id) for one in found), None)
 
 
 def _sketch(parent: StackRow, ctx: ResourceContext, stack_id: str) -> StackRow:

@@ -361,10 +361,11 @@ class ResourceDefinition:
         secret: set[str] = set()
         until = {""} if self.opaque else set[str]()
         open_names: set[str] = set()
+        always = getattr(self.type_info, "hidden_properties", ())
         for name, expr in self._entries():
             scope.secret = False
             value = self._value(name, expr, scope, findings, at)
-            if scope.secret:
+            if scope.secret or name in always:
                 secret.add(name)
             unknown = unknown_in(value)
             if unknown is not None:

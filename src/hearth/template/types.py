@@ -36,7 +36,8 @@ class TypeInfo(Protocol):
     """A resource type, as the compiler sees it.
 
     A type may also have these optional attributes. If `accepts_any_property` is true, properties
-    are not checked. `reserved_metadata(properties)` returns the keys that the metadata must not
+    are not checked. `hidden_properties` are the names of properties whose values are always hidden.
+    `reserved_metadata(properties)` returns the keys that the metadata must not
     contain. `member_property` is the name of a group's property that contains the definition of its
     members. `within` follows a path into an attribute, for a type whose attributes cover several
     resources.

@@ -7,8 +7,8 @@ from typing import Any
 from keystoneauth1 import session
 from keystoneauth1.identity import v3
 
-from hearth.cli.agent import agent_text
 from hearth.cli.demo.dev_server import DemoFailed, DevServer
+from hearth.resources.heat.agent_text import agent_text
 
 FOLDER = files("hearth.cli.demo") / "templates"
 ROOT = "three_tier.yaml"

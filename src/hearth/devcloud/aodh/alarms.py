@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,9 +11,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from hearth.devcloud.aodh import quotas, trusts
 from hearth.devcloud.aodh.quotas import ALARMS, only_admins
-from hearth.devcloud.aodh.rules import TYPES, bad, checked, rule_of
+from hearth.devcloud.aodh.rules import METERED, OLD_TYPES, TYPES, bad, checked, rule_of
 from hearth.devcloud.aodh.times import cron
 from hearth.devcloud.collection import (
+    Check,
     Collection,
     Fault,
     Field,
@@ -38,7 +39,6 @@ SCHEMES = frozenset(
     | {"trust+http", "trust+https", "trust+zaqar", "trust+heat"}
 )
 NOT_SET = "Not evaluated yet"
-_TABLE_RULES = {f"{kind}_rule" for kind in TYPES}
 _ASKABLE = {"alarm_id", "enabled", "name", "type", "severity", "user_id", "project_id", "state"}
 _SORTABLE = _ASKABLE | {"timestamp", "state_timestamp", "repeat_actions"}
 _EVERYWHERE = "all_projects"
@@ -81,29 +81,34 @@ def _action(value: Any) -> str:
     return value
 
 
-_FIELDS = Collection(
-    "alarming",
-    "alarms",
-    "alarm",
-    {
-        "name": Field(text(), required=True),
-        "description": Field(text(2**16, null=True)),
-        "enabled": Field(boolean, default=True),
-        "type": Field(one_of(*TYPES), required=True),
-        "severity": Field(one_of("low", "moderate", "critical"), default="low"),
-        "state": Field(one_of(*STATES), default=UNKNOWN),
-        "repeat_actions": Field(boolean, default=False),
-        **{name: Field(list_of(_action), default=list) for name in ACTIONS.values()},
-        "time_constraints": Field(_times, default=list),
-        "user_id": Field(text(null=True)),
-        "project_id": Field(text(null=True)),
-        **{f"{kind}_rule": Field(nullable(check)) for kind, check in TYPES.items()},
-        **dict.fromkeys(
-            ("alarm_id", "timestamp", "state_timestamp", "state_reason", "evaluate_timestamp"),
-            Field(),
-        ),
-    },
-)
+def _fields(types: Mapping[str, Check]) -> Collection:
+    """Return the fields of an alarm in a cloud that has these types of rules."""
+    return Collection(
+        "alarming",
+        "alarms",
+        "alarm",
+        {
+            "name": Field(text(), required=True),
+            "description": Field(text(2**16, null=True)),
+            "enabled": Field(boolean, default=True),
+            "type": Field(one_of(*types), required=True),
+            "severity": Field(one_of("low", "moderate", "critical"), default="low"),
+            "state": Field(one_of(*STATES), default=UNKNOWN),
+            "repeat_actions": Field(boolean, default=False),
+            **{name: Field(list_of(_action), default=list) for name in ACTIONS.values()},
+            "time_constraints": Field(_times, default=list),
+            "user_id": Field(text(null=True)),
+            "project_id": Field(text(null=True)),
+            **{f"{kind}_rule": Field(nullable(check)) for kind, check in types.items()},
+            **dict.fromkeys(
+                ("alarm_id", "timestamp", "state_timestamp", "state_reason", "evaluate_timestamp"),
+                Field(),
+            ),
+        },
+    )
+
+
+_NOW, _BEFORE = _fields(TYPES), _fields(OLD_TYPES)
 
 
 def _wanted(call: Call) -> Body:
@@ -111,20 +116,23 @@ def _wanted(call: Call) -> Body:
     given = call.json()
     if not isinstance(given, dict):
         raise bad("Invalid input for field/attribute data.")
+    old = call.cloud.knobs.threshold_alarms
+    types = OLD_TYPES if old else TYPES
     try:
-        values = _FIELDS.for_create(given)
+        values = (_BEFORE if old else _NOW).for_create(given)
     except Invalid as error:
-        raise _invalid(error, given) from None
+        raise _invalid(error, given, types) from None
     rule, kind = f"{values['type']}_rule", values["type"]
     if values[rule] is None:
         raise bad(f"{rule} must be set for {kind} type alarm")
-    others = [name for name in _TABLE_RULES - {rule} if values.pop(name) is not None]
+    rules = {f"{one}_rule" for one in types}
+    others = [name for name in rules - {rule} if values.pop(name) is not None]
     if others:
         raise bad(f"{rule} and {others[0]} cannot be set at the same time")
     return values
 
 
-def _invalid(error: Invalid, given: Body) -> Refusal:
+def _invalid(error: Invalid, given: Body, types: Iterable[str]) -> Refusal:
     name = error.names[0]
     match error.fault:
         case Fault.UNKNOWN:
@@ -132,7 +140,7 @@ def _invalid(error: Invalid, given: Body) -> Refusal:
         case Fault.MISSING:
             return bad(f"Invalid input for field/attribute {name}. Mandatory field missing.")
         case _ if name == "type":
-            kinds = ", ".join(sorted(TYPES))
+            kinds = ", ".join(sorted(types))
             words = f"Value: '{given[name]}'. Value should be one of: {kinds}"
             return bad(f"Invalid input for field/attribute type. {words}")
     return bad(f"Invalid input for field/attribute {error.message}")
@@ -196,6 +204,10 @@ def _scoped(call: Call, values: Body) -> None:
         )
         if not (isinstance(asked, dict) and own in asked.get("and", [])):
             rule["query"] = json.dumps({"and": [own, asked]})
+    if values["type"] == METERED and not call.caller.is_admin:
+        mine = {"field": "project_id", "op": "eq", "value": values["project_id"], "type": ""}
+        others = [one for one in rule["query"] if one["field"] != "project_id"]
+        rule["query"] = [*others, mine]
 
 
 def find(call: Call) -> Thing:

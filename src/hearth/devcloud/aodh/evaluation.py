@@ -21,6 +21,7 @@ from hearth.devcloud.aodh.rules import (
     COMPOSITE,
     EVENT,
     MEMBERS,
+    METERED,
     THRESHOLDS,
     bad,
     cast,
@@ -105,7 +106,7 @@ def _finding(cloud: Cloud, alarm: Thing, news: Mapping[str, Any]) -> Finding | N
     if "pool" in news:
         return _of_members(alarm, news) if kind == MEMBERS else None
     rules = list(leaves(rule_of(alarm.body))) if kind == COMPOSITE else [rule_of(alarm.body)]
-    if kind not in (COMPOSITE, *THRESHOLDS) or not _measured(alarm, rules, news):
+    if kind not in (COMPOSITE, METERED, *THRESHOLDS) or not _measured(alarm, rules, news):
         return None
     return _of_rules(alarm, rules) if kind == COMPOSITE else _of_values(alarm, rules[0])
 
@@ -136,9 +137,18 @@ def _about(rule: Body, news: Mapping[str, Any]) -> bool:
     metric, resource = news.get("metric"), news.get("resource_id")
     if metric is None:
         return True
-    if resource is not None and rule.get("resource_id") not in (None, resource):
+    if resource is not None and _resource(rule) not in (None, resource):
         return False
-    return metric in (rule.get("metric"), rule.get("query")) or metric in rule.get("metrics", ())
+    named = (rule.get("metric"), rule.get("meter_name"), rule.get("query"))
+    return metric in named or metric in rule.get("metrics", ())
+
+
+def _resource(rule: Body) -> Any:
+    """Return the id of the resource that a rule measures, or None if it names none."""
+    if "meter_name" not in rule:
+        return rule.get("resource_id")
+    ids = (one["value"] for one in rule["query"] if one["field"] == "resource_id")
+    return next(ids, None)
 
 
 def _outside(alarm: Thing, rule: Body, index: int = 0) -> list[bool] | None:

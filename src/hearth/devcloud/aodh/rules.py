@@ -14,6 +14,7 @@ from hearth.devcloud.collection import (
     Field,
     Invalid,
     Unconvertible,
+    boolean,
     list_of,
     one_of,
     text,
@@ -146,6 +147,29 @@ THRESHOLDS: Mapping[str, Collection] = {
 }
 """The types of alarms that compare values with a threshold, with the fields of their rules."""
 
+_ABOUT = ("resource_id", "user_id", "project_id", "source", "metadata.")
+
+
+def _of_samples(value: Any) -> Any:
+    found = _query(value)
+    if not found["field"].startswith(_ABOUT):
+        raise ValueError(f"unrecognized field in query: {found['field']}")
+    return found
+
+
+METERED = "threshold"
+_METERED = _rule(
+    "threshold_rule",
+    {
+        **_COMPARED,
+        "meter_name": Field(text(), required=True),
+        "query": Field(list_of(_of_samples), default=list),
+        "period": Field(whole(1), default=60),
+        "statistic": Field(one_of("avg", "max", "min", "sum", "count"), default="avg"),
+        "exclude_outliers": Field(boolean, default=False),
+    },
+)
+
 
 def _composite(value: Any) -> Body:
     """Check a composite rule and return it. Raises ValueError.
@@ -192,6 +216,9 @@ TYPES: Mapping[str, Callable[[Any], Any]] = {
     MEMBERS: _of(_MEMBERS),
 }
 """All types of alarms, each with the function that checks its rule."""
+
+OLD_TYPES: Mapping[str, Callable[[Any], Any]] = {**TYPES, METERED: _of(_METERED)}
+"""The same with the type on meters of Ceilometer, which Aodh had until Queens."""
 
 
 def rule_of(alarm: Mapping[str, Any]) -> Any:

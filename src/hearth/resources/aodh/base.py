@@ -9,6 +9,7 @@ from urllib.parse import quote, urlencode
 
 from hearth.cloud.contract import Body
 from hearth.model.problem import Rejected, StackValidationFailed
+from hearth.resources.aodh.samples import conditions
 from hearth.resources.base import IntentKey, Made, ResourceContext, Step
 from hearth.resources.collection import Collection, CollectionResource
 from hearth.resources.neutron.order import at
@@ -142,7 +143,14 @@ class Alarm(CollectionResource):
         }
 
     def rule(self, fields: Body) -> Body:
-        """Convert the type-specific fields into the alarm's rule, in the format of the service."""
+        """Convert the type-specific fields into the alarm's rule, in the format of the service.
+
+        Metadata of samples become conditions of the query.
+        """
+        metadata = fields.pop("matching_metadata", None)
+        if metadata:
+            also = conditions(fields["meter_name"], metadata)
+            fields["query"] = [*fields.get("query", []), *also]
         return fields
 
     def changed_fields(self, ctx: ResourceContext) -> Body:

@@ -1,8 +1,8 @@
-"""`hearth agent`: prints the agent for servers, as a program or as user data that installs it."""
+"""The agent for servers, as a program or as user data that installs it."""
 
 from pathlib import Path
 
-AGENT = Path(__file__).parents[1] / "agent" / "agent.py"
+AGENT = Path(__file__).parents[2] / "agent" / "agent.py"
 _END = "END-OF-HEARTH-AGENT"
 _USER_DATA = f"""#!/bin/sh
 # Puts the agent of Hearth on this server and starts it, at each boot where systemd runs.

@@ -1,0 +1,85 @@
+"""AWS::RDS::DBInstance: a nested stack with a server that has a MySQL database."""
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from hearth.resources.base import Child, ResourceContext
+from hearth.resources.capabilities import NestedType
+from hearth.resources.heat.agent_text import agent_text
+from hearth.schema import LIST, STRING, AllowedValues, Attr, Prop, Support, Violation
+
+PORTS = range(1, 2**16)
+
+
+class DBInstance(NestedType):
+    """A MySQL database on a server of its own: a nested stack."""
+
+    type_name = "AWS::RDS::DBInstance"
+    support = Support()
+    hidden_properties = frozenset({"MasterUserPassword"})
+    properties = {
+        "AllocatedStorage": Prop(
+            STRING,
+            "Accepted for compatibility: the database is on the disk of the flavor.",
+            required=True,
+            update_allowed=True,
+        ),
+        "DBInstanceClass": Prop(
+            STRING,
+            "Flavor of the server, such as db.m1.small for m1.small.",
+            required=True,
+            update_allowed=True,
+        ),
+        "DBName": Prop(STRING, "Name of the database.", required=True, update_allowed=True),
+        "DBSecurityGroups": Prop(
+            LIST,
+            "Further security groups of the server, by name or id.",
+            update_allowed=True,
+            allow_conversion=True,
+        ),
+        "Engine": Prop(
+            STRING,
+            "Kind of the database.",
+            required=True,
+            update_allowed=True,
+            constraints=(AllowedValues(["MySQL"]),),
+        ),
+        "KeyName": Prop(STRING, "Key pair of the server.", update_allowed=True),
+        "MasterUserPassword": Prop(
+            STRING, "Password of the user.", required=True, update_allowed=True
+        ),
+        "MasterUsername": Prop(
+            STRING, "User with all rights on the database.", required=True, update_allowed=True
+        ),
+        "Port": Prop(STRING, "Port of the database; 3306 when not given.", update_allowed=True),
+    }
+    attributes = {
+        "Endpoint.Address": Attr(None, "Address of the server."),
+        "Endpoint.Port": Attr(None, "Port of the database."),
+    }
+
+    def child(self, ctx: ResourceContext) -> Child:
+        given = {name: value for name, value in ctx.properties.items() if value is not None}
+        if "DBSecurityGroups" in given:
+            given["DBSecurityGroups"] = ",".join(map(str, given["DBSecurityGroups"]))
+        own = {
+            "DBInstanceUserData": agent_text(user_data=True),
+            "DBInstanceConfiguration": _file("configure.sh"),
+        }
+        return Child(_file("db_instance.yaml"), parameters={**given, **own})
+
+    def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
+        return dict(ctx.outputs)
+
+    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Violation]:
+        port = str(properties.get("Port") or "3306")
+        if not port.isdigit() or int(port) not in PORTS:
+            yield Violation("Port", f'expected a port number, got "{port}"')
+
+
+@cache
+def _file(name: str) -> str:
+    """Return the text of a file beside this module."""
+    return (resources.files(__package__) / name).read_text(encoding="utf-8")
