@@ -1,10 +1,12 @@
 """What is wrong is told with line and column, with the nearest right name, all of it at once."""
 
+import json
 import time
 
 import pytest
 
 from hearth.model.problem import Rejected
+from hearth.resources.registry import default_catalog
 from hearth.template import NOWHERE, Environment, Limits, compile_template, load
 from tests.adapters.catalog import Catalog
 
@@ -140,6 +142,20 @@ def test_a_fault_is_told_with_its_place(case):
     assert (problem.kind, problem.at.line, problem.at.column) == (kind, line, column)
     assert f"[template:{line}:{column}]" in problem.message
     assert mentioned in problem.message
+
+
+@pytest.mark.parametrize("key", ["²", "٣", "7", "00", "9" * 900, "1.5", "-1", "a]b", "[0]"])
+def test_any_key_of_a_map_can_be_at_fault(key: str):
+    """A key that looks like the index of a list is none, and need not be a number either."""
+    server = "{{type: OS::Nova::Server, properties: {{image: i, flavor: f, networks: [{}]}}}}"
+    networks = json.dumps({key: 1}, ensure_ascii=False)
+    template = HOT + f"resources:\n  a: {server.format(networks)}\n"
+    module = compile_template(
+        template, files={}, environment=Environment.parse({}), catalog=default_catalog()
+    )
+    problems = module.specialise({}, stack_name="s").check_values(NOWHERE).problems
+    assert any(f'unknown property "{key}"' in one.message for one in problems)
+    assert all(one.at is not None and one.at.line == 3 for one in problems)
 
 
 def test_a_surplus_parameter_is_told_with_the_nearest_name():

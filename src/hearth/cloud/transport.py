@@ -264,7 +264,7 @@ def _address(service: str, endpoint: str, path: str) -> URL:
 def _joined(endpoint: str, path: str) -> str:
     """Return the endpoint joined with the path; a version in both appears only once."""
     version = path[1:].partition("/")[0]
-    if version[:1] == "v" and version[1:2].isdigit() and endpoint.endswith(f"/{version}"):
+    if version[:1] == "v" and version[1:2].isdecimal() and endpoint.endswith(f"/{version}"):
         endpoint = endpoint.removesuffix(f"/{version}")
     return endpoint + path
 

@@ -129,7 +129,7 @@ def _together(
 
 
 def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit()
+    return text.isascii() and text.isdecimal()
 
 
 def _is_network(text: str) -> bool:

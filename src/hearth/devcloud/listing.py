@@ -116,7 +116,7 @@ def page(
     limit_text = call.argument("limit")
     if limit_text is None:
         return things, False
-    if not limit_text.isdigit():
+    if not limit_text.isdecimal():
         raise Refusal(400, "BadRequest", f"limit must be a whole number, not {limit_text!r}")
     limit = int(limit_text) or max_limit
     return things[:limit], len(things) > limit

@@ -51,7 +51,7 @@ def dns_name(value: Any) -> str | None:
     labels = text.removesuffix(".").split(".")
     if not all(LABEL.match(label) for label in labels):
         return f'"{value}" not in valid format. A label has letters, digits and inner hyphens only'
-    if text.endswith(".") and len(labels) > 1 and labels[-1].isdigit():
+    if text.endswith(".") and len(labels) > 1 and labels[-1].isdecimal():
         return f'"{value}": the last label of a full domain name must not be a number'
     return None
 

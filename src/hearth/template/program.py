@@ -39,6 +39,8 @@ from hearth.template.uses import Uses
 from hearth.template.values import Stack, pseudo_parameters
 from hearth.template.world import NOWHERE, Facade, NullWorld, Within, World
 
+INDEX_DIGITS_MAX = 9  # a key of a map can have any number of digits
+
 
 @dataclass
 class TreeFindings(Findings):
@@ -461,9 +463,13 @@ class ResourceDefinition:
         """
         base = f"{self.span.path}."
         rest = at.path.removeprefix(base).replace("[", ".").replace("]", "")
-        steps = [int(step) if step.isdigit() else step for step in rest.split(".")]
-        node = self.core.source.node.nearest_to(list(steps))
+        node = self.core.source.node.nearest_to([_step(one) for one in rest.split(".")])
         return Span(at.file, node.line, node.column, at.path)
+
+
+def _step(text: str) -> str | int:
+    """Return a step of a path: an index of a list, or a key of a map."""
+    return int(text) if text.isdecimal() and len(text) <= INDEX_DIGITS_MAX else text
 
 
 @dataclass(frozen=True, eq=False)

@@ -121,7 +121,7 @@ def listed(call: Call, plural: str) -> Reply:
 
 def _number(call: Call, name: str, usual: int) -> int:
     text = call.argument(name) or ""
-    return int(text) if text.isdigit() else usual
+    return int(text) if text.isdecimal() else usual
 
 
 def delete(call: Call) -> Reply:

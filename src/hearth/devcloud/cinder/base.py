@@ -64,7 +64,7 @@ def prepare(call: Call) -> None:
             call.version = NEWEST
             return
         major, _, minor = text.partition(".")
-        if not (major.isdigit() and minor.isdigit()):
+        if not (major.isdecimal() and minor.isdecimal()):
             raise bad(f"API Version String {text} is of invalid format.")
         call.version = (int(major), int(minor))
         if not OLDEST <= call.version <= NEWEST:

@@ -157,7 +157,7 @@ def _ciphering(call: Call) -> Body:
     if set(given) - set(_CIPHERING):
         raise bad(f"Additional properties are not allowed: {sorted(set(given) - set(_CIPHERING))}")
     size = given.get("key_size")
-    if size is not None and (isinstance(size, bool) or not str(size).isdigit()):
+    if size is not None and (isinstance(size, bool) or not str(size).isdecimal()):
         raise bad(f"Invalid input for field/attribute key_size: expected digits, got {size}")
     if given.get("control_location", "front-end") not in ("front-end", "back-end"):
         raise bad("Invalid input for control_location: expected front-end or back-end")

@@ -280,7 +280,7 @@ def images(call: Call) -> Reply:
             raise _bad(f"Invalid marker. Image {marker} could not be found.")
         found = found[index + 1 :]
     limit_text = call.argument("limit")
-    if limit_text is not None and not limit_text.isdigit():
+    if limit_text is not None and not limit_text.isdecimal():
         raise _bad("limit param must be an integer")
     limit = int(limit_text) if limit_text is not None else 1000
     shown = found[:limit]

@@ -159,7 +159,7 @@ def _about_node(inputs: dict[str, Any]) -> Body | None:
     if (
         settings.get("task") not in ("master", "worker")
         or not _NAME.fullmatch(str(settings.get("name")))
-        or not str(port).isdigit()
+        or not str(port).isdecimal()
         or not 0 < int(str(port)) < 65536
     ):
         return None

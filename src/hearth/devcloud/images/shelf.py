@@ -90,4 +90,4 @@ def prune(folder: Path) -> None:
 
 def _number(tree: Path) -> int:
     number = tree.name.rpartition(".")[2]
-    return int(number) if number.isdigit() and not tree.is_symlink() else 0
+    return int(number) if number.isdecimal() and not tree.is_symlink() else 0

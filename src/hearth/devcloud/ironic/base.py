@@ -180,7 +180,7 @@ def _page(call: Call, found: list[Thing]) -> tuple[list[Thing], str | None]:
             raise Refusal(404, message=f"Marker {marker} could not be found.")
         found = found[index + 1 :]
     text = call.argument("limit") or "0"
-    if not text.isdigit():
+    if not text.isdecimal():
         raise bad("Limit must be positive")
     size = min(int(text) or PAGE_MAX, PAGE_MAX)
     things = found[:size]

@@ -46,7 +46,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _answer(self) -> Answer:
         size = self.headers.get("Content-Length") or "0"
-        if not size.isdigit() or int(size) > BODY_MAX:
+        if not size.isdecimal() or int(size) > BODY_MAX:
             self.close_connection = True
             words = f"the request needs a Content-Length of at most {BODY_MAX} bytes"
             return refusal(413, "RequestEntityTooLarge", words)

@@ -198,7 +198,7 @@ def _own_rule(call: Call) -> Thing:
 def _resize(call: Call, share: Thing, given: Body, *, larger: bool) -> Reply:
     """Change the size of an available share; reply with status 202."""
     size, now = given.get("new_size"), share.body["size"]
-    if isinstance(size, bool) or not isinstance(size, int | str) or not str(size).isdigit():
+    if isinstance(size, bool) or not isinstance(size, int | str) or not str(size).isdecimal():
         raise bad("New share size must be specified as an integer.")
     verb = "extend" if larger else "shrink"
     if share.body["status"] != "available":

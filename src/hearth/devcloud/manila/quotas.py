@@ -114,7 +114,7 @@ def update(call: Call) -> Reply:
         raise bad(f"Bad key(s) {','.join(sorted(unknown))} in quota_set.")
     present, store = used(call.cloud, project_id), call.cloud.store
     for name, value in given.items():
-        if not isinstance(value, int | str) or not str(value).removeprefix("-").isdigit():
+        if not isinstance(value, int | str) or not str(value).removeprefix("-").isdecimal():
             raise bad(f"Quota '{value}' for {name} should be integer.")
         if int(value) < -1:
             raise bad("Quota limit must be -1 or greater.")

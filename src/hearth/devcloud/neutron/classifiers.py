@@ -41,7 +41,7 @@ def _ethertype(value: Any) -> str:
 def _number(value: Any) -> int | None:
     if value is None:
         return None
-    digits = isinstance(value, int | str) and not isinstance(value, bool) and str(value).isdigit()
+    digits = isinstance(value, int | str) and not isinstance(value, bool) and str(value).isdecimal()
     if not digits or int(value) > 65535:
         raise Refusal(400, "FlowClassifierInvalidPortValue", f"Port value {value} is invalid.")
     return int(value)

@@ -58,7 +58,7 @@ def _range(value: Any) -> str:
     """Check a port range, which is two ports separated by a colon. Raises ValueError."""
     low, _, high = str(value).partition(":")
     for port in (low, high):
-        if not port.isdigit() or not 1 <= int(port) <= 65535:
+        if not port.isdecimal() or not 1 <= int(port) <= 65535:
             raise ValueError(f"Invalid port: {port}")
     if int(low) > int(high):
         raise ValueError("First port in a port range must be lower than the second port")

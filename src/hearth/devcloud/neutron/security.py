@@ -74,7 +74,7 @@ def _ethertype(value: Any) -> Any:
 
 
 def _port(value: Any) -> int | None:
-    if value is None or (str(value).isdigit() and int(value) <= 65535):
+    if value is None or (str(value).isdecimal() and int(value) <= 65535):
         return None if value is None else int(value)
     raise Refusal(400, "SecurityGroupInvalidPortValue", f"Invalid value for port {value}")
 
@@ -90,7 +90,7 @@ def _prefix(value: Any) -> str | None:
 
 def _protocol(value: Any) -> str | None:
     name = "any" if value is None else str(value).lower()
-    if name in _PROTOCOLS or (name.isdigit() and int(name) < 256):
+    if name in _PROTOCOLS or (name.isdecimal() and int(name) < 256):
         return None if name == "any" else name
     text = f"Security group rule protocol {value} not supported."
     raise Refusal(400, "SecurityGroupRuleInvalidProtocol", text)
@@ -245,7 +245,7 @@ def _number(rule: Body) -> int | None:
     ICMP has different numbers for IPv4 and IPv6.
     """
     name = rule["protocol"]
-    number = int(name) if name and name.isdigit() else _PROTOCOLS[name or "any"]
+    number = int(name) if name and name.isdecimal() else _PROTOCOLS[name or "any"]
     return _PROTOCOLS["icmpv6"] if number == 1 and rule["ethertype"] == "IPv6" else number
 
 

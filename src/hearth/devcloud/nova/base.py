@@ -70,7 +70,7 @@ def prepare(call: Call) -> None:
         call.version = NEWEST
         return
     major, _, minor = text.strip().partition(".")
-    if not (major.isdigit() and minor.isdigit()):
+    if not (major.isdecimal() and minor.isdecimal()):
         call.version = (0, 0)
         raise bad(f"API Version String {text} is of invalid format.")
     call.version = (int(major), int(minor))

@@ -80,7 +80,7 @@ def _page(call: Call, *, detail: bool) -> Reply:
         wanted = public.lower() in ("true", "1", "t")
         things = [t for t in things if t.body["os-flavor-access:is_public"] is wanted]
     for argument, key in (("minRam", "ram"), ("minDisk", "disk")):
-        if (least := call.argument(argument)) and least.isdigit():
+        if (least := call.argument(argument)) and least.isdecimal():
             things = [t for t in things if t.body[key] >= int(least)]
     found, more = page(things, call)
     views = [

@@ -267,7 +267,7 @@ def block_devices(call: Call, values: Body) -> list[Body]:
             continue
         if source == "blank" and item.get("destination_type") != "volume":
             continue
-        if not str(item.get("volume_size") or 0).isdigit():
+        if not str(item.get("volume_size") or 0).isdecimal():
             raise bad("Invalid input for field/attribute volume_size: expected an integer")
         if source in ("image", "blank") and not item.get("volume_size"):
             raise bad("Block Device Mapping is Invalid: a volume_size is needed.")

@@ -89,7 +89,7 @@ def _in_acl(call: Call, container: Thing) -> bool:
 def _check_temporary(call: Call, parts: Parts) -> None:
     account, container, name = parts
     signature, expires = call.argument("temp_url_sig") or "", call.argument("temp_url_expires")
-    if not container or not name or not expires or not expires.isdigit():
+    if not container or not name or not expires or not expires.isdecimal():
         raise Refusal(401, message="Temp URL invalid")
     digest = _DIGESTS.get(len(signature))
     if digest is None or int(expires) < call.cloud.store.time:

@@ -142,7 +142,7 @@ def listing(call: Call, rows: list[Body], headers: dict[str, str]) -> Reply:
     if last:
         rows = [row for row in rows if name(row) < last]
     limit = call.argument("limit") or ""
-    rows = rows[: int(limit) if limit.isdigit() else LISTING_MAX]
+    rows = rows[: int(limit) if limit.isdecimal() else LISTING_MAX]
     accept: Any = call.headers.get("Accept") or ""
     if call.method == "HEAD":
         return Reply(204, None, headers)

@@ -54,7 +54,7 @@ def page_of(call: Call, key: str, rows: dict[str, Body]) -> Reply:
     """Return one page of databases or users; `rows` are their views by marker, which is unique."""
     names = sorted(rows)
     marker, limit = call.argument("marker"), call.argument("limit") or str(_PAGE_SIZE)
-    if not limit.isdigit() or not int(limit):
+    if not limit.isdecimal() or not int(limit):
         raise bad(f"limit must be a positive number, not {limit!r}")
     if marker is not None:
         names = [one for one in names if one > marker]

@@ -119,7 +119,7 @@ def flavor_of(call: Call, flavor_id: str) -> Thing:
 
 def _flavor(call: Call, thing: Thing) -> Body:
     return {
-        "id": int(thing.id) if thing.id.isdigit() else None,
+        "id": int(thing.id) if thing.id.isdecimal() else None,
         "str_id": thing.id,
         "links": links(call, "flavors", thing.id),
         **{name: thing.body[name] for name in ("name", "ram", "vcpus", "disk")},

@@ -153,7 +153,7 @@ def messages(call: Call) -> Reply:
     found = [
         one
         for one in messages_of(call.cloud.store, key_of(call))
-        if marker.isdigit()
+        if marker.isdecimal()
         and one.hidden["serial"] > int(marker)
         and (echo or one.hidden["client"] != client)
         and (claimed or not one.hidden["claim"])

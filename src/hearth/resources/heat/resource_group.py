@@ -298,4 +298,4 @@ def indexed(value: Any, mark: str | Unknown, name: str) -> Any:
 
 
 def _order(name: str) -> tuple[int, str]:
-    return (int(name), "") if name.isdigit() else (1 << 62, name)
+    return (int(name), "") if name.isdecimal() else (1 << 62, name)

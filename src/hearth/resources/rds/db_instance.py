@@ -11,6 +11,7 @@ from hearth.resources.heat.agent_text import agent_text
 from hearth.schema import LIST, STRING, AllowedValues, Attr, Prop, Support, Violation
 
 PORTS = range(1, 2**16)
+PORT_DIGITS = 5
 
 
 class DBInstance(NestedType):
@@ -75,7 +76,7 @@ class DBInstance(NestedType):
 
     def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Violation]:
         port = str(properties.get("Port") or "3306")
-        if not port.isdigit() or int(port) not in PORTS:
+        if not port.isdecimal() or len(port) > PORT_DIGITS or int(port) not in PORTS:
             yield Violation("Port", f'expected a port number, got "{port}"')
 
 

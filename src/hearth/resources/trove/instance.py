@@ -210,7 +210,7 @@ class Instance(TroveResource):
             one
             for one in await self.members(ctx)
             if one["name"] == name
-            or (numbered and str(one["name"]).removeprefix(f"{name}-").isdigit())
+            or (numbered and str(one["name"]).removeprefix(f"{name}-").isdecimal())
         ]
 
     async def find(self, ctx: ResourceContext) -> Made | None:
