@@ -393,7 +393,7 @@ def free_port() -> int:
             return port
 
 
-def settings(database: str, cloud: Cloud, port: int, host: str) -> str:
+def settings(database: str, cloud: Cloud, port: int, host: str = "127.0.0.1") -> str:
     """A configuration in the form of heat.conf."""
     return f"""
 [DEFAULT]
