@@ -156,6 +156,3 @@ class Catalog:
 
     def names(self) -> Iterable[str]:
         return self.types
-
-    def missing(self, name: str) -> str | None:
-        return None

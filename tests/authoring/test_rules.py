@@ -14,9 +14,9 @@ SOURCE = Path(hearth.__file__).parent
 WITHOUT_EXAMPLE = {
     "attribute-type", "deprecated", "misfit", "missing-parameter", "not-implemented",
     "properties-conflict", "too-deep", "too-large", "unused-file", "wrong-environment",
-    "unavailable-type", "wrong-value",
+    "wrong-value",
 }  # fmt: skip
-"""They need more than one file, or more than a few lines, or a type of Heat that Hearth lacks."""
+"""They need more than one file, or more than a few lines."""
 
 
 @pytest.mark.parametrize("rule", [r for r in RULES.values() if r.example], ids=lambda r: r.code)

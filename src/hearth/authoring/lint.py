@@ -12,7 +12,7 @@ from hearth.authoring.finding import Finding, Severity
 from hearth.authoring.ignored import Ignored
 from hearth.authoring.project import Project
 from hearth.authoring.text import length_at, lines_of
-from hearth.authoring.types import AuthorCatalog, author_catalog
+from hearth.authoring.types import author_catalog
 from hearth.model.problem import (
     Notice,
     Problem,
@@ -26,10 +26,8 @@ from hearth.model.span import Span
 from hearth.template import NOWHERE, Environment, Module
 from hearth.template.check import examine
 from hearth.template.check.codes import rule_of
-from hearth.template.check.examine import modules
-from hearth.template.compile import draft_template, place_of_type
+from hearth.template.compile import draft_template
 from hearth.template.defaults import DEFAULTS
-from hearth.template.environment import TypeEntry
 from hearth.template.load import Node
 from hearth.template.parameters import ParameterSchema, ParameterType, parse_value, wrong
 from hearth.template.parse import parse
@@ -96,7 +94,6 @@ def _problems(root: Node, name: str, project: Project) -> Iterator[Problem]:
         return
     alone = not project.environments
     found = [_unread(one) for one in examine(module, alone=alone)]
-    found.extend(_unavailable(module, catalog))
     if project.environments:
         found.extend(_given(module, project))
     yield from found
@@ -146,29 +143,6 @@ def _unread(problem: Problem) -> Problem:
         words = f"{problem.template} is not fetched: its declarations are not checked"
         return Notice(problem.at, words, code="not-read")
     return problem
-
-
-def _unavailable(module: Module, catalog: AuthorCatalog) -> Iterator[Problem]:
-    """Yield a problem for each use of a Heat type that Hearth does not have, also in group
-    members.
-    """
-    for one in modules(module):
-        for source in one.syntax.resources.values():
-            found = one.environment.find(source.type, source.name, catalog)
-            words = catalog.unavailable(found.name) if isinstance(found, TypeEntry) else None
-            if words is not None:
-                at = place_of_type(source)
-                yield StackValidationFailed(at, words, code="unavailable-type")
-        for name, member in one.members.items():
-            info = member.type_info
-            words = catalog.unavailable(info.name) if info and member.child is None else None
-            if words is not None:
-                source = one.syntax.resources[name]
-                group: Any = one.bindings[name].type_info
-                word = one.syntax.grammar.word("properties")
-                node = source.node.nearest_to([word, group.member_property, "type"])
-                at = node.span(source.at.file, source.at.path)
-                yield StackValidationFailed(at, words, code="unavailable-type")
 
 
 def _given(module: Module, project: Project) -> Iterator[Problem]:

@@ -115,12 +115,6 @@ _RULES = (
         _hot("resources:\n  one: {type: OS::Nova::Sever}\n"),
     ),
     Rule(
-        "unavailable-type",
-        "Hearth does not have this resource type yet",
-        "It is a resource type of Heat and is checked by its declaration, but a stack with it is "
-        "refused.",
-    ),
-    Rule(
         "deprecated",
         "a type or property is deprecated",
         "The type or property still works. The message names the replacement, if there is one.",

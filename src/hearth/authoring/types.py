@@ -88,17 +88,6 @@ class AuthorCatalog:
         """Return the names of all types, sorted."""
         return sorted({*self._here.names(), *_facts()})
 
-    def missing(self, name: str) -> str | None:
-        """Return None, because this catalogue contains all types of Heat."""
-        return None
-
-    def unavailable(self, name: str) -> str | None:
-        """Return why Hearth does not have a type of Heat, and its replacement if there is one.
-
-        Return None if Hearth has the type, or if Heat has no such type.
-        """
-        return self._here.missing(name)
-
 
 @cache
 def author_catalog() -> AuthorCatalog:

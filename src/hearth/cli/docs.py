@@ -33,8 +33,8 @@ def one_type(name: str) -> str:
     catalog = default_catalog()
     rtype = catalog.find(name)
     if rtype is None:
-        reason = catalog.missing(name) or f"there is no resource type {name}"
-        raise LookupError(reason + hint(nearest(name, catalog.names())))
+        words = f"there is no resource type {name}"
+        raise LookupError(words + hint(nearest(name, catalog.names())))
     return reference.as_markdown(rtype)
 
 

@@ -12,7 +12,7 @@ from hearth.authoring.language.markdown import code, codes, table
 from hearth.cli.options import OPTIONS
 from hearth.resources.known import INSTEAD, KNOWN, RETIRED, advice
 from hearth.resources.reference import page_of
-from hearth.resources.registry import builtin_types, default_catalog
+from hearth.resources.registry import builtin_types
 from hearth.template.versions import GRAMMARS, Grammar
 
 TEXT = Path(__file__).with_name("compatibility.md")
@@ -24,7 +24,6 @@ def page() -> str:
         "summary": _summary,
         "types": _types,
         "supported": _supported,
-        "unavailable": _unavailable,
         "placeholders": _placeholders,
         "versions": _versions,
         "functions": _functions,
@@ -41,7 +40,7 @@ def page() -> str:
 
 def _summary() -> str:
     of_heat = [endpoint for endpoint in ROUTES if not endpoint.beside]
-    available, unavailable = len(_available()), len(_missing())
+    available = len(_available())
     functions = len(words_of_functions())
     return "\n".join(
         f"| {part} | {state} |"
@@ -50,8 +49,7 @@ def _summary() -> str:
             ("CloudFormation-style API", f"{len(ACTIONS)} actions"),
             (
                 "Resource types",
-                f"{available} of {len(KNOWN)} supported, {len(RETIRED)} placeholders, "
-                f"{unavailable} not available",
+                f"{available} of {len(KNOWN)} supported, {len(RETIRED)} placeholders",
             ),
             ("Template versions", f"all {len(GRAMMARS)}, HOT and CFN"),
             ("Template functions", f"all {functions}"),
@@ -64,17 +62,10 @@ def _available() -> list[str]:
     return sorted(KNOWN & set(builtin_types()))
 
 
-def _missing() -> list[str]:
-    """Return the names of those resource types of Heat that Hearth does not have, sorted."""
-    catalog = default_catalog()
-    return sorted(name for name in KNOWN if catalog.find(name) is None)
-
-
 def _types() -> str:
     rows = [
         ["supported", str(len(_available())), "creates, updates and deletes the cloud's object"],
         ["placeholder", str(len(RETIRED)), "accepted as in Heat, creates nothing"],
-        ["not available", str(len(_missing())), "refused with 400"],
     ]
     return table(["state", "types", "meaning"], rows)
 
@@ -92,10 +83,6 @@ def _supported() -> str:
         for service, names in _by_service(_available())
     ]
     return table(["service", "types", "names"], rows)
-
-
-def _unavailable() -> str:
-    return table(["type", "instead"], ([code(name), _advice(name)] for name in _missing()))
 
 
 def _advice(name: str) -> str:

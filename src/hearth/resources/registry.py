@@ -17,7 +17,7 @@ from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.resources.base import ResourceType
 from hearth.resources.index import INDEX
-from hearth.resources.known import KNOWN, RETIRED, advice
+from hearth.resources.known import RETIRED
 
 GROUP = "hearth.types"
 
@@ -49,18 +49,6 @@ class Catalog:
     def names(self) -> Iterable[str]:
         """Return the names of all types except retired ones, sorted."""
         return sorted(self._types)
-
-    def missing(self, name: str) -> str | None:
-        """Return the message for a type that Heat has and Hearth does not, with a replacement if
-        any.
-
-        Returns None for any other name.
-        """
-        if self.find(name) is not None or name not in KNOWN:
-            return None
-        told = advice(name)
-        words = f"{name} is a type of Heat that is not available here"
-        return f"{words}; {told}" if told else words
 
     def with_type(self, rtype: ResourceType) -> Catalog:
         """Return a copy of the catalogue with this type, which replaces a type of the same name."""

@@ -309,9 +309,6 @@ class _Compiler:
         if self.stock is None:
             self.stock = [*self.catalog.names(), *environment.resource_registry]
         at = place_of_type(source)
-        known = self.catalog.missing(environment.leads_to(source.type, source.name))
-        if known is not None:
-            return StackValidationFailed(at, known, code="unknown-type")
         text = EntityNotFound(None, "Resource Type", source.type).text
         self.hints_left -= 1
         near = nearest(source.type, self.stock) if self.hints_left >= 0 else None

@@ -228,20 +228,6 @@ class Environment:
                 return found
         return TypeEntry(type_name) if catalog.find(type_name) is not None else None
 
-    def leads_to(self, type_name: str, resource: str) -> str:
-        """Return the last name to which the mappings lead, even if no type has that name.
-
-        Mappings with wildcards and mappings to templates are not followed.
-        """
-        for _ in range(NAMES_TRIED_MAX):
-            better = next(self._candidates(type_name, resource), None)
-            if better is None or better[1] is None or better[0].endswith("*"):
-                break
-            if _is_template(better[1]) or better[1] == type_name:
-                break
-            type_name = better[1]
-        return type_name
-
     def _candidates(self, type_name: str, resource: str) -> Iterator[tuple[str, Any, bool]]:
         """Yield the registry entries that match a type name, in order of precedence.
 

@@ -87,6 +87,3 @@ class TypeCatalog(Protocol):
 
     def names(self) -> Iterable[str]:
         """Return the names of all types."""
-
-    def missing(self, name: str) -> str | None:
-        """Return why Hearth does not have a type of Heat; None if Heat has no such type."""

@@ -21,7 +21,6 @@ NO_TYPE = re.compile(r"The Resource Type \(.*?\) could not be found")
 PROPERTY = re.compile(r'unknown property "(.*?)"')
 ATTRIBUTE = re.compile(r'has no attribute "(.*?)"')
 PAUSED = re.compile(r"[A-Z]+ paused until Hook (?P<hook>\S+) is cleared")
-NOT_HERE = re.compile(r"(?P<type>[\w:]+) is a type of Heat that is not available here")
 NAMES_MAX = 90  # in one request: an answer tells a hundred things that are wrong
 NOBODY = "somebody"  # a resource that no entry of an environment means
 OTHER = "OS::Heat::None"  # takes the place of any type
@@ -54,15 +53,12 @@ def _around(vector: Body) -> Body:
 
 
 async def _leads_to(api: Api, vector: Body, lookup: Body) -> dict[str, str]:
-    """The template, the class or the error that comes of a type. One that Heat has and the server
-    has not is refused by its own name, so the lookup did lead there."""
+    """The template, the class or the error that comes of a type."""
     probe = _Probe(api, _around(vector), lookup.get("name", NOBODY), lookup["type"])
     try:
         if (template := await probe.template()) is not None:
             return {"template": template}
     except Fault as fault:
-        if told := NOT_HERE.search(fault.message):
-            return {"class_of": told["type"]}
         if NO_TYPE.search(fault.message):
             return {"error": "EntityNotFound"}
         raise

@@ -83,9 +83,7 @@ def _type(context: CursorContext, schemas: Schemas) -> str | None:
     name = context.scalar.text
     resource = context.location.name if context.location.what is What.TYPE else ""
     kin = schemas.find(context.document.path, name, resource)
-    if kin is not None:
-        return type_text(kin)
-    return schemas.catalog.unavailable(name)
+    return None if kin is None else type_text(kin)
 
 
 def _symbol(symbol: Symbol, schemas: Schemas) -> str | None:
