@@ -28,14 +28,14 @@ class Host(BlazarResource):
     support = Support(version="12.0.0")
     properties = {
         "extra_capability": Prop(
-            MAP, "Further capabilities of the host, by name, that reservations may require."
+            MAP, "Extra capabilities of the host that reservations can require, by name."
         ),
         "name": Prop(STRING, "Name of the host in the compute service.", required=True),
     }
     attributes = {
         "cpu_info": Attr(MAP, "What is known of its processors."),
         "created_at": Attr(STRING, "When it was registered."),
-        "extra_capability": Attr(MAP, "Its further capabilities, by name."),
+        "extra_capability": Attr(MAP, "Its extra capabilities, by name."),
         "hypervisor_hostname": Attr(STRING, "Its name in the compute service."),
         "hypervisor_type": Attr(STRING, "Type of its hypervisor."),
         "hypervisor_version": Attr(INTEGER, "Version of its hypervisor."),

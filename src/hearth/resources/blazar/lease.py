@@ -38,7 +38,7 @@ FIELDS = {
 RESERVATION = {
     "affinity": Prop(
         BOOLEAN,
-        "true: all instances on one host; false: each on a host of its own.",
+        "true: all instances on one host; false: each instance on a different host.",
         default=False,
     ),
     "amount": Prop(INTEGER, "Number of instances.", constraints=SIZE),
@@ -56,7 +56,7 @@ RESERVATION = {
     "memory_mb": Prop(INTEGER, "Memory of each instance, in MB.", constraints=SIZE),
     "min": Prop(INTEGER, "Lowest number of hosts.", constraints=(Range(min=1),)),
     "resource_properties": Prop(
-        STRING, 'Required further capabilities of the hosts, such as ["==", "$gpu", "yes"].'
+        STRING, 'Extra capabilities that a host must have, such as ["==", "$gpu", "yes"].'
     ),
     "resource_type": Prop(
         STRING,
@@ -79,7 +79,7 @@ class Lease(BlazarResource):
     properties = {
         "before_end_date": Prop(
             STRING,
-            "When the service tells that the lease ends soon, such as 2030-01-31 12:00.",
+            "Time of the notification that the lease ends soon, such as 2030-01-31 12:00.",
             constraints=DATE,
         ),
         "end_date": Prop(STRING, "End of the lease.", required=True, constraints=DATE),

@@ -98,7 +98,7 @@ class Share(CollectionResource):
     attributes = {
         "availability_zone": Attr(STRING, "Its availability zone."),
         "created_at": Attr(STRING, "When it was created."),
-        "export_locations": Attr(LIST, "Paths to mount it."),
+        "export_locations": Attr(LIST, "Paths from which to mount it."),
         "host": Attr(STRING, "Storage on which it is; only for administrators."),
         "project_id": Attr(STRING, "Id of its project."),
         "share_server_id": Attr(STRING, "Id of its share server; only for administrators."),

@@ -93,7 +93,7 @@ USERS = Prop(
 
 
 class Instance(TroveResource):
-    """A server with a database, databases and users in it.
+    """A database server, with its databases and users.
 
     An update creates and deletes only databases and users that the template contains or contained.
     """

@@ -30,7 +30,9 @@ PROPERTIES = {
     "hostname": Prop(STRING, "Its host name.", since="10.0.0"),
     "image": Prop(STRING, "The image, by name or id.", required=True),
     "image_driver": Prop(
-        STRING, "Where the image comes from.", constraints=(AllowedValues(["docker", "glance"]),)
+        STRING,
+        "Source of the image: docker (a registry) or glance.",
+        constraints=(AllowedValues(["docker", "glance"]),),
     ),
     "image_pull_policy": Prop(
         STRING,
@@ -43,7 +45,7 @@ PROPERTIES = {
     "mounts": Prop(LIST, "Volumes mounted in it.", schema=Prop(MAP, schema=_MOUNT)),
     "networks": Prop(
         LIST,
-        "Its networks; the service chooses one when not given.",
+        "Its networks; if omitted, the service chooses one.",
         update_allowed=True,
         schema=Prop(MAP, schema=_NETWORK),
         since="11.0.0",
