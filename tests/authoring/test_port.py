@@ -223,8 +223,8 @@ HOSTILE = {
         "X = p.Schema(p.MAP, schema=X)\nclass T:\n  properties_schema = {'x': p.Schema(schema=X)}"
     ),
     "a name that is itself": "A = A\nclass T:\n  properties_schema = {A: p.Schema(A, default=A)}",
-    "names in a circle": "A = B\nB = A\nclass T:\n  properties_schema = {A: p.Schema(B)}",
-    "bases in a circle": "class A(B): pass\nclass B(A):\n  properties_schema = {'x': p.Schema(N)}",
+    "names in a cycle": "A = B\nB = A\nclass T:\n  properties_schema = {A: p.Schema(B)}",
+    "bases in a cycle": "class A(B): pass\nclass B(A):\n  properties_schema = {'x': p.Schema(N)}",
     "a text that ends the string": (
         "class T:\n  '''a \\\"\\\"\\\" b'''\n"
         '  properties_schema = {\'"""\': p.Schema(p.STRING, \'"); import os; ("\')}'

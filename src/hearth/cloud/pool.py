@@ -105,8 +105,7 @@ class CloudPool:
                 cloud = self._foreign(credential, place)
             else:
                 cloud = self._own(credential, place)
-            self._clouds.keep((credential, place), cloud)
-            for unused, _ in self._clouds.drop_unused():  # who still holds one can use it
+            for unused, _ in self._clouds.keep((credential, place), cloud):
                 self._per_project.pop(unused, None)
         return cloud
 

@@ -2,7 +2,7 @@
 
 import time
 from collections import OrderedDict
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -31,22 +31,21 @@ class Recent(Generic[K, V]):
         self._kept.move_to_end(key)
         return found[0]
 
-    def keep(self, key: K, value: V) -> V:
-        """Add an object and return it; it counts as used now."""
-        self._kept[key] = value, time.monotonic()
-        return value
+    def keep(self, key: K, value: V) -> list[K]:
+        """Add an object, which counts as used now; return the keys of the objects dropped.
 
-    def drop_unused(self) -> Iterator[K]:
-        """Drop the objects that nobody has used lately, and those that are too many; yield their
-        keys.
+        Objects that were not used for KEPT_S are dropped and, if there are more than MOST, the
+        least recently used ones. Code that still holds such an object can use it.
         """
-        before = time.monotonic() - KEPT_S
-        while self._kept:
-            key, (_, used_at) = next(iter(self._kept.items()))
-            if used_at > before and len(self._kept) <= MOST:
-                return
-            del self._kept[key]
-            yield key
+        now = time.monotonic()
+        dropped: list[K] = []
+        self._kept[key] = value, now
+        while True:
+            oldest, (_, used_at) = next(iter(self._kept.items()))
+            if used_at > now - KEPT_S and len(self._kept) <= MOST:
+                return dropped
+            del self._kept[oldest]
+            dropped.append(oldest)
 
     def clear(self) -> None:
         """Drop all objects."""

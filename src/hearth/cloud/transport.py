@@ -147,9 +147,10 @@ class HttpCloud(ListingCloud):
             except CloudFault as fault:
                 proven_s = time.monotonic() - self._proven[1]
                 refused = fault.status == 401 and proven_s >= renew_after_s  # without any effect
-                first, renewed = refused and renewed is None, token if refused else renewed
-                if first:
-                    continue
+                if refused:
+                    first, renewed = renewed is None, token
+                    if first:
+                        continue
                 broken_off = isinstance(fault, NoAnswer) and fault.status == 500
                 # a second 401: the service may not know the new token yet
                 again = refused or fault.not_carried_out

@@ -6,9 +6,9 @@ clusters cause no work. Source: spec/clusters.md, section 6.
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from sqlalchemy.exc import SQLAlchemyError
@@ -35,6 +35,7 @@ from hearth.store.rows import Revision, StackRow
 from hearth.store.texts import get_revisions
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 AT_ONCE = 8  # batches
 BATCH = 20  # clusters of one transaction
@@ -105,40 +106,46 @@ class Sync:
         time.
         """
         async with self._slots:
-            try:
-                found = await self._services.store.read(lambda tx: _look(tx, uuids))
-            except SQLAlchemyError as problem:
-                log.warning("%d clusters cannot be synchronised: %s", len(uuids), problem)
-                return
+            found = await self._tolerant(self._look, uuids)
             slow = [one for one in found if one.has_failed]
             quick = [one for one in found if not one.has_failed]
             await asyncio.gather(self._update(quick), *(self._update([one]) for one in slow))
 
+    async def _look(self, uuids: Sequence[str]) -> list[_Found]:
+        return await self._services.store.read(lambda tx: _look(tx, uuids))
+
     async def _update(self, found: Sequence[_Found]) -> None:
-        """Store the state of the stacks in these clusters. A problem with one of them is logged and
-        does not stop the others.
-        """
-        read = [(one, states) for one in found if (states := await self._states(one)) is not None]
-        if not read:
-            return
+        """Store the state of the stacks in these clusters."""
+        states = {one.uuid: await self._states(one) for one in found}
+        read = {one.uuid: one.whole for one in found if states[one.uuid] is not None}
         now = self._services.clock.now()
 
-        def store(tx: Tx) -> None:
-            stored = clusters.wholes(tx, [one.uuid for one, _ in read], lock=True)
-            for one, states in read:
-                _store(tx, one.whole, stored.get(one.uuid), states, now)
+        def store(tx: Tx, uuids: Sequence[str]) -> list[None]:
+            stored = clusters.wholes(tx, uuids, lock=True)
+            for uuid in uuids:
+                _store(tx, read[uuid], stored.get(uuid), states[uuid] or {}, now)
+            return []
 
+        if read:
+            run = self._services.store.run_once
+            await self._tolerant(lambda uuids: run(lambda tx: store(tx, uuids)), list(read))
+
+    async def _tolerant(
+        self, work: Callable[[Sequence[str]], Awaitable[list[T]]], uuids: Sequence[str]
+    ) -> list[T]:
+        """Return the results of `work` for these clusters.
+
+        If it fails because of a cluster, that one is logged and left out.
+        """
         try:
-            await self._services.store.run_once(store)
+            return await work(uuids)
         except SQLAlchemyError as problem:
-            names = ", ".join(one.uuid for one, _ in read)
-            log.warning("clusters cannot be synchronised: %s: %s", names, problem)
+            log.warning("clusters cannot be synchronised: %s: %s", ", ".join(uuids), problem)
         except Exception:
-            if len(read) == 1:
-                log.exception("cluster %s", read[0][0].uuid)
-                return
-            for one, _ in read:  # find the one that fails, and store the others
-                await self._update([one])
+            if len(uuids) > 1:
+                return [one for uuid in uuids for one in await self._tolerant(work, [uuid])]
+            log.exception("cluster %s", uuids[0])
+        return []
 
     async def _states(self, found: _Found) -> dict[str, StackState] | None:
         """Return the states of a cluster's stacks by stack id, or None if they cannot be

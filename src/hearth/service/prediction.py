@@ -14,7 +14,7 @@ from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.fetch import fetch_template
 from hearth.engine.core.decide import to_write
-from hearth.engine.core.naming import physical_name
+from hearth.engine.core.naming import name_by_reference, physical_name
 from hearth.engine.core.plan import Plan, Target, plan
 from hearth.engine.core.predict import Inner, PreviewContext
 from hearth.engine.core.record import Record
@@ -299,7 +299,7 @@ def _context(
         fetch=lambda url: fetch_template(url, services.fetching),
         read_properties=lambda reference: _properties(records, reference),
         read_metadata=lambda reference: _metadata(services, records, reference),
-        read_name=lambda reference: _name(row, records, reference),
+        read_name=lambda reference: name_by_reference(row.name, records, reference),
     )
 
 
@@ -320,12 +320,6 @@ def _properties(records: Iterable[Record], reference: str) -> Mapping[str, Any] 
     """
     found = (one for one in records if one.until is None and one.held.reference == reference)
     return next((one.held.properties for one in found), None)
-
-
-def _name(row: StackRow, records: Iterable[Record], reference: str) -> str | None:
-    """Return the physical name of the resource with this reference id; None if there is none."""
-    found = (one for one in records if one.until is None and one.held.reference == reference)
-    return next((physical_name(row.name, one.name, one.id) for one in found), None)
 
 
 def _sketch(parent: StackRow, ctx: ResourceContext, stack_id: str) -> StackRow:

@@ -100,8 +100,6 @@ class StackClouds:
         after = UnauthorizedCloud(second) if isinstance(second, str) else self.pool.cloud(second)
         found = FallbackCloud(self.pool.cloud(token), after)
         self._fallbacks.keep((token, second), found)
-        for _ in self._fallbacks.drop_unused():
-            pass
         return found
 
     async def trusted(self, credential: StackCredential) -> bool:

@@ -26,7 +26,7 @@ from hearth.service.cloud_checks import lost_references, refused_in_cloud, wrong
 from hearth.service.outside import missing_outside
 from hearth.service.problems import HTTPServiceUnavailable
 from hearth.service.services import Services
-from hearth.service.types_used import demand_types, unavailable_types
+from hearth.service.types_used import demand_types, unavailable, unavailable_at
 from hearth.store.rows import Options, Revision, StackRow, characters_of
 from hearth.template import NOWHERE, Environment, Program, World, parameter_types
 from hearth.template.check import examine
@@ -251,9 +251,11 @@ async def _against_the_cloud(
     findings: TreeFindings,
     world: World,
 ) -> list[Problem]:
-    cloud = services.cloud(caller)
+    cloud, used = services.cloud(caller), findings.used
     try:
-        problems: list[Problem] = list(await unavailable_types(services, cloud, findings.used))
+        problems: list[Problem] = list(
+            unavailable_at(used, await unavailable(services, cloud, used))
+        )
         lookups = (*program.lookups, *findings.lookups)
         asked = [(look.name, look.value, look.at) for look in lookups]
         if asked and not problems:

@@ -41,40 +41,28 @@ async def demand_types_of(services: Services, caller: Caller, row: StackRow) -> 
         demand_types(services, caller, program.module.types)
 
 
-async def unavailable_types(
-    services: Services, cloud: Cloud, used: Mapping[str, Span]
-) -> list[ResourceTypeUnavailable]:
-    """Return a problem for each type that the cloud cannot serve.
-
-    `used` maps the names of types to the places of resources. Raises CloudFault.
-    """
+async def unavailable(services: Services, cloud: Cloud, names: Iterable[str]) -> Mapping[str, str]:
+    """Return which of these types the cloud cannot serve, with the reasons. Raises CloudFault."""
     catalog = services.programs.catalog
-    if not isinstance(catalog, Catalog):
-        return []
-    return unavailable(used, await catalog.unavailable(used, cloud))
-
-
-def unavailable(
-    used: Mapping[str, Span], lacking: Mapping[str, str]
-) -> list[ResourceTypeUnavailable]:
-    """Return a problem for each type in `lacking`, at the place of a resource."""
-    return [ResourceTypeUnavailable(used[name], f"{name}: {why}") for name, why in lacking.items()]
+    return await catalog.unavailable(names, cloud) if isinstance(catalog, Catalog) else {}
 
 
 async def unavailable_to(
     services: Services, caller: Caller, names: Iterable[str]
 ) -> Mapping[str, str]:
-    """Return which of these types the caller's cloud cannot serve, with the reasons.
-
-    The result is empty if the cloud cannot be asked.
-    """
-    catalog = services.programs.catalog
+    """Do the same as `unavailable` for the caller's cloud; return nothing if it cannot be asked."""
     try:
-        if isinstance(catalog, Catalog):
-            return await catalog.unavailable(names, services.cloud(caller))
+        return await unavailable(services, services.cloud(caller), names)
     except CloudFault as fault:
         log.info("which types the cloud can serve is unknown: %s", fault)
-    return {}
+        return {}
+
+
+def unavailable_at(
+    used: Mapping[str, Span], lacking: Mapping[str, str]
+) -> list[ResourceTypeUnavailable]:
+    """Return a problem for each type in `lacking`; `used` has the place of a resource by type."""
+    return [ResourceTypeUnavailable(used[name], f"{name}: {why}") for name, why in lacking.items()]
 
 
 def refused_types(

@@ -10,7 +10,7 @@ from hearth.service.caller import Caller
 from hearth.service.revisions import masked_environment
 from hearth.service.services import Services
 from hearth.service.stack_request import StackRequest, requested
-from hearth.service.types_used import unavailable, unavailable_to
+from hearth.service.types_used import unavailable_at, unavailable_to
 from hearth.store.rows import Revision
 from hearth.template import Environment, Limits, Module, Program, TypeCatalog
 from hearth.template.check import examine
@@ -47,7 +47,7 @@ async def validate(
     )
     lacking = {} if any_service else await unavailable_to(services, caller, used)
     if lacking:
-        raise Rejected(unavailable(used, lacking))
+        raise Rejected(unavailable_at(used, lacking))
     return shown
 
 

@@ -9,8 +9,7 @@ from typing import Any
 
 from hearth.authoring.port.plugin import Call, Declaration, Plugin, Unread
 
-KINDS = {"STRING": "STRING", "INTEGER": "INTEGER", "NUMBER": "NUMBER", "BOOLEAN": "BOOLEAN",
-         "LIST": "LIST", "MAP": "MAP", "ANY": "ANY"}  # fmt: skip
+KINDS = frozenset({"STRING", "INTEGER", "NUMBER", "BOOLEAN", "LIST", "MAP", "ANY"})
 FLAGS = ("required", "update_allowed", "immutable", "allow_conversion")
 CONSTRAINTS = {"AllowedValues": ("values",), "Length": ("min", "max"), "Range": ("min", "max"),
                "AllowedPattern": ("pattern",), "Modulo": ("step", "offset")}  # fmt: skip
@@ -67,7 +66,7 @@ def skeleton(plugins: Sequence[Plugin], file: str) -> str:
     body = "\n\n\n".join(classes)
     names = [n for one in plugins for n in (one.type_names or (f"Custom::{one.class_name}",))]
     doc = _docstring(f"{', '.join(names)}, from {file}.")
-    known = {*KINDS.values(), *CONSTRAINTS, "Attr", "Prop", "Support"}
+    known = {*KINDS, *CONSTRAINTS, "Attr", "Prop", "Support"}
     used = sorted(known.intersection(_words(body)), key=_import_order)
     imports = "from hearth.resources.base import ResourceContext, ResourceType, Step\n"
     if used:
@@ -142,11 +141,12 @@ def _declaration(declared: Declaration) -> list[str]:
     """Return the lines of a Prop."""
     given = declared.arguments
     kind = given.get("kind")
-    lines = [KINDS.get(kind, "ANY") if isinstance(kind, str) else "ANY"]
-    comments = [] if isinstance(kind, str) and kind in KINDS else _todo("the type", kind)
+    known = isinstance(kind, str) and kind in KINDS
+    lines = [str(kind) if known else "ANY"]
+    comments = [] if known else _todo("the type", kind)
     description = given.get("description")
     if isinstance(description, str):
-        lines += _literal(" ".join(description.split()))
+        lines.append(_literal(" ".join(description.split())))
     else:
         comments += _todo("the description", description)
     lines += [f"{flag}=True" for flag in FLAGS if given.get(flag) is True]
@@ -243,9 +243,9 @@ def _support(call: Call) -> str:
 def _attribute(name: str, declared: Declaration) -> list[str]:
     given = declared.arguments
     kind = given.get("kind")
-    arguments = [KINDS[kind] if isinstance(kind, str) and kind in KINDS else "None"]
+    arguments = [kind if isinstance(kind, str) and kind in KINDS else "None"]
     if isinstance(description := given.get("description"), str):
-        arguments += _literal(" ".join(description.split()))
+        arguments.append(_literal(" ".join(description.split())))
     if given.get("cache_mode") == "CACHE_NONE":
         arguments.append("cached=False")
     inner = [INDENT + line for one in arguments for line in _lines(one)]
@@ -253,7 +253,7 @@ def _attribute(name: str, declared: Declaration) -> list[str]:
 
 
 def _steps(plugin: Plugin, file: str) -> Iterator[str]:
-    """Return the methods that are to be written."""
+    """Return the lines of the methods, with comments about those of the plug-in."""
     for name, line in plugin.methods.items():
         instead = METHODS.get(name)
         if instead is None:
@@ -274,10 +274,9 @@ def _todo(what: str, value: Any) -> list[str]:
     return [f"# TODO: {what}"]
 
 
-def _literal(text: str) -> list[str]:
+def _literal(text: str) -> str:
     """Return a text as one expression, of several lines if it is long."""
-    parts = textwrap.wrap(text, 70, drop_whitespace=False) or [""]
-    return ["\n".join(map(_text, parts))]
+    return "\n".join(map(_text, textwrap.wrap(text, 70, drop_whitespace=False) or [""]))
 
 
 def _wrapped(text: str, prefix: str) -> list[str]:

@@ -1,5 +1,9 @@
 """Names of physical resources. Source: spec/engine.md, section 36."""
 
+from collections.abc import Iterable
+
+from hearth.engine.core.record import Record
+
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
 _PAIRS = [first + second for first in _ALPHABET for second in _ALPHABET]  # of 10 bits
 
@@ -20,3 +24,9 @@ def physical_name(stack_name: str, resource_name: str, record_id: str, limit: in
     if len(name) <= limit:
         return name
     return f"{name[:2]}-{name[-(limit - 3) :]}"
+
+
+def name_by_reference(stack_name: str, records: Iterable[Record], reference: str) -> str | None:
+    """Return the physical name of the resource with this reference id; None if there is none."""
+    found = (one for one in records if one.until is None and one.held.reference == reference)
+    return next((physical_name(stack_name, one.name, one.id) for one in found), None)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from hearth.cloud.fault import CloudFault
-from hearth.engine.core.naming import physical_name
+from hearth.engine.core.naming import name_by_reference, physical_name
 from hearth.engine.core.record import Record
 from hearth.engine.deployments import StackDeployments
 from hearth.engine.worker.failure import ResourceFailure
@@ -70,7 +70,9 @@ def context_of(
         deployments=_deployments(owned, record, rtype),
         read_metadata=lambda reference: _metadata(owned, reference),
         read_properties=lambda reference: _properties(owned, reference),
-        read_name=lambda reference: _name(owned, reference),
+        read_name=lambda reference: name_by_reference(
+            owned.memory.stack.name, owned.memory.records.values(), reference
+        ),
         read_path=lambda: owned.tools.store.read(partial(reads.path, row=owned.memory.stack)),
         new_id=owned.tools.new_id,
         fetch=partial(_fetched, owned),
@@ -128,14 +130,6 @@ def _properties(owned: OwnedStack, reference: str) -> Mapping[str, Any] | None:
             inherited = owned.memory.data.get(record.id, {}).get(INHERITED, "{}")
             given = {k: v for k, v in record.held.properties.items() if v is not None}
             return {**json.loads(inherited), **given}
-    return None
-
-
-def _name(owned: OwnedStack, reference: str) -> str | None:
-    """Return the physical name of the resource with this reference id; None if there is none."""
-    for record in owned.memory.records.values():
-        if record.until is None and reference == record.held.reference:
-            return physical_name(owned.memory.stack.name, record.name, record.id)
     return None
 
 
