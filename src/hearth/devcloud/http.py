@@ -229,6 +229,16 @@ def _walk(
     return None
 
 
+def at_root(call: Call) -> bool:
+    """Return whether the path of a call is that of a service, where it lists its versions."""
+    return not call.segments
+
+
+def at_version(call: Call) -> bool:
+    """Return whether the path of a call is that of a service or of one of its versions."""
+    return len(call.segments) < 2
+
+
 def unauthorized(call: Call) -> Reply:
     """Return the 401 response of keystonemiddleware, which most services use."""
     return Reply(

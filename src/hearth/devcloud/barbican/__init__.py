@@ -5,7 +5,16 @@ from __future__ import annotations
 from http import HTTPStatus
 
 from hearth.devcloud.barbican import acls, containers, orders, secrets
-from hearth.devcloud.http import Call, Refusal, Reply, Route, Router, Service, unauthorized
+from hearth.devcloud.http import (
+    Call,
+    Refusal,
+    Reply,
+    Route,
+    Router,
+    Service,
+    at_version,
+    unauthorized,
+)
 
 
 def _refusal(call: Call, fault: Refusal) -> Reply:
@@ -14,10 +23,6 @@ def _refusal(call: Call, fault: Refusal) -> Reply:
         fault.status,
         {"code": fault.status, "title": title, "description": fault.message or title},
     )
-
-
-def _is_open(call: Call) -> bool:
-    return len(call.segments) < 2
 
 
 def _versions(call: Call) -> Reply:
@@ -44,7 +49,7 @@ SERVICE = Service(
     name="key-manager",
     router=Router(_VERSIONS, secrets.ROUTES, containers.ROUTES, orders.ROUTES, acls.ROUTES),
     refusal=_refusal,
-    open=_is_open,
+    open=at_version,
     unauthorized=unauthorized,
 )
 TRANSITIONS = {"key-manager.made": orders.made}

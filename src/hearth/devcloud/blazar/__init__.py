@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from hearth.devcloud.blazar import hosts, leases
-from hearth.devcloud.http import Body, Call, Refusal, Reply, Route, Router, Service, unauthorized
+from hearth.devcloud.http import (
+    Body,
+    Call,
+    Refusal,
+    Reply,
+    Route,
+    Router,
+    Service,
+    at_root,
+    unauthorized,
+)
 
 
 def _refusal(call: Call, fault: Refusal) -> Reply:
     body: Body = {"error_code": fault.status, "error_message": fault.message}
     return Reply(fault.status, {**body, "error_name": fault.status}, dict(fault.headers))
-
-
-def _is_open(call: Call) -> bool:
-    return not call.segments
 
 
 def _versions(call: Call) -> Reply:
@@ -26,7 +32,7 @@ SERVICE = Service(
     name="reservation",
     router=Router(_VERSIONS, hosts.ROUTES, leases.ROUTES),
     refusal=_refusal,
-    open=_is_open,
+    open=at_root,
     unauthorized=unauthorized,
 )
 TRANSITIONS = {

@@ -23,11 +23,6 @@ def _is_open(call: Call) -> bool:
     return len(call.segments) < 2 and call.segments != ["volumes"]
 
 
-def _prepare(call: Call) -> None:
-    if call.identity is not None:
-        base.prepare(call)
-
-
 _VERSIONS: list[Route] = [("GET", "/", base.versions), ("GET", "/v3", base.versions)]
 
 SERVICE = Service(
@@ -44,7 +39,7 @@ SERVICE = Service(
     ),
     refusal=base.refusal,
     open=_is_open,
-    prepare=_prepare,
+    prepare=base.prepare,
     finish=base.finish,
     unauthorized=unauthorized,
 )

@@ -4,33 +4,19 @@ from __future__ import annotations
 
 import re
 
+from hearth.devcloud.errors_by_kind import by_kind
 from hearth.devcloud.http import Body, Call, Refusal, Reply
 from hearth.devcloud.store import Thing
 
 NEWEST = (3, 71)
 OLDEST = (3, 0)
 DEFAULT_TYPE = "lvmdriver-1"
-_KINDS = {
-    400: "badRequest",
-    401: "unauthorized",
-    403: "forbidden",
-    404: "itemNotFound",
-    405: "badMethod",
-    409: "conflictingRequest",
-    413: "overLimit",
-    501: "notImplemented",
-    503: "serviceUnavailable",
-}
 _PROJECT = re.compile(r"^[0-9a-f]{32}$")
 
 
 def refusal(call: Call, fault: Refusal) -> Reply:
     """Return an error in the format of Cinder."""
-    kind = _KINDS.get(fault.status, "computeFault")
-    error: Body = {"code": fault.status, "message": fault.message or kind}
-    if fault.status == 413:
-        error["retryAfter"] = "0"
-    return Reply(fault.status, {kind: error}, dict(fault.headers))
+    return by_kind(fault)
 
 
 def bad(message: str) -> Refusal:
@@ -50,7 +36,11 @@ def admin_only(call: Call) -> None:
 
 
 def prepare(call: Call) -> None:
-    """Remove the project id from the path of a call and parse the microversion header."""
+    """Remove the project id from the path of a call with a token, and parse the microversion
+    header.
+    """
+    if call.identity is None:
+        return
     if len(call.segments) > 1 and _PROJECT.match(call.segments[1]):
         if call.segments[1] != call.caller.project_id:
             raise bad("Malformed request url")

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from hearth.devcloud.designate import zones
-from hearth.devcloud.http import Body, Call, Refusal, Reply, Route, Router, Service, unauthorized
+from hearth.devcloud.http import (
+    Body,
+    Call,
+    Refusal,
+    Reply,
+    Route,
+    Router,
+    Service,
+    at_version,
+    unauthorized,
+)
 
 
 def _refusal(call: Call, fault: Refusal) -> Reply:
@@ -15,10 +25,6 @@ def _refusal(call: Call, fault: Refusal) -> Reply:
     else:
         body["message"] = fault.message
     return Reply(fault.status, body)
-
-
-def _is_open(call: Call) -> bool:
-    return len(call.segments) < 2
 
 
 def _versions(call: Call) -> Reply:
@@ -43,7 +49,7 @@ SERVICE = Service(
     name="dns",
     router=Router(_VERSIONS, zones.ROUTES),
     refusal=_refusal,
-    open=_is_open,
+    open=at_version,
     unauthorized=unauthorized,
 )
 TRANSITIONS = {"dns.done": zones.done}

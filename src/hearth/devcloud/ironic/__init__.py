@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hearth.devcloud.http import Call, Route, Router, Service, unauthorized
+from hearth.devcloud.http import Route, Router, Service, at_version, unauthorized
 from hearth.devcloud.ironic import base, nodes, ports
 from hearth.devcloud.store import Store, Thing
 
@@ -19,17 +19,13 @@ def plant(store: Store) -> None:
     ports.plant(store)
 
 
-def _is_open(call: Call) -> bool:
-    return len(call.segments) < 2
-
-
 _VERSIONS: list[Route] = [("GET", "/", base.versions), ("GET", "/v1", base.version)]
 
 SERVICE = Service(
     name=base.SERVICE,
     router=Router(_VERSIONS, nodes.ROUTES, ports.ROUTES),
     refusal=base.refusal,
-    open=_is_open,
+    open=at_version,
     prepare=base.prepare,
     finish=base.finish,
     unauthorized=unauthorized,

@@ -9,6 +9,7 @@ from typing import Any
 
 from hearth.devcloud.collection import Collection, Invalid, is_uuid
 from hearth.devcloud.http import Body, Call, Refusal, Reply
+from hearth.devcloud.microversion import version_in
 from hearth.devcloud.store import Store, Thing, stamp_micro
 
 SERVICE = "baremetal"
@@ -71,10 +72,9 @@ def prepare(call: Call) -> None:
     if text == "latest":
         call.version = NEWEST
     elif text:
-        if not re.fullmatch(r"[0-9]{1,3}\.[0-9]{1,3}", text):
+        if (version := version_in(text)) is None:
             raise Refusal(406, message=f"Invalid value for {HEADER} header: {text}")
-        major, _, minor = text.partition(".")
-        call.version = (int(major), int(minor))
+        call.version = version
     if not OLDEST <= call.version <= NEWEST:
         words = f"Version {text} was requested but the minor version is not supported by this"
         raise Refusal(406, message=f"{words} service. The supported version range is 1.1 to 1.87.")

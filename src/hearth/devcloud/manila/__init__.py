@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hearth.devcloud.http import Call, Route, Router, Service, unauthorized
+from hearth.devcloud.http import Route, Router, Service, at_version, unauthorized
 from hearth.devcloud.manila import (
     actions,
     base,
@@ -18,16 +18,6 @@ from hearth.devcloud.manila import (
     types,
 )
 from hearth.devcloud.store import Thing
-
-
-def _is_open(call: Call) -> bool:
-    return len(call.segments) < 2
-
-
-def _prepare(call: Call) -> None:
-    if call.identity is not None:
-        base.prepare(call)
-
 
 _VERSIONS: list[Route] = [("GET", "/", base.versions), ("GET", base.PATH, base.versions)]
 
@@ -45,8 +35,8 @@ SERVICE = Service(
         types.ROUTES,
     ),
     refusal=base.refusal,
-    open=_is_open,
-    prepare=_prepare,
+    open=at_version,
+    prepare=base.prepare,
     finish=base.finish,
     unauthorized=unauthorized,
 )

@@ -6,7 +6,9 @@ import re
 from collections.abc import Callable, Iterable
 
 from hearth.devcloud.collection import Collection, Fault, Invalid
+from hearth.devcloud.errors_by_kind import by_kind
 from hearth.devcloud.http import Body, Call, Refusal, Reply
+from hearth.devcloud.microversion import version_in
 from hearth.devcloud.store import Thing, stamp_micro
 
 SERVICE = "shared-file-system"
@@ -22,28 +24,15 @@ TYPES = f"{SERVICE}.types"
 RULES = f"{SERVICE}.access_rules"
 PAGE_MAX = 1000  # objects in one response
 TEXT = {"Content-Type": "text/html; charset=UTF-8"}
-_KINDS = {
-    400: "badRequest",
-    401: "unauthorized",
-    403: "forbidden",
-    404: "itemNotFound",
-    405: "badMethod",
-    409: "conflictingRequest",
-    413: "overLimit",
-    501: "notImplemented",
-    503: "serviceUnavailable",
-}
 _PROJECT = re.compile(r"^[0-9a-f]{32}$")
 
 
 def refusal(call: Call, fault: Refusal) -> Reply:
     """Return an error in the format of Manila."""
-    kind = _KINDS.get(fault.status, "computeFault")
-    error: Body = {"code": fault.status, "message": fault.message or kind}
-    headers = dict(fault.headers)
+    reply = by_kind(fault)
     if fault.status == 413:
-        error["retryAfter"] = headers["Retry-After"] = "0"
-    return Reply(fault.status, {kind: error}, headers)
+        reply.headers["Retry-After"] = "0"
+    return reply
 
 
 def bad(message: str) -> Refusal:
@@ -68,7 +57,11 @@ def admin_only(call: Call) -> None:
 
 
 def prepare(call: Call) -> None:
-    """Remove the project id from the path of a call and parse the microversion header."""
+    """Remove the project id from the path of a call with a token, and parse the microversion
+    header.
+    """
+    if call.identity is None:
+        return
     if len(call.segments) > 1 and _PROJECT.match(call.segments[1]):
         if call.segments[1] != call.caller.project_id:
             raise bad("Malformed request url")
@@ -78,10 +71,9 @@ def prepare(call: Call) -> None:
     if text in ("", "latest"):
         call.version = NEWEST if text else OLDEST
         return
-    if not re.fullmatch(r"[0-9]{1,3}\.[0-9]{1,3}", text):
+    if (version := version_in(text)) is None:
         raise bad(f"API Version String {text} is of invalid format. Must be of format MajorNum.")
-    major, _, minor = text.partition(".")
-    call.version = (int(major), int(minor))
+    call.version = version
     if not OLDEST <= call.version <= NEWEST:
         lowest, highest = (".".join(map(str, one)) for one in (OLDEST, NEWEST))
         words = f"Version {text} is not supported by the API. Minimum is {lowest} and maximum is"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hearth.devcloud.http import Call, Refusal, Reply, Route, Router, Service, unauthorized
+from hearth.devcloud.http import Call, Refusal, Reply, Route, Router, Service, at_root, unauthorized
 from hearth.devcloud.mistral import cron, executions, run, workflows
 
 
@@ -10,10 +10,6 @@ def _refusal(call: Call, fault: Refusal) -> Reply:
     side = "Client" if fault.status < 500 else "Server"
     body = {"debuginfo": None, "faultcode": side, "faultstring": fault.message}
     return Reply(fault.status, body)
-
-
-def _is_open(call: Call) -> bool:
-    return not call.segments
 
 
 def _versions(call: Call) -> Reply:
@@ -27,7 +23,7 @@ SERVICE = Service(
     name="workflow",
     router=Router(_VERSIONS, workflows.ROUTES, executions.ROUTES, cron.ROUTES),
     refusal=_refusal,
-    open=_is_open,
+    open=at_root,
     unauthorized=unauthorized,
 )
 TRANSITIONS = {

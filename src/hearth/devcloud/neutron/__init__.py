@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hearth.devcloud.http import Call, Router, Service, unauthorized
+from hearth.devcloud.http import Router, Service, at_root, unauthorized
 from hearth.devcloud.neutron import (
     agents,
     chains,
@@ -31,11 +31,6 @@ from hearth.devcloud.neutron import (
 from hearth.devcloud.neutron.rest import refusal
 from hearth.devcloud.store import Thing
 
-
-def _is_open(call: Call) -> bool:
-    return not call.segments
-
-
 SERVICE = Service(
     name="network",
     router=Router(
@@ -60,7 +55,7 @@ SERVICE = Service(
         misc.ROUTES,
     ),
     refusal=refusal,
-    open=_is_open,
+    open=at_root,
     unauthorized=unauthorized,
     unknown_type="HTTPNotFound",
     wrong_method_type="HTTPMethodNotAllowed",

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from hearth.devcloud.http import Call, Refusal, Reply, Route, Router, Service, unauthorized
+from hearth.devcloud.http import (
+    Call,
+    Refusal,
+    Reply,
+    Route,
+    Router,
+    Service,
+    at_version,
+    unauthorized,
+)
 from hearth.devcloud.nova import (
     actions,
     attach,
@@ -14,10 +23,6 @@ from hearth.devcloud.nova import (
     quotas,
     servers,
 )
-
-
-def _is_open(call: Call) -> bool:
-    return len(call.segments) < 2
 
 
 def _extensions(call: Call) -> Reply:
@@ -48,7 +53,7 @@ SERVICE = Service(
         quotas.ROUTES,
     ),
     refusal=base.refusal,
-    open=_is_open,
+    open=at_version,
     prepare=base.prepare,
     finish=base.finish,
     unauthorized=unauthorized,

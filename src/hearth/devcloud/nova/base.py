@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
+from hearth.devcloud.errors_by_kind import KINDS
 from hearth.devcloud.http import Body, Call, Refusal, Reply
 
 NEWEST = (2, 96)
 OLDEST = (2, 1)
-_KINDS = {
-    400: "badRequest",
-    401: "unauthorized",
-    403: "forbidden",
-    404: "itemNotFound",
-    405: "badMethod",
-    409: "conflictingRequest",
-    413: "overLimit",
-    501: "notImplemented",
-    503: "serviceUnavailable",
-}
 _JSON = "application/json; charset=UTF-8"
 
 
 def refusal(call: Call, fault: Refusal) -> Reply:
     """Return an error in the format of Nova."""
-    kind = _KINDS.get(fault.status, "computeFault")
+    kind = KINDS.get(fault.status, "computeFault")
     body = {kind: {"code": fault.status, "message": fault.message or kind}}
     return Reply(fault.status, body, {"Content-Type": _JSON, **fault.headers})
 

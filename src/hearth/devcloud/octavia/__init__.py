@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from hearth.devcloud.http import Call, Refusal, Reply, Route, Router, Service, unauthorized
+from hearth.devcloud.http import Call, Refusal, Reply, Route, Router, Service, at_root, unauthorized
 from hearth.devcloud.octavia import balancers, offers, parts, quotas, tree
 
 
 def _refusal(call: Call, fault: Refusal) -> Reply:
     text = fault.message or HTTPStatus(fault.status).phrase
     return Reply(fault.status, {"faultcode": "Client", "faultstring": text, "debuginfo": None})
-
-
-def _is_open(call: Call) -> bool:
-    return not call.segments
 
 
 def _versions(call: Call) -> Reply:
@@ -62,7 +58,7 @@ SERVICE = Service(
     name="load-balancer",
     router=Router(_routes()),
     refusal=_refusal,
-    open=_is_open,
+    open=at_root,
     unauthorized=unauthorized,
 )
 TRANSITIONS = {"load-balancer.done": tree.done}

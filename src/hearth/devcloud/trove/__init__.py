@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hearth.devcloud.http import Call, Reply, Route, Router, Service, unauthorized
+from hearth.devcloud.http import Call, Reply, Route, Router, Service, at_version, unauthorized
 from hearth.devcloud.trove import (
     actions,
     backups,
@@ -14,15 +14,6 @@ from hearth.devcloud.trove import (
     quotas,
     users,
 )
-
-
-def _is_open(call: Call) -> bool:
-    return len(call.segments) < 2
-
-
-def _prepare(call: Call) -> None:
-    if call.identity is not None:
-        base.prepare(call)
 
 
 def _versions(call: Call) -> Reply:
@@ -47,8 +38,8 @@ SERVICE = Service(
         quotas.ROUTES,
     ),
     refusal=base.refusal,
-    open=_is_open,
-    prepare=_prepare,
+    open=at_version,
+    prepare=base.prepare,
     unauthorized=unauthorized,
 )
 TRANSITIONS = {

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from hearth.devcloud.collection import Check, Collection, Fault, Invalid
+from hearth.devcloud.errors_by_kind import by_kind
 from hearth.devcloud.http import Body, Call, Refusal, Reply
 from hearth.devcloud.listing import page
 from hearth.devcloud.store import Thing
@@ -33,16 +34,12 @@ _WORD = re.compile(r".*[0-9a-zA-Z].*", re.DOTALL)
 
 def refusal(call: Call, fault: Refusal) -> Reply:
     """Return an error in the format of Trove."""
-    kind = _KINDS.get(fault.status, "instanceFault")
-    error: Body = {"code": fault.status, "message": fault.message or kind}
-    if fault.status == 413:
-        error["retryAfter"] = "0"
-    return Reply(fault.status, {kind: error}, dict(fault.headers))
+    return by_kind(fault, _KINDS, unknown="instanceFault")
 
 
 def prepare(call: Call) -> None:
     """Remove the project id from the path of a call. Raises Refusal 401 for another project."""
-    if len(call.segments) > 1:
+    if call.identity is not None and len(call.segments) > 1:
         if call.segments[1] not in (call.caller.project_id, "flavors", "datastores"):
             raise Refusal(401, message=f"User does not belong to the project {call.segments[1]}.")
         del call.segments[1]

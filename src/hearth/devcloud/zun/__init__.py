@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hearth.devcloud.http import Call, Route, Router, Service, unauthorized
+from hearth.devcloud.http import Route, Router, Service, at_version, unauthorized
 from hearth.devcloud.store import Thing
 from hearth.devcloud.zun import actions, base, containers
-
-
-def _is_open(call: Call) -> bool:
-    return len(call.segments) < 2
-
 
 _VERSIONS: list[Route] = [("GET", "/", base.versions), ("GET", "/v1", base.version)]
 
@@ -20,7 +15,7 @@ SERVICE = Service(
     name=base.SERVICE,
     router=Router(_VERSIONS, containers.ROUTES, actions.ROUTES),
     refusal=base.refusal,
-    open=_is_open,
+    open=at_version,
     prepare=base.prepare,
     finish=base.finish,
     unauthorized=unauthorized,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from hearth.devcloud.collection import boolean
 from hearth.devcloud.http import Body, Call, Refusal, Reply
+from hearth.devcloud.microversion import version_in
 from hearth.devcloud.store import Thing
 
 SERVICE = "application-container"
@@ -58,10 +57,9 @@ def prepare(call: Call) -> None:
         if text == "latest":
             call.version = NEWEST
             return
-        if not re.fullmatch(r"[0-9]{1,3}\.[0-9]{1,3}", text):
+        if (version := version_in(text)) is None:
             raise Refusal(406, message=f"Invalid version header: {item.strip()}")
-        major, _, minor = text.partition(".")
-        call.version = (int(major), int(minor))
+        call.version = version
         if not OLDEST <= call.version <= NEWEST:
             words = f"Version {text} was requested but the supported versions are 1.1 to 1.40."
             raise Refusal(406, message=words)
