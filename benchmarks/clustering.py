@@ -16,7 +16,7 @@ from benchmarks.figure import Figure
 from benchmarks.machine import cpu_s, pss_mib
 
 CREATE_MAX_S = 5.0
-MEMORY_MAX_MIB = 100.0
+MEMORY_MAX_MIB = 100e6 / 2**20
 MANY = 200
 SYNCED_PER_MINUTE = 10_000  # in a minute of processor time
 MINUTE_S = 60.0

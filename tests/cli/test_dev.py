@@ -2,12 +2,14 @@
 
 import contextlib
 import os
+import platform
 import random
 import re
 import signal
 import socket
 import subprocess
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,8 @@ import yaml
 from hearth.cli.dev import _password, _prepare
 from tests.clients.dev import HEARTH, READY, Dev, hearth_dev, wait_for
 from tests.daily import in_turn
+
+HEAP = 64 * 1024 * 1024
 
 pytestmark = [pytest.mark.slow, in_turn(3)]
 
@@ -97,6 +101,28 @@ def test_it_ends_on_sigterm_with_its_cloud(tmp_path: Path):
         assert not answers(dev)
         assert dev.process.stdout is not None
         assert dev.process.stdout.read() == ""  # the ready line was all
+
+
+def heaps_of_threads(pid: int) -> list[str]:
+    """The heaps that glibc has made for threads: it reserves 64 MiB for each, on that boundary."""
+    regions = [
+        (*(int(end, 16) for end in line.split()[0].split("-")), line.split()[1])
+        for line in Path(f"/proc/{pid}/maps").read_text().splitlines()
+    ]
+    return [
+        hex(start)
+        for (start, end, use), (after, last, rest) in pairwise(regions)
+        if not start % HEAP and use == "rw-p" and rest == "---p" and end == after
+        if last - start == HEAP
+    ]
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries have other heaps")
+def test_all_threads_share_one_heap(tmp_path: Path):
+    with hearth_dev(tmp_path) as dev, dev.heat() as heat:
+        list(heat.stacks.list())
+        assert len(list(Path(f"/proc/{dev.process.pid}/task").iterdir())) > 3
+        assert heaps_of_threads(dev.process.pid) == []
 
 
 def test_the_cloud_dies_with_it(tmp_path: Path):

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from hearth.cli.memory import few_heaps
 from hearth.cli.process import (
     WrongSetting,
     allow_descriptors,
@@ -62,6 +63,7 @@ def run(
     such port.
     """
     no_collections()
+    few_heaps()  # before the first thread
     allow_descriptors()
     log_to_stderr()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # until the loop has its own handler

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy.exc import SQLAlchemyError
 
 from hearth.bus.notification import Message, Notifications, log_message
-from hearth.cli.memory import few_heaps, keep_small
+from hearth.cli.memory import keep_small
 from hearth.cli.served import applications, server
 from hearth.cli.sockets import Sockets
 from hearth.cli.wiring import Running, calm_collector
@@ -75,7 +75,6 @@ async def until_stopped(
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(Seldom())
-    few_heaps()
     servers: list[Any] = []
 
     def stopping() -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hearth.cli.configuration import Configuration, read
+from hearth.cli.memory import few_heaps
 from hearth.cli.process import (
     WrongSetting,
     allow_descriptors,
@@ -42,6 +43,7 @@ def run(configs: Sequence[Path], port: int | None, role: str, workers: int = 1) 
     port of the main API, or with the role cluster of the cluster API. Return the exit status.
     """
     no_collections()
+    few_heaps()  # before the first thread
     allow_descriptors()
     log_to_stderr()
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the configuration is loaded
