@@ -18,6 +18,7 @@ from hearth.api.openapi import operation_id
 from hearth.api.v1.routes import ROUTES
 from hearth.service.create_stack import create_stack
 from hearth.service.stack_request import StackRequest
+from hearth.store.database import Store
 
 STEP = 10  # of the database's machine, at which we count
 TEMPLATE = """
@@ -139,3 +140,26 @@ def costs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, int]
 def test_other_stacks_cost_nothing(costs: dict[str, tuple[int, int]], name: str):
     few, many = costs[name]
     assert many <= 1.3 * few + 10, f"{few} steps beside {FEW} stacks, {many} beside {MANY}"
+
+
+def test_a_stack_and_its_outputs_are_read_in_one_transaction(tmp_path, monkeypatch):
+    async def whole() -> tuple[int, int]:
+        async with inside(tmp_path / "hearth.db") as running:
+            row, _ = await running.create("mine", TEMPLATE, {"child.yaml": CHILD})
+            tokens, gate = cast(Tokens, Everybody()), cast(Gate, object())
+            app = application(running.services, tokens, gate, "http://nowhere")
+            path = f"/v1/{CALLER.project_id}/stacks/mine/{row.id}"
+            assert await get(app, path, b"") == 200  # compiles the program
+            reads, read = [], Store.read
+
+            async def noted(self: Store, transaction: Any) -> Any:
+                reads.append(transaction)
+                return await read(self, transaction)
+
+            monkeypatch.setattr(Store, "read", noted)
+            assert await get(app, path, b"") == 200
+            shown = len(reads)
+            assert await get(app, path, b"resolve_outputs=False") == 200
+            return shown, len(reads) - shown
+
+    assert asyncio.run(whole()) == (1, 1)

@@ -25,6 +25,7 @@ from hearth.service.redact import may_see_hidden
 from hearth.service.services import Services
 from hearth.service.world import StoredWorld
 from hearth.store import reads
+from hearth.store.database import Tx
 from hearth.store.rows import Revision, StackRow
 from hearth.template import Output, Program, World
 from hearth.template.budget import spending
@@ -46,19 +47,41 @@ class OutputValue:
     reason: str | None = None  # the reason without the place
 
 
+@dataclass
+class ReadAhead:
+    """Reads the records of a stack in the transaction that finds it, if its outputs need them.
+
+    That is known if its program is in the cache. `records` is None if they were not read.
+    """
+
+    services: Services
+    records: list[Record] | None = None
+
+    def __call__(self, tx: Tx, row: StackRow) -> None:
+        program = self.services.cached_program(row)
+        needed = program is not None and program.outputs and row.deleted_at is None
+        self.records = reads.records(tx, row.id) if needed else None
+
+
 async def outputs(
-    services: Services, caller: Caller, row: StackRow, only: str | None = None
+    services: Services,
+    caller: Caller,
+    row: StackRow,
+    only: str | None = None,
+    ahead: list[Record] | None = None,
 ) -> list[OutputValue]:
     """Return all outputs of a stack, or only the output named `only`.
 
-    The list is empty if there is no such output. Raises Rejected if the template of the stack does
-    not compile.
+    `ahead` are the records of the stack if the caller has read them. The list is empty if there is
+    no such output. Raises Rejected if the template of the stack does not compile.
     """
     revision, program = await services.program(row)
     wanted = [o for name, o in program.outputs.items() if only in (None, name)]
     if not wanted:
         return []
-    found = await services.store.read(lambda tx: reads.records(tx, row.id))
+    found = ahead
+    if found is None:
+        found = await services.store.read(lambda tx: reads.records(tx, row.id))
     records = reads.in_charge(found)
     fresh = await _fresh(services, caller, row, program, records.values())
     kinds = services.programs.types_of(records)

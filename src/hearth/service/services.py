@@ -110,6 +110,11 @@ class Services:
         self._seen.keep(key, found, revision.characters)
         return found
 
+    def cached_program(self, row: StackRow) -> Program | None:
+        """Return the program of a stack if it is in the cache. Any thread may call this."""
+        found = self._seen.peek((row.id, row.revision, row.name))
+        return None if found is None else found[1]
+
     async def description(self, row: StackRow, name: str) -> str:
         """Return the description of a resource in the template of a stack.
 

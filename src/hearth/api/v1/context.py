@@ -1,5 +1,6 @@
 """The caller and the stack of a request, and its policy checks."""
 
+from collections.abc import Callable
 from typing import cast
 
 from starlette.requests import Request
@@ -10,6 +11,7 @@ from hearth.service.caller import Caller
 from hearth.service.find_stack import find_stack
 from hearth.service.problems import HTTPForbidden
 from hearth.service.services import Services
+from hearth.store.database import Tx
 from hearth.store.rows import StackRow
 
 
@@ -62,11 +64,14 @@ def scope_of(request: Request) -> str | None:
     return str(request.path_params["tenant_id"])
 
 
-async def stack_of(request: Request, *, deleted: bool = False) -> StackRow:
+async def stack_of(
+    request: Request, *, deleted: bool = False, also: Callable[[Tx, StackRow], None] | None = None
+) -> StackRow:
     """Return the stack in the path. Raises Rejected unless its name and id belong together.
 
     Stack domain users may use the path with their own project or with the owner's project, and find
-    only the stack to which they belong. If `deleted` is true, a deleted stack is also found.
+    only the stack to which they belong. If `deleted` is true, a deleted stack is also found. For
+    `also`, see `find_stack`.
     """
     caller, path = caller_of(request), request.path_params
     row = await find_stack(
@@ -76,6 +81,7 @@ async def stack_of(request: Request, *, deleted: bool = False) -> StackRow:
         path["stack_id"],
         deleted=deleted,
         anywhere=True,
+        also=also,
     )
     if row.id != path["stack_id"] or row.name != path["stack_name"]:
         raise Rejected([EntityNotFound(None, "Stack", path["stack_name"])])

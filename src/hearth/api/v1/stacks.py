@@ -18,7 +18,7 @@ from hearth.service.create_stack import create_stack
 from hearth.service.documents import abandon_stack, export_stack
 from hearth.service.find_stack import find_stack, list_stacks
 from hearth.service.operate_stack import operate_stack
-from hearth.service.outputs import outputs
+from hearth.service.outputs import ReadAhead, outputs
 from hearth.service.preview import changes, created_items, created_outputs, plan_create, plan_update
 from hearth.service.redact import may_export, without_hidden_defaults
 from hearth.service.revisions import masked_environment
@@ -145,15 +145,19 @@ def _with_query(request: Request, url: str) -> str:
 
 async def show(request: Request) -> Response:
     """Show a stack with its state, parameters and outputs. A deleted stack is found by its id."""
-    row = await stack_of(request, deleted=True)
     services = services_of(request)
+    resolved = parse.flag(request, queries.RESOLVE_OUTPUTS, default=True)
+    ahead = ReadAhead(services)
+    row = await stack_of(request, deleted=True, also=ahead if resolved else None)
     values = None
     try:
         _, program = await services.program(row)
     except Rejected:
         program = None  # a type or file that it uses no longer exists; the stack is still shown
-    if parse.flag(request, queries.RESOLVE_OUTPUTS, default=True) and row.deleted_at is None:
-        values = await outputs(services, caller_of(request), row) if program is not None else []
+    if resolved and row.deleted_at is None:
+        values = []
+        if program is not None:
+            values = await outputs(services, caller_of(request), row, ahead=ahead.records)
     return JSONResponse({"stack": view.stack(request, row, program, values)})
 
 

@@ -37,6 +37,13 @@ class Cache(Generic[K, V]):
         self._things.move_to_end(key)
         return found[0]
 
+    def peek(self, key: K) -> V | None:
+        """Return the item with this key, or None; it does not count as used. Any thread may call
+        this.
+        """
+        found = self._things.get(key)
+        return None if found is None else found[0]
+
     def keep(self, key: K, value: V, characters: int) -> None:
         """Add an item whose source text has this number of `characters`, and drop old items if
         necessary.
