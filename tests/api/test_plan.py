@@ -203,3 +203,41 @@ def test_a_bad_plan_is_refused_like_the_update(api: Caller, path: str):
     reply = api.call("PUT", f"{path}/plan", {"template": HOT + "resources:\n  a: {type: X}\n"})
     assert reply.status_code == 400
     assert reply.json()["error"]["type"] == "StackValidationFailed"
+
+
+def test_a_request_that_agrees_to_a_plan_is_refused_once_it_has_changed(api: Caller):
+    template = HOT + "resources: {n: {type: OS::Neutron::Net, properties: {name: %s}}}\n"
+    first = {"stack_name": "agreed", "template": template % "one"}
+    agreed = api.call("POST", "/stacks/plan", first).json()["plan"]["hash"]
+    other = {**first, "template": template.replace("{n:", "{m:") % "one", "plan": agreed}
+    refused = api.call("POST", "/stacks", other)
+    assert refused.status_code == 409
+    assert refused.json()["error"]["type"] == "PlanChanged"
+    made = api.call("POST", "/stacks", {**first, "plan": agreed})
+    path = f"/stacks/agreed/{made.json()['stack']['id']}"
+    api.until(path, "CREATE_COMPLETE")
+    body = {"template": template % "two"}
+    agreed = api.call("PUT", f"{path}/plan", body).json()["plan"]["hash"]
+    for method in ("PUT", "PATCH"):
+        later = {"template": template % "three", "plan": agreed}
+        assert api.call(method, path, later).status_code == 409
+    assert api.call("PUT", path, {**body, "plan": agreed}).status_code == 202
+    api.until(path, "UPDATE_COMPLETE")
+    api.call("DELETE", path)
+
+
+def test_the_plan_of_a_delete_tells_what_stays_in_the_cloud(api: Caller):
+    child = HOT + "resources: {in: {type: OS::Heat::Value, properties: {value: 1}}}\n"
+    template = (
+        HOT
+        + "resources:\n  n: {type: OS::Neutron::Net, deletion_policy: Retain}\n"
+        + "  c: {type: child.yaml}\n  v: {type: OS::Heat::Value, properties: {value: 1}}\n"
+    )
+    path = api.create("ending", template, files={"child.yaml": child})
+    found = api.call("PUT", f"{path}/plan", {"delete": True}).json()["plan"]["resources"]
+    assert {one["resource"]: one["action"] for one in found} == {
+        "n": "retain", "c": "delete", "v": "delete",
+    }  # fmt: skip
+    (nested,) = (one["nested"]["resources"] for one in found if one["resource"] == "c")
+    assert [(one["resource"], one["action"]) for one in nested] == [("in", "delete")]
+    api.call("DELETE", path)

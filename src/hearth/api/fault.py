@@ -36,6 +36,7 @@ STATUS: Mapping[str, int] = {
     "StackExists": 409,
     "ActionInProgress": 409,
     "ConfigInUse": 409,
+    "PlanChanged": 409,
     "HTTPTooManyRequests": 429,
     "HTTPServiceUnavailable": 503,
 }

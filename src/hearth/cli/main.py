@@ -8,6 +8,7 @@ from typing import IO
 import click
 
 import hearth
+from hearth.cli.apply.commands import COMMANDS
 from hearth.cli.commands import Commands
 from hearth.cli.manage_commands import configs_option, manage
 
@@ -136,6 +137,8 @@ def serve(
 
 
 cli.add_command(manage)
+for _command in COMMANDS:
+    cli.add_command(_command)
 
 
 @cli.command()

@@ -14,9 +14,11 @@ from hearth.service.caller import Caller
 from hearth.service.create_stack import sketch
 from hearth.service.outputs import OutputValue
 from hearth.service.prediction import NESTED_MAX, UNBORN, Aim, StackPrediction, predict_stack
+from hearth.service.problems import PlanChanged
 from hearth.service.resources import recorded_attributes
 from hearth.service.services import Services
 from hearth.service.stack_request import StackRequest, check_name, checked, requested
+from hearth.service.unreachable import demand_reachable
 from hearth.service.update_stack import aim_of
 from hearth.store import accept, reads
 from hearth.store.database import Tx
@@ -88,7 +90,7 @@ async def plan_create(
     )
     row = sketch(new, services.clock.now())
     program = await checked(services, caller, row, revision)
-    return await predict_stack(services, services.cloud(caller), Aim(row, revision, program))
+    return await _predicted(services, caller, Aim(row, revision, program))
 
 
 async def plan_update(
@@ -111,7 +113,22 @@ async def plan_update(
     aim = await aim_of(services, caller, row, request)
     if recorded:
         aim = replace(aim, observe=False)
-    return await predict_stack(services, services.cloud(caller), aim)
+    return await _predicted(services, caller, aim)
+
+
+async def _predicted(services: Services, caller: Caller, aim: Aim) -> StackPrediction:
+    found = await predict_stack(services, services.cloud(caller), aim)
+    if not services.reachable:
+        demand_reachable(found)
+    return found
+
+
+def demand_plan(found: StackPrediction, agreed: str) -> None:
+    """Raise Rejected unless the plan has the hash to which the caller agreed."""
+    now = found.plan.as_json()["hash"]
+    if now != agreed:
+        words = f"The plan has changed: its hash is {now}, but the request agrees to {agreed}."
+        raise Rejected([PlanChanged(None, f"{words} Request the plan again.")])
 
 
 def created_outputs(found: StackPrediction) -> list[OutputValue]:

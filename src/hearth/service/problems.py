@@ -38,6 +38,11 @@ class ResourceActionNotSupported(Worded):
 
 
 @dataclass(frozen=True)
+class PlanChanged(Worded):
+    """The problem of a request that agrees to a plan which is no longer the plan."""
+
+
+@dataclass(frozen=True)
 class ConfigInUse(Problem):
     """The problem of deleting a software configuration that a deployment still uses."""
 

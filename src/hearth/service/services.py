@@ -80,6 +80,7 @@ class Services:
         default_factory=lambda: Policy(rules=cluster_policy_rules.defaults())
     )
     observer: Observer = UNOBSERVED
+    reachable: bool = True  # whether anybody can send a request to this process
     _seen: Cache[tuple[str, int, str], tuple[Revision, Program]] = field(
         default_factory=lambda: Cache(PROGRAMS_MAX)
     )

@@ -146,6 +146,11 @@ async def update_request_of(
     return replace(found, revision=integer(data["revision"], "revision"))
 
 
+def agreed_plan(data: Mapping[str, Any]) -> str | None:
+    """Return the hash of the plan to which the caller agrees, or None. Raises Rejected."""
+    return _text(data, "plan")
+
+
 def adopt_data(data: Mapping[str, Any]) -> str | None:
     """Return the text of the document to adopt, or None if there is none. Raises Rejected."""
     if "adopt_stack_data" not in data:

@@ -132,11 +132,13 @@ ONE_STACK = [
     ),
     Endpoint(
         "stack_update_plan", "PUT", STACK + "/plan", "stacks:preview_update",
-        stacks.update_plan, wrapped("plan", FREE), body=shapes.UPDATE, errors=(409,), beside=True,
+        stacks.update_plan, wrapped("plan", FREE), body=shapes.UPDATE_PLAN, errors=(409,),
+        beside=True,
     ),
     Endpoint(
         "stack_update_patch_plan", "PATCH", STACK + "/plan", "stacks:preview_update_patch",
-        stacks.update_plan, wrapped("plan", FREE), body=shapes.UPDATE, errors=(409,), beside=True,
+        stacks.update_plan, wrapped("plan", FREE), body=shapes.UPDATE_PLAN, errors=(409,),
+        beside=True,
     ),
     Endpoint(
         "action_stack", "POST", STACK + "/actions", None, stacks.action, NULL,

@@ -255,10 +255,12 @@ COMPONENTS: dict[str, Shape] = {
 }
 
 CREATE = lenient(
-    {"stack_name": NAME}, {**WANTED, "adopt_stack_data": {"type": ["string", "object"]}}
+    {"stack_name": NAME},
+    {**WANTED, "plan": TEXT, "adopt_stack_data": {"type": ["string", "object"]}},
 )
 PREVIEW = lenient({"stack_name": NAME}, WANTED)
-UPDATE = lenient({}, UPDATED)
+UPDATE = lenient({}, {**UPDATED, "plan": TEXT})
+UPDATE_PLAN = lenient({}, {**UPDATED, "delete": FLAG_OR_TEXT})
 VALIDATE = lenient({}, WANTED)
 ACTION: Shape = {
     "type": "object",

@@ -15,11 +15,19 @@ from hearth.api.v1.context import caller_of, demand, services_of, stack_of
 from hearth.model.problem import EntityNotFound, NotFound, Rejected, StackValidationFailed
 from hearth.model.state import Action
 from hearth.service.create_stack import create_stack
+from hearth.service.delete_plan import plan_delete
 from hearth.service.documents import abandon_stack, export_stack
 from hearth.service.find_stack import find_stack, list_stacks
 from hearth.service.operate_stack import operate_stack
 from hearth.service.outputs import ReadAhead, outputs
-from hearth.service.preview import changes, created_items, created_outputs, plan_create, plan_update
+from hearth.service.preview import (
+    changes,
+    created_items,
+    created_outputs,
+    demand_plan,
+    plan_create,
+    plan_update,
+)
 from hearth.service.redact import may_export, without_hidden_defaults
 from hearth.service.revisions import masked_environment
 from hearth.service.template_text import as_object
@@ -67,15 +75,19 @@ def _next(request: Request, marker: str) -> str:
 async def create(request: Request) -> Response:
     """Create a stack: return its id and its address before the work starts.
 
-    With `adopt_stack_data` the stack takes over the resources of that document.
+    With `adopt_stack_data` the stack takes over the resources of that document. With `plan`, the
+    hash of a plan, the request is refused if that is no longer the plan.
     """
     caller = caller_of(request)
     data = await parse.body(request)
     name = _new_name(data)
     if "converge" in data:
         raise parse.bad("converge is allowed in updates only")
+    services = services_of(request)
     stack_request, adopt = await parse.stack_request_of(request, data), parse.adopt_data(data)
-    row = await create_stack(services_of(request), caller, name, stack_request, adopt=adopt)
+    if (agreed := parse.agreed_plan(data)) is not None:
+        demand_plan(await plan_create(services, caller, name, stack_request), agreed)
+    row = await create_stack(services, caller, name, stack_request, adopt=adopt)
     headers = {"Location": view.stack_url(request, row)}
     return JSONResponse(view.created(request, row), status_code=201, headers=headers)
 
@@ -163,7 +175,8 @@ async def show(request: Request) -> Response:
 
 async def update(request: Request) -> Response:
     """Update a stack. The request replaces the template, parameters and environment; of the options
-    only timeout, rollback and converge keep their values if they are missing.
+    only timeout, rollback and converge keep their values if they are missing. With `plan`, the hash
+    of a plan, the request is refused if that is no longer the plan.
     """
     return await _update(request, existing=False)
 
@@ -179,8 +192,11 @@ async def _update(request: Request, *, existing: bool) -> Response:
     data = await parse.body(request)
     if existing and not data:
         demand(request, "stacks:update_no_change")
+    services, caller = services_of(request), caller_of(request)
     stack_request = await parse.update_request_of(request, data, existing=existing)
-    await update_stack(services_of(request), caller_of(request), row, stack_request)
+    if (agreed := parse.agreed_plan(data)) is not None:
+        demand_plan(await plan_update(services, caller, row, stack_request), agreed)
+    await update_stack(services, caller, row, stack_request)
     return JSONResponse({}, status_code=202)
 
 
@@ -215,11 +231,15 @@ async def create_plan(request: Request) -> Response:
 
 
 async def update_plan(request: Request) -> Response:
-    """Plan an update: the action for each resource, and its reasons by property."""
+    """Plan an update: the action for each resource, and its reasons by property.
+
+    With `delete` the plan is that of a delete, and the rest of the body is ignored.
+    """
     row = await stack_of(request)
-    stack_request = await parse.update_request_of(
-        request, await parse.body(request), existing=request.method == "PATCH"
-    )
+    data = await parse.body(request)
+    if parse.boolean(data.get("delete", False), "delete"):
+        return JSONResponse({"plan": (await plan_delete(services_of(request), row)).as_json()})
+    stack_request = await parse.update_request_of(request, data, existing=request.method == "PATCH")
     found = await plan_update(services_of(request), caller_of(request), row, stack_request)
     return JSONResponse({"plan": found.plan.as_json()})
 

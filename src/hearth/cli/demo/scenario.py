@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from typing import Any
 
-from hearth.cli.demo.board import Board, Line
+from hearth.cli.board import Board, Line
 from hearth.cli.demo.client import AGENT, FOLDER, ROOT, SANDBOX, Client, outputs_of, request_body
 from hearth.cli.demo.dev_server import DemoFailed, DevServer, hearth_dev, servers_cannot_run
 from hearth.cli.demo.guest import read_script, signal_in

@@ -10,7 +10,7 @@ from rich.live import Live
 from rich.text import Text
 from rich.tree import Tree
 
-from hearth.cli.demo.board import Board, Line
+from hearth.cli.board import Board, Line
 
 COLOURS = {"COMPLETE": "green", "IN_PROGRESS": "yellow", "FAILED": "red bold"}
 MARKS = {"COMPLETE": "✔", "IN_PROGRESS": "…", "FAILED": "✘"}

@@ -1,6 +1,6 @@
 """Events as lines: nested ones in their place, times by the clock given."""
 
-from hearth.cli.demo.board import Board
+from hearth.cli.board import Board
 from hearth.cli.demo.screen import tree_of
 
 ROOT = "http://h/v1/p/stacks/shop/root-id"
@@ -63,3 +63,12 @@ def test_another_action_begins_with_an_empty_board():
     board.fresh()
     assert board.lines == {}
     assert board.marker == "e1"
+
+
+def test_the_parent_of_a_nested_stack_is_the_longest_known_name():
+    board = Board("shop")
+    tier, part = ROOT.replace("shop", "shop-a-b-x1"), ROOT.replace("shop", "shop-a-b-x1-c-d-x2")
+    lines = board.take(
+        [event(1, tier, "one", "CREATE_COMPLETE"), event(2, part, "two", "CREATE_COMPLETE")], 1.0
+    )
+    assert [line.path for line in lines] == [("a-b", "one"), ("a-b", "c-d", "two")]

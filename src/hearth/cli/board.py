@@ -1,4 +1,4 @@
-"""The states of the demo stack's resources, computed from the stack's events."""
+"""The states of the resources of a stack, computed from its events."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass
 class Line:
-    """The state of one resource in the demo.
+    """The state of one resource.
 
     `path` contains the names of the resources that lead from the root stack to this resource. Its
     last action began at `since` and ended at `until`, both in seconds; `until` is None while it
@@ -19,6 +19,18 @@ class Line:
     since: float
     until: float | None = None
     physical_id: str | None = None
+    type: str = ""
+    reason: str = ""
+
+    @property
+    def running(self) -> bool:
+        """Whether the last action is in progress."""
+        return self.status.endswith("_IN_PROGRESS")
+
+    @property
+    def failed(self) -> bool:
+        """Whether the last action has failed."""
+        return self.status.endswith("_FAILED")
 
     def elapsed(self, now: float) -> float:
         """Return the duration of the resource's last action in seconds; if it still runs, until
@@ -29,17 +41,18 @@ class Line:
 
 @dataclass
 class Board:
-    """The states of all resources of the demo; `stack` is the name of the root stack.
+    """The states of all resources of a stack; `stack` is the name of the root stack.
 
-    `lines` maps the path of each resource to its state. `marker` is the id of the last event, and
-    `status` the state of the root stack.
+    `lines` maps the path of each resource to its state. `marker` is the id of the last event,
+    `status` the state of the root stack, and `reason` the reason for it.
     """
 
     stack: str
     lines: dict[tuple[str, ...], Line] = field(default_factory=dict)
     marker: str | None = None
     status: str = ""
-    ids: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    reason: str = ""
+    _paths: dict[str, tuple[str, ...]] = field(default_factory=dict)  # of nested stacks, by name
 
     def take(self, events: Iterable[Mapping[str, Any]], now: float) -> list[Line]:
         """Apply events in order; return a copy of each changed line, as it was after its event.
@@ -60,13 +73,15 @@ class Board:
         stack_name, stack_id = stack[1], stack[2]
         if event["physical_resource_id"] == stack_id:  # of the stack itself
             if stack_name == self.stack:
-                self.status = status
+                self.status, self.reason = status, event.get("resource_status_reason") or ""
             return None
         path = (*self._place(stack_name), name)
         line = self.lines.get(path)
         if line is None or status.endswith("_IN_PROGRESS"):
             line = self.lines[path] = Line(path, status, now)
         line.status = status
+        line.type = event.get("resource_type") or line.type
+        line.reason = event.get("resource_status_reason") or ""
         line.physical_id = event["physical_resource_id"] or line.physical_id
         if not status.endswith("_IN_PROGRESS"):
             line.until = now
@@ -76,22 +91,31 @@ class Board:
         """Return the path of the resource whose nested stack has this name; empty for the root
         stack.
 
-        A nested stack is named PARENT-RESOURCE-SUFFIX.
+        A nested stack is named PARENT-RESOURCE-SUFFIX, and all three may contain hyphens. The
+        longest name of a known stack is the parent.
         """
         if stack_name == self.stack:
             return ()
-        inner = stack_name.removeprefix(f"{self.stack}-").rpartition("-")[0]
-        return (inner,)
+        if (known := self._paths.get(stack_name)) is not None:
+            return known
+        parent, resource = stack_name, ""
+        while parent and not resource:
+            parent = parent.rpartition("-")[0]
+            if parent == self.stack or parent in self._paths:
+                resource = stack_name[len(parent) + 1 :].rpartition("-")[0]
+        path = (*self._paths.get(parent, ()), resource or stack_name)
+        self._paths[stack_name] = path
+        return path
 
     def done(self) -> tuple[int, int]:
         """Return (number of resources that are not in progress, number of all resources)."""
-        ended = sum(not line.status.endswith("_IN_PROGRESS") for line in self.lines.values())
+        ended = sum(not line.running for line in self.lines.values())
         return ended, len(self.lines)
 
     def fresh(self) -> None:
         """Remove all lines before the next action of the stack."""
         self.lines = {}
-        self.status = ""
+        self.status = self.reason = ""
 
 
 def _link(event: Mapping[str, Any], rel: str) -> str:

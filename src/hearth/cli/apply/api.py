@@ -1,0 +1,42 @@
+"""What the commands need of an Orchestration API, in this process or behind a URL."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+
+class Refused(Exception):
+    """A request was refused, or cannot be made. `lines` say why; `status` is that of the answer."""
+
+    def __init__(self, lines: Sequence[str], status: int = 0) -> None:
+        super().__init__("\n".join(lines))
+        self.lines = list(lines)
+        self.status = status
+
+
+class Api(Protocol):
+    """An Orchestration API, used as one user in one project."""
+
+    where: str
+    """Where the stack is kept, for messages: the path of the state file, or the name of a cloud."""
+
+    async def call(
+        self, method: str, path: str, body: Any = None, query: dict[str, str] | None = None
+    ) -> Any:
+        """Make a request below the project and return the parsed body of the answer.
+
+        Raises Refused if it is not answered with success.
+        """
+        ...
+
+    async def plan(self, name: str, path: str | None, body: Any) -> Any:
+        """Return the plan of a create of the stack `name` or, if `path` is that of its plan, of an
+        update. Raises Refused.
+        """
+        ...
+
+
+def refused(status: int, body: Any, raw: str) -> Refused:
+    """Return the exception for an error response of the API."""
+    error = body.get("error") if isinstance(body, dict) else None
+    words = str(error.get("message") or "") if isinstance(error, dict) else raw
+    return Refused(words.splitlines() or [f"status {status}"], status)

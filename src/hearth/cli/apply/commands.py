@@ -1,0 +1,180 @@
+"""The commands for stacks: plan, apply, destroy, output, show, watch, events, graph."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hearth.cli.apply.options import Where, template_options, where_options
+
+if TYPE_CHECKING:
+    from hearth.cli.apply.runs import Wanted
+
+Given = dict[str, Any]
+WHERE = ("name", "cloud", "state", "service", "as_json")
+
+
+def _where(given: Given) -> Where:
+    return Where(**{key: given.pop(key) for key in WHERE})
+
+
+def _wanted(target: Path | None, given: Given) -> "Wanted":
+    """Return the request that the arguments describe. Raises Refused, OSError."""
+    from hearth.cli.apply.api import Refused
+    from hearth.cli.apply.bundle import bundle
+    from hearth.cli.apply.runs import Wanted
+    from hearth.cli.apply.saved_plan import SavedPlan
+
+    template = given.pop("template") or target
+    environments, parameters = given.pop("environments"), given.pop("parameters")
+    files = given.pop("parameter_files")
+    if template is None:
+        raise Refused(["no TEMPLATE given"])
+    saved = SavedPlan.read(template)
+    if saved is not None:
+        if environments or parameters or files:
+            raise Refused(["a saved plan contains its environments and parameters"])
+        return Wanted(saved.name, saved=saved, delete=bool(saved.body.get("delete")))
+    values = {}
+    for pair in parameters:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise Refused([f"--parameter {pair}: expected KEY=VALUE"])
+        values[key] = value
+    for pair in files:
+        key, equals, path = pair.partition("=")
+        if not equals:
+            raise Refused([f"--parameter-file {pair}: expected KEY=FILE"])
+        values[key] = Path(path).read_text(encoding="utf-8")
+    body = bundle(template, environments, values)
+    return Wanted(template.stem, body=body, template=template)
+
+
+@click.command()
+@click.argument("target", metavar="[TEMPLATE]", required=False, type=click.Path(path_type=Path))
+@template_options
+@where_options
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="Save the plan in this file.")
+@click.option("--destroy", is_flag=True, help="Plan the deletion of the stack NAME.")
+def plan(target: Path | None, out: Path | None, *, destroy: bool, **given: Any) -> None:
+    """Show what apply would do to each resource, and why.
+
+    Exit status: 0 without changes, 2 with changes, 1 after an error.
+    """
+    from hearth.cli.apply import runs
+
+    where = _where(given)
+
+    async def main() -> int:
+        name = str(target) if target is not None else None
+        wanted = runs.Wanted(name, delete=True) if destroy else _wanted(target, given)
+        return await runs.plan(where, wanted, out)
+
+    sys.exit(runs.run(main, as_json=where.as_json))
+
+
+@click.command()
+@click.argument("target", metavar="[TEMPLATE]", required=False, type=click.Path(path_type=Path))
+@template_options
+@where_options
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("--rollback", is_flag=True, help="Undo everything if a resource fails.")
+@click.option("--timeout", type=click.IntRange(1), metavar="MINUTES", help="Limit of the time.")
+def apply(
+    target: Path | None, *, yes: bool, rollback: bool, timeout: int | None, **given: Any
+) -> None:
+    """Create or change a stack: show the plan, ask, carry it out.
+
+    TEMPLATE is a template or a file that plan -o has saved. Exit status: 0 if the stack is
+    complete, 1 if not, 130 after Ctrl-C.
+    """
+    from hearth.cli.apply import runs
+
+    where = _where(given)
+
+    async def main() -> int:
+        wanted = _wanted(target, given)
+        return await runs.apply(where, wanted, sure=yes, rollback=rollback, timeout=timeout)
+
+    sys.exit(runs.run(main, as_json=where.as_json))
+
+
+@click.command()
+@click.argument("name_given", metavar="[NAME]", required=False)
+@where_options
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+def destroy(name_given: str | None, *, yes: bool, **given: Any) -> None:
+    """Delete the stack NAME and its resources: show the plan, ask, carry it out."""
+    from hearth.cli.apply import runs
+
+    where = _where(given)
+
+    async def main() -> int:
+        wanted = runs.Wanted(name_given, delete=True)
+        return await runs.apply(where, wanted, sure=yes, rollback=False, timeout=None)
+
+    sys.exit(runs.run(main, as_json=where.as_json))
+
+
+@click.command()
+@click.argument("name_given", metavar="[NAME]", required=False)
+@where_options
+def watch(name_given: str | None, **given: Any) -> None:
+    """Follow the operation of the stack NAME that is in progress."""
+    from hearth.cli.apply import runs
+
+    where = _where(given)
+    sys.exit(runs.run(lambda: runs.watch(where, name_given), as_json=where.as_json))
+
+
+@click.command()
+@click.argument("name_given", metavar="[NAME]", required=False)
+@click.argument("key", metavar="[OUTPUT]", required=False)
+@where_options
+def output(name_given: str | None, key: str | None, **given: Any) -> None:
+    """Print the outputs of the stack NAME, or the value of one OUTPUT."""
+    from hearth.cli.apply import looks, runs
+
+    where = _where(given)
+    sys.exit(runs.run(lambda: looks.output(where, name_given, key), as_json=where.as_json))
+
+
+@click.command()
+@click.argument("name_given", metavar="[NAME]", required=False)
+@where_options
+def show(name_given: str | None, **given: Any) -> None:
+    """Show the stack NAME: its state, its resources and its outputs."""
+    from hearth.cli.apply import looks, runs
+
+    where = _where(given)
+    sys.exit(runs.run(lambda: looks.show(where, name_given), as_json=where.as_json))
+
+
+@click.command()
+@click.argument("name_given", metavar="[NAME]", required=False)
+@where_options
+def events(name_given: str | None, **given: Any) -> None:
+    """List the events of the stack NAME, the oldest first."""
+    from hearth.cli.apply import looks, runs
+
+    where = _where(given)
+    sys.exit(runs.run(lambda: looks.events(where, name_given), as_json=where.as_json))
+
+
+@click.command()
+@click.argument("name_given", metavar="[NAME]", required=False)
+@where_options
+@click.option(
+    "--format", "form", type=click.Choice(["text", "dot", "svg"]), default="text",
+    show_default=True, help="text: for people; dot: for Graphviz; svg: a picture.",
+)  # fmt: skip
+def graph(name_given: str | None, form: str, **given: Any) -> None:
+    """Show what the resources of the stack NAME need, what they wait for, and the critical path."""
+    from hearth.cli.apply import looks, runs
+
+    where = _where(given)
+    sys.exit(runs.run(lambda: looks.graph(where, name_given, form), as_json=where.as_json))
+
+
+COMMANDS = (plan, apply, destroy, output, show, watch, events, graph)

@@ -1,0 +1,86 @@
+"""Follows an operation of a stack until it ends."""
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from hearth.cli.apply.api import Refused
+from hearth.cli.apply.progress import View
+from hearth.cli.apply.stack import Body, Stack, paths
+from hearth.cli.apply.waits import waits_for
+from hearth.cli.board import Board
+
+LOCAL_S = 0.05  # between two looks at the events of a state file
+REMOTE_S = 0.7  # the same of a service
+WAITS_S = 1.0  # between two questions what the resources wait for
+
+
+@dataclass
+class Follower:
+    """Shows the events of a stack in `view`, those after `marker` or all."""
+
+    stack: Stack
+    view: View
+    look_s: float
+    marker: str | None = None
+    _asked_at: float = field(default=0.0)
+    _waits: Mapping[str, str] = field(default_factory=dict)
+
+    async def until_ended(self, stop: asyncio.Event) -> None:
+        """Follow the stack until no operation is in progress, or until `stop` is set.
+
+        Raises Refused if the API does not answer.
+        """
+        board = Board(self.stack.name, marker=self.marker)
+        while True:
+            ended = await self._look(board)
+            if ended or stop.is_set():
+                return
+            try:
+                await asyncio.wait_for(stop.wait(), self.look_s)
+            except TimeoutError:
+                continue
+
+    async def _look(self, board: Board) -> bool:
+        """Show what is new; return whether the operation has ended."""
+        await self.stack.look()
+        ended = not self.stack.in_progress  # read before the events, so that none is missed
+        while True:
+            events = await self._events(board)
+            now = time.monotonic()
+            changed = board.take(events, now)
+            await self._ask(now, ended=ended)
+            self.view.update(board, changed, self._waits)
+            if not events or not ended:
+                return ended
+
+    async def _events(self, board: Board) -> Sequence[Body]:
+        try:
+            return await self.stack.events(board.marker)
+        except Refused as refused:
+            if refused.status != 404:  # the events of a deleted stack are gone with it
+                raise
+            return []
+
+    async def _ask(self, now: float, *, ended: bool) -> None:
+        """Ask from time to time what the resources in progress wait for."""
+        if ended or now - self._asked_at < max(WAITS_S, self.look_s):
+            return
+        first, self._asked_at = not self._asked_at, now
+        if first:
+            return
+        try:
+            self._waits = waits_of(await self.stack.resources())
+        except Refused as refused:
+            if refused.status != 404:
+                raise
+
+
+def waits_of(resources: Sequence[Body]) -> dict[str, str]:
+    """Return what resources wait for, by their dotted path."""
+    found = {}
+    for path, one in paths(resources):
+        if words := waits_for(one.get("waiting"), one.get("resource_status_reason") or ""):
+            found[".".join(path)] = words
+    return found

@@ -1,0 +1,233 @@
+"""The Orchestration API and an engine in this process, on a state file.
+
+The commands get a service without sockets, tokens or trusts: all calls to the cloud are made with
+the user's own credential.
+"""
+
+import asyncio
+import json
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, cast
+from urllib.parse import urlencode
+
+import sqlalchemy as sa
+
+from hearth.api.app import application
+from hearth.bus.local import Bus
+from hearth.cli.apply.api import Refused, refused
+from hearth.cli.apply.named_cloud import pool_of
+from hearth.cli.apply.state import StateFile
+from hearth.cli.ids import new_id
+from hearth.cli.installed import use_installed
+from hearth.cloud.contract import Cloud
+from hearth.cloud.credential import NamedCredential
+from hearth.cloud.fallback import UnauthorizedCloud
+from hearth.cloud.fault import CloudFault
+from hearth.cloud.pool import CloudPool
+from hearth.engine.endpoints import Endpoints
+from hearth.engine.programs.programs import Programs
+from hearth.engine.worker.engine import Engine
+from hearth.engine.worker.ports import Tools
+from hearth.resources.heat.template_resource import TemplateResource
+from hearth.resources.registry import default_catalog
+from hearth.service.caller import Caller
+from hearth.service.policy import Policy
+from hearth.service.services import Limits, Services
+from hearth.service.stack_clouds import StackClouds
+from hearth.service.types_used import refused_types
+from hearth.store import claim
+from hearth.store.clock import DatabaseClock
+from hearth.store.credentials import StackCredential
+from hearth.store.database import Store
+from hearth.store.rows import StackRow
+from hearth.store.tables import stack
+from hearth.template import Limits as TemplateLimits
+
+NO_CLOUD = "no cloud was chosen: use --cloud NAME, or set OS_CLOUD"
+NOWHERE = "local"  # the project of a stack without a cloud
+ROLES = frozenset({"reader", "member", "admin"})  # of the user without a cloud
+TEXT_MAX = 100_000_000  # characters of a template
+LIMITS = Limits(
+    stacks_per_project=-1, resources_per_stack=-1, template_characters=TEXT_MAX,
+    body_bytes=TEXT_MAX, nested_depth=20,
+)  # fmt: skip
+
+
+class _OwnClouds(StackClouds):
+    """The cloud of every stack is that of the user."""
+
+    def __init__(self, pool: CloudPool, own: Cloud) -> None:
+        super().__init__(pool)
+        self._own = own
+
+    def of(self, row: StackRow, credential: StackCredential | None) -> Cloud:
+        return self._own
+
+
+@dataclass
+class _OwnServices(Services):
+    own: Cloud = field(default_factory=lambda: UnauthorizedCloud(NO_CLOUD))
+
+    def cloud(self, caller: Caller) -> Cloud:
+        return self.own
+
+
+class _Everything:
+    """In place of tokens: the caller of each request is the user of this process."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    async def caller(self, token: str, service_token: str | None = None) -> Caller:
+        return self._caller
+
+
+class LocalApi:
+    """Answers requests in this process."""
+
+    def __init__(self, services: Services, caller: Caller, where: str) -> None:
+        self.where = where
+        self._project = caller.project_id
+        nobody = cast(Any, None)  # no request is signed
+        self._app = application(services, cast(Any, _Everything(caller)), nobody, "")
+
+    async def call(
+        self, method: str, path: str, body: Any = None, query: dict[str, str] | None = None
+    ) -> Any:
+        """Make a request; see `Api`."""
+        sent = b"" if body is None else json.dumps(body).encode()
+        status, headers, raw = await self._asked(method, path, urlencode(query or {}), sent)
+        text = raw.decode()
+        found = json.loads(text) if text and b"json" in headers.get(b"content-type", b"") else None
+        if status == 302:  # the lookup of a stack by its name
+            location = headers[b"location"].decode()
+            return await self.call(method, location.partition(f"/v1/{self._project}")[2])
+        if status >= 300:
+            raise refused(status, found, text)
+        return found
+
+    async def plan(self, name: str, path: str | None, body: Any) -> Any:
+        """Return a plan; see `Api`."""
+        if path is not None:
+            return (await self.call("PUT", path, body))["plan"]
+        return (await self.call("POST", "/stacks/plan", {"stack_name": name, **body}))["plan"]
+
+    async def _asked(
+        self, method: str, path: str, query: str, sent: bytes
+    ) -> tuple[int, dict[bytes, bytes], bytes]:
+        path = f"/v1/{self._project}{path}"
+        kind = (b"content-type", b"application/json")
+        scope = {
+            "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method,
+            "scheme": "http", "path": path, "raw_path": path.encode(),
+            "query_string": query.encode(), "root_path": "", "server": ("localhost", 80),
+            "headers": [(b"host", b"localhost"), (b"x-auth-token", b"-"), kind],
+            "client": ("localhost", 0), "state": {},
+        }  # fmt: skip
+        said: list[Any] = []
+
+        async def receive() -> Any:
+            return {"type": "http.request", "body": sent, "more_body": False}
+
+        async def send(message: Any) -> None:
+            said.append(message)
+
+        await self._app(scope, receive, send)
+        body = b"".join(one.get("body", b"") for one in said[1:])
+        return said[0]["status"], dict(said[0]["headers"]), body
+
+
+@asynccontextmanager
+async def local_api(
+    state: StateFile,
+    cloud: str | None,
+    *,
+    sign_in: bool = False,
+    work: bool = False,
+    create: bool = False,
+    plan: bool = False,
+) -> AsyncIterator[LocalApi]:
+    """Open a state file, and answer requests until the end of the block.
+
+    `cloud` is a name in clouds.yaml; without one, no call to a cloud is possible. `sign_in` is
+    whether its user and project are checked first. If `work` is true, an engine carries out the
+    requests, and the file is locked for other commands. `create` is whether a missing state file is
+    created; with `plan`, it is treated as empty. Raises Refused.
+    """
+    if work:
+        state.lock()
+    store = state.open_for_plan() if plan else state.open(create=create)
+    pool = CloudPool() if cloud is None else pool_of(cloud)
+    own: Cloud = UnauthorizedCloud(NO_CLOUD)
+    if cloud is not None:
+        own = pool.cloud(NamedCredential(cloud))
+    try:
+        caller = await _caller(store, state, own if cloud is not None and sign_in else None)
+        services, engine = await _services(store, pool, own)
+        running = asyncio.create_task(_worked(engine, store)) if work else None
+        try:
+            yield LocalApi(services, caller, str(state.path))
+        finally:
+            if running is not None:
+                await engine.stop()
+                with suppress(asyncio.CancelledError):
+                    await running
+    finally:
+        await pool.aclose()
+        store.close()
+        state.release()
+
+
+async def _worked(engine: Engine, store: Store) -> None:
+    await store.run(claim.expire_all)  # of an earlier command: the lock says that it has ended
+    await engine.run()
+
+
+async def _caller(store: Store, state: StateFile, own: Cloud | None) -> Caller:
+    """Return the user of the cloud; without a cloud, a user in the project of the stack."""
+    query = sa.select(stack.c.project_id).where(stack.c.deleted_at.is_(None)).limit(1)
+    known = await store.read(lambda tx: tx.execute(query).scalar())
+    if own is None:
+        return Caller("local", "local", known or NOWHERE, roles=ROLES)
+    try:
+        who = await own.whoami()
+    except CloudFault as fault:
+        words = "the cloud does not accept the credential"
+        if fault.status not in (401, 403):
+            words = "Keystone cannot be reached"
+        raise Refused([f"{words}: {fault.message}"]) from None
+    if who.project_id is None:
+        raise Refused(["the credential is not for a project; set project_name in clouds.yaml"])
+    if known not in (None, who.project_id):
+        words = f"{state.path} has a stack of project {known}"
+        raise Refused([words, f"the credential is for project {who.project_id}"])
+    name = who.username or who.user_id
+    return Caller(who.user_id, name, who.project_id, roles=frozenset(who.roles))
+
+
+async def _services(store: Store, pool: CloudPool, own: Cloud) -> tuple[Services, Engine]:
+    use_installed()
+    limits = TemplateLimits(
+        resources_max=-1, template_size_max=TEXT_MAX, stack_depth_max=LIMITS.nested_depth
+    )
+    programs = Programs(default_catalog(), template_type=TemplateResource, limits=limits)
+    clouds, clock, bus, policy = _OwnClouds(pool, own), DatabaseClock(), Bus(), Policy()
+    await clock.ask(store)
+    endpoints = Endpoints()
+    engine = Engine(
+        Tools(
+            store, clouds, programs, clock, new_id, random.random, endpoints,
+            refused_types=partial(refused_types, policy),
+        )
+    )  # fmt: skip
+    bus.listen(engine.wake)
+    services = _OwnServices(
+        store=store, programs=programs, clouds=clouds, bus=bus, clock=clock, new_id=new_id,
+        endpoints=endpoints, limits=LIMITS, policy=policy, own=own,
+        reachable=False,
+    )  # fmt: skip
+    return services, engine

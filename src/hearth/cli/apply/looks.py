@@ -1,0 +1,111 @@
+"""The commands that only read: output, show, events, graph."""
+
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from hearth.cli.apply.api import Refused
+from hearth.cli.apply.graph import FORMATS, graph_of
+from hearth.cli.apply.options import Where
+from hearth.cli.apply.runs import output_lines, outputs_of
+from hearth.cli.apply.stack import Body, Stack, paths
+from hearth.cli.apply.waits import waits_for
+from hearth.model.problem import hint, nearest
+
+
+async def output(where: Where, name: str | None, key: str | None) -> int:
+    """Print all outputs, or the value of the output `key` alone."""
+    async with where.opened(name) as (api, found):
+        stack = await Stack(api, found).demand()
+        assert stack.shown is not None
+        outputs = outputs_of(stack.shown)
+        errors = {
+            one["output_key"]: one["output_error"]
+            for one in stack.shown.get("outputs") or ()
+            if one.get("output_error")
+        }
+    if key is None:
+        if where.as_json:
+            click.echo(json.dumps(outputs, default=str))
+        else:
+            for line in output_lines(outputs):
+                click.echo(line)
+            for one, error in errors.items():
+                click.echo(f"{one}: {error}", err=True)
+        return 0
+    if key in errors:
+        raise Refused([f"{key}: {errors[key]}"])
+    if key not in outputs:
+        raise Refused([f"there is no output {key}{hint(nearest(key, outputs))}"], 404)
+    value = outputs[key]
+    click.echo(value if isinstance(value, str) and not where.as_json else json.dumps(value))
+    return 0
+
+
+async def show(where: Where, name: str | None) -> int:
+    """Print the state of a stack and of its resources."""
+    async with where.opened(name) as (api, found):
+        stack = await Stack(api, found).demand()
+        resources = await stack.resources()
+    assert stack.shown is not None
+    if where.as_json:
+        click.echo(json.dumps({"stack": stack.shown, "resources": resources}, default=str))
+        return 0
+    for line in _shown(stack, resources):
+        click.echo(line)
+    return 0
+
+
+def _shown(stack: Stack, resources: Any) -> Iterator[str]:
+    shown = stack.shown or {}
+    yield f"{click.style(stack.name, bold=True)}  {stack.status}  {shown['id']}"
+    if not stack.status.endswith("_COMPLETE"):
+        yield f"  {shown.get('stack_status_reason') or ''}"
+    listed = sorted(paths(resources), key=lambda item: item[0])
+    width = max((len(path[-1]) + 2 * len(path) for path, _ in listed), default=0)
+    for path, one in listed:
+        indent = "  " * len(path)
+        yield (
+            f"{indent}{path[-1]:{width - len(indent)}}  {one['resource_type']}  "
+            f"{one['resource_status']}  {one['physical_resource_id'] or ''}"
+        )
+        reason = one.get("resource_status_reason") or ""
+        words = waits_for(one.get("waiting"), reason)
+        if one["resource_status"].endswith("_FAILED"):
+            words = reason
+        if words:
+            yield f"{indent}    {words}"
+    outputs = outputs_of(shown)
+    if outputs:
+        yield "outputs"
+        yield from (f"  {line}" for line in output_lines(outputs))
+
+
+async def events(where: Where, name: str | None) -> int:
+    """Print the events of a stack and of its nested stacks, the oldest first."""
+    async with where.opened(name) as (api, found):
+        stack = await Stack(api, found).demand()
+        listed = await stack.all_events()
+    for one in listed:
+        click.echo(json.dumps({"type": "event", **one}) if where.as_json else _event(one))
+    return 0
+
+
+def _event(one: Body) -> str:
+    reason = one["resource_status_reason"] or ""
+    usual = ("", "state changed")
+    why = "" if reason in usual else f"  {reason}"
+    return f"{one['event_time']}  {one['resource_name']}  {one['resource_status']}{why}"
+
+
+async def graph(where: Where, name: str | None, form: str) -> int:
+    """Print the graph of a stack."""
+    async with where.opened(name) as (api, found):
+        stack = await Stack(api, found).demand()
+        resources, listed = await stack.resources(), await stack.all_events()
+    for line in FORMATS[form](graph_of(resources, listed, time.time())):
+        click.echo(line)
+    return 0

@@ -1,0 +1,114 @@
+"""The options that the commands share, and where they find the stack."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from hearth.cli.apply.api import Api, Refused
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Where:
+    """Where a stack is: in a state file with a cloud or, if `service` is true, in a service.
+
+    `cloud` is a name in clouds.yaml.
+    """
+
+    name: str | None
+    cloud: str | None
+    state: Path | None
+    service: bool
+    as_json: bool
+
+    @asynccontextmanager
+    async def opened(
+        self,
+        name: str | None,
+        *,
+        sign_in: bool = False,
+        work: bool = False,
+        create: bool = False,
+        plan: bool = False,
+    ) -> AsyncIterator[tuple[Api, str]]:
+        """Open the API; return it with the name of the stack. Raises Refused.
+
+        `name` is the default name of the stack. For the others, see `local_api`.
+        """
+        name = self.name or name
+        if self.service:
+            from hearth.cli.apply.remote import service_api
+
+            if self.cloud is None:
+                raise Refused(["which cloud? use --cloud NAME, or set OS_CLOUD"])
+            if name is None:
+                raise Refused(["which stack? give its name"])
+            async with service_api(self.cloud) as remote:
+                yield remote, name
+            return
+        from hearth.cli.apply.state import state_file
+
+        state = state_file(name, self.state)
+        from hearth.cli.apply.local import local_api
+
+        opened = local_api(state, self.cloud, sign_in=sign_in, work=work, create=create, plan=plan)
+        async with opened as local:
+            yield local, state.name
+
+
+def where_options(command: F) -> F:
+    """Add the options that say where a stack is."""
+    for option in reversed(
+        (
+            click.option("--name", help="Name of the stack  [default: the template's]."),
+            click.option(
+                "--cloud", envvar="OS_CLOUD", metavar="NAME",
+                help="A cloud of clouds.yaml  [default: $OS_CLOUD].",
+            ),
+            click.option(
+                "--state", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+                help="State file  [default: .hearth/NAME.db].",
+            ),
+            click.option(
+                "--service", is_flag=True,
+                help="Use the Orchestration service of the cloud instead of a state file.",
+            ),
+            click.option(
+                "--json", "as_json", is_flag=True, help="Print JSON objects, one in each line."
+            ),
+        )
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def template_options(command: F) -> F:
+    """Add the options for a template with its environments and parameters."""
+    for option in reversed(
+        (
+            click.option(
+                "-t", "--template", type=click.Path(path_type=Path, dir_okay=False),
+                help="Template; the same as the argument.",
+            ),
+            click.option(
+                "-e", "--environment", "environments", multiple=True,
+                type=click.Path(path_type=Path, dir_okay=False),
+                help="Environment file; may be repeated, later ones win.",
+            ),
+            click.option(
+                "--parameter", "parameters", multiple=True, metavar="KEY=VALUE",
+                help="Value of a parameter; may be repeated.",
+            ),
+            click.option(
+                "--parameter-file", "parameter_files", multiple=True, metavar="KEY=FILE",
+                help="File with the value of a parameter; may be repeated.",
+            ),
+        )
+    ):  # fmt: skip
+        command = option(command)
+    return command

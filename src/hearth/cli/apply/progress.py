@@ -1,0 +1,161 @@
+"""What the user sees while an operation goes on: a live tree, plain lines, or JSON."""
+
+import contextlib
+import json
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import click
+
+from hearth.cli.apply.waits import duration
+from hearth.cli.board import Board, Line
+
+if TYPE_CHECKING:
+    from rich.tree import Tree
+
+FRAMES_PER_S = 8
+MARGIN = 3  # lines of the terminal that the tree leaves free
+
+
+class View(Protocol):
+    """Where the progress of an operation is shown."""
+
+    def update(self, board: Board, changed: Sequence[Line], waits: Mapping[str, str]) -> None:
+        """Show the board after some lines have changed. `waits` tells what resources wait for, by
+        their dotted path.
+        """
+
+    def say(self, words: str) -> None:
+        """Print a sentence for people."""
+
+    def data(self, kind: str, body: Mapping[str, Any]) -> None:
+        """Print an object for programs."""
+
+
+class JsonView:
+    """One JSON object in each line, with the keys `type` and `time`."""
+
+    def update(self, board: Board, changed: Sequence[Line], waits: Mapping[str, str]) -> None:
+        for line in changed:
+            self.data(
+                "resource",
+                {
+                    "resource": ".".join(line.path),
+                    "resource_type": line.type,
+                    "status": line.status,
+                    "reason": line.reason,
+                    "physical_id": line.physical_id,
+                },
+            )
+
+    def say(self, words: str) -> None:
+        pass
+
+    def data(self, kind: str, body: Mapping[str, Any]) -> None:
+        print(json.dumps({"type": kind, "time": round(time.time(), 3), **body}), flush=True)
+
+
+class PlainView:
+    """A line for each event, for output that is not a terminal."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+
+    def update(self, board: Board, changed: Sequence[Line], waits: Mapping[str, str]) -> None:
+        seconds = time.monotonic() - self._began
+        told = []
+        for line in changed:
+            why = f"  {line.reason}" if line.failed else ""
+            told.append(f"{seconds:7.1f} s  {'.'.join(line.path)}  {line.status}{why}")
+        if told:
+            click.echo("\n".join(told))
+
+    def say(self, words: str) -> None:
+        click.echo(words)
+
+    def data(self, kind: str, body: Mapping[str, Any]) -> None:
+        pass
+
+
+class LiveView(PlainView):
+    """A tree of the resources in progress, redrawn in place; failures stay above it."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        self._console = Console()
+        self._live = Live(console=self._console, refresh_per_second=FRAMES_PER_S, transient=True)
+        self._live.start()
+        self._board: Board | None = None
+        self._waits: Mapping[str, str] = {}
+
+    def update(self, board: Board, changed: Sequence[Line], waits: Mapping[str, str]) -> None:
+        for line in changed:
+            if line.failed:
+                self._console.print(
+                    f"{'.'.join(line.path)}  {line.status}  {line.reason}",
+                    style="red", markup=False, highlight=False,
+                )  # fmt: skip
+        room = max(1, self._console.size.height - MARGIN)
+        self._live.update(tree(board, waits, time.monotonic(), room, utf8=_utf8(self._console)))
+
+    def say(self, words: str) -> None:
+        self._console.print(words, markup=False, highlight=False)
+
+    def close(self) -> None:
+        """End the live display."""
+        self._live.stop()
+
+
+def _utf8(console: Any) -> bool:
+    return str(console.encoding).lower().startswith("utf")
+
+
+def tree(
+    board: Board, waits: Mapping[str, str], now: float, room: int, *, utf8: bool = True
+) -> "Tree":
+    """Return a tree of the resources in progress, with at most `room` lines.
+
+    Complete resources are only counted. `now` is the time in the clock of the board.
+    """
+    from rich.text import Text
+    from rich.tree import Tree
+
+    ended, count = board.done()
+    root = Tree(Text.assemble((board.stack, "bold"), f"  {board.status}  {ended} of {count}"))
+    running = {path: line for path, line in board.lines.items() if line.running}
+    shown = sorted(running, key=lambda path: running[path].since)[: room - 1]
+    branches: dict[tuple[str, ...], Tree] = {(): root}
+    mark = "…" if utf8 else "*"
+    for path in sorted(shown, key=lambda path: (len(path), path)):
+        line = running[path]
+        above = next(path[:n] for n in range(len(path) - 1, -1, -1) if path[:n] in branches)
+        words = waits.get(".".join(path), "")
+        label = Text.assemble(
+            (f"{mark} ", "yellow"), ".".join(path[len(above) :]), "  ",
+            (line.status.partition("_")[0].lower(), "yellow"), "  ",
+            (duration(line.elapsed(now)), "dim"), *([("  " + words, "dim")] if words else []),
+            no_wrap=True, overflow="ellipsis",
+        )  # fmt: skip
+        branches[path] = branches[above].add(label)
+    if len(running) > len(shown):
+        root.add(Text(f"and {len(running) - len(shown)} more in progress", style="dim"))
+    return root
+
+
+@contextlib.contextmanager
+def viewed(*, as_json: bool) -> Iterator[View]:
+    """Return the view for standard output, and close it at the end of the block."""
+    if as_json:
+        yield JsonView()
+    elif sys.stdout.isatty():
+        live = LiveView()
+        try:
+            yield live
+        finally:
+            live.close()
+    else:
+        yield PlainView()

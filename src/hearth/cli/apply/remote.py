@@ -1,0 +1,47 @@
+"""The Orchestration API of a service, with a credential from clouds.yaml."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from hearth.cli.apply.api import Refused
+from hearth.cli.apply.named_cloud import pool_of
+from hearth.cloud.contract import Cloud
+from hearth.cloud.credential import NamedCredential
+from hearth.cloud.fault import CloudFault
+
+
+class ServiceApi:
+    """Sends requests to the service that the catalogue of a cloud names."""
+
+    def __init__(self, cloud: Cloud, name: str) -> None:
+        self.where = f"the cloud {name}"
+        self._cloud = cloud
+
+    async def call(
+        self, method: str, path: str, body: Any = None, query: dict[str, str] | None = None
+    ) -> Any:
+        """Make a request; see `Api`."""
+        try:
+            answer = await self._cloud.request(
+                "orchestration", method, path, json=body, params=query
+            )
+        except CloudFault as fault:
+            raise Refused(str(fault.message or fault).splitlines(), fault.status) from None
+        return answer.body
+
+    async def plan(self, name: str, path: str | None, body: Any) -> Any:
+        """Return a plan; see `Api`."""
+        if path is not None:
+            return (await self.call("PUT", path, body))["plan"]
+        return (await self.call("POST", "/stacks/plan", {"stack_name": name, **body}))["plan"]
+
+
+@asynccontextmanager
+async def service_api(name: str) -> AsyncIterator[ServiceApi]:
+    """Connect to the service of a cloud of clouds.yaml. Raises Refused."""
+    pool = pool_of(name)
+    try:
+        yield ServiceApi(pool.cloud(NamedCredential(name)), name)
+    finally:
+        await pool.aclose()

@@ -1,0 +1,266 @@
+"""The flows of the commands: plan, ask, begin, follow, and print the outputs."""
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hearth.cli.apply import plan_text
+from hearth.cli.apply.api import Refused
+from hearth.cli.apply.follow import LOCAL_S, REMOTE_S, Follower
+from hearth.cli.apply.options import Where
+from hearth.cli.apply.progress import View, viewed
+from hearth.cli.apply.saved_plan import SavedPlan
+from hearth.cli.apply.stack import Body, Stack
+
+PLACE = re.compile(r" \[([^\[\]]+?):([0-9]+:[0-9]+)\]$")
+CHANGES = 2  # the exit status of a plan with changes
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The request of a plan or an apply: a body, or a saved plan; `name` is the default name.
+
+    `template` is the path of the template, for the places in error messages.
+    """
+
+    name: str | None
+    body: Body | None = None
+    saved: SavedPlan | None = None
+    delete: bool = False
+    template: Path | None = None
+
+
+def run(main: Callable[[], Awaitable[int]], *, as_json: bool) -> int:
+    """Run a command and return its exit status; print why it is refused."""
+    from hearth.cli.process import log_to_stderr, no_collections, run_until_complete
+
+    no_collections()
+    log_to_stderr(os.environ.get("HEARTH_LOG", "ERROR").upper())
+
+    async def whole() -> int:
+        return await main()
+
+    try:
+        status = run_until_complete(whole())
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done
+        return status
+    except Refused as caught:
+        refused = caught
+    except BrokenPipeError:
+        os._exit(1)  # nobody reads the output any more
+    except OSError as problem:
+        where = f"{problem.filename}: " if problem.filename else ""
+        refused = Refused([f"{where}{problem.strerror}"])
+    if as_json:
+        body = {"type": "error", "status": refused.status, "messages": refused.lines}
+        click.echo(json.dumps(body))
+    else:
+        for line in refused.lines:
+            click.echo(f"{click.style('error:', fg='red')} {line}", err=True)
+    return 1
+
+
+async def plan(where: Where, wanted: Wanted, out: Path | None) -> int:
+    """Print a plan, and save it to `out`; return 2 if it has changes, else 0."""
+    opened = where.opened(wanted.name, sign_in=True, plan=not wanted.delete)
+    async with opened as (api, name):
+        stack = await Stack(api, name).find()
+        body = _body(wanted)
+        found = await _planned(stack, wanted)
+        _show_plan(where, found)
+        if out is not None:
+            SavedPlan.of(stack, body, found).write(out)
+    return CHANGES if plan_text.changes(found) else 0
+
+
+async def apply(
+    where: Where, wanted: Wanted, *, sure: bool, rollback: bool, timeout: int | None
+) -> int:
+    """Plan, ask, carry out and follow; return 0 if the stack is complete."""
+    opened = where.opened(wanted.name, sign_in=True, work=True, create=not wanted.delete)
+    async with opened as (api, name):
+        stack = await Stack(api, name).find()
+        if stack.in_progress and not wanted.delete:
+            if (status := await _resume(where, stack)) != 0:
+                return status
+            await stack.find()
+        if wanted.saved is not None:
+            wanted.saved.demand(stack)
+        body = _body(wanted)
+        found = await _planned(stack, wanted)
+        if wanted.saved is not None:
+            wanted.saved.demand_same(found)
+        _show_plan(where, found)
+        if not plan_text.changes(found) and not wanted.delete:
+            return await _ended(where, stack, "nothing to do")
+        if not _agreed(where, sure=sure, delete=wanted.delete):
+            return 1
+        marker = await _last_event(stack)
+        if wanted.delete:
+            await stack.destroy()
+        else:
+            more = {"timeout_mins": timeout} if timeout else {}
+            agreed = {"plan": found["hash"], "disable_rollback": not rollback}
+            await stack.apply({**body, **more, **agreed})
+        return await _followed(where, stack, marker)
+
+
+async def watch(where: Where, name: str | None) -> int:
+    """Follow the operation in progress; return 0 if the stack is complete."""
+    async with where.opened(name) as (api, found):
+        return await _followed(where, await Stack(api, found).demand(), None)
+
+
+def _body(wanted: Wanted) -> Body:
+    if wanted.delete:
+        return {"delete": True}
+    if wanted.saved is not None:
+        return wanted.saved.body
+    assert wanted.body is not None
+    return wanted.body
+
+
+async def _planned(stack: Stack, wanted: Wanted) -> Body:
+    body = _body(wanted)
+    if body.get("delete") and stack.shown is None:
+        raise Refused([f"there is no stack {stack.name} in {stack.api.where}"], 404)
+    try:
+        return await stack.plan(body)
+    except Refused as refused:
+        if wanted.template is None:
+            raise
+        lines = [placed(line, wanted.template) for line in refused.lines]
+        raise Refused(lines, refused.status) from None
+
+
+def placed(line: str, template: Path) -> str:
+    """Return a message with its place at the front, as `FILE:LINE:COLUMN: message`.
+
+    In messages of the API, places are at the end, and files are relative to the template's folder.
+    """
+    found = PLACE.search(line)
+    if found is None:
+        return line
+    file = str(template)
+    if found[1] != "template":
+        file = os.path.normpath(template.parent / found[1])
+    return f"{file}:{found[2]}: {line[: found.start()]}"
+
+
+def _show_plan(where: Where, found: Body) -> None:
+    if where.as_json:
+        body = {"summary": dict(plan_text.counted(found)), **found}
+        click.echo(json.dumps({"type": "plan", **body}))
+        return
+    for line in plan_text.lines(found):
+        click.echo(line)
+    click.echo(plan_text.summary(found))
+
+
+def _agreed(where: Where, *, sure: bool, delete: bool) -> bool:
+    """Ask whether to go on. Raises Refused if nobody can be asked."""
+    if sure:
+        return True
+    if where.as_json or not sys.stdin.isatty():
+        raise Refused(["there is no terminal to ask for a confirmation; use --yes"])
+    words = "Destroy these resources?" if delete else "Apply these changes?"
+    return click.confirm(words)
+
+
+async def _last_event(stack: Stack) -> str | None:
+    """Return the id of the newest event, so that only later ones are shown."""
+    if stack.shown is None:
+        return None
+    query = {"sort_dir": "desc", "limit": "1", "nested_depth": "20"}
+    found = (await stack.api.call("GET", f"{stack.path}/events", query=query))["events"]
+    return str(found[0]["id"]) if found else None
+
+
+async def _resume(where: Where, stack: Stack) -> int:
+    """Follow an operation that an earlier command has not finished."""
+    if not where.as_json:
+        click.echo(f"{stack.status} goes on: an earlier command did not finish it")
+    return await _followed(where, stack, await _last_event(stack))
+
+
+async def _followed(where: Where, stack: Stack, marker: str | None) -> int:
+    with viewed(as_json=where.as_json) as view, interrupted(view, where) as stop:
+        look_s = REMOTE_S if where.service else LOCAL_S
+        await Follower(stack, view, look_s, marker).until_ended(stop)
+    if stop.is_set() and stack.in_progress:
+        return INTERRUPTED
+    return await _ended(where, stack, stack.status)
+
+
+@contextlib.contextmanager
+def interrupted(view: View, where: Where) -> Iterator[asyncio.Event]:
+    """Return an event that Ctrl-C sets; the second Ctrl-C ends the process at once."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def on_signal() -> None:
+        if stop.is_set():
+            os._exit(INTERRUPTED)
+        stop.set()
+        if where.service:
+            view.say("the service goes on; hearth watch follows it")
+        else:
+            view.say("stopping after the calls in progress; Ctrl-C again aborts them")
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, on_signal)
+    try:
+        yield stop
+    finally:
+        if not stop.is_set():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(number)
+
+
+async def _ended(where: Where, stack: Stack, words: str) -> int:
+    """Print how the operation has ended, and the outputs; return the exit status."""
+    assert stack.shown is not None
+    good = stack.status.endswith("_COMPLETE") and not stack.status.startswith("ROLLBACK")
+    gone = stack.status == "DELETE_COMPLETE"
+    reason = str(stack.shown.get("stack_status_reason") or "")
+    outputs = {} if gone else outputs_of(stack.shown)
+    if where.as_json:
+        body = {"status": stack.status, "reason": reason, "outputs": outputs}
+        click.echo(json.dumps({"type": "end", **body}, default=str))
+        return 0 if good else 1
+    click.echo(click.style(words, fg="green" if good else "red"))
+    if not good:
+        click.echo(reason)
+    for line in output_lines(outputs):
+        click.echo(line)
+    return 0 if good else 1
+
+
+def outputs_of(shown: Body) -> dict[str, Any]:
+    """Return the outputs that have a value, by name."""
+    return {
+        one["output_key"]: one["output_value"]
+        for one in shown.get("outputs") or ()
+        if not one.get("output_error")
+    }
+
+
+def output_lines(outputs: dict[str, Any]) -> Iterator[str]:
+    """Yield `name = value` for each output."""
+    width = max(map(len, outputs), default=0)
+    for name, value in outputs.items():
+        text = json.dumps(value, ensure_ascii=False)
+        if isinstance(value, str):
+            text = value.rstrip("\n")
+        yield f"{name:{width}} = {text}"

@@ -1,0 +1,110 @@
+"""Plans in files: what `hearth plan -o FILE` writes and `hearth apply FILE` carries out."""
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hearth.cli.apply.api import Refused
+from hearth.cli.apply.stack import Body, Stack
+
+FORMAT = 1
+KIND = "hearth-plan"
+READ_MAX = 256 * 1024 * 1024  # bytes
+
+
+@dataclass(frozen=True)
+class SavedPlan:
+    """A plan with its request, for the stack `name` with the id `stack_id` (None: a new stack) in
+    the state file or the cloud `where`.
+    """
+
+    name: str
+    stack_id: str | None
+    where: str
+    body: Body
+    plan: Body
+
+    @classmethod
+    def of(cls, stack: Stack, body: Body, plan: Body) -> "SavedPlan":
+        """Return the plan of a stack as it is saved."""
+        stack_id = None if stack.shown is None else str(stack.shown["id"])
+        return cls(stack.name, stack_id, stack.api.where, body, plan)
+
+    def write(self, path: Path) -> None:
+        """Write the plan to a file that only the user can read, as it contains the parameters.
+
+        Raises OSError.
+        """
+        text = json.dumps({"kind": KIND, "format": FORMAT, **vars(self)}, indent=1)
+        fresh = path.with_name(f"{path.name}.new")
+        handle = os.open(fresh, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
+        with os.fdopen(handle, "w") as file:
+            file.write(text)
+        fresh.replace(path)
+
+    @classmethod
+    def read(cls, path: Path) -> "SavedPlan | None":
+        """Return the plan in a file; None if the file is no plan. Raises OSError, Refused."""
+        with path.open("rb") as file:
+            if file.read(1) != b"{":
+                return None
+            text = b"{" + file.read(READ_MAX)
+        try:
+            found = json.loads(text)
+        except ValueError:
+            if KIND.encode() in text[:200]:
+                raise Refused([f"{path} is damaged: it is not whole"]) from None
+            return None
+        if not isinstance(found, dict) or found.pop("kind", None) != KIND:
+            return None
+        if found.pop("format", None) != FORMAT:
+            raise Refused([f"{path} was written by a newer release of Hearth; use that release"])
+        try:
+            return cls(**found)
+        except TypeError:
+            raise Refused([f"{path} is damaged: it is no plan"]) from None
+
+    def demand(self, stack: Stack) -> None:
+        """Raise Refused unless the plan is for this stack."""
+        if stack.api.where != self.where:
+            raise Refused([f"the plan is for {self.where}, not for {stack.api.where}"])
+        now = None if stack.shown is None else stack.shown["id"]
+        if now != self.stack_id:
+            words = "does not exist any more" if now is None else "was created again since"
+            raise Refused([f"the plan is old: the stack {self.name} {words}"])
+
+    def demand_same(self, plan: Body) -> None:
+        """Raise Refused, with the differences, unless `plan` is the saved plan."""
+        if plan["hash"] == self.plan["hash"]:
+            return
+        raise Refused(["the plan is old; this has changed since:", *differences(self.plan, plan)])
+
+
+def differences(old: Body, new: Body, above: str = "") -> Iterator[str]:
+    """Yield a line for each resource whose plan differs."""
+    before = {one["resource"]: one for one in old["resources"]}
+    after = {one["resource"]: one for one in new["resources"]}
+    for name in dict.fromkeys([*before, *after]):
+        one, other = before.get(name), after.get(name)
+        if one == other:
+            continue
+        path = f"{above}{name}"
+        if one is not None and other is not None and one.get("nested") and other.get("nested"):
+            yield from differences(one["nested"], other["nested"], f"{path}.")
+            if one["action"] == other["action"]:
+                continue
+        yield f"  {path}: planned {_action(one)}, now {_action(other)}"
+
+
+def _action(one: Any) -> str:
+    if one is None:
+        return "nothing"
+    values = [
+        f"{reason['property']} = {json.dumps(reason.get('after'), default=str)}"
+        for reason in one["reasons"]
+        if "property" in reason
+    ]
+    return f"{one['action']} ({', '.join(values)})" if values else str(one["action"])

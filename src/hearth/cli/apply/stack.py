@@ -1,0 +1,120 @@
+"""The stack of a command: its requests to the API."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+from hearth.cli.apply.api import Api, Refused
+
+EVENTS_PER_PAGE = 1000
+DEPTH = "20"  # of nested stacks in lists
+
+Shown = dict[str, Any]
+Body = dict[str, Any]
+Path = tuple[str, ...]  # the names that lead from the root stack to a resource
+
+
+@dataclass
+class Stack:
+    """The stack with a name. `shown` is the stack as the API last showed it, or None if there is
+    no stack of that name.
+    """
+
+    api: Api
+    name: str
+    shown: Shown | None = field(default=None, repr=False)
+
+    @property
+    def path(self) -> str:
+        """The path of the stack below the project. The stack must exist."""
+        assert self.shown is not None
+        return f"/stacks/{quote(self.name, safe='')}/{self.shown['id']}"
+
+    @property
+    def status(self) -> str:
+        """The state of the stack, such as CREATE_COMPLETE; empty if there is none."""
+        return str(self.shown["stack_status"]) if self.shown is not None else ""
+
+    @property
+    def in_progress(self) -> bool:
+        """Whether an operation of the stack is in progress."""
+        return self.status.endswith("_IN_PROGRESS")
+
+    async def find(self) -> "Stack":
+        """Look the stack up by its name, and return self. Raises Refused."""
+        listed = await self.api.call("GET", "/stacks", query={"name": self.name})
+        found = [one for one in listed["stacks"] if one["stack_name"] == self.name]
+        self.shown = found[0] if found else None
+        if self.shown is not None:
+            await self.look()
+        return self
+
+    async def demand(self) -> "Stack":
+        """Look the stack up, and return self. Raises Refused if it does not exist."""
+        if (await self.find()).shown is None:
+            raise Refused([f"there is no stack {self.name} in {self.api.where}"], 404)
+        return self
+
+    async def look(self) -> None:
+        """Read the stack again. Raises Refused."""
+        self.shown = (await self.api.call("GET", self.path))["stack"]
+
+    async def plan(self, body: Body) -> Body:
+        """Return the plan of a create or an update. Raises Refused."""
+        path = f"{self.path}/plan" if self.shown is not None else None
+        found: Body = await self.api.plan(self.name, path, body)
+        return found
+
+    async def apply(self, body: Body) -> None:
+        """Begin the create or the update. Raises Refused."""
+        if self.shown is not None:
+            await self.api.call("PUT", self.path, body)
+        else:
+            made = await self.api.call("POST", "/stacks", {"stack_name": self.name, **body})
+            self.shown = {"id": made["stack"]["id"], "stack_status": "CREATE_IN_PROGRESS"}
+
+    async def destroy(self) -> None:
+        """Begin the delete. Raises Refused."""
+        await self.api.call("DELETE", self.path)
+
+    async def resources(self) -> Sequence[Body]:
+        """Return all resources, with those of nested stacks. Raises Refused."""
+        found = await self.api.call("GET", f"{self.path}/resources", query={"nested_depth": DEPTH})
+        return list(found["resources"])
+
+    async def all_events(self) -> list[Body]:
+        """Return all events, the oldest first. Raises Refused."""
+        found: list[Body] = []
+        marker = None
+        while page := await self.events(marker):
+            found += page
+            marker = str(page[-1]["id"])
+        return found
+
+    async def events(self, marker: str | None) -> Sequence[Body]:
+        """Return the events after the event `marker`, the oldest first, with those of nested
+        stacks. Raises Refused.
+        """
+        query = {"nested_depth": DEPTH, "sort_dir": "asc", "limit": str(EVENTS_PER_PAGE)}
+        if marker is not None:
+            query["marker"] = marker
+        return list((await self.api.call("GET", f"{self.path}/events", query=query))["events"])
+
+
+def paths(resources: Sequence[Body]) -> Iterator[tuple[Path, Body]]:
+    """Yield (path, resource) for the resources of a stack and of its nested stacks."""
+    above: dict[str, tuple[str, Body]] = {}  # the resource of a nested stack, by the stack's URL
+    for one in resources:
+        if (nested := _link(one, "nested")) is not None:
+            above[nested] = (str(_link(one, "stack")), one)
+    for one in resources:
+        path, stack = [one["resource_name"]], str(_link(one, "stack"))
+        while stack in above:
+            stack, parent = above[stack]
+            path.insert(0, parent["resource_name"])
+        yield tuple(path), one
+
+
+def _link(resource: Body, rel: str) -> str | None:
+    return next((str(one["href"]) for one in resource["links"] if one["rel"] == rel), None)

@@ -1,0 +1,151 @@
+"""State files: the database of one stack, sealed with a key in the same folder."""
+
+import fcntl
+import os
+import secrets
+import shlex
+import sqlite3
+import sys
+import time
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from hearth.cli.apply.api import Refused
+
+if TYPE_CHECKING:
+    from hearth.store.database import Store
+
+FOLDER = ".hearth"
+KEY = "key"
+ENDING = ".db"
+
+
+@dataclass
+class StateFile:
+    """A state file of the stack `name`, and its lock while a command holds it."""
+
+    path: Path
+    name: str
+    held: TextIO | None = None
+
+    def lock(self) -> None:
+        """Keep other commands from changing the stack until this process ends.
+
+        Raises Refused, which names the other command.
+        """
+        path = self.path.with_suffix(".lock")
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            held = path.open("a+")
+        except OSError as problem:
+            raise Refused([f"{path} cannot be written: {problem.strerror}"]) from None
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            held.seek(0)
+            told = held.read().strip() or "another command"
+            held.close()
+            raise Refused([f"{self.path} is in use by {told}; wait until it ends"]) from None
+        held.truncate(0)
+        command = shlex.join(["hearth", *sys.argv[1:]])
+        since = time.strftime("%H:%M:%S")
+        held.write(f'"{command}" (process {os.getpid()}, since {since})\n')
+        held.flush()
+        self.held = held
+
+    def release(self) -> None:
+        """Let other commands use the stack."""
+        if self.held is not None:
+            self.held.close()
+
+    def open(self, *, create: bool) -> "Store":
+        """Open the state; `create` is whether a missing file is created. Raises Refused."""
+        if not self.path.exists() and not create:
+            raise Refused([f"there is no state file {self.path}; hearth apply creates it"])
+        from sqlalchemy.exc import SQLAlchemyError
+
+        from hearth.store.database import Store
+        from hearth.store.keyring import WrongKey, unlock
+        from hearth.store.migrate import TooNew, upgrade
+        from hearth.store.seal import sealer_of
+
+        if self.path.exists():
+            _demand_database(self.path)
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            key = self._key()
+            self.path.touch(mode=0o600)
+            store = Store(f"sqlite:///{self.path}", sealer_of([key]))
+            upgrade(store)
+            unlock(store, [key])
+        except TooNew:
+            words = f"{self.path} was written by a newer release of Hearth; use that release"
+            raise Refused([words]) from None
+        except WrongKey:
+            words = f"{self.path} is sealed with another key than {self.path.parent / KEY}"
+            raise Refused([words]) from None
+        except (SQLAlchemyError, OSError) as problem:
+            words = str(getattr(problem, "orig", None) or problem)
+            raise Refused([f"{self.path} cannot be used: {words}"]) from None
+        return store
+
+    def open_for_plan(self) -> "Store":
+        """Open the state if there is one, else an empty one in memory. Raises Refused."""
+        if self.path.exists():
+            return self.open(create=False)
+        from hearth.store.database import Store
+        from hearth.store.migrate import upgrade
+        from hearth.store.seal import sealer_from_secret
+
+        store = Store("sqlite://", sealer_from_secret(secrets.token_hex(16)))
+        upgrade(store)
+        return store
+
+    def _key(self) -> str:
+        path = self.path.parent / KEY
+        try:
+            if not path.exists():
+                handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+                with os.fdopen(handle, "w") as file:
+                    file.write(secrets.token_hex(32))
+            if path.stat().st_mode & 0o077:
+                raise Refused([f"other users can read the key {path}; chmod 600 {path}"])
+            key = path.read_text().strip()
+        except OSError as problem:
+            raise Refused([f"the key {path} cannot be used: {problem.strerror}"]) from None
+        if not key:
+            raise Refused([f"the key {path} is empty; restore it from a backup"])
+        return key
+
+
+def _demand_database(path: Path) -> None:
+    """Raise Refused unless the file is a whole SQLite database."""
+    try:
+        with closing(sqlite3.connect(path)) as database:
+            (told,) = database.execute("PRAGMA quick_check(1)").fetchone()
+    except sqlite3.Error as problem:
+        told = str(problem)
+    if told != "ok":
+        words = f"{path} is damaged, or no state file of Hearth: {told}"
+        raise Refused([words, "restore it from a backup, or choose another with --state"])
+
+
+def state_file(name: str | None, path: Path | None) -> StateFile:
+    """Return the state file of a stack.
+
+    `name` is the name of the stack and `path` its state file, if they were given. Without both, it
+    is the only state file in `.hearth`. Raises Refused.
+    """
+    if path is not None:
+        return StateFile(path, name or path.stem)
+    if name is not None:
+        return StateFile(Path(FOLDER) / f"{name}{ENDING}", name)
+    found = sorted(Path(FOLDER).glob(f"*{ENDING}"))
+    if len(found) == 1:
+        return StateFile(found[0], found[0].stem)
+    names = ", ".join(one.stem for one in found)
+    raise Refused(
+        [f"which stack? {FOLDER} has {names}" if found else f"there is no state in {FOLDER}"]
+    )

@@ -1,0 +1,43 @@
+"""In a user's words, what a resource in progress waits for."""
+
+from collections.abc import Mapping
+from typing import Any
+
+PHASES = {
+    "intent": "its {action} call has no answer yet",
+    "accepted": "the cloud works on its {action}",
+}
+NAMED_MAX = 3  # resources in one sentence
+
+
+def waits_for(waiting: Mapping[str, Any] | None, reason: str = "") -> str:
+    """Return a phrase for the key `waiting` of a resource; `reason` is its status reason.
+
+    The phrase is empty if the resource waits for nothing.
+    """
+    if not waiting:
+        return ""
+    if (hook := waiting.get("hook")) is not None:
+        return f"waits at the hook {hook}: openstack stack hook clear"
+    if (call := waiting.get("on")) is None:
+        names = [one["resource"] for one in waiting.get("for", ())]
+        more = f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
+        return f"waits for {', '.join(names[:NAMED_MAX])}{more}" if names else ""
+    if (nested := call.get("nested")) is not None:
+        return f"works on the stack {nested['stack_name']}"
+    said = PHASES.get(call["phase"], "{action}").format(action=call["action"].lower())
+    said += f", {duration(call['seconds'])}"
+    if call["attempt"] > 1:
+        said += f", attempt {call['attempt']}"
+    return f"{said}: {reason}" if "ttempt" in reason else said
+
+
+def duration(seconds: float) -> str:
+    """Return a duration such as `4.2 s`, `3 min 20 s` or `1 h 5 min`."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min"

@@ -1,0 +1,42 @@
+"""The plan of a delete: what happens to each resource of a stack and of its nested stacks."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from hearth.engine.core.plan import Plan, Target, plan
+from hearth.engine.core.record import Record
+from hearth.service.prediction import NESTED_MAX
+from hearth.service.services import Services
+from hearth.store import reads
+from hearth.store.database import Tx
+from hearth.store.rows import StackRow
+
+
+async def plan_delete(services: Services, row: StackRow) -> Plan:
+    """Return the plan of a delete of a stack."""
+    stacks, records = await services.store.read(lambda tx: _stored(tx, row))
+    return _planned(services, row, stacks, records)
+
+
+def _stored(tx: Tx, row: StackRow) -> tuple[dict[str, StackRow], dict[str, list[Record]]]:
+    """Return the nested stacks by id, and the records of all stacks by the id of the stack."""
+    below = {one.id: one for one in reads.children(tx, row, NESTED_MAX)}
+    return below, reads.records_of(tx, [row.id, *below])
+
+
+def _planned(
+    services: Services,
+    row: StackRow,
+    stacks: Mapping[str, StackRow],
+    records: Mapping[str, Sequence[Record]],
+) -> Plan:
+    own = records[row.id]
+    target = Target(row.revision, row.revision)
+    found = plan(own, None, target, new_id=services.new_id, now=services.clock.now())
+    below = {
+        one.id: _planned(services, nested, stacks, records)
+        for one in own
+        if (nested := stacks.get(one.physical_id or "")) and one.held.deletion_policy != "Retain"
+    }
+    entries = [replace(one, inner=below.get(one.record_id), reasons=()) for one in found.entries]
+    return replace(found, entries=tuple(entries))

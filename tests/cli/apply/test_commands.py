@@ -1,0 +1,213 @@
+"""The commands as a user runs them, in an empty folder, on the embedded cloud."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.clients.dev import HEARTH, Dev, hearth_dev, wait_for
+
+pytestmark = pytest.mark.slow
+
+NET = """\
+heat_template_version: 2021-04-16
+parameters:
+  label: {type: string, default: blue}
+  secret: {type: string, hidden: true, default: x}
+resources:
+  net:
+    type: OS::Neutron::Net
+    properties: {name: {get_param: label}}
+  subnet:
+    type: OS::Neutron::Subnet
+    properties: {network: {get_resource: net}, cidr: 10.9.0.0/24}
+outputs:
+  id: {value: {get_resource: net}}
+"""
+SLOW = """\
+heat_template_version: 2021-04-16
+resources:
+  one: {type: OS::Neutron::Net}
+  wait: {type: OS::Heat::TestResource, depends_on: one, properties: {wait_secs: 4}}
+  two: {type: OS::Neutron::Net, depends_on: wait}
+"""
+CHANGES = 2
+
+
+@dataclass
+class Shell:
+    """A folder of a user, and the cloud that its clouds.yaml names."""
+
+    folder: Path
+    dev: Dev
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def begin(self, *arguments: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [*HEARTH, *arguments], cwd=self.folder, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env={**os.environ, **self.dev.environment, "OS_CLOUD": "hearth", **self.environment},
+        )  # fmt: skip
+
+    def run(self, *arguments: str, status: int = 0) -> str:
+        with self.begin(*arguments) as process:
+            out, err = process.communicate(timeout=120)
+        assert process.returncode == status, (out, err)
+        return out + err
+
+    def rows(self, *arguments: str, status: int = 0) -> list[dict[str, Any]]:
+        return list(map(json.loads, self.run(*arguments, "--json", status=status).splitlines()))
+
+    def write(self, name: str, text: str) -> None:
+        (self.folder / name).write_text(text)
+
+    def networks(self) -> list[str]:
+        """The names of the networks that were created since the start of the test."""
+        ours = {one["id"] for one in self.dev.ledger() if one["collection"] == "networks"}
+        with self.dev.sdk() as cloud:
+            return [one.name for one in cloud.network.networks() if one.id in ours]
+
+
+@pytest.fixture(scope="module")
+def dev(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dev]:
+    with hearth_dev(tmp_path_factory.mktemp("dev")) as found:
+        yield found
+
+
+@pytest.fixture
+def shell(dev: Dev, tmp_path: Path) -> Shell:
+    dev.mark()
+    return Shell(tmp_path, dev)
+
+
+@pytest.mark.parametrize("where", [(), ("--service",)], ids=["file", "service"])
+def test_a_life_from_plan_to_destroy(shell: Shell, where: tuple[str, ...]):
+    shell.write("web.yaml", NET)
+    assert "Plan: 2 to create." in shell.run("plan", "web.yaml", *where, status=CHANGES)
+    assert not (shell.folder / ".hearth").exists()
+    out = shell.run("apply", "web.yaml", "--yes", *where)
+    assert "CREATE_COMPLETE" in out
+    assert "No changes: 2 resources" in shell.run("plan", "web.yaml", *where)
+    out = shell.run("plan", "web.yaml", "--parameter", "label=green", *where, status=CHANGES)
+    assert 'name: "blue" -> "green"' in out
+    shell.run("apply", "web.yaml", "--parameter", "label=green", "-y", *where)
+    assert shell.networks() == ["green"]
+    ident = shell.run("output", "web", "id", *where).strip()
+    assert ident in shell.run("show", "web", *where)
+    assert "UPDATE_COMPLETE" in shell.run("events", "web", *where)
+    assert "critical path so far" in shell.run("graph", "web", *where)
+    assert "UPDATE_COMPLETE" in shell.run("watch", "web", *where)
+    assert "Plan: 2 to delete." in shell.run("destroy", "web", "-y", *where)
+    assert shell.dev.left_over() == []
+
+
+def test_programs_get_an_object_in_each_line(shell: Shell):
+    shell.write("web.yaml", NET)
+    rows = shell.rows("apply", "web.yaml", "-y")
+    assert [one["type"] for one in rows] == ["plan", *["resource"] * 4, "end"]
+    assert rows[0]["summary"] == {"create": 2}
+    assert rows[-1]["status"] == "CREATE_COMPLETE"
+    assert set(rows[-1]["outputs"]) == {"id"}
+    (error,) = shell.rows("plan", "none.yaml", status=1)
+    assert error["type"] == "error"
+    shell.rows("destroy", "-y")
+
+
+def test_a_saved_plan_is_carried_out_or_refused_with_what_changed(shell: Shell):
+    shell.write("web.yaml", NET)
+    plan = ("plan", "web.yaml", "-o", "web.plan")
+    shell.run(*plan, status=CHANGES)
+    shell.write("web.yaml", "gone")  # the plan contains the template
+    shell.run("apply", "web.plan", "-y")
+    assert "is old" in shell.run("apply", "web.plan", "-y", status=1)
+    shell.write("web.yaml", NET)
+    shell.run(*plan, "--parameter", "label=green", status=CHANGES)
+    shell.run("apply", "web.yaml", "--parameter", "label=red", "-y")
+    said = shell.run("apply", "web.plan", "-y", status=1)
+    assert "the plan is old; this has changed since:" in said
+    assert shell.networks() == ["red"]
+    shell.run("plan", "--destroy", "--name", "web", "-o", "end.plan", status=CHANGES)
+    shell.run("apply", "end.plan", "-y")
+    assert shell.dev.left_over() == []
+
+
+def test_errors_have_the_place_in_the_users_file(shell: Shell):
+    shell.write("web.yaml", NET.replace("name:", "nam:"))
+    for where in ((), ("--service",)):
+        assert "web.yaml:8:" in shell.run("plan", "web.yaml", *where, status=1)
+    assert not (shell.folder / ".hearth").exists()
+
+
+def test_what_needs_an_address_is_refused_by_name(shell: Shell):
+    net = "OS::Neutron::Net\n    properties: {name: {get_param: label}}"
+    shell.write("w.yaml", NET.replace(net, "OS::Heat::WaitConditionHandle"))
+    said = shell.run("plan", "w.yaml", status=1)
+    assert "w.yaml:6:3: resources.net: OS::Heat::WaitConditionHandle: it takes signals" in said
+
+
+def test_a_second_command_is_refused_by_the_name_of_the_first(shell: Shell):
+    shell.write("slow.yaml", SLOW.replace("4}", "12}"))
+    with shell.begin("apply", "slow.yaml", "-y") as first:
+        wait_for(lambda: shell.networks() or None, "the first network")
+        said = shell.run("destroy", "slow", "-y", status=1)
+        assert f'"hearth apply slow.yaml -y" (process {first.pid}, since' in said
+        assert "waits for wait" in shell.run("show", "slow")  # reading is possible
+        assert first.wait(60) == 0
+    shell.run("destroy", "-y")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["once", "kill -9"])
+def test_an_apply_that_was_stopped_is_finished_by_the_next(shell: Shell, number: signal.Signals):
+    shell.write("slow.yaml", SLOW)
+    with shell.begin("apply", "slow.yaml", "-y") as first:
+        wait_for(lambda: shell.networks() or None, "the first network")
+        time.sleep(0.3)
+        first.send_signal(number)
+        assert first.wait(30) == (130 if number is signal.SIGINT else -number)
+    said = shell.run("apply", "slow.yaml", "-y")
+    assert "an earlier command did not finish it" in said
+    assert "No changes" in said
+    assert len(shell.networks()) == 2
+    shell.run("destroy", "-y")
+    assert shell.dev.left_over() == []
+
+
+def test_a_second_ctrl_c_aborts(shell: Shell):
+    shell.write("slow.yaml", SLOW.replace("4}", "30}"))
+    with shell.begin("apply", "slow.yaml", "-y") as first:
+        wait_for(lambda: shell.networks() or None, "the first network")
+        for _ in range(2):
+            time.sleep(0.1)
+            first.send_signal(signal.SIGINT)
+        assert first.wait(5) == 130
+    shell.run("destroy", "-y")
+    assert shell.dev.left_over() == []
+
+
+def test_without_a_cloud_resources_without_calls_work(shell: Shell):
+    shell.write("v.yaml", "heat_template_version: 2021-04-16\nresources:\n"
+                "  v: {type: OS::Heat::Value, properties: {value: 1}}\n")  # fmt: skip
+    shell.environment = {"OS_CLOUD": ""}
+    assert "CREATE_COMPLETE" in shell.run("apply", "v.yaml", "-y")
+    shell.write("net.yaml", NET)
+    assert "no cloud was chosen: use --cloud" in shell.run("apply", "net.yaml", "-y", status=1)
+
+
+def test_clouds_that_cannot_be_used_are_told(shell: Shell):
+    shell.write("web.yaml", NET)
+    said = shell.run("plan", "web.yaml", "--cloud", "nope", status=1)
+    assert "there is no cloud nope" in said
+    assert "hearth-admin" in said
+    clouds = Path(shell.dev.environment["OS_CLIENT_CONFIG_FILE"]).read_text()
+    shell.write("clouds.yaml", clouds.replace("password: secret", "password: wrong"))
+    shell.environment = {"OS_CLIENT_CONFIG_FILE": str(shell.folder / "clouds.yaml")}
+    assert "does not accept the credential" in shell.run("plan", "web.yaml", status=1)
+    shell.write("clouds.yaml", clouds.replace(shell.dev.auth_url, "http://127.0.0.1:9/v3"))
+    assert "Keystone cannot be reached" in shell.run("plan", "web.yaml", status=1)

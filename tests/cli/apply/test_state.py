@@ -1,0 +1,86 @@
+"""State files that cannot be used: each is refused with its name, and stays as it is."""
+
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from hearth.cli.apply.api import Refused
+from hearth.cli.apply.state import StateFile, state_file
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StateFile:
+    monkeypatch.chdir(tmp_path)
+    found = state_file("web", None)
+    found.open(create=True).close()
+    return found
+
+
+def refusal(state: StateFile) -> str:
+    before = state.path.read_bytes()
+    with pytest.raises(Refused) as caught:
+        state.open(create=False)
+    assert state.path.read_bytes() == before
+    return str(caught.value)
+
+
+def test_only_the_owner_can_read_a_state(state: StateFile):
+    for path in (state.path, state.path.parent / "key", state.path.parent):
+        assert path.stat().st_mode & 0o077 == 0, path
+
+
+def test_a_missing_state_is_created_only_on_request(tmp_path: Path):
+    with pytest.raises(Refused, match="hearth apply creates it"):
+        StateFile(tmp_path / "no" / "web.db", "web").open(create=False)
+    assert not (tmp_path / "no").exists()
+
+
+def test_the_only_state_needs_no_name(state: StateFile):
+    assert state_file(None, None).path == state.path
+    state_file("other", None).open(create=True).close()
+    with pytest.raises(Refused, match="which stack"):
+        state_file(None, None)
+
+
+@pytest.mark.parametrize("keep", [0.9, 0.5, 0.01])
+def test_a_truncated_state_is_refused(state: StateFile, keep: float):
+    text = state.path.read_bytes()
+    state.path.write_bytes(text[: int(len(text) * keep)])
+    assert "damaged" in refusal(state)
+
+
+def test_another_file_is_refused(state: StateFile):
+    state.path.write_text("heat_template_version: 2021-04-16\n" * 100)
+    assert "no state file of Hearth" in refusal(state)
+
+
+def test_a_state_of_a_newer_release_is_refused(state: StateFile):
+    with sqlite3.connect(state.path) as database:
+        database.execute("UPDATE alembic_version SET version_num = '9999'")
+        database.execute("UPDATE compatible SET since = '9999'")
+    database.close()
+    assert "newer release" in refusal(state)
+
+
+def test_another_key_is_refused(state: StateFile, tmp_path: Path):
+    (tmp_path / "other").mkdir()
+    shutil.copy(state.path, tmp_path / "other" / "web.db")
+    moved = StateFile(tmp_path / "other" / "web.db", "web")
+    assert "sealed with another key" in refusal(moved)
+
+
+def test_a_key_that_others_can_read_is_refused(state: StateFile):
+    (state.path.parent / "key").chmod(0o644)
+    assert "chmod 600" in refusal(state)
+
+
+def test_a_lock_names_its_holder(state: StateFile):
+    state.lock()
+    with pytest.raises(Refused, match=r'is in use by ".*" \(process [0-9]+, since'):
+        state_file("web", None).lock()
+    state.release()
+    again = state_file("web", None)
+    again.lock()
+    again.release()
