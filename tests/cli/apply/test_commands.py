@@ -211,3 +211,34 @@ def test_clouds_that_cannot_be_used_are_told(shell: Shell):
     assert "does not accept the credential" in shell.run("plan", "web.yaml", status=1)
     shell.write("clouds.yaml", clouds.replace(shell.dev.auth_url, "http://127.0.0.1:9/v3"))
     assert "Keystone cannot be reached" in shell.run("plan", "web.yaml", status=1)
+
+
+def test_back_to_an_earlier_revision_by_a_plan(shell: Shell):
+    shell.write("web.yaml", NET)
+    shell.run("apply", "web.yaml", "-y")
+    shell.write("web.yaml", NET.replace("10.9.", "10.8."))
+    shell.run("apply", "web.yaml", "-y", "--parameter", "label=green", "--parameter", "secret=y")
+    assert [one["number"] for one in shell.rows("revisions", "web")] == [2, 1]
+    said = shell.run("diff", "1")
+    assert 'name: "blue" -> "green"' in said
+    assert "+    properties: {network: {get_resource: net}, cidr: 10.8.0.0/24}" in said
+    assert 'parameter secret: "******" -> "******"' in said
+    assert "1 to update, 1 to replace" in shell.run("plan", "--revision", "1", status=CHANGES)
+    shell.run("apply", "web", "--revision", "1", "-y")
+    assert shell.networks() == ["blue"]
+    assert "like revision 1" in shell.run("revisions")
+    shell.run("destroy", "-y")
+
+
+def test_a_policy_denies_a_plan_before_anything_happens(shell: Shell):
+    shell.write("web.yaml", NET)
+    shell.run("apply", "web.yaml", "-y")
+    shell.write("p.yaml", "protect: [subnet]\nrules:\n"
+                "  - {name: careful, warn: $.resources.where($.action != keep)}\n")  # fmt: skip
+    shell.write("web.yaml", NET.replace("10.9.", "10.8."))
+    said = shell.run("apply", "web.yaml", "-y", "--policy", "p.yaml", status=1)
+    assert "p.yaml:1:11: subnet is protected, but its planned action is replace" in said
+    assert "warning: p.yaml:3:5: careful: subnet" in said
+    assert "is protected" in shell.run("destroy", "-y", "--policy", "p.yaml", status=1)
+    assert len(shell.networks()) == 1
+    shell.run("destroy", "-y")

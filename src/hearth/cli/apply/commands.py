@@ -1,6 +1,7 @@
-"""The commands for stacks: plan, apply, destroy, output, show, watch, events, graph."""
+"""The commands for stacks, from plan to diff."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +16,17 @@ Given = dict[str, Any]
 WHERE = ("name", "cloud", "state", "service", "as_json")
 
 
+policy_option = click.option(
+    "--policy", "policies", multiple=True, type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE", help="Rules for the plan; may be repeated.",
+)  # fmt: skip
+
+
 def _where(given: Given) -> Where:
     return Where(**{key: given.pop(key) for key in WHERE})
 
 
-def _wanted(target: Path | None, given: Given) -> "Wanted":
+def _wanted(target: Path | None, given: Given, policies: tuple[Path, ...]) -> "Wanted":
     """Return the request that the arguments describe. Raises Refused, OSError."""
     from hearth.cli.apply.api import Refused
     from hearth.cli.apply.bundle import bundle
@@ -28,14 +35,33 @@ def _wanted(target: Path | None, given: Given) -> "Wanted":
 
     template = given.pop("template") or target
     environments, parameters = given.pop("environments"), given.pop("parameters")
-    files = given.pop("parameter_files")
+    files, revision = given.pop("parameter_files"), given.pop("revision")
+    if revision is not None:
+        if (template is not None and template.exists()) or environments:
+            raise Refused(["a revision contains its template and its environments"])
+        return Wanted(
+            None if target is None else str(target),
+            body={"revision": revision, "parameters": _values(parameters, files)},
+            policies=policies,
+        )
     if template is None:
         raise Refused(["no TEMPLATE given"])
     saved = SavedPlan.read(template)
     if saved is not None:
         if environments or parameters or files:
             raise Refused(["a saved plan contains its environments and parameters"])
-        return Wanted(saved.name, saved=saved, delete=bool(saved.body.get("delete")))
+        gone = bool(saved.body.get("delete"))
+        return Wanted(saved.name, saved=saved, delete=gone, policies=policies)
+    body = bundle(template, environments, _values(parameters, files))
+    return Wanted(template.stem, body=body, template=template, policies=policies)
+
+
+def _values(parameters: Sequence[str], files: Sequence[str]) -> dict[str, str]:
+    """Return the values of parameters, given as KEY=VALUE and as KEY=FILE. Raises Refused,
+    OSError.
+    """
+    from hearth.cli.apply.api import Refused
+
     values = {}
     for pair in parameters:
         key, equals, value = pair.partition("=")
@@ -47,8 +73,7 @@ def _wanted(target: Path | None, given: Given) -> "Wanted":
         if not equals:
             raise Refused([f"--parameter-file {pair}: expected KEY=FILE"])
         values[key] = Path(path).read_text(encoding="utf-8")
-    body = bundle(template, environments, values)
-    return Wanted(template.stem, body=body, template=template)
+    return values
 
 
 @click.command()
@@ -57,7 +82,15 @@ def _wanted(target: Path | None, given: Given) -> "Wanted":
 @where_options
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="Save the plan in this file.")
 @click.option("--destroy", is_flag=True, help="Plan the deletion of the stack NAME.")
-def plan(target: Path | None, out: Path | None, *, destroy: bool, **given: Any) -> None:
+@policy_option
+def plan(
+    target: Path | None,
+    out: Path | None,
+    policies: tuple[Path, ...],
+    *,
+    destroy: bool,
+    **given: Any,
+) -> None:
     """Show what apply would do to each resource, and why.
 
     Exit status: 0 without changes, 2 with changes, 1 after an error.
@@ -68,7 +101,9 @@ def plan(target: Path | None, out: Path | None, *, destroy: bool, **given: Any) 
 
     async def main() -> int:
         name = str(target) if target is not None else None
-        wanted = runs.Wanted(name, delete=True) if destroy else _wanted(target, given)
+        wanted = runs.Wanted(name, delete=True, policies=policies)
+        if not destroy:
+            wanted = _wanted(target, given, policies)
         return await runs.plan(where, wanted, out)
 
     sys.exit(runs.run(main, as_json=where.as_json))
@@ -81,8 +116,15 @@ def plan(target: Path | None, out: Path | None, *, destroy: bool, **given: Any) 
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @click.option("--rollback", is_flag=True, help="Undo everything if a resource fails.")
 @click.option("--timeout", type=click.IntRange(1), metavar="MINUTES", help="Limit of the time.")
+@policy_option
 def apply(
-    target: Path | None, *, yes: bool, rollback: bool, timeout: int | None, **given: Any
+    target: Path | None,
+    policies: tuple[Path, ...],
+    *,
+    yes: bool,
+    rollback: bool,
+    timeout: int | None,
+    **given: Any,
 ) -> None:
     """Create or change a stack: show the plan, ask, carry it out.
 
@@ -94,7 +136,7 @@ def apply(
     where = _where(given)
 
     async def main() -> int:
-        wanted = _wanted(target, given)
+        wanted = _wanted(target, given, policies)
         return await runs.apply(where, wanted, sure=yes, rollback=rollback, timeout=timeout)
 
     sys.exit(runs.run(main, as_json=where.as_json))
@@ -104,14 +146,15 @@ def apply(
 @click.argument("name_given", metavar="[NAME]", required=False)
 @where_options
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
-def destroy(name_given: str | None, *, yes: bool, **given: Any) -> None:
+@policy_option
+def destroy(name_given: str | None, policies: tuple[Path, ...], *, yes: bool, **given: Any) -> None:
     """Delete the stack NAME and its resources: show the plan, ask, carry it out."""
     from hearth.cli.apply import runs
 
     where = _where(given)
 
     async def main() -> int:
-        wanted = runs.Wanted(name_given, delete=True)
+        wanted = runs.Wanted(name_given, delete=True, policies=policies)
         return await runs.apply(where, wanted, sure=yes, rollback=False, timeout=None)
 
     sys.exit(runs.run(main, as_json=where.as_json))
@@ -177,4 +220,29 @@ def graph(name_given: str | None, form: str, **given: Any) -> None:
     sys.exit(runs.run(lambda: looks.graph(where, name_given, form), as_json=where.as_json))
 
 
-COMMANDS = (plan, apply, destroy, output, show, watch, events, graph)
+@click.command()
+@click.argument("name_given", metavar="[NAME]", required=False)
+@where_options
+def revisions(name_given: str | None, **given: Any) -> None:
+    """List the revisions of the stack NAME, the newest first."""
+    from hearth.cli.apply import looks, runs
+
+    where = _where(given)
+    sys.exit(runs.run(lambda: looks.revisions(where, name_given), as_json=where.as_json))
+
+
+@click.command()
+@click.argument("before", metavar="REVISION", type=int)
+@click.argument("after", metavar="[REVISION]", type=int, required=False)
+@where_options
+def diff(before: int, after: int | None, **given: Any) -> None:
+    """Show the difference between two revisions of a stack; the second one is the current one if it
+    is not given.
+    """
+    from hearth.cli.apply import looks, runs
+
+    where = _where(given)
+    sys.exit(runs.run(lambda: looks.diff(where, None, before, after), as_json=where.as_json))
+
+
+COMMANDS = (plan, apply, destroy, output, show, watch, events, graph, revisions, diff)

@@ -1,4 +1,4 @@
-"""The commands that only read: output, show, events, graph."""
+"""The commands that only read: output, show, events, graph, revisions, diff."""
 
 import json
 import time
@@ -10,6 +10,7 @@ import click
 from hearth.cli.apply.api import Refused
 from hearth.cli.apply.graph import FORMATS, graph_of
 from hearth.cli.apply.options import Where
+from hearth.cli.apply.plan_text import value
 from hearth.cli.apply.runs import output_lines, outputs_of
 from hearth.cli.apply.stack import Body, Stack, paths
 from hearth.cli.apply.waits import waits_for
@@ -40,8 +41,8 @@ async def output(where: Where, name: str | None, key: str | None) -> int:
         raise Refused([f"{key}: {errors[key]}"])
     if key not in outputs:
         raise Refused([f"there is no output {key}{hint(nearest(key, outputs))}"], 404)
-    value = outputs[key]
-    click.echo(value if isinstance(value, str) and not where.as_json else json.dumps(value))
+    known = outputs[key]
+    click.echo(known if isinstance(known, str) and not where.as_json else json.dumps(known))
     return 0
 
 
@@ -109,3 +110,53 @@ async def graph(where: Where, name: str | None, form: str) -> int:
     for line in FORMATS[form](graph_of(resources, listed, time.time())):
         click.echo(line)
     return 0
+
+
+async def revisions(where: Where, name: str | None) -> int:
+    """Print the revisions of a stack, the newest first."""
+    async with where.opened(name) as (api, found):
+        stack = await Stack(api, found).demand()
+        listed = (await api.call("GET", f"{stack.path}/revisions"))["revisions"]
+    for one in listed:
+        if where.as_json:
+            click.echo(json.dumps({"type": "revision", **one}))
+            continue
+        copy = f"  like revision {one['copy_of']}" if one["copy_of"] is not None else ""
+        now = "  current" if one["current"] else ""
+        click.echo(f"{one['number']:4}  {one['created_at']}  {one['created_by']}{copy}{now}")
+    return 0
+
+
+async def diff(where: Where, name: str | None, before: int, after: int | None) -> int:
+    """Print the difference between two revisions; `after` is the current one if it is None."""
+    async with where.opened(name) as (api, found):
+        stack = await Stack(api, found).demand()
+        if after is None:
+            listed = (await api.call("GET", f"{stack.path}/revisions"))["revisions"]
+            after = next(one["number"] for one in listed if one["current"])
+        told = (await api.call("GET", f"{stack.path}/revisions/{before}/diff/{after}"))["diff"]
+    if where.as_json:
+        click.echo(json.dumps(told))
+        return 0
+    for line in _difference(told):
+        click.echo(line)
+    return 0
+
+
+def _difference(told: Body) -> Iterator[str]:
+    """Yield the lines of a difference between revisions: resources first, then the texts."""
+    changed = told["resources"] or {}
+    for mark, key, colour in (("+", "added", "green"), ("-", "removed", "red")):
+        for name in changed.get(key, ()):
+            yield click.style(f"{mark} {name}", fg=colour)
+    for one in changed.get("changed", ()):
+        yield click.style(f"~ {one['resource']}", fg="yellow")
+        for name in one["properties"]:
+            yield f"    {name['property']}: {value(name['before'])} -> {value(name['after'])}"
+        if one["parts"]:
+            yield f"    its {', '.join(one['parts'])} changed"
+    for one in told["parameters"]:
+        yield f"parameter {one['parameter']}: {value(one['before'])} -> {value(one['after'])}"
+    for text in (told["template"], *told["files"].values()):
+        for line in text.splitlines():
+            yield click.style(line, fg={"+": "green", "-": "red"}.get(line[:1]))

@@ -105,6 +105,10 @@ def template_options(command: F) -> F:
                 help="Value of a parameter; may be repeated.",
             ),
             click.option(
+                "--revision", type=click.IntRange(1), metavar="NUMBER",
+                help="Go back to this revision of the stack, in place of a template.",
+            ),
+            click.option(
                 "--parameter-file", "parameter_files", multiple=True, metavar="KEY=FILE",
                 help="File with the value of a parameter; may be repeated.",
             ),

@@ -31,7 +31,8 @@ INTERRUPTED = 130
 class Wanted:
     """The request of a plan or an apply: a body, or a saved plan; `name` is the default name.
 
-    `template` is the path of the template, for the places in error messages.
+    `template` is the path of the template, for the places in error messages. `policies` are the
+    files with policies on the plan.
     """
 
     name: str | None
@@ -39,6 +40,7 @@ class Wanted:
     saved: SavedPlan | None = None
     delete: bool = False
     template: Path | None = None
+    policies: tuple[Path, ...] = ()
 
 
 def run(main: Callable[[], Awaitable[int]], *, as_json: bool) -> int:
@@ -79,6 +81,7 @@ async def plan(where: Where, wanted: Wanted, out: Path | None) -> int:
         body = _body(wanted)
         found = await _planned(stack, wanted)
         _show_plan(where, found)
+        _judged(where, wanted, found)
         if out is not None:
             SavedPlan.of(stack, body, found).write(out)
     return CHANGES if plan_text.changes(found) else 0
@@ -102,6 +105,7 @@ async def apply(
         if wanted.saved is not None:
             wanted.saved.demand_same(found)
         _show_plan(where, found)
+        _judged(where, wanted, found)
         if not plan_text.changes(found) and not wanted.delete:
             return await _ended(where, stack, "nothing to do")
         if not _agreed(where, sure=sure, delete=wanted.delete):
@@ -166,6 +170,23 @@ def _show_plan(where: Where, found: Body) -> None:
     for line in plan_text.lines(found):
         click.echo(line)
     click.echo(plan_text.summary(found))
+
+
+def _judged(where: Where, wanted: Wanted, found: Body) -> None:
+    """Print the warnings of policies. Raises Refused if a policy denies the plan."""
+    denied: list[str] = []
+    for path in wanted.policies:
+        from hearth.cli.apply.policy import read_policy
+
+        reasons, warned = read_policy(path).judge(found)
+        denied += reasons
+        for line in warned:
+            if where.as_json:
+                click.echo(json.dumps({"type": "warning", "message": line}))
+            else:
+                click.echo(f"{click.style('warning:', fg='yellow')} {line}", err=True)
+    if denied:
+        raise Refused(denied)
 
 
 def _agreed(where: Where, *, sure: bool, delete: bool) -> bool:

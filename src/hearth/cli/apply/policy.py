@@ -1,0 +1,164 @@
+"""Policies on plans: a file with rules that deny a plan, or warn of it.
+
+    protect: [db, "net*"]
+    rules:
+      - name: few deletes
+        deny: $.resources.where($.action = delete).len() > 3
+      - name: no public addresses
+        warn: $.resources.where($.type = "OS::Neutron::FloatingIP" and $.action = create)
+        message: ask the network team first
+
+`protect` has patterns for names; the resources must not be replaced or deleted. The expression of a
+rule is YAQL over the plan. A rule is broken if its result is true, or a list that is not empty.
+"""
+
+import fnmatch
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hearth.cli.apply.api import Refused
+from hearth.cli.apply.stack import Body
+from hearth.model.problem import Rejected
+from hearth.template import Node, load
+
+DESTROYING = ("replace", "may replace", "delete")
+ITERATIONS_MAX = 100_000
+MEMORY_MAX = 100_000_000  # bytes
+NAMED_MAX = 5  # resources in one message
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule with its place in the file. If `denies` is false, it only warns."""
+
+    place: str
+    name: str
+    denies: bool
+    expression: str
+    message: str
+
+
+@dataclass(frozen=True)
+class PlanPolicy:
+    """The contents of a policy file: patterns of protected names with their place, and rules."""
+
+    protect: Sequence[tuple[str, str]] = ()
+    rules: Sequence[Rule] = ()
+
+    def judge(self, plan: Body) -> tuple[list[str], list[str]]:
+        """Return the reasons to deny the plan, and the warnings. Raises Refused for a rule that
+        cannot be evaluated.
+        """
+        resources = list(_flat(plan))
+        denied = [
+            f"{place}: {one['resource']} is protected, but its planned action is {one['action']}"
+            for place, pattern in self.protect
+            for one in resources
+            if one["action"] in DESTROYING and fnmatch.fnmatchcase(one["resource"], pattern)
+        ]
+        warned: list[str] = []
+        if self.rules:
+            evaluate = _evaluator({"resources": resources})
+            for rule in self.rules:
+                if broken := _broken(rule, evaluate):
+                    (denied if rule.denies else warned).append(broken)
+        return denied, warned
+
+
+def _flat(plan: Body, above: str = "") -> Iterator[dict[str, Any]]:
+    """Yield the resources of a plan with those of nested stacks, named by dotted paths."""
+    for one in plan["resources"]:
+        path = f"{above}{one['resource']}"
+        yield {**{key: one[key] for key in one if key != "nested"}, "resource": path}
+        if one.get("nested"):
+            yield from _flat(one["nested"], f"{path}.")
+
+
+def _broken(rule: Rule, evaluate: Any) -> str | None:
+    """Return the message of a rule if the plan breaks it."""
+    try:
+        found = evaluate(rule.expression)
+    except Exception as problem:  # whatever a YAQL function raises
+        raise Refused([f"{rule.place}: {rule.name} cannot be evaluated: {problem}"]) from None
+    if isinstance(found, (list, tuple)):
+        names = [str(one["resource"]) for one in found if isinstance(one, Mapping)]
+        more = f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
+        told = f": {', '.join(names[:NAMED_MAX])}{more}" if names else ""
+    else:
+        told = ""
+    return f"{rule.place}: {rule.message}{told}" if found else None
+
+
+def _evaluator(data: Any) -> Any:
+    import yaql  # 0.1 s, which a plan without a policy saves
+
+    options = {"yaql.limitIterators": ITERATIONS_MAX, "yaql.memoryQuota": MEMORY_MAX,
+               "yaql.convertOutputData": True}  # fmt: skip
+    engine = yaql.factory.YaqlFactory().create(options=options)
+    return lambda text: engine(text).evaluate(data=data, context=yaql.create_context())
+
+
+def read_policy(path: Path) -> PlanPolicy:
+    """Read a policy file. Raises Refused with the places of mistakes, and OSError."""
+    try:
+        root = load(path.read_text(encoding="utf-8"), str(path))
+    except Rejected as rejected:
+        raise Refused([str(one) for one in rejected.problems]) from None
+    wrong: list[str] = []
+    found = PlanPolicy(
+        list(_protected(root, path, wrong)),
+        list(_rules(root, path, wrong)),
+    )
+    known = {"protect", "rules"}
+    if not isinstance(root.value, dict):
+        wrong.append(f"{path}: expected a map with the keys protect and rules")
+    else:
+        wrong += [
+            f"{_place(node, path)}: unknown key {key}; expected protect or rules"
+            for key, node in root.value.items()
+            if key not in known
+        ]
+    if wrong:
+        raise Refused(wrong)
+    return found
+
+
+def _items(root: Node, key: str, path: Path, wrong: list[str]) -> list[Node]:
+    node = root.child(key) if isinstance(root.value, dict) else None
+    if node is None:
+        return []
+    if not isinstance(node.value, list):
+        wrong.append(f"{_place(node, path)}: {key} must be a list")
+        return []
+    return node.value
+
+
+def _protected(root: Node, path: Path, wrong: list[str]) -> Iterator[tuple[str, str]]:
+    for node in _items(root, "protect", path, wrong):
+        if isinstance(node.value, str):
+            yield _place(node, path), node.value
+        else:
+            wrong.append(f"{_place(node, path)}: expected the name of a resource, or a pattern")
+
+
+def _rules(root: Node, path: Path, wrong: list[str]) -> Iterator[Rule]:
+    for number, node in enumerate(_items(root, "rules", path, wrong), 1):
+        place, plain = _place(node, path), node.plain()
+        given = plain if isinstance(plain, dict) else {}
+        kinds = [kind for kind in ("deny", "warn") if isinstance(given.get(kind), str)]
+        unknown = given.keys() - {"name", "deny", "warn", "message"}
+        if len(kinds) != 1 or unknown:
+            wrong.append(
+                f"{place}: a rule needs either deny or warn with an expression, and may have a "
+                "name and a message"
+            )
+            continue
+        name = str(given.get("name") or f"rule {number}")
+        message = str(given.get("message") or name)
+        yield Rule(place, name, kinds[0] == "deny", given[kinds[0]], message)
+
+
+def _place(node: Node, path: Path) -> str:
+    return f"{path}:{node.line}:{node.column}"

@@ -1,0 +1,74 @@
+"""Policies on plans: what they deny, of what they warn, and mistakes in their files."""
+
+from pathlib import Path
+
+import pytest
+
+from hearth.cli.apply.api import Refused
+from hearth.cli.apply.policy import read_policy
+from tests.cli.apply.test_plan_text import entry
+
+NESTED = {"resources": [entry("volume", "may replace"), entry("in", "create")]}
+PLAN = {
+    "resources": [
+        entry("db", "replace"),
+        entry("net", "keep"),
+        entry("tier", "update", nested=NESTED),
+        *(entry(f"old{n}", "delete") for n in range(7)),
+    ]
+}
+
+
+def judged(tmp_path: Path, text: str) -> tuple[list[str], list[str]]:
+    path = tmp_path / "p.yaml"
+    path.write_text(text)
+    denied, warned = read_policy(path).judge(PLAN)
+    return (
+        [one.removeprefix(f"{tmp_path}/") for one in denied],
+        [one.removeprefix(f"{tmp_path}/") for one in warned],
+    )
+
+
+def test_protected_resources_are_neither_replaced_nor_deleted(tmp_path: Path):
+    denied, warned = judged(tmp_path, "protect: [net, db, '*.volume']\n")
+    assert denied == [
+        "p.yaml:1:16: db is protected, but its planned action is replace",
+        "p.yaml:1:20: tier.volume is protected, but its planned action is may replace",
+    ]
+    assert warned == []
+
+
+def test_rules_deny_or_warn_and_name_what_they_found(tmp_path: Path):
+    denied, warned = judged(
+        tmp_path,
+        "rules:\n"
+        "  - {name: few, deny: $.resources.where($.action = delete).len() > 3}\n"
+        "  - name: deletes\n"
+        "    warn: $.resources.where($.action = delete)\n"
+        "    message: this deletes\n"
+        "  - {name: none, deny: $.resources.where($.type = X)}\n",
+    )
+    assert denied == ["p.yaml:2:5: few"]
+    assert warned == ["p.yaml:3:5: this deletes: old0, old1, old2, old3, old4 and 2 more"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[1]", "expected a map"),
+        ("protects: []", "p.yaml:1:11: unknown key protects"),
+        ("protect: db", "protect must be a list"),
+        ("protect: [[1]]", "expected the name of a resource"),
+        ("rules: [{name: x}]", "either deny or warn"),
+        ("rules: [{deny: $, warn: $}]", "either deny or warn"),
+        ("rules: [{deny: $, because: x}]", "either deny or warn"),
+        ("rules: [{name: odd, deny: 1 +}]", "odd cannot be evaluated"),
+        ("rules: [{name: odd, deny: $.resources.nonsense()}]", "odd cannot be evaluated"),
+        ("a: [", "p.yaml"),
+    ],
+)
+def test_mistakes_are_told_with_their_place(tmp_path: Path, text: str, said: str):
+    with pytest.raises(Refused) as caught:
+        judged(tmp_path, text)
+    assert said in str(caught.value)
+    assert "p.yaml" in str(caught.value)
