@@ -25,7 +25,7 @@ HEAT_AGENTS := .guests/heat_agents-13.0.0.tar.gz
 # the tests start many processes: compiled once, each loads itself in half the time
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: install locks demo dev test check check-static facts types guests image real-cloud sim explore mutations crash crash-types faults faults-in-detail soak fuzz bombs hostile walk compare functional tempest keystone dashboard peers bench docs changelog wheel deb clean
+.PHONY: install locks demo dev test check check-static facts types guests image real-cloud sim explore mutations crash crash-types faults faults-in-detail soak fuzz bombs hostile walk compare functional tempest keystone dashboard peers bench docs pictures changelog wheel deb clean
 
 # each of the three installs is a part of the next: what Hearth needs, the clients, all for development
 install: $(STAMP)
@@ -225,3 +225,7 @@ deb:
 
 clean:
 	rm -rf site $(VENV) $(TEMPEST_VENV) $(KEYSTONE_VENV) $(DASHBOARD_VENV) .hearth .guests
+
+# the pictures of terminals in the documentation, from what the commands really print
+pictures: install
+	@$(BIN)/python -m tests.clients.pictures

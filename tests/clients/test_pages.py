@@ -12,7 +12,7 @@ from tests.conftest import lacking
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("name", ["composition", "tutorial"])
+@pytest.mark.parametrize("name", ["apply", "composition", "tutorial"])
 def test_the_commands_work_and_print_what_the_page_shows(
     name: str, dev: Dev, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -30,7 +30,7 @@ def _planned(
     stacks: Mapping[str, StackRow],
     records: Mapping[str, Sequence[Record]],
 ) -> Plan:
-    own = records[row.id]
+    own = sorted(records[row.id], key=lambda one: one.name)
     target = Target(row.revision, row.revision)
     found = plan(own, None, target, new_id=services.new_id, now=services.clock.now())
     below = {
