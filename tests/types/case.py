@@ -21,7 +21,7 @@ from tests.types.values import NeedsCase, unused, value
 
 CASES = Path(__file__).with_name("cases")
 KEYS = {
-    "caller", "needs", "minimal", "full", "update", "update_with", "variants", "skip", "no_update",
+    "alone", "caller", "needs", "minimal", "full", "update", "update_with", "variants", "skip", "no_update",
     "replaces", "in_place", "real", "elsewhere", "lost", "signal", "files",
 }  # fmt: skip
 Template = dict[str, Any]

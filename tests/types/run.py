@@ -26,9 +26,13 @@ AT_ONCE = 6
 
 
 def lives(place: Place, names: Iterable[str], at_once: int = AT_ONCE) -> list[Story]:
-    """The stories of these types, several at once."""
+    """The stories of these types, several at once; those marked `alone` after all others."""
+    names = list(names)
+    alone = [name for name in names if subject(name, there=place.there).case.get("alone")]
     with ThreadPoolExecutor(at_once) as pool:
-        return list(pool.map(lambda name: _life(place, name), names))
+        others = [name for name in names if name not in alone]
+        return [*pool.map(lambda name: _life(place, name), others),
+                *(_life(place, name) for name in alone)]  # fmt: skip
 
 
 def _life(place: Place, name: str) -> Story:

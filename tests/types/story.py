@@ -135,6 +135,12 @@ class Orchestration:
         self.call("PUT", path, body)
         self.ended(path, "UPDATE")
 
+    def plan(self, path: str, template: Template | str) -> dict[str, Any]:
+        """What an update would do, by resource."""
+        body = {"template": template, "files": self.files, "converge": False}
+        found = self.call("PUT", f"{path}/plan", body)["plan"]["resources"]
+        return {one["resource"]: one for one in found}
+
     def act(self, path: str, action: str) -> None:
         self.call("POST", f"{path}/actions", {action: None})
         self.ended(path, action.upper())
@@ -203,6 +209,7 @@ def _live(
     else:
         try:
             do("attributes", lambda: _attributes(heat, path, resource, kind))
+            do("empty plan", lambda: _still(heat, path, start.template, kind))
             do("no-op update", lambda: same(start.template, converge=False))
             do("no-op update with a look at the cloud", lambda: same(start.template, converge=True))
             for action in ACTIONS:
@@ -215,6 +222,7 @@ def _live(
                     lambda t=template, c=change: _changed(heat, path, resource, t, c.in_place),
                     change.name,
                 )
+                do("empty plan", lambda t=template: _still(heat, path, t, kind), change.name)
             if start.changes:
                 do("attributes", lambda: _attributes(heat, path, resource, kind), "after all")
         except Exception:
@@ -258,10 +266,30 @@ def _unmarked(heat: Orchestration, path: str, resource: str) -> None:
         raise Wrong(f"it shows {sorted(set(found))}")
 
 
+def _still(heat: Orchestration, path: str, template: Template | str, kind: ResourceType) -> None:
+    """What has just been applied has a plan without changes."""
+    if kind.replaced_at_every_update:
+        return
+    busy = [one for one in heat.plan(path, template).values() if _changes(one)]
+    if busy:
+        told = "; ".join(f"{one['action']} {one['resource']} {one['reasons']}" for one in busy)
+        raise Wrong(f"the plan is not empty: {told}")
+
+
+def _changes(one: Mapping[str, Any]) -> bool:
+    """Whether an entry of a plan changes anything; a nested stack is always updated."""
+    if one["action"] == "update" and one.get("nested") and not one["reasons"]:
+        return any(map(_changes, one["nested"]["resources"]))
+    return bool(one["action"] != "keep")
+
+
 def _changed(
     heat: Orchestration, path: str, resource: str, template: Template | str, in_place: bool
 ) -> None:
     seen = heat.actions(path, resource)
+    told = heat.plan(path, template)[resource]["action"]
+    if told not in ("may replace", *(("update", "may update") if in_place else ("replace",))):
+        raise Wrong(f"the plan told {told}")
     heat.update(path, template)
     done = set(heat.actions(path, resource)[len(seen) :])
     if not done:

@@ -193,7 +193,10 @@ class _Asked:
             properties = stand_ins.put(properties, definition.type_info.properties)
             if unknown_in(properties) is not None:
                 return None
-        ctx = _context(self.services, self.cloud, row, self.aim.records, nest, properties, known)
+        ctx = _context(
+            self.services, self.cloud, row, self.aim.records, nest, properties, known,
+            self.aim.revision.files,
+        )  # fmt: skip
         try:
             await rtype.prepare(ctx)
         except CloudFault:  # the update itself will report it
@@ -266,9 +269,10 @@ def _context(
     nest: _Nest,
     properties: Mapping[str, Any],
     known: _Stored,
+    files: Mapping[str, str],
 ) -> ResourceContext:
     """Return the context of a resource, with everything that its type needs to define the nested
-    stack.
+    stack. `files` are those of the request.
     """
     rtype = services.programs.rtype_of(nest.definition)
     record = nest.record
@@ -296,11 +300,15 @@ def _context(
         definitions=known.definitions,
         at_once=True,
         new_id=services.new_id,
-        fetch=lambda url: fetch_template(url, services.fetching),
+        fetch=partial(_fetched, services, files),
         read_properties=lambda reference: _properties(records, reference),
         read_metadata=lambda reference: _metadata(services, records, reference),
         read_name=lambda reference: name_by_reference(row.name, records, reference),
     )
+
+
+async def _fetched(services: Services, files: Mapping[str, str], url: str) -> str:
+    return files[url] if url in files else await fetch_template(url, services.fetching)
 
 
 async def _metadata(
