@@ -190,6 +190,7 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
 _REVIVED: Mapping[str, tuple[str, ...]] = {
     "revived.designate": ("OS::Designate::Domain", "OS::Designate::Record"),
     "revived.glance": ("OS::Glance::Image",),
+    "revived.ha_restarter": ("OS::Heat::HARestarter",),
     "revived.lbaas": (
         "OS::Neutron::LBaaS::HealthMonitor",
         "OS::Neutron::LBaaS::L7Policy",
@@ -198,6 +199,12 @@ _REVIVED: Mapping[str, tuple[str, ...]] = {
         "OS::Neutron::LBaaS::LoadBalancer",
         "OS::Neutron::LBaaS::Pool",
         "OS::Neutron::LBaaS::PoolMember",
+    ),
+    "revived.lbaas_v1": (
+        "OS::Neutron::HealthMonitor",
+        "OS::Neutron::LoadBalancer",
+        "OS::Neutron::Pool",
+        "OS::Neutron::PoolMember",
     ),
 }
 

@@ -12,8 +12,53 @@ from tests.crash.processes import Client, Cloud, Hearth, until
 pytestmark = pytest.mark.slow
 END_S = 60.0
 LBAAS = "OS::Neutron::LBaaS"
-NAMES = ("balancer", "listener", "pool", "member", "domain", "record")
+NAMES = (
+    "balancer", "listener", "pool", "member", "domain", "record", "image",
+    "old_monitor", "old_pool", "old_member", "old_balancer", "restarter",
+)  # fmt: skip
 """The resources of retired types in the template."""
+
+
+def of_version_1(label: str) -> dict[str, Any]:
+    return {
+        "old_monitor": {
+            "type": "OS::Neutron::HealthMonitor",
+            "properties": {
+                "type": "PING",
+                "delay": str(len(label)),
+                "timeout": 3,
+                "max_retries": 2,
+            },
+        },
+        "old_pool": {
+            "type": "OS::Neutron::Pool",
+            "properties": {
+                "protocol": "HTTP",
+                "lb_method": "ROUND_ROBIN",
+                "subnet_id": {"get_resource": "subnet"},
+                "description": label,
+                "monitors": [{"get_resource": "old_monitor"}],
+                "vip": {"protocol_port": 80},
+            },
+        },
+        "old_member": {
+            "type": "OS::Neutron::PoolMember",
+            "properties": {
+                "pool_id": {"get_resource": "old_pool"},
+                "address": "10.30.0.78",
+                "protocol_port": 8080,
+                "weight": len(label),
+            },
+        },
+        "old_balancer": {
+            "type": "OS::Neutron::LoadBalancer",
+            "properties": {
+                "pool_id": {"get_resource": "old_pool"},
+                "protocol_port": 8000 + len(label),
+                "members": [{"get_resource": "server"}],
+            },
+        },
+    }
 
 
 def template(*, label: str = "first", other: str = "one") -> str:
@@ -23,6 +68,14 @@ def template(*, label: str = "first", other: str = "one") -> str:
         "subnet": {
             "type": "OS::Neutron::Subnet",
             "properties": {"network": {"get_resource": "net"}, "cidr": "10.30.0.0/24"},
+        },
+        "server": {
+            "type": "OS::Nova::Server",
+            "properties": {
+                "image": "cirros",
+                "flavor": "m1.tiny",
+                "networks": [{"subnet": {"get_resource": "subnet"}}],
+            },
         },
         "balancer": {
             "type": f"{LBAAS}::LoadBalancer",
@@ -68,6 +121,20 @@ def template(*, label: str = "first", other: str = "one") -> str:
                 "data": f'"{label}"',
             },
         },
+        "image": {
+            "type": "OS::Glance::Image",
+            "properties": {
+                "location": "http://images.devcloud.test/cirros",
+                "disk_format": "qcow2",
+                "container_format": "bare",
+                "os_distro": label,
+            },
+        },
+        "restarter": {
+            "type": "OS::Heat::HARestarter",
+            "properties": {"InstanceId": {"get_resource": "net" if label == "first" else "subnet"}},
+        },
+        **of_version_1(label),
     }
     outputs = {"address": {"value": {"get_attr": ["balancer", "vip_address"]}}}
     whole = {"heat_template_version": "2018-08-31", "resources": resources, "outputs": outputs}
@@ -148,11 +215,14 @@ class Place:
         return sorted(
             one["collection"]
             for one in self.cloud.objects()
-            if one["deleted"] is None and one["service"] in ("load-balancer", "dns")
+            if one["deleted"] is None and one["service"] in ("load-balancer", "dns", "image")
         )
 
 
-REAL = ["listeners", "loadbalancers", "members", "pools", "recordsets", "zones"]
+REAL = [
+    "healthmonitors", "images", *["listeners"] * 2, *["loadbalancers"] * 2, *["members"] * 3,
+    *["pools"] * 2, "recordsets", "zones",
+]  # fmt: skip
 
 
 @pytest.fixture
@@ -245,12 +315,12 @@ def test_a_create_that_was_under_way_at_the_switch_leaves_nothing(place: Place) 
     match = {"method": "POST", "path_regex": "/loadbalancers$", "first": True}
     place.cloud.knobs([{"match": match, "effect": {"withhold": True}}])
     place.create()
-    until("the call is under way", lambda: place.cloud.waiting() == 1, END_S)
+    until("the call is under way", lambda: place.cloud.waiting() >= 1, END_S)
     place.hearth.kill()
     place.cloud.clear()
     place.start(revive=False)
     place.ended("CREATE_COMPLETE")
-    assert place.alive().count("loadbalancers") == 1
+    assert place.alive().count("loadbalancers") in (1, 2)  # the other may not have begun
     nothing_is_left(place)
 
 
@@ -262,10 +332,10 @@ def test_both_switches_in_a_row(place: Place) -> None:
     place.start(revive=False)
     place.update(template(other="two"))
     place.start(revive=True)
-    place.update(template(label="other", other="two"))
+    place.update(template(label="another", other="two"))
     assert place.alive() == REAL
-    kept = ("balancer", "listener", "pool", "member", "domain", "record")
-    assert {name: place.ids()[name] for name in kept} == before  # updated in place
+    changed = {name for name, ident in place.ids().items() if before[name] != ident}
+    assert changed == {"old_monitor"}  # all else is updated in place
     nothing_is_left(place)
 
 
@@ -292,7 +362,7 @@ def test_an_unhealthy_placeholder_is_replaced_by_an_object(place: Place) -> None
     place.create()
     place.ended("CREATE_COMPLETE")
     place.start(revive=True)
-    for name in ("balancer", "domain"):
+    for name in ("balancer", "domain", "old_monitor", "restarter", "image"):
         path = f"/stacks/s/{place.ident}/resources/{name}"
         place.call("PATCH", path, {"mark_unhealthy": True})
     place.update(template())

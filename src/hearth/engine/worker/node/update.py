@@ -128,6 +128,8 @@ async def _decided(attempt: Attempt, rtype: ResourceType, desired: Desired) -> D
     owned, record = attempt.owned, attempt.record
     if owned.aim.adopts(record):
         return Decision(Verdict.CREATE)
+    if owned.tools.programs.has_other_form(record, rtype):  # which cannot read its properties
+        return Decision(Verdict.REPLACE, "its type is no longer a placeholder, or is one now")
     before = owned.tools.programs.type_of(record)
     there = partial(attempt.context, rtype, Action.UPDATE, record.held.properties)
     if isinstance(rtype, NestedType) and not record.new and not await is_there(attempt):
